@@ -1,0 +1,86 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every module of ours is built with these: Swift 6 mode, strict concurrency, no warning left standing.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+]
+
+/// Above the engine, unsafe code must say so. The engine itself is pages in raw memory from end to end: a marker on
+/// every line of it would tell nobody anything.
+let safeSettings: [SwiftSetting] = settings + [.strictMemorySafety()]
+
+let package = Package(
+  name: "quire",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "QuireStorage", targets: ["QuireStorage"]),
+    .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
+    .library(name: "QuireTesting", targets: ["QuireTesting"]),
+    .executable(name: "quiredb", targets: ["quiredb"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLZ4",
+      pkgConfig: "liblz4",
+      providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]
+    ),
+    .systemLibrary(name: "CQuirePlatform"),
+    .target(
+      name: "QuireStorage",
+      dependencies: [
+        "CQuirePlatform",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "QuireDatabase",
+      dependencies: ["QuireStorage", "CLZ4"],
+      swiftSettings: safeSettings
+    ),
+    .target(
+      name: "QuireTesting",
+      dependencies: [
+        "QuireStorage",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "quiredb",
+      dependencies: [
+        "QuireStorage",
+        "QuireTesting",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "QuireStorageTests",
+      dependencies: ["QuireStorage", "QuireTesting"],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "QuireDatabaseTests",
+      dependencies: ["QuireDatabase"],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "CrashTests",
+      dependencies: ["QuireStorage", "QuireTesting"],
+      swiftSettings: settings
+    ),
+    .testTarget(name: "TidyTests", swiftSettings: settings),
+  ]
+)

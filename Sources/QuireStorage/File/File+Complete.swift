@@ -1,0 +1,96 @@
+// Complete transfers over the primitives of a file, with errors that name the file and the place.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+extension File {
+  /// Reads exactly `buffer.count` bytes. Pages touched: none of the pool's.
+  ///
+  /// - Throws: `truncatedFile` if the file ends before, `inputOutput` if the call fails.
+  package func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) {
+    let count = try readUpTo(buffer, at: offset)
+    guard count == buffer.count else {
+      throw StorageError(
+        .truncatedFile,
+        "The file ends at byte \(offset + count), \(buffer.count - count) bytes early. Restore it from a backup.",
+        path: path, offset: offset)
+    }
+  }
+
+  /// Reads until `buffer` is full or the file ends; returns how many bytes were read.
+  package func readUpTo(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      do throws(SystemError) {
+        let count = try readSome(into: rest, at: offset + done)
+        if count == 0 { return done }
+        done += count
+      } catch {
+        if error.code == EINTR { continue }
+        throw StorageError(
+          .inputOutput, "Reading failed. Check the disk; the call may be repeated.", path: path,
+          offset: offset + done, systemError: error)
+      }
+    }
+    return done
+  }
+
+  /// Writes all of `buffer`.
+  ///
+  /// - Throws: `diskFull` when the disk, the quota or the file size limit is exhausted, `inputOutput` otherwise. What
+  ///   the file holds between `offset` and the end of `buffer` is then unknown.
+  package func writeFully(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
+      do throws(SystemError) {
+        let count = try writeSome(rest, at: offset + done)
+        // A file that accepts nothing without an error would loop for ever.
+        guard count > 0 else { throw SystemError(code: EIO, call: "pwrite") }
+        done += count
+      } catch {
+        if error.code == EINTR { continue }
+        throw StorageError(writing: error, path: path, offset: offset + done)
+      }
+    }
+  }
+}
+
+extension StorageError {
+  /// The error for a failed write, truncation or creation.
+  package init(writing error: SystemError, path: String, offset: Int? = nil) {
+    switch error.code {
+    case ENOSPC, EDQUOT, EFBIG:
+      self.init(
+        .diskFull, "There is no space left for this file. Free some space and try again; nothing was lost.",
+        path: path, offset: offset, systemError: error)
+    default:
+      self.init(
+        .inputOutput, "Writing failed. Check the disk and the permissions.", path: path, offset: offset,
+        systemError: error)
+    }
+  }
+
+  /// The error for a failed sync, which is final until the database is opened again.
+  package init(synchronizing error: SystemError, path: String) {
+    self.init(
+      .failStop,
+      "The disk could not confirm that writes are durable. Nothing more is written; open the database again.",
+      path: path, systemError: error)
+  }
+}
+
+/// The symbolic name of an `errno` value, or its number.
+package func systemErrorName(_ code: Int32) -> String {
+  let names: [Int32: String] = [
+    EPERM: "EPERM", ENOENT: "ENOENT", EINTR: "EINTR", EIO: "EIO", EBADF: "EBADF", EAGAIN: "EAGAIN", ENOMEM: "ENOMEM",
+    EACCES: "EACCES", EEXIST: "EEXIST", EXDEV: "EXDEV", ENOTDIR: "ENOTDIR", EISDIR: "EISDIR", EINVAL: "EINVAL",
+    ENFILE: "ENFILE", EMFILE: "EMFILE", EFBIG: "EFBIG", ENOSPC: "ENOSPC", EROFS: "EROFS", EDQUOT: "EDQUOT",
+    ENOLCK: "ENOLCK", ENAMETOOLONG: "ENAMETOOLONG", ELOOP: "ELOOP", ENXIO: "ENXIO",
+  ]
+  return names[code] ?? "errno \(code)"
+}

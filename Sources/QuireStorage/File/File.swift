@@ -1,0 +1,94 @@
+// The seam between the engine and the disk. Everything the engine asks of an operating system about files stands here,
+// so that tests can put a disk of their own underneath: one that loses, tears, reorders and refuses.
+
+/// The number and name of a failed system call.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The `errno` value.
+  public let code: Int32
+  /// The name of the call that failed, such as `pwrite`.
+  public let call: String
+
+  /// Wraps an `errno` value.
+  public init(code: Int32, call: String) {
+    self.code = code
+    self.call = call
+  }
+
+  public var description: String { "\(call) failed with \(systemErrorName(code))" }
+}
+
+/// What identifies a file, whatever the path that led to it.
+package struct FileIdentity: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}
+
+/// What the file system says about an open file.
+package struct FileStatus: Sendable {
+  package let identity: FileIdentity
+  package let byteCount: Int
+  package let linkCount: Int
+  /// False for directories, devices, pipes and the like, which are never opened as a database.
+  package let isRegularFile: Bool
+
+  package init(identity: FileIdentity, byteCount: Int, linkCount: Int, isRegularFile: Bool) {
+    self.identity = identity
+    self.byteCount = byteCount
+    self.linkCount = linkCount
+    self.isRegularFile = isRegularFile
+  }
+}
+
+/// How a file is opened.
+package enum OpenMode: Sendable {
+  case readOnly
+  case readWrite
+  /// Fails with `EEXIST` if there is something at the path; the new file is readable and writable by its owner only.
+  case createNew
+}
+
+/// Whether a lock shuts out everyone or only those who want to write.
+package enum LockKind: Sendable {
+  case shared
+  case exclusive
+}
+
+/// An open file. Calls may be made from any thread; reads and writes carry their own offset.
+///
+/// The primitives behave as system calls do: they may transfer less than asked. The engine calls the complete forms
+/// of `File+Complete.swift`, which retry.
+package protocol File: AnyObject, Sendable {
+  /// The path given at opening.
+  var path: String { get }
+  /// Reads up to `buffer.count` bytes; returns how many, 0 only at or beyond the end of the file.
+  func readSome(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
+  /// Writes up to `buffer.count` bytes, extending the file as needed; returns how many.
+  func writeSome(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) -> Int
+  /// Makes all bytes written before, and the length, durable (`fdatasync`; `F_FULLFSYNC` on Apple systems).
+  func synchronize() throws(SystemError)
+  /// Cuts or extends the file with zeros.
+  func resize(to byteCount: Int) throws(SystemError)
+  /// Length, identity and kind, as of now.
+  func status() throws(SystemError) -> FileStatus
+  /// Takes an advisory lock on the whole file that lives as long as this open file; fails with `EWOULDBLOCK` at once.
+  func lock(_ kind: LockKind) throws(SystemError)
+  /// The process that holds a lock on this file, where the system tells.
+  func lockHolder() -> Int32?
+  /// Closes the file and gives up its lock. Later calls fail with `EBADF`.
+  func close()
+}
+
+/// The operations on names. Names become durable only when their directory is synced.
+package protocol FileSystem: AnyObject, Sendable {
+  func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
+  /// Gives the file at `path` a second name; fails with `EEXIST` if that is taken.
+  func link(_ path: String, to newPath: String) throws(SystemError)
+  func unlink(_ path: String) throws(SystemError)
+  /// Makes the names in the directory that holds `path` durable.
+  func synchronizeDirectory(of path: String) throws(SystemError)
+}

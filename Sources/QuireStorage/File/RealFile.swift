@@ -1,0 +1,146 @@
+// The real disk, through the C library: pread, pwrite, fdatasync, flock.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+internal import Synchronization
+
+/// The file system of the operating system.
+package final class RealFileSystem: FileSystem {
+  package init() {}
+
+  package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+    let flags: Int32 =
+      switch mode {
+      case .readOnly: O_RDONLY
+      case .readWrite: O_RDWR
+      case .createNew: O_RDWR | O_CREAT | O_EXCL
+      }
+    // O_NONBLOCK: opening a FIFO must not wait for its other end. It has no effect on regular files.
+    // 0600: the rows are the owner's business until they say otherwise.
+    while true {
+      #if canImport(Darwin)
+        let descriptor = Darwin.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o600)
+      #else
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o600)
+      #endif
+      if descriptor >= 0 { return RealFile(descriptor: descriptor, path: path) }
+      if errno != EINTR { throw SystemError(code: errno, call: "open") }
+    }
+  }
+
+  package func link(_ path: String, to newPath: String) throws(SystemError) {
+    #if canImport(Darwin)
+      let result = Darwin.link(path, newPath)
+    #else
+      let result = Glibc.link(path, newPath)
+    #endif
+    if result != 0 { throw SystemError(code: errno, call: "link") }
+  }
+
+  package func unlink(_ path: String) throws(SystemError) {
+    #if canImport(Darwin)
+      let result = Darwin.unlink(path)
+    #else
+      let result = Glibc.unlink(path)
+    #endif
+    if result != 0 { throw SystemError(code: errno, call: "unlink") }
+  }
+
+  package func synchronizeDirectory(of path: String) throws(SystemError) {
+    let directory =
+      path.utf8.lastIndex(of: UInt8(ascii: "/")).map { index in
+        index == path.startIndex ? "/" : String(path[..<index])
+      } ?? "."
+    let file = try open(directory, .readOnly)
+    defer { file.close() }
+    guard let file = file as? RealFile else { return }
+    try file.synchronizeEntries()
+  }
+}
+
+/// An open file of the operating system.
+package final class RealFile: File {
+  package let path: String
+  /// -1 once closed. Reads and writes load it without a lock: `close` is called when no other call can be under way.
+  private let descriptor: Atomic<Int32>
+
+  fileprivate init(descriptor: Int32, path: String) {
+    self.descriptor = Atomic(descriptor)
+    self.path = path
+  }
+
+  deinit { close() }
+
+  package func readSome(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+    let count = pread(descriptor.load(ordering: .relaxed), buffer.baseAddress, buffer.count, off_t(offset))
+    guard count >= 0 else { throw SystemError(code: errno, call: "pread") }
+    return count
+  }
+
+  package func writeSome(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+    let count = pwrite(descriptor.load(ordering: .relaxed), buffer.baseAddress, buffer.count, off_t(offset))
+    guard count >= 0 else { throw SystemError(code: errno, call: "pwrite") }
+    return count
+  }
+
+  package func synchronize() throws(SystemError) {
+    #if canImport(Darwin)
+      // fsync on Apple systems hands the data to the drive but does not make the drive write it.
+      let result = fcntl(descriptor.load(ordering: .relaxed), F_FULLFSYNC)
+    #else
+      let result = fdatasync(descriptor.load(ordering: .relaxed))
+    #endif
+    if result != 0 { throw SystemError(code: errno, call: "fdatasync") }
+  }
+
+  /// Makes the entries of an open directory durable.
+  fileprivate func synchronizeEntries() throws(SystemError) {
+    if fsync(descriptor.load(ordering: .relaxed)) != 0 { throw SystemError(code: errno, call: "fsync") }
+  }
+
+  package func resize(to byteCount: Int) throws(SystemError) {
+    while ftruncate(descriptor.load(ordering: .relaxed), off_t(byteCount)) != 0 {
+      if errno != EINTR { throw SystemError(code: errno, call: "ftruncate") }
+    }
+  }
+
+  package func status() throws(SystemError) -> FileStatus {
+    var information = stat()
+    guard fstat(descriptor.load(ordering: .relaxed), &information) == 0 else {
+      throw SystemError(code: errno, call: "fstat")
+    }
+    return FileStatus(
+      identity: FileIdentity(
+        device: UInt64(truncatingIfNeeded: information.st_dev), inode: UInt64(truncatingIfNeeded: information.st_ino)),
+      byteCount: Int(information.st_size),
+      linkCount: Int(information.st_nlink),
+      isRegularFile: information.st_mode & S_IFMT == S_IFREG)
+  }
+
+  package func lock(_ kind: LockKind) throws(SystemError) {
+    // flock belongs to the open file. A POSIX record lock would vanish as soon as anyone in this process closed any
+    // descriptor of the same file.
+    let operation = (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
+    while flock(descriptor.load(ordering: .relaxed), operation) != 0 {
+      if errno != EINTR { throw SystemError(code: errno, call: "flock") }
+    }
+  }
+
+  package func lockHolder() -> Int32? {
+    guard let status = try? status() else { return nil }
+    return LockHolder.find(status.identity)
+  }
+
+  package func close() {
+    let old = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
+    guard old >= 0 else { return }
+    #if canImport(Darwin)
+      _ = Darwin.close(old)
+    #else
+      _ = Glibc.close(old)
+    #endif
+  }
+}
