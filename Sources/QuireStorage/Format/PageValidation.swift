@@ -1,0 +1,76 @@
+// What a page must satisfy before a search may trust its numbers. A page that passes cannot lead a search outside
+// itself, whatever else is wrong with it: that is what allows the searches to do without checks.
+
+/// Checks the structure of pages that came from disk.
+package enum PageValidation {
+  /// Why the page breaks the format, or nil. Touches every entry's fixed part once; never follows a reference.
+  ///
+  /// - Parameters:
+  ///   - page: a tree page of `pageSize` bytes whose checksum has been verified.
+  ///   - pageCount: the number of pages of the file; references must stay below.
+  package static func defect(in page: PageBytes, pageSize: Int, pageCount: UInt64) -> String? {
+    guard let kind = PageKind(rawValue: page.kind), kind == .leaf || kind == .branch else {
+      return "its kind, \(page.kind), is not that of a tree page"
+    }
+    guard KeyKind(rawValue: page.keyKind) != nil else { return "its kind of keys, \(page.keyKind), is unknown" }
+    let isLeaf = kind == .leaf
+    guard isLeaf ? page.level == 0 : (1..<Limits.treeLevels).contains(page.level) else {
+      return "its level, \(page.level), does not fit its kind"
+    }
+    guard page.count > 0 else { return "it has no entries" }
+    let arraysEnd = isLeaf ? page.leafArraysEnd : page.branchArraysEnd
+    guard arraysEnd <= page.cellStart, page.cellStart <= pageSize else {
+      return "its entries and cells overlap"
+    }
+    guard page.cellStart + page.garbage <= pageSize else { return "it has more garbage than cells" }
+    if page.prefixCount > 0 {
+      guard !page.hasIntegerKeys, page.prefixOffset >= page.cellStart,
+        page.prefixOffset + page.prefixCount <= pageSize, page.prefixCount <= Limits.keyByteCount
+      else { return "its prefix lies outside the page" }
+    }
+    return isLeaf
+      ? leafDefect(page, pageSize: pageSize) : branchDefect(page, pageSize: pageSize, pageCount: pageCount)
+  }
+
+  private static func leafDefect(_ page: PageBytes, pageSize: Int) -> String? {
+    let slots = page.leafSlots
+    let cellStart = page.cellStart
+    let prefixCount = page.prefixCount
+    let hasIntegerKeys = page.hasIntegerKeys
+    for index in 0..<page.count {
+      let offset = Int(slots[index])
+      guard offset >= cellStart, offset + PageLayout.leafCellHeader <= pageSize else {
+        return "cell \(index) lies outside the page"
+      }
+      let cell = page.leafCell(at: offset)
+      guard offset + cell.byteCount <= pageSize else { return "cell \(index) reaches beyond the page" }
+      guard hasIntegerKeys ? cell.keyCount == 0 : prefixCount + cell.keyCount <= Limits.keyByteCount else {
+        return "the key of cell \(index) is too long"
+      }
+    }
+    return nil
+  }
+
+  private static func branchDefect(_ page: PageBytes, pageSize: Int, pageCount: UInt64) -> String? {
+    var total: UInt64 = 0
+    for index in 0..<page.count {
+      let reference = page.references[index]
+      guard reference >= 2, reference < pageCount else {
+        return "child \(index) is at \(reference), which is no page of this file"
+      }
+      let (sum, overflow) = total.addingReportingOverflow(page.counts[index])
+      guard !overflow, sum <= UInt64(Int.max) else { return "its counts overflow" }
+      total = sum
+    }
+    guard !page.hasIntegerKeys else { return nil }
+    let slots = page.branchSlots
+    for index in 1..<max(page.count, 1) {
+      let offset = Int(slots[index])
+      guard offset >= page.cellStart, offset + PageLayout.branchCellHeader <= pageSize,
+        offset + PageLayout.branchCellHeader + page.separator(index).count <= pageSize,
+        page.prefixCount + page.separator(index).count <= Limits.keyByteCount
+      else { return "separator \(index) lies outside the page" }
+    }
+    return nil
+  }
+}

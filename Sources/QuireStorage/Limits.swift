@@ -1,0 +1,36 @@
+// Everything has a limit, and every limit has a name here.
+
+/// The limits of the format and of one open engine.
+public enum Limits {
+  /// The longest key of a tree with byte-string keys, in bytes; the same for every page size.
+  public static let keyByteCount = 1024
+  /// The page sizes that a database may be created with, in bytes.
+  public static let pageSizes = [4096, 8192, 16384, 32768]
+  /// The most levels a tree can have. At the least fan-out of three this holds more entries than 48-bit pages can.
+  package static let treeLevels = 40
+  /// Page numbers fit in 48 bits in every reference.
+  package static let pageNumberBits: UInt64 = 48
+  /// The most pages one open engine addresses: 256 TiB at 4 KiB.
+  package static let pageCount: UInt64 = 1 << 36
+  /// The most dirty pages at one time.
+  package static let frameCount = 1 << 31
+  /// The longest body of one log record, in bytes: what a transaction writes beyond it commits by checkpoint.
+  package static let recordBodyByteCount = 64 << 20
+  /// The sizes a log segment may have, in bytes.
+  package static let segmentByteCounts = (16 << 10)...(1 << 30)
+  /// How many log segments a meta page can name.
+  package static let segmentsInMetaPage = 4
+  /// The longest name of a tree, in bytes of UTF-8.
+  public static let treeNameByteCount = 255
+
+  /// The longest key that fits pages of this size: the documented limit, less in the tiny pages of tests.
+  package static func keyByteCount(pageSize: Int) -> Int {
+    min(keyByteCount, entryByteCount(pageSize: pageSize) - 36)
+  }
+
+  /// The most bytes that key and value of one entry may take together inside a leaf: three entries fit any page, so
+  /// that a full page can always be split.
+  package static func entryByteCount(pageSize: Int) -> Int {
+    (pageSize - PageLayout.headerByteCount) / 3 - PageLayout.entryOverhead
+  }
+}

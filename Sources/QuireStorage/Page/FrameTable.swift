@@ -1,0 +1,123 @@
+// Dirty pages and where they are.
+
+internal import Synchronization
+
+/// The table of frames: one entry per dirty page version.
+///
+/// Branch pages refer to dirty children by frame index. The entry says where the page is: in a slot, or, once a
+/// checkpoint has written it, at a page number. A checkpoint flips the entry with one release store; no page that
+/// refers to the frame has to change (hazard C1).
+///
+/// Invariants:
+/// 1. An index is either free or in use; `freeIndexes` holds each free index below `count` exactly once.
+/// 2. An entry in use holds a slot's address (bit 0 clear) or a page number (bit 0 set), and flips at most once.
+/// 3. `birth` and `step` of an entry are written by the writer before its index is published, and never again.
+package final class FrameTable: @unchecked Sendable {
+  // Sendable: safe because locations are atomics, checksums are written before the release store that flips the entry,
+  // birth and step before the commit that publishes the frame, and the free list is behind a mutex.
+  private let table: SparseTable
+  private struct Free: ~Copyable {
+    var indexes: [UInt32] = []
+    var count = 0
+  }
+  private let free = Mutex(Free())
+
+  private static let entryByteCount = 32
+  private static let chunkShift = 12
+
+  /// The entries themselves, for `PageAccess`.
+  var entries: SparseTable { table }
+
+  package init() throws(StorageError) {
+    table = try SparseTable(
+      entryByteCount: Self.entryByteCount, chunkShift: Self.chunkShift, maximumCount: UInt64(Limits.frameCount))
+  }
+
+  deinit { table.release() }
+
+  @inline(__always) private func locationWord(_ index: FrameIndex) -> UnsafeMutablePointer<Atomic<UInt>> {
+    table.entry(Int(index.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  /// Where frame `index` is now.
+  @inline(__always) package func location(_ index: FrameIndex) -> FrameLocation {
+    FrameLocation(rawValue: locationWord(index).pointee.load(ordering: .acquiring))
+  }
+  /// The checksum of the page that the frame became; valid once its location is a page number.
+  @inline(__always) package func checksum(_ index: FrameIndex) -> UInt64 {
+    table.entry(Int(index.rawValue)).load(fromByteOffset: 8, as: UInt64.self)
+  }
+  /// The commit that made the frame.
+  @inline(__always) package func birth(_ index: FrameIndex) -> UInt64 {
+    table.entry(Int(index.rawValue)).load(fromByteOffset: 16, as: UInt64.self)
+  }
+  /// The writer's step at which the frame was made: a transaction or a savepoint.
+  @inline(__always) package func step(_ index: FrameIndex) -> UInt64 {
+    table.entry(Int(index.rawValue)).load(fromByteOffset: 24, as: UInt64.self)
+  }
+
+  /// Enters a page that lives in `slot`.
+  package func allocate(
+    slot: UnsafeMutableRawPointer, birth: UInt64, step: UInt64
+  ) throws(StorageError) -> FrameIndex {
+    let result: Result<UInt32, StorageError> = free.withLock { free in
+      if let index = free.indexes.popLast() { return .success(index) }
+      guard free.count < Limits.frameCount else {
+        return .failure(StorageError(.limitReached, "There are too many dirty pages. Use smaller transactions."))
+      }
+      do throws(StorageError) {
+        try table.grow(to: free.count + 1)
+      } catch {
+        return .failure(error)
+      }
+      free.count += 1
+      return .success(UInt32(free.count - 1))
+    }
+    let index = FrameIndex(try result.get())
+    let entry = table.entry(Int(index.rawValue))
+    entry.storeBytes(of: birth, toByteOffset: 16, as: UInt64.self)
+    entry.storeBytes(of: step, toByteOffset: 24, as: UInt64.self)
+    locationWord(index).pointee.store(UInt(bitPattern: slot), ordering: .releasing)
+    return index
+  }
+
+  /// Says that the frame's page now stands at `number`. Readers that saw the slot before may still be inside it.
+  package func flip(_ index: FrameIndex, to number: PageNumber, checksum: UInt64) {
+    table.entry(Int(index.rawValue)).storeBytes(of: checksum, toByteOffset: 8, as: UInt64.self)
+    locationWord(index).pointee.store(FrameLocation(number).rawValue, ordering: .releasing)
+  }
+
+  /// Frees an index. Nobody may be able to reach it any more.
+  package func release(_ index: FrameIndex) {
+    free.withLock { $0.indexes.append(index.rawValue) }
+  }
+
+  /// The number of indexes in use.
+  package var usedCount: Int { free.withLock { $0.count - $0.indexes.count } }
+
+  /// Checks the invariants that can be seen from here; returns what is broken.
+  package func checkInvariants() -> String? {
+    free.withLock { free in
+      if Set(free.indexes).count != free.indexes.count { return "a frame index is free twice" }
+      if free.indexes.contains(where: { $0 >= free.count }) { return "a free frame index is out of range" }
+      return nil
+    }
+  }
+}
+
+/// Where a frame's page is: in a slot, or at a page number.
+package struct FrameLocation: Equatable {
+  package let rawValue: UInt
+
+  @inline(__always) package init(rawValue: UInt) { self.rawValue = rawValue }
+  @inline(__always) package init(_ number: PageNumber) { rawValue = UInt(number.rawValue) << 1 | 1 }
+
+  /// Whether the page has been written and handed over to the page table.
+  @inline(__always) package var isPageNumber: Bool { rawValue & 1 != 0 }
+  /// The page number, once written.
+  @inline(__always) package var pageNumber: PageNumber { PageNumber(UInt64(rawValue >> 1)) }
+  /// The slot, before that.
+  @inline(__always) package var slot: UnsafeMutableRawPointer {
+    UnsafeMutableRawPointer(bitPattern: rawValue).unsafelyUnwrapped
+  }
+}

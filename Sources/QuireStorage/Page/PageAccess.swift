@@ -1,0 +1,60 @@
+// The hot path into the page table.
+
+internal import Synchronization
+
+/// The way from references to addresses that every descent takes: two loads, no lock, no reference count.
+///
+/// A plain value. A strong reference would be retained and released around every call, and two threads on one shared
+/// object pay for that with a contended cache line. Whoever owns the value keeps the store alive.
+package struct PageAccess {
+  private let table: SparseTable
+  private let frameEntries: SparseTable
+  private let store: Unmanaged<PageStore>
+
+  init(_ store: PageStore, table: SparseTable, frameEntries: SparseTable) {
+    self.store = Unmanaged.passUnretained(store)
+    self.table = table
+    self.frameEntries = frameEntries
+  }
+
+  /// The page that `reference` names, from memory or from disk.
+  ///
+  /// The caller must be protected: by an announced snapshot or, for the writer, by holding the writer lock; the address
+  /// is good until the caller's access epoch moves on.
+  ///
+  /// - Parameters:
+  ///   - checksum: what the parent says; used only when a clean page has to be read.
+  ///   - level: the level that the page must have.
+  /// - Throws: `damagedPage`, `truncatedFile`, `inputOutput`.
+  @inline(__always) package func page(
+    _ reference: PageReference, checksum: @autoclosure () -> UInt64, level: Int
+  ) throws(StorageError) -> PageBytes {
+    var number = reference.pageNumber
+    if reference.isDirty {
+      let entry = frameEntries.entry(Int(reference.frame.rawValue))
+      let location = FrameLocation(
+        rawValue: entry.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .acquiring))
+      if !location.isPageNumber { return PageBytes(location.slot) }
+      number = location.pageNumber
+    }
+    let address = table.entry(Int(number.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
+      .pointee.load(ordering: .acquiring)
+    if address == 0 { return try load(reference, number, checksum: checksum(), level: level) }
+    let page = PageBytes(UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped)
+    // Checked on hits too: only so can a descent through a damaged tree not run in a circle (hazard C8).
+    if page.level != level { throw wrongLevel(reference, page.level, level) }
+    return page
+  }
+
+  @inline(never) private func load(
+    _ reference: PageReference, _ number: PageNumber, checksum: UInt64, level: Int
+  ) throws(StorageError) -> PageBytes {
+    let store = store.takeUnretainedValue()
+    return try store.load(
+      number, checksum: reference.isDirty ? store.frames.checksum(reference.frame) : checksum, level: level)
+  }
+
+  @inline(never) private func wrongLevel(_ reference: PageReference, _ actual: Int, _ expected: Int) -> StorageError {
+    store.takeUnretainedValue().damaged(reference, "its level is \(actual) where \(expected) was expected")
+  }
+}

@@ -1,0 +1,97 @@
+// Where pages live in memory, clean or dirty: slots of one page each, cut from large slabs and recycled for ever.
+
+internal import Synchronization
+
+/// The memory of all pages of one engine.
+///
+/// Slots are recycled rather than freed: a first touch of fresh memory costs ten times the copy of a page. Slabs are
+/// aligned to huge pages, so that a descent misses the TLB at most once per level.
+///
+/// Invariants:
+/// 1. Every slot is either free (in `free` exactly once) or lent to exactly one owner: a frame, or a page table entry.
+/// 2. `lent + free.count` is the number of slots of all slabs.
+package final class SlotPool: Sendable {
+  private struct State: ~Copyable {
+    var slabs: [VirtualMemory] = []
+    var free: [UnsafeMutableRawPointer] = []
+    var lent = 0
+  }
+
+  package let pageSize: Int
+  private let slabByteCount: Int
+  // Sendable is unchecked by the compiler for raw pointers; here they are data, only followed by their owners.
+  private let state: Mutex<State>
+
+  private static let hugePageByteCount = 2 << 20
+
+  /// - Parameter cacheSize: the engine's memory budget; small budgets get small slabs.
+  package init(pageSize: Int, cacheSize: Int) {
+    self.pageSize = pageSize
+    slabByteCount = cacheSize >= 16 << 20 ? Self.hugePageByteCount : max(64 * pageSize, 64 << 10)
+    state = Mutex(State())
+  }
+
+  deinit {
+    state.withLock { state in
+      for slab in state.slabs { slab.release() }
+    }
+  }
+
+  /// Lends a slot; its content is whatever its last owner left. O(1), a system call once per slab.
+  package func allocate() throws(StorageError) -> UnsafeMutableRawPointer {
+    // The closure of withLock cannot be given a typed throw together with a result of pointer type across versions of
+    // the compiler, so the failure travels as a value.
+    let result: Result<UInt, StorageError> = state.withLock { state in
+      do throws(StorageError) {
+        if state.free.isEmpty { try grow(&state) }
+      } catch {
+        return .failure(error)
+      }
+      state.lent += 1
+      return .success(UInt(bitPattern: state.free.removeLast()))
+    }
+    let address = try result.get()
+    guard let slot = UnsafeMutableRawPointer(bitPattern: address) else {
+      preconditionFailure("a slot is never at address zero")
+    }
+    return slot
+  }
+
+  /// Takes a slot back. Nobody may hold its address any more.
+  package func release(_ slot: UnsafeMutableRawPointer) {
+    let address = UInt(bitPattern: slot)
+    state.withLock { state in
+      state.lent -= 1
+      if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.free.append(slot) }
+    }
+  }
+
+  private func grow(_ state: inout State) throws(StorageError) {
+    let isHuge = slabByteCount >= Self.hugePageByteCount
+    let slab = try VirtualMemory.reserve(
+      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
+    if isHuge { slab.adviseHugePages() }
+    state.slabs.append(slab)
+    // Backwards, so that slots are lent in ascending order: neighbours in a tree become neighbours in memory.
+    var offset = slabByteCount / pageSize * pageSize
+    while offset > 0 {
+      offset -= pageSize
+      state.free.append(slab.base + offset)
+    }
+  }
+
+  /// The number of slots that have an owner.
+  package var lentCount: Int { state.withLock { $0.lent } }
+
+  /// The bytes of all slabs.
+  package var byteCount: Int { state.withLock { $0.slabs.count } * slabByteCount }
+
+  /// Checks the invariants; returns what is broken.
+  package func checkInvariants() -> String? {
+    state.withLock { state in
+      if Set(state.free).count != state.free.count { return "a slot is free twice" }
+      let total = state.slabs.count * (slabByteCount / pageSize)
+      return state.lent + state.free.count == total ? nil : "slots have been lost: \(total) in all"
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// Anonymous memory straight from the system: it comes zeroed, is touched only where it is used, and goes back whole.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// A range of anonymous memory.
+struct VirtualMemory {
+  let base: UnsafeMutableRawPointer
+  let byteCount: Int
+
+  /// Reserves zeroed memory; no page of it costs anything before it is touched.
+  ///
+  /// - Parameter alignment: a power of two, at least the system's page size.
+  static func reserve(byteCount: Int, alignment: Int = 4096) throws(StorageError) -> VirtualMemory {
+    let slack = alignment > 4096 ? alignment : 0
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    guard let raw = mmap(nil, byteCount + slack, PROT_READ | PROT_WRITE, flags, -1, 0), raw != MAP_FAILED else {
+      throw StorageError(
+        .limitReached, "The system gave no memory (\(byteCount) bytes). Use a smaller cacheSize.",
+        systemError: SystemError(code: errno, call: "mmap"))
+    }
+    guard slack > 0 else { return VirtualMemory(base: raw, byteCount: byteCount) }
+    // Give back what lies in front of the aligned part and behind it.
+    let address = UInt(bitPattern: raw)
+    let aligned = (address + UInt(alignment) - 1) & ~(UInt(alignment) - 1)
+    let front = Int(aligned - address)
+    if front > 0 { munmap(raw, front) }
+    if slack > front { munmap(raw + front + byteCount, slack - front) }
+    return VirtualMemory(base: raw + front, byteCount: byteCount)
+  }
+
+  /// Asks the system to back the range with huge pages where it can.
+  func adviseHugePages() {
+    #if os(Linux)
+      _ = madvise(base, byteCount, MADV_HUGEPAGE)
+    #endif
+  }
+
+  /// Gives the range back. Nobody may hold an address inside it.
+  func release() { munmap(base, byteCount) }
+}

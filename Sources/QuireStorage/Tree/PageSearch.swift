@@ -1,0 +1,119 @@
+// Searching inside one page. The searches stay inside the dense heads and touch a full key only where heads are equal;
+// see performance.md 7 for what that is worth.
+
+/// Searches over arrays of heads.
+enum HeadSearch {
+  /// The first index whose head is not below `head`. Compiles to conditional moves: no branch to mispredict.
+  @inline(__always) static func lowerBound<Head: FixedWidthInteger>(
+    _ heads: UnsafePointer<Head>, _ count: Int, _ head: Head
+  ) -> Int {
+    var base = 0
+    var length = count
+    while length > 1 {
+      let half = length &>> 1
+      base = heads[base &+ half &- 1] < head ? base &+ half : base
+      length &-= half
+    }
+    return length == 1 && heads[base] < head ? base &+ 1 : base
+  }
+
+  /// The first index whose head is above `head`.
+  @inline(__always) static func upperBound<Head: FixedWidthInteger>(
+    _ heads: UnsafePointer<Head>, _ count: Int, _ head: Head
+  ) -> Int {
+    var base = 0
+    var length = count
+    while length > 1 {
+      let half = length &>> 1
+      base = heads[base &+ half &- 1] <= head ? base &+ half : base
+      length &-= half
+    }
+    return length == 1 && heads[base] <= head ? base &+ 1 : base
+  }
+}
+
+/// Where a key is in a leaf, or where it would be.
+struct LeafPosition {
+  /// The entry with the key, or the first one above it.
+  let index: Int
+  let isFound: Bool
+}
+
+extension PageBytes {
+  /// How `key` stands to the page's prefix: 0 if it starts with it, else before (-1) or after (1) all entries.
+  @inline(__always) func comparePrefix(with key: SearchKey) -> Int {
+    let count = prefixCount
+    if count == 0 { return 0 }
+    let order = KeyOrder.comparePrefix(key.base, prefix, key.count < count ? key.count : count)
+    if order != 0 { return order }
+    return key.count < count ? -1 : 0
+  }
+
+  /// Looks `key` up in a leaf.
+  @inline(__always) func leafSearch(_ key: SearchKey) -> LeafPosition {
+    let count = self.count
+    if hasIntegerKeys {
+      let index = HeadSearch.lowerBound(heads64, count, key.integer)
+      return LeafPosition(index: index, isFound: index < count && heads64[index] == key.integer)
+    }
+    let order = comparePrefix(with: key)
+    if order != 0 { return LeafPosition(index: order < 0 ? 0 : count, isFound: false) }
+    let rest = key.base + prefixCount
+    let restCount = key.count &- prefixCount
+    let head = KeyOrder.head(rest, restCount)
+    let heads = heads32
+    var index = HeadSearch.lowerBound(heads, count, head)
+    // Mostly one round: the entry itself. Equal heads in numbers are searched by halving.
+    var end = index
+    while end < count, heads[end] == head {
+      if end &- index >= 4 {
+        end = index &+ HeadSearch.upperBound(heads + index, count &- index, head)
+        break
+      }
+      end &+= 1
+    }
+    while index < end {
+      let middle = index &+ (end &- index) &>> 1
+      let cell = leafCell(middle)
+      let order = KeyOrder.compare(rest, restCount, cell.key, cell.keyCount)
+      if order == 0 { return LeafPosition(index: middle, isFound: true) }
+      if order < 0 { end = middle } else { index = middle &+ 1 }
+    }
+    return LeafPosition(index: index, isFound: false)
+  }
+
+  /// The child of a branch whose range `key` falls into: the last one whose separator is not above it.
+  @inline(__always) func childIndex(_ key: SearchKey) -> Int {
+    let separators = count &- 1
+    if hasIntegerKeys { return HeadSearch.upperBound(heads64 + 1, separators, key.integer) }
+    let order = comparePrefix(with: key)
+    if order != 0 { return order < 0 ? 0 : separators }
+    let rest = key.base + prefixCount
+    let restCount = key.count &- prefixCount
+    let head = KeyOrder.head(rest, restCount)
+    let heads = heads32 + 1
+    var index = HeadSearch.lowerBound(heads, separators, head)
+    if index == separators || heads[index] != head { return index }
+    var end = index &+ HeadSearch.upperBound(heads + index, separators &- index, head)
+    while index < end {
+      let middle = index &+ (end &- index) &>> 1
+      let bytes = separator(middle &+ 1)
+      let base = bytes.baseAddress.unsafelyUnwrapped
+      if KeyOrder.compare(rest, restCount, base, bytes.count) < 0 { end = middle } else { index = middle &+ 1 }
+    }
+    return index
+  }
+
+  /// The number of entries below the children in front of `index`.
+  @inline(__always) func countBelow(childrenBefore index: Int) -> Int {
+    let counts = self.counts
+    var sum: UInt64 = 0
+    for child in 0..<index { sum &+= counts[child] }
+    return Int(truncatingIfNeeded: sum)
+  }
+
+  /// The number of entries below this page.
+  func entryCount() -> Int {
+    kind == PageKind.leaf.rawValue ? count : countBelow(childrenBefore: count)
+  }
+}

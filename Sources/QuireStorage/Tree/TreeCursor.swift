@@ -1,0 +1,200 @@
+// Moving through a tree in key order, in both directions.
+
+/// A position in a tree: on an entry, before the first one, or behind the last.
+///
+/// The path is kept as references, and only the leaf's address across steps: when the access epoch has moved, the caller
+/// calls `refresh` and the address is looked up again (hazard C3). Memory is a fixed array, freed with the cursor.
+///
+/// Invariants:
+/// 1. `depth` is 0 (no position) or the tree's number of levels.
+/// 2. `path[i]` names the page at level `root.level - i` and the child taken; `path[depth - 1]` is the leaf.
+package struct CursorPath: ~Copyable {
+  package struct Step {
+    var reference: PageReference
+    var checksum: UInt64
+    var index: Int
+  }
+
+  private let reader: TreeReader
+  package private(set) var root: TreeRoot
+  private let path: UnsafeMutablePointer<Step>
+  private var depth = 0
+  private var leaf: PageBytes?
+  /// The number of entries in `leaf`.
+  private var leafCount = 0
+
+  package init(_ reader: TreeReader, _ root: TreeRoot) {
+    self.reader = reader
+    self.root = root
+    path = UnsafeMutablePointer.allocate(capacity: root.level + 1)
+  }
+
+  deinit { path.deallocate() }
+
+  /// Whether the cursor stands on an entry.
+  @inline(__always) package var isOnEntry: Bool {
+    guard leaf != nil else { return false }
+    let index = path[depth &- 1].index
+    return index >= 0 && index < leafCount
+  }
+
+  /// The page and the index of the entry that the cursor stands on.
+  @inline(__always) package var entry: (page: PageBytes, index: Int)? {
+    guard let leaf, isOnEntry else { return nil }
+    return (leaf, path[depth &- 1].index)
+  }
+
+  /// Looks the leaf's address up again. Called when addresses from before may have become invalid.
+  package mutating func refresh() throws(StorageError) {
+    guard leaf != nil else { return }
+    let step = path[depth - 1]
+    leaf = try reader.page(step.reference, checksum: step.checksum, level: 0)
+  }
+
+  /// Goes to `key`, or to the first entry above it. Returns whether `key` itself was found.
+  package mutating func seek(_ key: SearchKey) throws(StorageError) -> Bool {
+    leaf = nil
+    guard start() else { return false }
+    var page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
+    while depth <= root.level {
+      let index = page.childIndex(key)
+      path[depth - 1].index = index
+      page = try push(page, index)
+    }
+    let position = page.leafSearch(key)
+    settle(page, position.index)
+    // The key may be above all keys of the leaf that its range covers; the next entry is then in the next leaf.
+    if position.index == leafCount { _ = try advanceLeaf() }
+    return position.isFound
+  }
+
+  /// Goes to entry `rank` in key order; false, without a position, if there are fewer.
+  package mutating func seek(rank: Int) throws(StorageError) -> Bool {
+    leaf = nil
+    guard rank >= 0, rank < root.count, start() else { return false }
+    var rest = UInt64(rank)
+    var page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
+    while depth <= root.level {
+      var index = 0
+      while index < page.count - 1, rest >= page.counts[index] {
+        rest -= page.counts[index]
+        index += 1
+      }
+      path[depth - 1].index = index
+      page = try push(page, index)
+    }
+    guard rest < UInt64(page.count) else {
+      throw StorageError(.damagedPage, "The counts of a tree do not match its leaves. Restore a backup.")
+    }
+    settle(page, Int(rest))
+    return true
+  }
+
+  /// Goes to the first entry; false if the tree is empty.
+  package mutating func seekFirst() throws(StorageError) -> Bool { try seekEdge(last: false) }
+
+  /// Goes to the last entry; false if the tree is empty.
+  package mutating func seekLast() throws(StorageError) -> Bool { try seekEdge(last: true) }
+
+  /// Steps to the next entry; false behind the last one.
+  @inline(__always) package mutating func next() throws(StorageError) -> Bool {
+    guard leaf != nil else { return false }
+    let index = path[depth &- 1].index &+ 1
+    path[depth &- 1].index = index
+    if index < leafCount { return true }
+    return try advanceLeaf()
+  }
+
+  /// Steps to the entry before; false in front of the first one.
+  @inline(__always) package mutating func previous() throws(StorageError) -> Bool {
+    guard leaf != nil else { return false }
+    let index = path[depth &- 1].index &- 1
+    path[depth &- 1].index = index
+    if index >= 0 { return true }
+    return try retreatLeaf()
+  }
+
+  private mutating func start() -> Bool {
+    depth = 0
+    if root.reference.isNone { return false }
+    path[0] = Step(reference: root.reference, checksum: root.checksum, index: 0)
+    depth = 1
+    return true
+  }
+
+  private mutating func push(_ page: PageBytes, _ index: Int) throws(StorageError) -> PageBytes {
+    let step = Step(
+      reference: PageReference(rawValue: page.references[index]), checksum: page.checksums[index], index: 0)
+    path[depth] = step
+    depth += 1
+    return try reader.page(step.reference, checksum: step.checksum, level: root.level - (depth - 1))
+  }
+
+  private mutating func settle(_ page: PageBytes, _ index: Int) {
+    leaf = page
+    leafCount = page.count
+    path[depth - 1].index = index
+  }
+
+  private mutating func seekEdge(last: Bool) throws(StorageError) -> Bool {
+    leaf = nil
+    guard start() else { return false }
+    var page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
+    while depth <= root.level {
+      let index = last ? page.count - 1 : 0
+      path[depth - 1].index = index
+      page = try push(page, index)
+    }
+    settle(page, last ? page.count - 1 : 0)
+    return leafCount > 0
+  }
+
+  /// Goes to the first entry of the next leaf; at the end the cursor stays behind the last entry.
+  @inline(never) private mutating func advanceLeaf() throws(StorageError) -> Bool {
+    guard let ancestor = try climb({ index, count in index + 1 < count }) else {
+      path[depth - 1].index = leafCount
+      return false
+    }
+    depth = ancestor.depth
+    path[depth - 1].index += 1
+    var page = try push(ancestor.page, path[depth - 1].index)
+    while depth <= root.level {
+      path[depth - 1].index = 0
+      page = try push(page, 0)
+    }
+    settle(page, 0)
+    return leafCount > 0
+  }
+
+  /// Goes to the last entry of the leaf before; at the start the cursor stays in front of the first entry.
+  @inline(never) private mutating func retreatLeaf() throws(StorageError) -> Bool {
+    guard let ancestor = try climb({ index, _ in index > 0 }) else {
+      path[depth - 1].index = -1
+      return false
+    }
+    depth = ancestor.depth
+    path[depth - 1].index -= 1
+    var page = try push(ancestor.page, path[depth - 1].index)
+    while depth <= root.level {
+      let index = page.count - 1
+      path[depth - 1].index = index
+      page = try push(page, index)
+    }
+    settle(page, page.count - 1)
+    return leafCount > 0
+  }
+
+  /// The nearest ancestor of the leaf that can move as asked.
+  private func climb(
+    _ canMove: (Int, Int) -> Bool
+  ) throws(StorageError) -> (page: PageBytes, depth: Int)? {
+    var level = depth - 1
+    while level > 0 {
+      let step = path[level - 1]
+      let page = try reader.page(step.reference, checksum: step.checksum, level: root.level - (level - 1))
+      if canMove(step.index, page.count) { return (page, level) }
+      level -= 1
+    }
+    return nil
+  }
+}

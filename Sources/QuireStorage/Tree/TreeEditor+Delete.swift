@@ -1,0 +1,141 @@
+// Taking entries out of a tree. Pages merge with a neighbour when they fall below a quarter, and vanish when they are
+// empty; shape is changed by the writer alone.
+
+extension TreeEditor {
+  /// Removes `key`; false if it was not there, and then nothing has changed. Touches one page per level, and a
+  /// neighbour where pages merge.
+  package func delete(_ key: SearchKey, in root: inout TreeRoot) throws(StorageError) -> Bool {
+    if root.reference.isNone { return false }
+    let position = try descend(key, in: root)
+    guard position.isFound else { return false }
+    try makePathPrivate(&root)
+    removeLeafEntry(at: position.index, in: path[depth - 1].page)
+    adjustCounts(&root, by: -1)
+    try tidy(level: depth - 1, in: &root)
+    return true
+  }
+
+  /// Takes an entry out of a private leaf.
+  private func removeLeafEntry(at index: Int, in leaf: PageBytes) {
+    let count = leaf.count
+    let width = leaf.headWidth
+    let offset = Int(leaf.leafSlots[index])
+    let byteCount = leaf.leafCell(at: offset).byteCount
+    let arrays = leaf.base + PageLayout.headerByteCount
+    let oldSlots = arrays + width * count
+    memmoveBytes(arrays + width * index, arrays + width * (index + 1), width * (count - index - 1))
+    let newSlots = arrays + width * (count - 1)
+    memmoveBytes(newSlots, oldSlots, 2 * index)
+    memmoveBytes(newSlots + 2 * index, oldSlots + 2 * (index + 1), 2 * (count - index - 1))
+    leaf.count = count - 1
+    if offset == leaf.cellStart {
+      leaf.cellStart = offset + byteCount
+    } else {
+      leaf.garbage += byteCount
+    }
+  }
+
+  /// Merges or removes the page `path[level]` if it has become too small, and then its ancestors in turn.
+  private func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
+    var level = start
+    while level > 0 {
+      let page = path[level].page
+      if page.count == 0 {
+        supersede(path[level].reference, page)
+        try removeChild(at: path[level - 1].index, of: level - 1, in: root)
+      } else if usedByteCount(page) * 4 < pageSize {
+        guard try merge(level: level, in: root) else { return }
+      } else {
+        return
+      }
+      level -= 1
+    }
+    try tidyRoot(&root)
+  }
+
+  /// The bytes of a page that are in use.
+  private func usedByteCount(_ page: PageBytes) -> Int {
+    let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
+    return arraysEnd + pageSize - page.cellStart - page.garbage
+  }
+
+  /// An empty root becomes an empty tree, and a root with one child gives way to it.
+  private func tidyRoot(_ root: inout TreeRoot) throws(StorageError) {
+    var page = path[0].page
+    if page.count == 0 {
+      supersede(root.reference, page)
+      root.reference = .none
+      root.checksum = 0
+      root.level = 0
+      return
+    }
+    while root.level > 0, page.count == 1 {
+      supersede(root.reference, page)
+      root.checksum = page.checksums[0]
+      root.reference = PageReference(rawValue: page.references[0])
+      root.level -= 1
+      page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
+    }
+  }
+
+  /// Writes the private branch `path[level]` anew without child `index`.
+  private func removeChild(at index: Int, of level: Int, in root: TreeRoot) throws(StorageError) {
+    let branch = path[level].page
+    let old = PageBytes(scratch)
+    scratch.copyMemory(from: branch.base, byteCount: pageSize)
+    branchEntries.removeAll(keepingCapacity: true)
+    old.appendBranchEntries(to: &branchEntries)
+    branchEntries.remove(at: index)
+    branch.initialize(
+      kind: .branch, level: root.level - level, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn,
+      pageSize: pageSize)
+    // Fewer separators never share a shorter prefix, so what fitted still fits.
+    PageEncoder.encodeBranch(branchEntries[...], into: branch, pageSize: pageSize)
+  }
+
+  /// Merges `path[level]` with a neighbour under the same parent if the two fill at most nine tenths of a page.
+  /// Returns whether the parent lost a child.
+  private func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
+    let parent = path[level - 1].page
+    let index = path[level - 1].index
+    guard parent.count > 1 else { return false }
+    let siblingIndex = index + 1 < parent.count ? index + 1 : index - 1
+    let sibling = PageReference(rawValue: parent.references[siblingIndex])
+    let treeLevel = root.level - level
+    let siblingPage = try reader.page(sibling, checksum: parent.checksums[siblingIndex], level: treeLevel)
+    let page = path[level].page
+    let leftIndex = min(index, siblingIndex)
+    let (left, right) = index < siblingIndex ? (page, siblingPage) : (siblingPage, page)
+    let (leftCopy, rightCopy) = (PageBytes(scratch + pageSize), PageBytes(scratch + 2 * pageSize))
+    leftCopy.base.copyMemory(from: left.base, byteCount: pageSize)
+    rightCopy.base.copyMemory(from: right.base, byteCount: pageSize)
+    let limit = pageSize * 9 / 10
+    // The page at hand is private and takes everything; the neighbour is given up.
+    if treeLevel == 0 {
+      leafEntries.removeAll(keepingCapacity: true)
+      leftCopy.appendLeafEntries(to: &leafEntries)
+      rightCopy.appendLeafEntries(to: &leafEntries)
+      guard PageEncoder.leafByteCount(leafEntries[...], keyKind: root.keyKind) <= limit else { return false }
+      page.initialize(
+        kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn, pageSize: pageSize)
+      PageEncoder.encodeLeaf(leafEntries[...], into: page, pageSize: pageSize)
+    } else {
+      branchEntries.removeAll(keepingCapacity: true)
+      leftCopy.appendBranchEntries(to: &branchEntries)
+      let boundary = branchEntries.count
+      rightCopy.appendBranchEntries(to: &branchEntries)
+      // The right page's first child gets the separator that divided the two pages.
+      branchEntries[boundary].separator = parent.branchKey(leftIndex + 1)
+      guard PageEncoder.branchByteCount(branchEntries[...], keyKind: root.keyKind) <= limit else { return false }
+      page.initialize(
+        kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn,
+        pageSize: pageSize)
+      PageEncoder.encodeBranch(branchEntries[...], into: page, pageSize: pageSize)
+    }
+    supersede(sibling, siblingPage)
+    parent.references[leftIndex] = path[level].reference.rawValue
+    parent.counts[leftIndex] += parent.counts[leftIndex + 1]
+    try removeChild(at: leftIndex + 1, of: level - 1, in: root)
+    return true
+  }
+}

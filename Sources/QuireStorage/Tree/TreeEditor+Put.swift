@@ -1,0 +1,159 @@
+// Putting entries into a tree: in place where there is room, by splitting where there is not.
+
+/// What to do when the key is there already.
+package enum PutMode {
+  case insertOrReplace
+  case insertIfAbsent
+}
+
+/// What a put did.
+package enum PutOutcome: Sendable {
+  case inserted
+  case replaced
+  /// The key was there, and the mode was `insertIfAbsent`: nothing has changed.
+  case kept
+}
+
+extension TreeEditor {
+  /// Stores `value` under `key`. Touches one page per level, more when pages split; the caller has checked the lengths.
+  package func put(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in root: inout TreeRoot
+  ) throws(StorageError) -> PutOutcome {
+    if root.reference.isNone {
+      try plant(key, value, in: &root)
+      return .inserted
+    }
+    let position = try descend(key, in: root)
+    if position.isFound {
+      if mode == .insertIfAbsent { return .kept }
+      try makePathPrivate(&root)
+      try replaceValue(value, at: position.index, key, in: &root)
+      return .replaced
+    }
+    try makePathPrivate(&root)
+    let leaf = path[depth - 1].page
+    if !insertInPlace(key, value, at: position.index, in: leaf) {
+      try rebuildLeaf(inserting: key, value, at: position.index, replacing: false, in: &root)
+      root.count += 1
+    } else {
+      adjustCounts(&root, by: 1)
+    }
+    return .inserted
+  }
+
+  /// Makes the first leaf of a tree.
+  private func plant(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in root: inout TreeRoot
+  ) throws(StorageError) {
+    let (page, reference) = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    PageEncoder.encodeLeaf([LeafEntry(key: SplitKey(key), value: value)], into: page, pageSize: pageSize)
+    root.reference = reference
+    root.checksum = 0
+    root.level = 0
+    root.count = 1
+  }
+
+  /// Inserts an entry into a private leaf; false if there is no room or the key does not share the page's prefix.
+  @inline(__always) private func insertInPlace(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int, in leaf: PageBytes
+  ) -> Bool {
+    let hasIntegerKeys = leaf.hasIntegerKeys
+    let prefixCount = leaf.prefixCount
+    if !hasIntegerKeys, prefixCount > 0, leaf.comparePrefix(with: key) != 0 { return false }
+    let keyCount = hasIntegerKeys ? 0 : key.count &- prefixCount
+    let width = hasIntegerKeys ? 8 : 4
+    let cellByteCount = PageLayout.leafCellHeader &+ keyCount &+ value.count
+    let needed = cellByteCount &+ width &+ 2
+    if leaf.cellStart &- leaf.leafArraysEnd < needed {
+      guard leaf.cellStart &- leaf.leafArraysEnd &+ leaf.garbage >= needed else { return false }
+      compactLeaf(leaf)
+    }
+    // Heads move up to make room for one, slots by a head in front of the new one and by head and slot behind it.
+    let count = leaf.count
+    let arrays = leaf.base + PageLayout.headerByteCount
+    let oldSlots = arrays + width &* count
+    let newSlots = oldSlots + width
+    memmoveBytes(newSlots + 2 &* (index &+ 1), oldSlots + 2 &* index, 2 &* (count &- index))
+    memmoveBytes(newSlots, oldSlots, 2 &* index)
+    memmoveBytes(arrays + width &* (index &+ 1), arrays + width &* index, width &* (count &- index))
+    let offset = leaf.cellStart &- cellByteCount
+    writeLeafCell(leaf.base + offset, key.base + prefixCount, keyCount, value)
+    newSlots.storeBytes(of: UInt16(truncatingIfNeeded: offset), toByteOffset: 2 &* index, as: UInt16.self)
+    if hasIntegerKeys {
+      leaf.heads64[index] = key.integer
+    } else {
+      leaf.heads32[index] = KeyOrder.head(key.base + prefixCount, keyCount)
+    }
+    leaf.cellStart = offset
+    leaf.count = count &+ 1
+    return true
+  }
+
+  /// Writes a leaf cell.
+  @inline(__always) private func writeLeafCell(
+    _ cell: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ value: UnsafeRawBufferPointer
+  ) {
+    cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
+    cell.storeBytes(of: UInt16(truncatingIfNeeded: value.count), toByteOffset: 2, as: UInt16.self)
+    let body = cell + PageLayout.leafCellHeader
+    if keyCount > 0 { body.copyMemory(from: key, byteCount: keyCount) }
+    if value.count > 0, let base = value.baseAddress {
+      (body + keyCount).copyMemory(from: base, byteCount: value.count)
+    }
+  }
+
+  /// Gives the entry at `index` of the private leaf another value.
+  private func replaceValue(
+    _ value: UnsafeRawBufferPointer, at index: Int, _ key: SearchKey, in root: inout TreeRoot
+  ) throws(StorageError) {
+    let leaf = path[depth - 1].page
+    let cell = leaf.leafCell(index)
+    if value.count <= cell.valueCount {
+      // In place; what becomes free behind a shorter value is garbage until the page is compacted.
+      if value.count > 0, let base = value.baseAddress {
+        UnsafeMutableRawPointer(mutating: cell.value).copyMemory(from: base, byteCount: value.count)
+      }
+      UnsafeMutableRawPointer(mutating: cell.key - PageLayout.leafCellHeader)
+        .storeBytes(of: UInt16(truncatingIfNeeded: value.count), toByteOffset: 2, as: UInt16.self)
+      leaf.garbage += cell.valueCount - value.count
+      return
+    }
+    let cellByteCount = PageLayout.leafCellHeader + cell.keyCount + value.count
+    if leaf.cellStart - leaf.leafArraysEnd >= cellByteCount {
+      let offset = leaf.cellStart - cellByteCount
+      leaf.garbage += cell.byteCount
+      writeLeafCell(leaf.base + offset, cell.key, cell.keyCount, value)
+      leaf.leafSlots[index] = UInt16(truncatingIfNeeded: offset)
+      leaf.cellStart = offset
+      return
+    }
+    try rebuildLeaf(inserting: key, value, at: index, replacing: true, in: &root)
+  }
+
+  /// Writes a leaf anew without its garbage.
+  func compactLeaf(_ leaf: PageBytes) {
+    let old = PageBytes(scratch)
+    scratch.copyMemory(from: leaf.base, byteCount: pageSize)
+    var top = pageSize
+    let prefixCount = old.prefixCount
+    if prefixCount > 0 {
+      top -= prefixCount
+      (leaf.base + top).copyMemory(from: old.prefix, byteCount: prefixCount)
+      leaf.prefixOffset = top
+    }
+    let (oldSlots, slots) = (old.leafSlots, leaf.leafSlots)
+    for index in 0..<old.count {
+      let cell = old.leafCell(at: Int(oldSlots[index]))
+      top -= cell.byteCount
+      (leaf.base + top).copyMemory(from: cell.key - PageLayout.leafCellHeader, byteCount: cell.byteCount)
+      slots[index] = UInt16(truncatingIfNeeded: top)
+    }
+    leaf.cellStart = top
+    leaf.garbage = 0
+  }
+}
+
+/// Moves bytes between ranges that may overlap.
+@inline(__always) func memmoveBytes(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ count: Int) {
+  target.copyMemory(from: source, byteCount: count)
+}

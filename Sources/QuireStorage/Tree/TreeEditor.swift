@@ -1,0 +1,221 @@
+// Changing trees, copy-on-write. A page that anyone else could see is never changed: the path from the root is copied
+// into frames first, and only frames of the running transaction, made since its newest savepoint, are edited in place.
+
+/// A page version that the running transaction replaced.
+package struct SupersededPage {
+  package let reference: PageReference
+  /// The commit that made it. Snapshots from `birth` up to the one before the replacing commit need it.
+  package let birth: UInt64
+}
+
+/// One level of the way from the root to a leaf.
+struct PathStep {
+  var page: PageBytes
+  var reference: PageReference
+  /// The child taken, or the entry in the leaf.
+  var index: Int
+}
+
+/// The editor of one write transaction, or of a checkpoint's catalog.
+///
+/// Used by one thread at a time. An operation that throws may leave its tree half changed: the caller must then roll
+/// back to a savepoint or give the transaction up.
+///
+/// Invariants:
+/// 1. `born` lists every frame that this transaction made, in order; each is in use.
+/// 2. A frame is edited in place only if its step is at least `step`.
+/// 3. `superseded` lists each page version that the transaction's trees no longer reach, once.
+/// 4. No frame made after the translation horizon refers to a frame that had been flipped before it was made.
+package final class TreeEditor {
+  let store: PageStore
+  let pageSize: Int
+  let reader: TreeReader
+  /// The number that the transaction's commit will have; frames are born with it.
+  private(set) var csn: UInt64 = 0
+  private(set) var step: UInt64 = 0
+  package private(set) var superseded: [SupersededPage] = []
+  package private(set) var born: [FrameIndex] = []
+  let path: UnsafeMutablePointer<PathStep>
+  /// The number of steps in `path`; the last one is the leaf.
+  var depth = 0
+  /// Room for pages that are being taken apart, one for each of a page and its two neighbours.
+  let scratch: UnsafeMutableRawPointer
+  var leafEntries: [LeafEntry] = []
+  var branchEntries: [BranchEntry] = []
+
+  package init(_ store: PageStore) {
+    self.store = store
+    pageSize = store.pageSize
+    reader = TreeReader(store)
+    path = UnsafeMutablePointer.allocate(capacity: Limits.treeLevels + 1)
+    scratch = UnsafeMutableRawPointer.allocate(byteCount: 3 * store.pageSize, alignment: 16)
+  }
+
+  deinit {
+    path.deallocate()
+    scratch.deallocate()
+  }
+
+  /// Starts a transaction whose commit will be `csn`.
+  package func begin(csn: UInt64) {
+    self.csn = csn
+    step &+= 1
+    superseded.removeAll(keepingCapacity: true)
+    born.removeAll(keepingCapacity: true)
+  }
+
+  /// A point to return to.
+  package struct Mark {
+    fileprivate let superseded: Int
+    fileprivate let born: Int
+  }
+
+  /// From here on, nothing made before is edited in place.
+  package func mark() -> Mark {
+    step &+= 1
+    return Mark(superseded: superseded.count, born: born.count)
+  }
+
+  /// Forgets all that was done since `mark`; the caller restores the roots.
+  package func restore(_ mark: Mark) {
+    for frame in born[mark.born...] { store.releaseFrame(frame) }
+    born.removeSubrange(mark.born...)
+    superseded.removeSubrange(mark.superseded...)
+    step &+= 1
+  }
+
+  /// Forgets everything that was done since `begin`.
+  package func rollback() { restore(Mark(superseded: 0, born: 0)) }
+
+  // MARK: Pages of one's own
+
+  /// Makes a frame around `slot`.
+  func makeFrame(_ slot: UnsafeMutableRawPointer) throws(StorageError) -> PageReference {
+    do throws(StorageError) {
+      let frame = try store.frames.allocate(slot: slot, birth: csn, step: step)
+      born.append(frame)
+      return PageReference(frame: frame)
+    } catch {
+      store.pool.release(slot)
+      throw error
+    }
+  }
+
+  /// Makes an empty page.
+  func makePage(
+    kind: PageKind, level: Int, keyKind: KeyKind, treeID: UInt64
+  ) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
+    let slot = try store.pool.allocate()
+    let reference = try makeFrame(slot)
+    let page = PageBytes(slot)
+    page.initialize(kind: kind, level: level, keyKind: keyKind, treeID: treeID, birth: csn, pageSize: pageSize)
+    return (page, reference)
+  }
+
+  /// Whether the page is a frame that may be edited in place.
+  @inline(__always) func isPrivate(_ reference: PageReference) -> Bool {
+    reference.isDirty && store.frames.step(reference.frame) >= step
+  }
+
+  /// Notes that the transaction's trees no longer reach a page.
+  @inline(__always) func supersede(_ reference: PageReference, _ page: PageBytes) {
+    superseded.append(SupersededPage(reference: reference, birth: page.birth))
+  }
+
+  /// A copy of `page` that may be edited in place.
+  func copyForEditing(
+    _ page: PageBytes, _ reference: PageReference
+  ) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
+    let slot = try store.pool.allocate()
+    let newReference = try makeFrame(slot)
+    let copy = PageBytes(slot)
+    // The gap between arrays and cells is not copied: it is a third of the average page.
+    let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
+    let cellStart = page.cellStart
+    slot.copyMemory(from: page.base, byteCount: arraysEnd)
+    (slot + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
+    copy.birth = csn
+    copy.checksum = 0
+    copy.pageNumber = 0
+    if reference.isDirty, page.level > 0, page.birth <= store.translationHorizon {
+      translateFlippedChildren(copy)
+    }
+    supersede(reference, page)
+    return (copy, newReference)
+  }
+
+  /// Replaces references to frames that a checkpoint has written by the page numbers they got, so that the frames'
+  /// entries can be freed once no older page refers to them.
+  private func translateFlippedChildren(_ page: PageBytes) {
+    let (references, checksums) = (page.references, page.checksums)
+    for index in 0..<page.count {
+      let reference = PageReference(rawValue: references[index])
+      guard reference.isDirty else { continue }
+      let location = store.frames.location(reference.frame)
+      guard location.isPageNumber else { continue }
+      references[index] = location.pageNumber.rawValue
+      checksums[index] = store.frames.checksum(reference.frame)
+    }
+  }
+
+  /// Replaces a root that a checkpoint has written by the page number it got.
+  package func translate(_ root: inout TreeRoot) {
+    guard root.reference.isDirty else { return }
+    let location = store.frames.location(root.reference.frame)
+    guard location.isPageNumber else { return }
+    root.checksum = store.frames.checksum(root.reference.frame)
+    root.reference = PageReference(location.pageNumber)
+  }
+
+  // MARK: The way down
+
+  /// Walks from the root to the leaf of `key` and fills `path`; the tree must not be empty.
+  @inline(__always) func descend(_ key: SearchKey, in root: TreeRoot) throws(StorageError) -> LeafPosition {
+    var level = root.level
+    var reference = root.reference
+    var page = try reader.page(reference, checksum: root.checksum, level: level)
+    depth = 0
+    while level > 0 {
+      let index = page.childIndex(key)
+      path[depth] = PathStep(page: page, reference: reference, index: index)
+      depth &+= 1
+      level &-= 1
+      reference = PageReference(rawValue: page.references[index])
+      page = try reader.page(reference, checksum: page.checksums[index], level: level)
+    }
+    let position = page.leafSearch(key)
+    path[depth] = PathStep(page: page, reference: reference, index: position.index)
+    depth &+= 1
+    return position
+  }
+
+  /// Copies every page of `path` that is not private, from the root down.
+  @inline(__always) func makePathPrivate(_ root: inout TreeRoot) throws(StorageError) {
+    var index = 0
+    while index < depth {
+      if !isPrivate(path[index].reference) {
+        let copy = try copyForEditing(path[index].page, path[index].reference)
+        path[index].page = copy.page
+        path[index].reference = copy.reference
+        if index == 0 {
+          root.reference = copy.reference
+          root.checksum = 0
+        } else {
+          path[index &- 1].page.references[path[index &- 1].index] = copy.reference.rawValue
+        }
+      }
+      index &+= 1
+    }
+  }
+
+  /// Adds `change` to the counts of all pages above the leaf.
+  @inline(__always) func adjustCounts(_ root: inout TreeRoot, by change: Int) {
+    root.count &+= change
+    var index = 0
+    while index < depth &- 1 {
+      let counts = path[index].page.counts
+      counts[path[index].index] &+= UInt64(bitPattern: Int64(change))
+      index &+= 1
+    }
+  }
+}

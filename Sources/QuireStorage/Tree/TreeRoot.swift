@@ -1,0 +1,32 @@
+// What a snapshot knows of a tree.
+
+/// One tree in one snapshot: where its root is and how much it holds.
+package struct TreeRoot {
+  package let id: TreeID
+  package let keyKind: KeyKind
+  /// The root page, or `.none` for an empty tree.
+  package var reference: PageReference
+  /// The root's checksum, if the reference is clean.
+  package var checksum: UInt64
+  /// The root's level: 0 if it is a leaf.
+  package var level: Int
+  /// The number of entries.
+  package var count: Int
+
+  package init(
+    id: TreeID, keyKind: KeyKind, reference: PageReference = .none, checksum: UInt64 = 0, level: Int = 0, count: Int = 0
+  ) {
+    self.id = id
+    self.keyKind = keyKind
+    self.reference = reference
+    self.checksum = checksum
+    self.level = level
+    self.count = count
+  }
+}
+
+/// A value that lies in a page: valid until the call that lent it, or the next mutation, is over.
+package struct BorrowedValue {
+  package let base: UnsafeRawPointer
+  package let count: Int
+}
