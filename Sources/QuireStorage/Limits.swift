@@ -20,6 +20,8 @@ public enum Limits {
   package static let segmentByteCounts = (16 << 10)...(1 << 30)
   /// How many log segments a meta page can name.
   package static let segmentsInMetaPage = 4
+  /// How many log files a database has at the most; a segment says which of them it lives in.
+  package static let segmentFileCount = 8
   /// The longest name of a tree, in bytes of UTF-8.
   public static let treeNameByteCount = 255
 

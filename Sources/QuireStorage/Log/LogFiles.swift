@@ -1,0 +1,145 @@
+// The files that log segments live in: making them, finding them, giving them up.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// The log files of one database, named `NAME-log0` to `NAME-log7`.
+package struct LogFiles: Sendable {
+  private let fileSystem: any FileSystem
+  package let databasePath: String
+  package let databaseID: DatabaseID
+
+  package init(fileSystem: any FileSystem, databasePath: String, databaseID: DatabaseID) {
+    self.fileSystem = fileSystem
+    self.databasePath = databasePath
+    self.databaseID = databaseID
+  }
+
+  /// The path of a log file.
+  package func path(_ fileIndex: Int) -> String { "\(databasePath)-log\(fileIndex)" }
+
+  private static let zeroByteCount = 1 << 20
+
+  /// Makes the file of a new segment: filled with zeros, synced, and its name durable, so that a segment that a meta
+  /// page names is always there in full, and its blocks are allocated before the first commit.
+  ///
+  /// - Returns: the open file.
+  package func create(_ segment: SegmentDescriptor) throws(StorageError) -> any File {
+    let path = path(segment.fileIndex)
+    // A file of this name belongs to nobody: it is what a crash left of an earlier attempt, or a segment that no meta
+    // page has named since.
+    try remove(segment.fileIndex)
+    let file: any File
+    do throws(SystemError) {
+      file = try fileSystem.open(path, .createNew)
+    } catch {
+      throw StorageError(writing: error, path: path)
+    }
+    do throws(StorageError) {
+      try fill(file, segment)
+      do throws(SystemError) {
+        try file.synchronize()
+        try fileSystem.synchronizeDirectory(of: path)
+      } catch {
+        // Nothing depends on this file yet: the call may be repeated with another one.
+        throw StorageError(writing: error, path: path)
+      }
+    } catch {
+      file.close()
+      do throws(SystemError) { try fileSystem.unlink(path) } catch {}
+      throw error
+    }
+    return file
+  }
+
+  private func fill(_ file: any File, _ segment: SegmentDescriptor) throws(StorageError) {
+    let zeros = [UInt8](repeating: 0, count: min(Self.zeroByteCount, segment.byteCount))
+    var offset = 0
+    while offset < segment.byteCount {
+      let count = min(zeros.count, segment.byteCount - offset)
+      try write(zeros[..<count], to: file, at: offset)
+      offset += count
+    }
+    try writeHeader(segment, to: file)
+  }
+
+  /// Writes a segment's header. Recovery does not trust it; it tells people which database a file belongs to.
+  package func writeHeader(_ segment: SegmentDescriptor, to file: any File) throws(StorageError) {
+    try write(LogLayout.segmentHeader(segment, databaseID: databaseID)[...], to: file, at: 0)
+  }
+
+  private func write(_ bytes: ArraySlice<UInt8>, to file: any File, at offset: Int) throws(StorageError) {
+    let result: Result<Void, StorageError> = bytes.withUnsafeBytes { buffer in
+      do throws(StorageError) { return .success(try file.writeFully(buffer, at: offset)) } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  /// Opens the file of a segment that a meta page names.
+  ///
+  /// - Throws: `missingLog` if it is not there, too short, or belongs to another database.
+  package func open(_ segment: SegmentDescriptor, _ mode: OpenMode) throws(StorageError) -> any File {
+    let path = path(segment.fileIndex)
+    let file: any File
+    do throws(SystemError) {
+      file = try fileSystem.open(path, mode)
+    } catch {
+      guard error.code == ENOENT else {
+        throw StorageError(.inputOutput, "The log cannot be opened.", path: path, systemError: error)
+      }
+      throw StorageError(
+        .missingLog,
+        "Log segment \(segment.number) is missing. Put the file back beside the data file, or restore a backup.",
+        path: path, lsn: segment.firstLSN, systemError: error)
+    }
+    do throws(StorageError) {
+      try check(file, segment)
+      return file
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  private func check(_ file: any File, _ segment: SegmentDescriptor) throws(StorageError) {
+    let status: FileStatus
+    do throws(SystemError) { status = try file.status() } catch {
+      throw StorageError(.inputOutput, "The log cannot be examined.", path: file.path, systemError: error)
+    }
+    guard status.byteCount >= segment.byteCount, status.isRegularFile else {
+      throw StorageError(
+        .missingLog,
+        "Log segment \(segment.number) has \(status.byteCount) of \(segment.byteCount) bytes. Restore a backup.",
+        path: file.path, lsn: segment.firstLSN)
+    }
+    var header = [UInt8](repeating: 0, count: LogLayout.segmentHeaderByteCount)
+    let result: Result<Void, StorageError> = header.withUnsafeMutableBytes { buffer in
+      do throws(StorageError) { return .success(try file.readFully(into: buffer, at: 0)) } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+    // A header that does not verify may be torn by a crash while the segment was taken into use: it is not needed. One
+    // that verifies and names another database is another database's file.
+    guard let owner = LogLayout.databaseID(inSegmentHeader: header), owner != databaseID else { return }
+    throw StorageError(
+      .missingLog,
+      "This is the log of another database (\(owner)). Put back the log that belongs to \(databasePath).",
+      path: file.path, lsn: segment.firstLSN)
+  }
+
+  /// Removes a log file that no meta page names; it is no error if it is not there.
+  package func remove(_ fileIndex: Int) throws(StorageError) {
+    let path = path(fileIndex)
+    do throws(SystemError) {
+      try fileSystem.unlink(path)
+    } catch {
+      if error.code != ENOENT { throw StorageError(writing: error, path: path) }
+    }
+  }
+}

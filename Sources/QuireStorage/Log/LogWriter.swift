@@ -1,0 +1,158 @@
+// Appending to the log, and making it durable.
+
+internal import Synchronization
+
+/// An open segment.
+package struct OpenSegment: Sendable {
+  package var descriptor: SegmentDescriptor
+  package let file: any File
+
+  package init(descriptor: SegmentDescriptor, file: any File) {
+    self.descriptor = descriptor
+    self.file = file
+  }
+}
+
+/// The end of the log.
+///
+/// Appending, switching and naming segments is the business of whoever holds the writer lock; syncing is that of the
+/// flush leader, of which there is one at a time. What the two share is behind a mutex.
+///
+/// Invariants:
+/// 1. `current` has room from `offset` on, where nothing of this life of the segment has been written.
+/// 2. `chain`, `lastCSN` and `endLSN` are those of the last record appended.
+/// 3. `unsynced` lists, oldest first, every file that holds bytes which no sync has covered.
+package final class LogWriter: @unchecked Sendable {
+  // Sendable: safe because everything outside the mutex is touched under the writer lock only.
+  private struct Shared {
+    var unsynced: [any File] = []
+    var endLSN: LSN
+    /// Appends begun and finished: where they differ, one is between its write call and `endLSN`.
+    var begun = 0
+    var finished = 0
+  }
+
+  package private(set) var current: OpenSegment
+  /// The segment that the log goes on in after a switch; nil between a switch and the next checkpoint.
+  package private(set) var next: OpenSegment?
+  package private(set) var chain: UInt64
+  package private(set) var lastCSN: CSN
+  private var offset: Int
+  private let shared: Mutex<Shared>
+  private let bytesAppended = Atomic<Int>(0)
+  private let syncs = Atomic<Int>(0)
+
+  /// Starts at `offset` of `current`.
+  package init(current: OpenSegment, next: OpenSegment, offset: Int, chain: UInt64, lastCSN: CSN) {
+    self.current = current
+    self.next = next
+    self.offset = offset
+    self.chain = chain
+    self.lastCSN = lastCSN
+    shared = Mutex(Shared(endLSN: current.descriptor.lsn(at: offset)))
+  }
+
+  /// The LSN behind the last record.
+  package var endLSN: LSN { shared.withLock { $0.endLSN } }
+  /// Bytes handed to write calls since opening.
+  package var appendedByteCount: Int { bytesAppended.load(ordering: .relaxed) }
+  /// Successful syncs since opening.
+  package var syncCount: Int { syncs.load(ordering: .relaxed) }
+  /// Bytes used in the current segment.
+  package var usedByteCount: Int { offset }
+
+  /// Whether a record with such a body fits the rest of the current segment.
+  package func hasRoom(forBody byteCount: Int) -> Bool {
+    LogLayout.recordByteCount(body: byteCount) <= current.descriptor.byteCount - offset
+  }
+
+  /// Whether a record with such a body would fit an empty segment of this size.
+  package static func fits(body byteCount: Int, segmentByteCount: Int) -> Bool {
+    LogLayout.recordByteCount(body: byteCount) <= segmentByteCount - LogLayout.firstRecordOffset
+  }
+
+  /// Appends a record; it has room. Holder of the writer lock only.
+  ///
+  /// - Returns: the LSN behind the record: durable once a sync has covered it.
+  /// - Throws: what the write call failed with; how much of the record is in the file is then unknown, and nothing may
+  ///   be appended any more.
+  package func append(
+    _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64
+  ) throws(StorageError) -> LSN {
+    let header = LogRecordHeader(
+      kind: kind, bodyByteCount: buffer.bodyByteCount, lsn: current.descriptor.lsn(at: offset), csn: csn,
+      previousCSN: lastCSN, chain: chain, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
+    let record = buffer.seal(header, seed: LogLayout.seed(current.descriptor, offset: offset))
+    precondition(record.count <= current.descriptor.byteCount - offset, "a log record was appended without room")
+    // Entered before the write: a sync that begins meanwhile covers more than it must, never less.
+    let file = current.file
+    shared.withLock { shared in
+      if shared.unsynced.last !== file { shared.unsynced.append(file) }
+      shared.begun += 1
+    }
+    try file.writeFully(record, at: offset)
+    bytesAppended.wrappingAdd(record.count, ordering: .relaxed)
+    offset += record.count
+    chain = LogBuffer.chain(ofSealed: record)
+    lastCSN = csn
+    let endLSN = current.descriptor.lsn(at: offset)
+    shared.withLock { shared in
+      shared.endLSN = endLSN
+      shared.finished += 1
+    }
+    return endLSN
+  }
+
+  /// Appends an empty record that testifies to what is durable, in a block of its own: proof and proven must not share
+  /// a block that one fault could take (hazard A12). Nil if the segment has no block left.
+  package func appendMark(
+    _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64
+  ) throws(StorageError) -> LSN? {
+    let block = LogLayout.align(offset, to: LogLayout.blockByteCount)
+    guard block + LogLayout.blockByteCount <= current.descriptor.byteCount else { return nil }
+    offset = block
+    buffer.reset()
+    return try append(
+      buffer, kind: .mark, csn: lastCSN, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
+  }
+
+  /// Notes a commit that reached the disk without a record: the next record's predecessor, so that no recovery can step
+  /// over it.
+  package func noteUnloggedCommit(_ csn: CSN) { lastCSN = csn }
+
+  /// Goes on at the start of the next segment. Holder of the writer lock only; there is a next one.
+  package func switchSegment() {
+    guard let segment = next else { preconditionFailure("there is no segment to switch to") }
+    current = segment
+    next = nil
+    offset = LogLayout.firstRecordOffset
+  }
+
+  /// Names the segment after the current one.
+  package func setNext(_ segment: OpenSegment) { next = segment }
+
+  /// Makes everything appended before the call durable, oldest segment first (hazard A2). One caller at a time.
+  ///
+  /// - Returns: the LSN up to which the log is durable now.
+  package func synchronize() throws(StorageError) -> LSN {
+    let (files, end, begun, finished) = shared.withLock { ($0.unsynced, $0.endLSN, $0.begun, $0.finished) }
+    for file in files {
+      do throws(SystemError) { try file.synchronize() } catch {
+        throw StorageError(synchronizing: error, path: file.path)
+      }
+      syncs.wrappingAdd(1, ordering: .relaxed)
+    }
+    shared.withLock { shared in
+      // The last file stays entered if anything may have been written to it since: the sync need not have covered it.
+      let isQuiet = begun == finished && shared.begun == begun
+      shared.unsynced.removeFirst(isQuiet ? files.count : max(0, files.count - 1))
+    }
+    return end
+  }
+
+  /// Closes the files.
+  package func close() {
+    current.file.close()
+    next?.file.close()
+  }
+}

@@ -1,0 +1,194 @@
+// Which pages of the file are free, and for whom.
+
+internal import Synchronization
+
+/// A page that a commit replaced.
+package struct SupersededPlace: Sendable {
+  package let number: PageNumber
+  /// The commit from which on nobody needs it but older snapshots.
+  package let csn: UInt64
+}
+
+/// Gives out places in the data file.
+///
+/// A place goes through these states: free in the durable map → given to a page → superseded → free in the next
+/// checkpoint's map → (that checkpoint proven, and no reader needs it) → may be given out again. The map that a
+/// checkpoint writes is exactly the complement of what its trees reach (hazard C5); what readers hold is subtracted in
+/// memory only.
+///
+/// Invariants:
+/// 1. `mapFree` is the complement of what the newest checkpoint's trees reach, or those of the one being written.
+/// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
+/// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
+///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
+package final class PageAllocator: Sendable {
+  private struct State {
+    var pageCount: UInt64
+    var mapFree = PageBits()
+    var provenFree = PageBits()
+    var held = PageBits()
+    /// Superseded since the last checkpoint, in the order of their commits.
+    var superseded: [SupersededPlace] = []
+    /// Freed by checkpoints that are not proven yet.
+    var unproven: [(checkpoint: UInt64, numbers: [UInt64])] = []
+    /// Freed for the checkpoint being written.
+    var freedNow: [UInt64] = []
+    /// Pieces of the map that differ from what is on disk.
+    var dirtyPieces: Set<Int> = []
+    var cursor: UInt64 = 2
+  }
+
+  /// Bits in one page of the map.
+  package let bitsPerPiece: Int
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - free: the page numbers that the map of the newest checkpoint says are free.
+  ///   - isProven: whether that checkpoint is proven durable; if not, only places behind the end of the file are given
+  ///     out until `prove` is called for it.
+  package init(pageSize: Int, pageCount: UInt64, free: [UInt64], checkpoint: UInt64, isProven: Bool) {
+    bitsPerPiece = (pageSize - PageLayout.headerByteCount) * 8
+    var state = State(pageCount: pageCount)
+    state.mapFree.grow(to: pageCount)
+    for number in free {
+      state.mapFree[number] = true
+      if isProven { state.provenFree[number] = true }
+    }
+    if !isProven { state.unproven.append((checkpoint, free)) }
+    self.state = Mutex(state)
+  }
+
+  /// The number of pages of the file, or that it will have.
+  package var pageCount: UInt64 { state.withLock { $0.pageCount } }
+
+  /// The number of pages that nothing reaches.
+  package var freeCount: Int { state.withLock { $0.mapFree.count } }
+
+  /// Starts giving out places from the front again.
+  package func rewind() { state.withLock { $0.cursor = 2 } }
+
+  /// Gives out a place, ascending from the last one as far as possible, so that a checkpoint writes in runs.
+  package func allocate() -> PageNumber {
+    state.withLock { state in
+      let number: UInt64
+      if let found = state.provenFree.first(from: state.cursor, excluding: state.held)
+        ?? state.provenFree.first(from: 2, excluding: state.held) {
+        number = found
+        state.provenFree[number] = false
+      } else {
+        number = state.pageCount
+        state.pageCount += 1
+      }
+      state.cursor = number + 1
+      setMap(&state, number, isFree: false)
+      return PageNumber(number)
+    }
+  }
+
+  /// Takes back a place that no meta page refers to and no reader ever saw.
+  package func discard(_ number: PageNumber) {
+    state.withLock { state in
+      setMap(&state, number.rawValue, isFree: true)
+      state.provenFree[number.rawValue] = true
+    }
+  }
+
+  /// Notes that the commit `csn` replaced the page there.
+  package func supersede(_ number: PageNumber, csn: UInt64) {
+    state.withLock { state in
+      state.held[number.rawValue] = true
+      state.superseded.append(SupersededPlace(number: number, csn: csn))
+    }
+  }
+
+  /// Notes that no reader needs a superseded place any more.
+  package func release(_ number: PageNumber) {
+    state.withLock { $0.held[number.rawValue] = false }
+  }
+
+  private func setMap(_ state: inout State, _ number: UInt64, isFree: Bool) {
+    state.mapFree[number] = isFree
+    state.dirtyPieces.insert(Int(number) / bitsPerPiece)
+  }
+
+  // MARK: Checkpoints
+
+  /// Frees in the map what commits up to `csn` replaced.
+  package func applySuperseded(upTo csn: UInt64) {
+    state.withLock { state in
+      var later: [SupersededPlace] = []
+      for place in state.superseded {
+        if place.csn > csn {
+          later.append(place)
+          continue
+        }
+        setMap(&state, place.number.rawValue, isFree: true)
+        state.freedNow.append(place.number.rawValue)
+      }
+      state.superseded = later
+    }
+  }
+
+  /// Frees in the map a page of the catalog or of the map itself, which readers never look at.
+  package func free(_ number: PageNumber) {
+    state.withLock { state in
+      setMap(&state, number.rawValue, isFree: true)
+      state.freedNow.append(number.rawValue)
+    }
+  }
+
+  /// The pieces of the map that must be written.
+  package var dirtyPieces: Set<Int> { state.withLock { $0.dirtyPieces } }
+
+  /// The bits of a piece, lowest page number first, as they stand now.
+  package func piece(_ index: Int) -> [UInt8] {
+    state.withLock { state in
+      let first = UInt64(index * bitsPerPiece)
+      var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
+      for byte in 0..<bytes.count {
+        let number = first + UInt64(byte * 8)
+        let word = Int(number >> 6)
+        guard word < state.mapFree.words.count else { break }
+        bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+      }
+      return bytes
+    }
+  }
+
+  /// Notes that the meta page of `checkpoint` is durable. Its freed places wait for the proof.
+  package func finishCheckpoint(_ checkpoint: UInt64) {
+    state.withLock { state in
+      state.unproven.append((checkpoint, state.freedNow))
+      state.freedNow = []
+      state.dirtyPieces = []
+    }
+  }
+
+  /// Notes that a synced log record testifies to `checkpoint`, or that nothing older can be fallen back to.
+  package func prove(_ checkpoint: UInt64) {
+    state.withLock { state in
+      for entry in state.unproven where entry.checkpoint <= checkpoint {
+        for number in entry.numbers { state.provenFree[number] = true }
+      }
+      state.unproven.removeAll { $0.checkpoint <= checkpoint }
+    }
+  }
+
+  /// Every page number that the map calls free.
+  package func freeNumbers() -> [UInt64] {
+    state.withLock { state in
+      (2..<state.pageCount).filter { state.mapFree[$0] }
+    }
+  }
+
+  /// Checks the invariants; returns what is broken.
+  package func checkInvariants() -> String? {
+    state.withLock { state in
+      for (index, word) in state.provenFree.words.enumerated() {
+        let free = index < state.mapFree.words.count ? state.mapFree.words[index] : 0
+        if word & ~free != 0 { return "a place that may be given out is not free in the map" }
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,186 @@
+// Where readers say which snapshot they see. Announcing is one store into a slot of one's own and one look back.
+
+internal import Synchronization
+
+/// One reader's announcement: 64 bytes, a cache line that nobody else writes.
+///
+/// Word 0 is the snapshot's CSN plus one, or zero for a free slot: it protects page versions from reuse for as long as
+/// it stands. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3).
+package struct ReaderSlot: Equatable, @unchecked Sendable {
+  // Sendable: safe because both words are atomics.
+  let base: UnsafeMutableRawPointer
+
+  @inline(__always) fileprivate var announced: UnsafeMutablePointer<Atomic<UInt64>> {
+    base.assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+  @inline(__always) fileprivate var epoch: UnsafeMutablePointer<Atomic<UInt64>> {
+    (base + 8).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+}
+
+/// All readers' slots of one engine, in blocks that are added when more readers come at once.
+///
+/// The proof that nothing is freed under a reader: the writer publishes a snapshot and then looks at the slots; a reader
+/// announces and then looks at what is published. Both sides' store comes before their load in one total order, so
+/// either the writer sees the announcement or the reader sees the newer snapshot and announces again.
+package final class ReaderSlots: @unchecked Sendable {
+  // Sendable: safe because blocks are added under a mutex, published by an atomic count, and never move.
+  private static let slotsPerBlock = 64
+  private static let slotByteCount = 64
+  private static let blockCount = 1024
+
+  private let blocks: UnsafeMutablePointer<UInt>
+  private let usedBlocks = Atomic<Int>(0)
+  private let growth = Mutex(())
+  private let published: Atomic<UInt>
+  private let globalEpoch = Atomic<UInt64>(1)
+
+  /// - Parameter snapshot: the first published snapshot.
+  package init(_ snapshot: SnapshotRecord) {
+    published = Atomic(snapshot.address)
+    blocks = UnsafeMutablePointer.allocate(capacity: Self.blockCount)
+    blocks.initialize(repeating: 0, count: Self.blockCount)
+    addBlock(after: 0)
+  }
+
+  deinit {
+    for index in 0..<usedBlocks.load(ordering: .relaxed) {
+      UnsafeMutableRawPointer(bitPattern: blocks[index])?.deallocate()
+    }
+    blocks.deallocate()
+  }
+
+  private func addBlock(after count: Int) {
+    growth.withLock { _ in
+      // Somebody else may have added one while we waited.
+      guard usedBlocks.load(ordering: .relaxed) == count, count < Self.blockCount else { return }
+      let byteCount = Self.slotsPerBlock * Self.slotByteCount
+      let block = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: Self.slotByteCount)
+      let words = block.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
+      for index in 0..<(byteCount / 8) { (words + index).initialize(to: Atomic(0)) }
+      blocks[count] = UInt(bitPattern: block)
+      usedBlocks.store(count + 1, ordering: .releasing)
+    }
+  }
+
+  @inline(__always) private func slot(_ block: Int, _ index: Int) -> ReaderSlot {
+    let base = UnsafeMutableRawPointer(bitPattern: blocks[block]).unsafelyUnwrapped
+    return ReaderSlot(base: base + index &* Self.slotByteCount)
+  }
+
+  // MARK: Readers
+
+  /// The newest published snapshot. Only the holder of an announcement may look inside.
+  package var newest: SnapshotRecord { SnapshotRecord(base: newestBase) }
+  private var newestBase: UnsafeMutableRawPointer {
+    UnsafeMutableRawPointer(bitPattern: published.load(ordering: .sequentiallyConsistent)).unsafelyUnwrapped
+  }
+
+  /// Announces the newest snapshot; returns the slot and the snapshot, which stays until `end`.
+  package func begin() -> (slot: ReaderSlot, snapshot: SnapshotRecord) {
+    var record = newest
+    var csn = record.csn.rawValue
+    let slot = claim(csn &+ 1)
+    slot.epoch.pointee.store(globalEpoch.load(ordering: .acquiring), ordering: .sequentiallyConsistent)
+    while true {
+      let again = newest
+      if again == record, again.csn.rawValue == csn { return (slot, record) }
+      record = again
+      csn = record.csn.rawValue
+      slot.announced.pointee.store(csn &+ 1, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  /// Announces a snapshot that is protected already, by another announcement or by the writer lock.
+  package func announce(_ csn: CSN) -> ReaderSlot {
+    let slot = claim(csn.rawValue &+ 1)
+    slot.epoch.pointee.store(globalEpoch.load(ordering: .acquiring), ordering: .sequentiallyConsistent)
+    return slot
+  }
+
+  /// Gives the slot up.
+  @inline(__always) package func end(_ slot: ReaderSlot) {
+    slot.epoch.pointee.store(0, ordering: .releasing)
+    slot.announced.pointee.store(0, ordering: .releasing)
+  }
+
+  /// Says that the caller holds no address from before. Returns whether the epoch has moved: kept addresses must then
+  /// be looked up again. A late view of the store only delays reuse.
+  @inline(__always) package func refresh(_ slot: ReaderSlot) -> Bool {
+    let now = globalEpoch.load(ordering: .acquiring)
+    if slot.epoch.pointee.load(ordering: .relaxed) == now { return false }
+    slot.epoch.pointee.store(now, ordering: .sequentiallyConsistent)
+    return true
+  }
+
+  /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does.
+  package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }
+
+  private func claim(_ word: UInt64) -> ReaderSlot {
+    // Threads start at different slots, so that they rarely meet.
+    let thread = ThreadIdentity.current
+    let start = Int((thread >> 12 ^ thread >> 20) % UInt(Self.slotsPerBlock))
+    while true {
+      let count = usedBlocks.load(ordering: .acquiring)
+      for block in 0..<count {
+        for index in 0..<Self.slotsPerBlock {
+          let slot = slot(block, (start &+ index) % Self.slotsPerBlock)
+          guard slot.announced.pointee.load(ordering: .relaxed) == 0 else { continue }
+          let result = slot.announced.pointee.compareExchange(
+            expected: 0, desired: word, ordering: .sequentiallyConsistent)
+          if result.exchanged { return slot }
+        }
+      }
+      precondition(count < Self.blockCount, "more than \(Self.blockCount * Self.slotsPerBlock) readers at one time")
+      addBlock(after: count)
+    }
+  }
+
+  // MARK: The writer's side
+
+  /// Makes `snapshot` the newest.
+  package func publish(_ snapshot: SnapshotRecord) {
+    published.store(snapshot.address, ordering: .sequentiallyConsistent)
+  }
+
+  /// The announced CSNs in ascending order, with duplicates removed. O(slots in use).
+  package func announcedCSNs() -> [UInt64] {
+    var found: [UInt64] = []
+    forEachSlot { slot in
+      let word = slot.announced.pointee.load(ordering: .sequentiallyConsistent)
+      if word != 0 { found.append(word - 1) }
+    }
+    if found.count < 2 { return found }
+    return Array(Set(found)).sorted()
+  }
+
+  /// How many slots are taken.
+  package var activeCount: Int {
+    var count = 0
+    forEachSlot { if $0.announced.pointee.load(ordering: .relaxed) != 0 { count += 1 } }
+    return count
+  }
+
+  /// Moves the access epoch; what was retired before may be reused when every reader has moved on.
+  ///
+  /// - Returns: the epoch that has ended.
+  package func advanceEpoch() -> UInt64 {
+    globalEpoch.add(1, ordering: .sequentiallyConsistent).oldValue
+  }
+
+  /// The oldest epoch that any reader still holds addresses of; `.max` if none does.
+  package func oldestEpoch() -> UInt64 {
+    var oldest = UInt64.max
+    forEachSlot { slot in
+      let epoch = slot.epoch.pointee.load(ordering: .sequentiallyConsistent)
+      if epoch != 0 { oldest = min(oldest, epoch) }
+    }
+    return oldest
+  }
+
+  private func forEachSlot(_ body: (ReaderSlot) -> Void) {
+    for block in 0..<usedBlocks.load(ordering: .acquiring) {
+      for index in 0..<Self.slotsPerBlock { body(slot(block, index)) }
+    }
+  }
+}

@@ -1,0 +1,232 @@
+// Giving back what no snapshot needs: a version made by commit b and replaced by commit d is needed by the snapshots
+// from b to d - 1 and by nobody else, however old the oldest reader is.
+
+internal import DequeModule
+internal import Synchronization
+
+/// Frees frames and places when the last snapshot that can reach them is gone.
+///
+/// The rule (hazard B2): free when d is at most the published CSN and no announced snapshot s has b <= s < d. New readers
+/// start at the published CSN or later, hence at d or later, so the rule stays true once it is true.
+///
+/// Frames that a checkpoint has written live on as table entries for one checkpoint more, because branch pages made
+/// before its end may still refer to them; see `finishCheckpoint`.
+///
+/// Invariants:
+/// 1. Every retired item is in `waiting` (d above the published CSN when it was last looked at) or in exactly one list
+///    of `held`, under a snapshot that was announced then and is in [b, d).
+/// 2. While a checkpoint runs, `flipped` holds the frames that it has written and that are not replaced yet.
+package final class Reclaimer: Sendable {
+  /// What there is to free.
+  private enum Kind: UInt8 {
+    /// A page version that has a frame: slot and entry, or the place it was written to and the entry.
+    case frame
+    /// A page version that stands in the file.
+    case place
+    /// The entry alone of a frame whose page lives on under its page number.
+    case entry
+  }
+
+  private struct Item {
+    let kind: Kind
+    let value: UInt64
+    let birth: UInt64
+    let death: UInt64
+  }
+
+  private struct State {
+    var waiting = Deque<Item>()
+    var held: [UInt64: [Item]] = [:]
+    var snapshots = Deque<SnapshotRecord>()
+    var oldSlots: [(epoch: UInt64, slots: [UInt])] = []
+    var isCheckpointing = false
+    var flipped: Set<UInt32> = []
+    /// Frames replaced while a checkpoint runs that may be writing them.
+    var raced: [(frame: UInt32, csn: UInt64)] = []
+    /// Frames written by checkpoints up to the last one, whose entries go after the next.
+    var written: [UInt32] = []
+  }
+
+  private let store: PageStore
+  private let allocator: PageAllocator
+  private let slots: ReaderSlots
+  private let pool: SnapshotPool
+  private let state = Mutex(State())
+
+  package init(store: PageStore, allocator: PageAllocator, slots: ReaderSlots, pool: SnapshotPool) {
+    self.store = store
+    self.allocator = allocator
+    self.slots = slots
+    self.pool = pool
+  }
+
+  // MARK: The writer
+
+  /// Takes what the commit `csn` replaced. Called under the writer lock, in the order of the commits.
+  package func retire(_ pages: [SupersededPage], csn: UInt64) {
+    state.withLock { state in
+      for page in pages {
+        guard page.reference.isDirty else {
+          allocator.supersede(page.reference.pageNumber, csn: csn)
+          state.waiting.append(
+            Item(kind: .place, value: page.reference.pageNumber.rawValue, birth: page.birth, death: csn))
+          continue
+        }
+        let frame = page.reference.frame
+        if page.birth == csn {
+          // Made and replaced by the same transaction: nobody has ever seen it.
+          store.releaseFrame(frame)
+          continue
+        }
+        let location = store.frames.location(frame)
+        if location.isPageNumber, !state.flipped.contains(frame.rawValue) {
+          // Written by an earlier checkpoint, which takes care of the entry.
+          allocator.supersede(location.pageNumber, csn: csn)
+          state.waiting.append(
+            Item(kind: .place, value: location.pageNumber.rawValue, birth: page.birth, death: csn))
+          continue
+        }
+        if state.isCheckpointing { state.raced.append((frame.rawValue, csn)) }
+        state.waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
+      }
+    }
+  }
+
+  /// Takes a snapshot that is no longer the newest.
+  package func retire(_ snapshot: SnapshotRecord) { state.withLock { $0.snapshots.append(snapshot) } }
+
+  /// Frees what can be freed. Cost: the items that have become due, and those of snapshots that were given up.
+  package func collect() {
+    // The published CSN is read before the slots: a reader that comes later sees it or a newer one.
+    let published = slots.newest.csn.rawValue
+    state.withLock { state in
+      let announced = slots.announcedCSNs()
+      while let item = state.waiting.first, item.death <= published {
+        state.waiting.removeFirst()
+        settle(item, announced, &state)
+      }
+      if !state.held.isEmpty {
+        for snapshot in state.held.keys where !announced.contains(snapshot) {
+          guard let items = state.held.removeValue(forKey: snapshot) else { continue }
+          for item in items { settle(item, announced, &state) }
+        }
+      }
+      collectSnapshots(announced, published, &state)
+      collectSlots(&state)
+    }
+  }
+
+  private func settle(_ item: Item, _ announced: [UInt64], _ state: inout State) {
+    // The newest announced snapshot below the death is the one that needs it longest, if any does.
+    var index = announced.count - 1
+    while index >= 0, announced[index] >= item.death { index -= 1 }
+    if index >= 0, announced[index] >= item.birth {
+      state.held[announced[index], default: []].append(item)
+      return
+    }
+    switch item.kind {
+    case .frame:
+      let frame = FrameIndex(UInt32(item.value))
+      let location = store.frames.location(frame)
+      if location.isPageNumber { releasePlace(location.pageNumber) }
+      store.releaseFrame(frame)
+    case .place:
+      releasePlace(PageNumber(item.value))
+    case .entry:
+      store.frames.release(FrameIndex(UInt32(item.value)))
+    }
+  }
+
+  private func releasePlace(_ number: PageNumber) {
+    // Forgotten before it can be given out: a page number is reused only when its table entry is empty (hazard C2).
+    store.forget(number)
+    allocator.release(number)
+  }
+
+  private func collectSnapshots(_ announced: [UInt64], _ published: UInt64, _ state: inout State) {
+    guard !state.snapshots.isEmpty else { return }
+    var kept = Deque<SnapshotRecord>()
+    for snapshot in state.snapshots {
+      if snapshot.csn.rawValue < published, !announced.contains(snapshot.csn.rawValue) {
+        pool.recycle(snapshot)
+      } else {
+        kept.append(snapshot)
+      }
+    }
+    state.snapshots = kept
+  }
+
+  private func collectSlots(_ state: inout State) {
+    guard !state.oldSlots.isEmpty else { return }
+    let oldest = slots.oldestEpoch()
+    for entry in state.oldSlots where entry.epoch < oldest {
+      for address in entry.slots {
+        if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.pool.release(slot) }
+      }
+    }
+    state.oldSlots.removeAll { $0.epoch < oldest }
+  }
+
+  // MARK: Checkpoints
+
+  /// From now on frames may be written.
+  package func beginCheckpoint() { state.withLock { $0.isCheckpointing = true } }
+
+  /// Flips a frame to the place it was written to. `image` is the slot with the final image.
+  package func flip(
+    _ frame: FrameIndex, to number: PageNumber, checksum: UInt64, image: UnsafeMutableRawPointer
+  ) {
+    let address = UInt(bitPattern: image)
+    state.withLock { state in
+      if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.install(slot, at: number) }
+      store.frames.flip(frame, to: number, checksum: checksum)
+      state.flipped.insert(frame.rawValue)
+    }
+  }
+
+  /// Notes that the frame's owner gave it up by a rollback: nobody else can reach it.
+  package func forgetFlipped(_ frame: FrameIndex) {
+    state.withLock { state in
+      let location = store.frames.location(frame)
+      state.flipped.remove(frame.rawValue)
+      if location.isPageNumber {
+        store.forget(location.pageNumber)
+        allocator.discard(location.pageNumber)
+      }
+    }
+  }
+
+  /// Ends a checkpoint.
+  ///
+  /// Entries of the frames it wrote are kept: branch pages made up to `horizon` may refer to them. Those of the
+  /// checkpoint before are retired: every branch page made since its end was translated when it was copied, and the ones
+  /// made before its end are written by now or were replaced. Snapshots up to `horizon` may still have such a frame
+  /// as a root, hence the death at `horizon + 1`.
+  ///
+  /// - Parameters:
+  ///   - oldSlots: slots of branch pages whose translated images took their place; readers may be inside them.
+  ///   - horizon: the CSN of the transaction that is running, or of the next one.
+  ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
+  package func finishCheckpoint(oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
+    state.withLock { state in
+      for (frame, csn) in state.raced where state.flipped.remove(frame) != nil {
+        // Replaced while it was being written: the place is known only now.
+        allocator.supersede(store.frames.location(FrameIndex(frame)).pageNumber, csn: csn)
+      }
+      state.raced = []
+      state.isCheckpointing = false
+      if !oldSlots.isEmpty { state.oldSlots.append((slots.advanceEpoch(), oldSlots)) }
+      guard isDone else { return }
+      for frame in state.written {
+        state.waiting.append(Item(kind: .entry, value: UInt64(frame), birth: 0, death: horizon + 1))
+      }
+      state.written = Array(state.flipped)
+      state.flipped = []
+    }
+  }
+
+  /// The number of items that wait for a reader or a commit.
+  package var waitingCount: Int {
+    state.withLock { state in state.waiting.count + state.held.values.reduce(0) { $0 + $1.count } }
+  }
+}
