@@ -79,8 +79,8 @@ package final class Reclaimer: Sendable {
           continue
         }
         let location = store.frames.location(frame)
-        if location.isPageNumber, !state.flipped.contains(frame.rawValue) {
-          // Written by an earlier checkpoint, which takes care of the entry.
+        if location.isPageNumber, !(state.isCheckpointing && state.flipped.contains(frame.rawValue)) {
+          // Written by an earlier checkpoint, with which the entry goes.
           allocator.supersede(location.pageNumber, csn: csn)
           state.waiting.append(
             Item(kind: .place, value: location.pageNumber.rawValue, birth: page.birth, death: csn))
@@ -144,7 +144,8 @@ package final class Reclaimer: Sendable {
   }
 
   private func collectSnapshots(_ announced: [UInt64], _ published: UInt64, _ state: inout State) {
-    guard !state.snapshots.isEmpty else { return }
+    // Announced ones stay; there is no point in looking before there are others.
+    guard state.snapshots.count > announced.count + 2 else { return }
     var kept = Deque<SnapshotRecord>()
     for snapshot in state.snapshots {
       if snapshot.csn.rawValue < published, !announced.contains(snapshot.csn.rawValue) {
@@ -218,7 +219,8 @@ package final class Reclaimer: Sendable {
       if !oldSlots.isEmpty { state.oldSlots.append((slots.advanceEpoch(), oldSlots)) }
       guard isDone else { return }
       for frame in state.written {
-        state.waiting.append(Item(kind: .entry, value: UInt64(frame), birth: 0, death: horizon + 1))
+        let birth = store.frames.birth(FrameIndex(frame))
+        state.waiting.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
       }
       state.written = Array(state.flipped)
       state.flipped = []

@@ -1,14 +1,14 @@
 // Keys on their way down a tree, and how they compare.
 
-/// A key to look for: borrowed bytes, or an integer.
-package struct SearchKey {
-  package let base: UnsafeRawPointer
-  package let count: Int
+/// A key on its way down a tree: borrowed bytes, or an integer. Valid only as long as what it was made from.
+public struct SearchKey {
+  @usableFromInline package let base: UnsafeRawPointer
+  @usableFromInline package let count: Int
   /// Integer keys only: the key with its sign bit flipped, so that unsigned order is the keys' order.
-  package let integer: UInt64
+  @usableFromInline package let integer: UInt64
 
   /// A byte-string key; the bytes must outlive the search.
-  @inline(__always) package init(_ bytes: UnsafeRawBufferPointer) {
+  @inlinable public init(_ bytes: UnsafeRawBufferPointer) {
     // An empty buffer may have no address; any valid one serves, as nothing is read through it.
     base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = bytes.count
@@ -23,10 +23,10 @@ package struct SearchKey {
   }
 
   /// An integer key.
-  @inline(__always) package init(_ key: Int64) { self.init(ordered: KeyOrder.ordered(key)) }
+  @inlinable public init(_ key: Int64) { self.init(ordered: UInt64(bitPattern: key) ^ (1 << 63)) }
 
   /// An integer key in its ordered form.
-  @inline(__always) package init(ordered: UInt64) {
+  @inlinable package init(ordered: UInt64) {
     base = UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = 0
     integer = ordered

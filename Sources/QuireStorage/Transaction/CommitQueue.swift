@@ -1,0 +1,274 @@
+// From appended to durable to published: group commit, and fail stop.
+
+internal import DequeModule
+internal import Dispatch
+internal import Synchronization
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Commits between their append and their publication.
+///
+/// Any number of commits share one flush: whoever needs one first leads, the others wait, and what was appended before
+/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may be
+/// told to the wrong one (hazard A7).
+///
+/// Invariants:
+/// 1. `pending` is in the order of CSN and LSN; the published snapshot is the one before its first.
+/// 2. Nothing is published before everything it was built on is, and a commit that waits for a flush not before
+///    `durable` has reached it.
+/// 3. After a failure `durable` and the published snapshot never move again.
+package final class CommitQueue: @unchecked Sendable {
+  // Sendable: safe because everything mutable is behind the mutex or an atomic.
+  private struct Pending {
+    let snapshot: SnapshotRecord
+    let lsn: LSN
+    let waitsForFlush: Bool
+  }
+
+  /// A thread that waits for its commit.
+  private final class Waiter: Sendable {
+    let lsn: LSN
+    let semaphore = DispatchSemaphore(value: 0)
+    /// Whether the thread was woken to lead the next flush.
+    let mustLead = Atomic<Bool>(false)
+    init(lsn: LSN) { self.lsn = lsn }
+  }
+
+  /// Something to call when a commit is durable, or when that has become unknowable.
+  package typealias Callback = @Sendable (StorageError?) -> Void
+
+  private struct State {
+    var log: LogWriter?
+    var durable: LSN
+    var pending = Deque<Pending>()
+    var isFlushing = false
+    var waiters: [Waiter] = []
+    var callbacks: [(lsn: LSN, call: Callback)] = []
+    var failure: StorageError?
+    /// How many commits the last flush made durable, if more than one: then company is worth waiting for.
+    var lastGroup = 1
+  }
+
+  private let state: Mutex<State>
+  private let slots: ReaderSlots
+  private let reclaimer: Reclaimer
+  private let durableWord: Atomic<UInt64>
+  private let provenWord: Atomic<UInt64>
+  /// Asks the engine for a thread that calls `flush`; set once, before the first commit.
+  package let requestFlush: @Sendable () -> Void
+
+  /// The longest a leader waits for company, in nanoseconds: measured to save half the flushes of four threads.
+  private static let companyNanoseconds: UInt64 = 50_000
+
+  package init(
+    slots: ReaderSlots, reclaimer: Reclaimer, durableLSN: LSN, durableCheckpoint: UInt64,
+    requestFlush: @escaping @Sendable () -> Void
+  ) {
+    self.slots = slots
+    self.reclaimer = reclaimer
+    self.requestFlush = requestFlush
+    durableWord = Atomic(durableLSN.rawValue)
+    provenWord = Atomic(durableCheckpoint)
+    state = Mutex(State(durable: durableLSN))
+  }
+
+  /// The LSN up to which the log is durable.
+  package var durableLSN: LSN { LSN(durableWord.load(ordering: .acquiring)) }
+
+  /// The newest checkpoint whose meta page is durable.
+  package var durableCheckpoint: UInt64 {
+    get { provenWord.load(ordering: .acquiring) }
+    set { provenWord.store(newValue, ordering: .releasing) }
+  }
+
+  /// The log to flush, from now on.
+  package func setLog(_ log: LogWriter) { state.withLock { $0.log = log } }
+
+  // MARK: Fail stop
+
+  /// What stopped all writing, if anything has.
+  package var failure: StorageError? { state.withLock { $0.failure } }
+
+  /// Throws if writing has stopped.
+  package func checkFailure() throws(StorageError) {
+    if let failure { throw failure }
+  }
+
+  /// Stops all writing for good; everybody who waits is told that the outcome is unknown.
+  package func fail(_ error: StorageError) {
+    let (waiters, callbacks) = state.withLock { state -> ([Waiter], [(lsn: LSN, call: Callback)]) in
+      if state.failure == nil {
+        state.failure = StorageError(
+          .failStop,
+          "Writing has stopped after a failure of the disk: \(error.message) Open the database again.",
+          path: error.path, offset: error.offset, systemError: error.systemError)
+      }
+      defer {
+        state.waiters = []
+        state.callbacks = []
+      }
+      return (state.waiters, state.callbacks)
+    }
+    for waiter in waiters { waiter.semaphore.signal() }
+    let unknown = outcomeUnknown()
+    for callback in callbacks { callback.call(unknown) }
+  }
+
+  private func outcomeUnknown() -> StorageError {
+    let cause = failure
+    return StorageError(
+      .outcomeUnknown,
+      "Whether this commit is durable will be known when the database is opened again: \(cause?.message ?? "")",
+      path: cause?.path, systemError: cause?.systemError)
+  }
+
+  // MARK: Commits
+
+  /// Takes an appended commit. Called under the writer lock.
+  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool) {
+    state.withLock { state in
+      state.pending.append(Pending(snapshot: snapshot, lsn: lsn, waitsForFlush: waitsForFlush))
+      publish(&state)
+    }
+  }
+
+  /// Publishes, in order, what may be.
+  private func publish(_ state: inout State) {
+    guard state.failure == nil else { return }
+    var newest: SnapshotRecord?
+    while let first = state.pending.first, !first.waitsForFlush || first.lsn <= state.durable {
+      state.pending.removeFirst()
+      if let skipped = newest { reclaimer.retire(skipped) }
+      newest = first.snapshot
+    }
+    guard let newest else { return }
+    let old = slots.newest
+    slots.publish(newest)
+    reclaimer.retire(old)
+  }
+
+  /// Waits until the log is durable up to `lsn` and what that publishes is published.
+  ///
+  /// - Throws: `outcomeUnknown` if a flush failed meanwhile.
+  package func wait(for lsn: LSN) throws(StorageError) {
+    var mustLead = false
+    while true {
+      enum Next {
+        case done
+        case failed
+        case lead
+        case wait(Waiter)
+      }
+      let next = state.withLock { state -> Next in
+        if state.durable >= lsn, !mustLead { return .done }
+        if state.failure != nil { return .failed }
+        if mustLead || !state.isFlushing {
+          state.isFlushing = true
+          return .lead
+        }
+        let waiter = Waiter(lsn: lsn)
+        state.waiters.append(waiter)
+        return .wait(waiter)
+      }
+      switch next {
+      case .done: return
+      case .failed: throw outcomeUnknown()
+      case .lead:
+        lead()
+        mustLead = false
+      case .wait(let waiter):
+        waiter.semaphore.wait()
+        mustLead = waiter.mustLead.load(ordering: .acquiring)
+      }
+    }
+  }
+
+  /// Calls `callback` when the log is durable up to `lsn`, from whatever thread finds out.
+  package func notify(whenDurable lsn: LSN, _ callback: @escaping Callback) {
+    enum Next {
+      case done
+      case failed
+      case wait(needsFlush: Bool)
+    }
+    let next = state.withLock { state -> Next in
+      if state.durable >= lsn { return .done }
+      if state.failure != nil { return .failed }
+      state.callbacks.append((lsn, callback))
+      return .wait(needsFlush: !state.isFlushing)
+    }
+    switch next {
+    case .done: callback(nil)
+    case .failed: callback(outcomeUnknown())
+    case .wait(let needsFlush): if needsFlush { requestFlush() }
+    }
+  }
+
+  /// Makes everything appended so far durable.
+  package func flush() throws(StorageError) {
+    let end = state.withLock { $0.log?.endLSN ?? $0.durable }
+    try wait(for: end)
+  }
+
+  /// Whether everything appended is durable.
+  package var isClean: Bool { state.withLock { $0.durable >= ($0.log?.endLSN ?? $0.durable) } }
+
+  // MARK: Leading
+
+  /// Flushes once, on behalf of everybody; the caller has set `isFlushing`.
+  private func lead() {
+    awaitCompany()
+    guard let log = state.withLock({ $0.log }) else { preconditionFailure("nothing is flushed before there is a log") }
+    let testifies = durableCheckpoint
+    do throws(StorageError) {
+      let durable = try log.synchronize()
+      finish(durable, testifies)
+    } catch {
+      fail(error)
+      state.withLock { $0.isFlushing = false }
+    }
+  }
+
+  /// Waits a little if the last flush served several commits: the others are about to append.
+  private func awaitCompany() {
+    let expected = state.withLock { $0.lastGroup }
+    guard expected > 1 else { return }
+    let start = DispatchTime.now().uptimeNanoseconds
+    while DispatchTime.now().uptimeNanoseconds - start < Self.companyNanoseconds {
+      let waiting = state.withLock { $0.waiters.count + $0.callbacks.count + 1 }
+      if waiting >= expected { return }
+      sched_yield()
+    }
+  }
+
+  private func finish(_ durable: LSN, _ testifies: UInt64) {
+    typealias Outcome = (
+      waiters: [Waiter], callbacks: [(lsn: LSN, call: Callback)], successor: Waiter?, needsFlush: Bool
+    )
+    let outcome = state.withLock { state -> Outcome in
+      state.durable = max(state.durable, durable)
+      durableWord.store(state.durable.rawValue, ordering: .releasing)
+      publish(&state)
+      let limit = state.durable
+      let waiters = state.waiters.filter { $0.lsn <= limit }
+      let callbacks = state.callbacks.filter { $0.lsn <= limit }
+      state.waiters.removeAll { $0.lsn <= limit }
+      state.callbacks.removeAll { $0.lsn <= limit }
+      state.lastGroup = waiters.count + callbacks.count + 1
+      // Leadership goes on to a thread that still waits: a leader that went on itself would never return.
+      let successor = state.waiters.isEmpty ? nil : state.waiters.removeFirst()
+      if successor == nil { state.isFlushing = false }
+      return (waiters, callbacks, successor, successor == nil && !state.callbacks.isEmpty)
+    }
+    for waiter in outcome.waiters { waiter.semaphore.signal() }
+    if let successor = outcome.successor {
+      successor.mustLead.store(true, ordering: .releasing)
+      successor.semaphore.signal()
+    }
+    for callback in outcome.callbacks { callback.call(nil) }
+    if outcome.needsFlush { requestFlush() }
+  }
+}

@@ -1,0 +1,277 @@
+// The state of the one write transaction that runs.
+
+internal import Synchronization
+
+/// Everything that a write transaction changes before it commits. One per engine, used again and again under the writer
+/// lock.
+///
+/// Invariants:
+/// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
+/// 2. The record in `log` applied to the base snapshot gives `trees`.
+/// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
+package final class WriteContext {
+  let editor: TreeEditor
+  package let log = LogBuffer()
+  let reader: TreeReader
+  private let store: PageStore
+  package private(set) var trees: [TreeRoot] = []
+  package private(set) var names = TreeNames([:])
+  package private(set) var csn = CSN(0)
+  package var rowIDCounter: Int64
+  package private(set) var treeIDCounter: UInt64
+  /// The next row id as the newest commit recorded it.
+  private var loggedRowID: Int64
+  /// Counts changes, so that a cursor can tell that its tree moved under it.
+  private(set) var mutations = 0
+  /// Set when an operation failed half-way: the transaction can only be rolled back.
+  package private(set) var failure: StorageError?
+  let keyLimit: Int
+  let entryLimit: Int
+
+  package init(store: PageStore, base: SnapshotRecord) {
+    self.store = store
+    editor = TreeEditor(store)
+    reader = TreeReader(store)
+    rowIDCounter = base.nextRowID
+    loggedRowID = base.nextRowID
+    treeIDCounter = base.nextTreeID
+    keyLimit = Limits.keyByteCount(pageSize: store.pageSize)
+    entryLimit = Limits.entryByteCount(pageSize: store.pageSize)
+  }
+
+  /// Starts a transaction on `base`, the newest appended commit.
+  package func begin(on base: SnapshotRecord) {
+    csn = CSN(base.csn.rawValue + 1)
+    editor.begin(csn: csn.rawValue)
+    trees.removeAll(keepingCapacity: true)
+    for index in 0..<base.treeCount {
+      var root = base.trees[index]
+      editor.translate(&root)
+      trees.append(root)
+    }
+    names = base.names
+    log.reset()
+    failure = nil
+    mutations &+= 1
+  }
+
+  /// Whether there is anything to commit.
+  package var hasChanges: Bool { log.bodyByteCount > 0 || rowIDCounter != loggedRowID }
+
+  /// Completes the record's body before it is sealed.
+  package func finishRecord() {
+    if rowIDCounter != loggedRowID { log.nextRowID(rowIDCounter) }
+  }
+
+  /// Notes that the commit is on its way: its row ids need not be recorded again.
+  package func didCommit() { loggedRowID = rowIDCounter }
+
+  /// Undoes everything.
+  package func rollback() {
+    editor.rollback()
+    log.reset()
+    mutations &+= 1
+  }
+
+  /// Pages that the transaction replaced, and frames that it made.
+  package var superseded: [SupersededPage] { editor.superseded }
+  package var born: [FrameIndex] { editor.born }
+
+  // MARK: Savepoints
+
+  /// A point to return to.
+  package struct Savepoint {
+    fileprivate let mark: TreeEditor.Mark
+    fileprivate let trees: [TreeRoot]
+    fileprivate let names: TreeNames
+    fileprivate let bodyByteCount: Int
+  }
+
+  package func makeSavepoint() -> Savepoint {
+    Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
+  }
+
+  /// Undoes what came after `savepoint`; all but the id counters is as it was.
+  package func restore(_ savepoint: Savepoint) {
+    editor.restore(savepoint.mark)
+    trees = savepoint.trees
+    names = savepoint.names
+    log.truncate(to: savepoint.bodyByteCount)
+    failure = nil
+    mutations &+= 1
+  }
+
+  // MARK: Trees
+
+  /// Where a tree is in `trees`.
+  @inline(__always) func index(of tree: Tree) throws(StorageError) -> Int {
+    if tree.hint < trees.count, trees[tree.hint].id == tree.id { return tree.hint }
+    guard let index = trees.firstIndex(where: { $0.id == tree.id }) else { throw tree.missing() }
+    return index
+  }
+
+  @inline(__always) private func checkUsable() throws(StorageError) {
+    if let failure { throw unusable(failure) }
+  }
+
+  @inline(never) private func unusable(_ failure: StorageError) -> StorageError {
+    StorageError(
+      .transactionFailed,
+      "An operation of this transaction failed half-way, so it can only be rolled back: \(failure.message)",
+      path: failure.path, page: failure.page, systemError: failure.systemError)
+  }
+
+  /// Throws if the transaction cannot be committed.
+  package func checkCommittable() throws(StorageError) { try checkUsable() }
+
+  /// Notes that an operation failed half-way, and passes its error on.
+  private func fail(_ error: StorageError) -> StorageError {
+    failure = error
+    return error
+  }
+
+  /// Makes an empty tree.
+  package func createTree(_ name: String, _ kind: KeyKind) throws(StorageError) -> Tree {
+    try checkUsable()
+    guard name.utf8.count <= Limits.treeNameByteCount, !name.isEmpty else {
+      throw StorageError(
+        .invalidOption, "A tree's name has 1 to \(Limits.treeNameByteCount) bytes; this has \(name.utf8.count).")
+    }
+    guard names.ids[name] == nil else {
+      throw StorageError(.treeMismatch, "There is a tree named “\(name)” already. Open it with tree(named:).")
+    }
+    let id = TreeID(treeIDCounter)
+    treeIDCounter += 1
+    log.createTree(id, kind, name: name)
+    addTree(id, kind, name: name)
+    return Tree(id: id, keys: kind, hint: trees.count - 1)
+  }
+
+  /// Enters a tree; also what replay does.
+  func addTree(_ id: TreeID, _ kind: KeyKind, name: String) {
+    trees.append(TreeRoot(id: id, keyKind: kind))
+    var all = names.names
+    all[id] = name
+    names = TreeNames(all)
+    treeIDCounter = max(treeIDCounter, id.rawValue + 1)
+    mutations &+= 1
+  }
+
+  /// Removes a tree with all its entries. Touches every page of it once.
+  package func dropTree(_ tree: Tree) throws(StorageError) {
+    try checkUsable()
+    let index = try index(of: tree)
+    log.dropTree(tree.id)
+    try removeTree(at: index)
+  }
+
+  /// Removes the tree at an index; also what replay does.
+  func removeTree(at index: Int) throws(StorageError) {
+    do throws(StorageError) {
+      try editor.supersedeAll(of: trees[index])
+    } catch {
+      throw fail(error)
+    }
+    var all = names.names
+    all[trees[index].id] = nil
+    names = TreeNames(all)
+    trees.remove(at: index)
+    mutations &+= 1
+  }
+
+  /// The tree of this name.
+  package func tree(named name: String) -> Tree? {
+    guard let id = names.ids[name], let index = trees.firstIndex(where: { $0.id == id }) else { return nil }
+    return Tree(id: id, keys: trees[index].keyKind, hint: index)
+  }
+
+  // MARK: Entries
+
+  /// Stores an entry.
+  package func put(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree
+  ) throws(StorageError) -> PutOutcome {
+    try checkUsable()
+    let index = try index(of: tree)
+    if key.count > keyLimit { throw keyTooLong(key) }
+    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
+    let before = log.bodyByteCount
+    let copy = log.put(tree.id, tree.keys, key, value)
+    mutations &+= 1
+    do throws(StorageError) {
+      let outcome = try editor.put(copy.key, copy.value, mode: mode, in: &trees[index])
+      if outcome == .kept { log.truncate(to: before) }
+      return outcome
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// Removes an entry.
+  package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
+    try checkUsable()
+    let index = try index(of: tree)
+    if key.count > keyLimit { return false }
+    let before = log.bodyByteCount
+    let copy = log.delete(tree.id, tree.keys, key)
+    mutations &+= 1
+    do throws(StorageError) {
+      let isDeleted = try editor.delete(copy, in: &trees[index])
+      if !isDeleted { log.truncate(to: before) }
+      return isDeleted
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// Applies an operation of the log; nothing is noted in a record again.
+  package func replay(_ operation: LogOperation) throws(StorageError) {
+    switch operation {
+    case .put(let id, let key, let value):
+      let index = try replayIndex(id)
+      _ = try editor.put(try replayKey(key, index), value, mode: .insertOrReplace, in: &trees[index])
+    case .delete(let id, let key):
+      let index = try replayIndex(id)
+      _ = try editor.delete(try replayKey(key, index), in: &trees[index])
+    case .createTree(let id, let kind, let name):
+      guard id.rawValue >= treeIDCounter else { throw unreplayable("creates \(id), which is not new") }
+      addTree(id, kind, name: String(decoding: name, as: UTF8.self))
+    case .dropTree(let id):
+      try removeTree(at: try replayIndex(id))
+    case .nextRowID(let next):
+      guard next >= rowIDCounter else { throw unreplayable("lowers the next row id") }
+      rowIDCounter = next
+      loggedRowID = next
+    }
+  }
+
+  private func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
+    guard let index = trees.firstIndex(where: { $0.id == id }) else { throw unreplayable("names \(id), which is not there") }
+    return index
+  }
+
+  private func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
+    switch (key, trees[index].keyKind) {
+    case (.bytes(let bytes), .bytes): return SearchKey(bytes)
+    case (.int64(let key), .int64): return SearchKey(key)
+    default: throw unreplayable("has a key of the wrong kind")
+    }
+  }
+
+  private func unreplayable(_ what: String) -> StorageError {
+    StorageError(.damagedLog, "A log record \(what). Restore the database from a backup.")
+  }
+
+  @inline(never) private func keyTooLong(_ key: SearchKey) -> StorageError {
+    StorageError(.keyTooLong, "The key has \(key.count) bytes; the longest has \(keyLimit). Shorten or hash it.")
+  }
+
+  @inline(never) private func valueTooLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer) -> StorageError {
+    StorageError(
+      .valueTooLong,
+      """
+      The value has \(value.count) bytes; beside a key of \(key.count) bytes \(entryLimit - key.count) fit into a page \
+      of \(store.pageSize) bytes. Split the value, or create the database with larger pages.
+      """)
+  }
+}
