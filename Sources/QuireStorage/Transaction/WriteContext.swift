@@ -229,7 +229,12 @@ package final class WriteContext {
     switch operation {
     case .put(let id, let key, let value):
       let index = try replayIndex(id)
-      _ = try editor.put(try replayKey(key, index), value, mode: .insertOrReplace, in: &trees[index])
+      let key = try replayKey(key, index)
+      // What no transaction could have logged would not fit the pages either.
+      guard key.count <= keyLimit, key.count + value.count <= entryLimit else {
+        throw unreplayable("has an entry that is too long")
+      }
+      _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
     case .delete(let id, let key):
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])

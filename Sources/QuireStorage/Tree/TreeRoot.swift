@@ -26,7 +26,7 @@ package struct TreeRoot {
 }
 
 /// A value that lies in a page: valid until the call that lent it, or the next mutation, is over.
-package struct BorrowedValue {
-  package let base: UnsafeRawPointer
-  package let count: Int
+@usableFromInline package struct BorrowedValue {
+  @usableFromInline package let base: UnsafeRawPointer
+  @usableFromInline package let count: Int
 }

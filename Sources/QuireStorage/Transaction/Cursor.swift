@@ -1,0 +1,144 @@
+// A cursor as users see it.
+
+/// A position in a tree, moved in key order in both directions.
+///
+/// A new cursor is on no entry: `seekFirst`, `seekLast` or `seek` puts it on one, and `next` and `previous` on a new
+/// cursor start at the first and the last entry. It must not outlive its transaction, and is for one thread.
+public struct Cursor: ~Copyable {
+  private var path: CursorPath
+  private let tree: Tree
+  private let slots: Unmanaged<ReaderSlots>
+  private let slot: ReaderSlot
+  /// For a cursor of a write transaction: the context, and its count of changes when the cursor was made.
+  private let writer: Unmanaged<WriteContext>?
+  private let mutations: Int
+  private var isFresh = true
+  /// Room to put a key together whose front is the page's prefix.
+  private let keyBuffer: UnsafeMutableRawPointer
+
+  init(
+    _ reader: TreeReader, _ root: TreeRoot, tree: Tree, slots: Unmanaged<ReaderSlots>, slot: ReaderSlot,
+    writer: WriteContext?
+  ) {
+    path = CursorPath(reader, root)
+    self.tree = tree
+    self.slots = slots
+    self.slot = slot
+    self.writer = writer.map(Unmanaged.passUnretained)
+    mutations = writer?.mutations ?? 0
+    keyBuffer = UnsafeMutableRawPointer.allocate(byteCount: Limits.keyByteCount, alignment: 16)
+  }
+
+  deinit { keyBuffer.deallocate() }
+
+  /// Called at the start of each step: addresses from the last one are given up.
+  @inline(__always) private mutating func enter() throws(StorageError) {
+    if let writer, writer._withUnsafeGuaranteedRef({ $0.mutations }) != mutations { throw invalidated() }
+    if slots._withUnsafeGuaranteedRef({ $0.refresh(slot) }) { try path.refresh() }
+  }
+
+  @inline(never) private func invalidated() -> StorageError {
+    StorageError(
+      .cursorInvalidated, "\(tree.id) or another tree was changed since this cursor was made. Make a new cursor.")
+  }
+
+  /// Goes to `key`, or to the first entry above it. Returns whether `key` itself is there. O(log n).
+  public mutating func seek<Key: StorageKey & ~Escapable>(_ key: borrowing Key) throws(StorageError) -> Bool {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    try enter()
+    isFresh = false
+    let outcome: Result<Bool, StorageError> = try key.withSearchKey { key in
+      do throws(StorageError) { return .success(try path.seek(key)) } catch { return .failure(error) }
+    }
+    return try outcome.get()
+  }
+
+  /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
+  public mutating func seek(toIndex index: Int) throws(StorageError) -> Bool {
+    try enter()
+    isFresh = false
+    return try path.seek(rank: index)
+  }
+
+  /// Goes to the first entry; false if there is none. O(log n).
+  public mutating func seekFirst() throws(StorageError) -> Bool {
+    try enter()
+    isFresh = false
+    return try path.seekFirst()
+  }
+
+  /// Goes to the last entry; false if there is none. O(log n).
+  public mutating func seekLast() throws(StorageError) -> Bool {
+    try enter()
+    isFresh = false
+    return try path.seekLast()
+  }
+
+  /// Goes to the next entry; false behind the last one. O(1) within a page.
+  public mutating func next() throws(StorageError) -> Bool {
+    if isFresh { return try seekFirst() }
+    try enter()
+    return try path.next()
+  }
+
+  /// Goes to the entry before; false in front of the first one. O(1) within a page.
+  public mutating func previous() throws(StorageError) -> Bool {
+    if isFresh { return try seekLast() }
+    try enter()
+    return try path.previous()
+  }
+
+  /// Whether the cursor is on an entry.
+  public var isOnEntry: Bool { path.isOnEntry }
+
+  /// The bytes of the current value, as a pointer that is good until the next step.
+  @usableFromInline package var borrowedValue: BorrowedValue? {
+    guard let (page, index) = path.entry else { return nil }
+    let cell = page.leafCell(index)
+    return BorrowedValue(base: cell.value, count: cell.valueCount)
+  }
+
+  /// The bytes of the current key, put together in the cursor's buffer; for integer keys eight big-endian bytes of the
+  /// ordered form.
+  @usableFromInline package var borrowedKey: BorrowedValue? {
+    guard let (page, index) = path.entry else { return nil }
+    if page.hasIntegerKeys {
+      keyBuffer.storeBytes(of: page.heads64[index].bigEndian, as: UInt64.self)
+      return BorrowedValue(base: keyBuffer, count: 8)
+    }
+    let cell = page.leafCell(index)
+    let prefixCount = page.prefixCount
+    if prefixCount == 0 { return BorrowedValue(base: cell.key, count: cell.keyCount) }
+    keyBuffer.copyMemory(from: page.prefix, byteCount: prefixCount)
+    (keyBuffer + prefixCount).copyMemory(from: cell.key, byteCount: cell.keyCount)
+    return BorrowedValue(base: keyBuffer, count: prefixCount + cell.keyCount)
+  }
+
+  /// Calls `body` with the current key; nil if the cursor is on no entry or the keys are integers.
+  @inlinable public func withKey<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
+    guard let key = borrowedKey else { return nil }
+    return try body(RawSpan(_unsafeStart: key.base, byteCount: key.count))
+  }
+
+  /// Calls `body` with the current value, valid until it returns; nil if the cursor is on no entry.
+  @inlinable public func withValue<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
+    guard let value = borrowedValue else { return nil }
+    return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
+  }
+
+  /// A copy of the current key; nil if the cursor is on no entry.
+  public var key: [UInt8]? {
+    borrowedKey.map { [UInt8](UnsafeRawBufferPointer(start: $0.base, count: $0.count)) }
+  }
+
+  /// The current key of a tree with integer keys; nil if the cursor is on no entry.
+  public var integerKey: Int64? {
+    guard let (page, index) = path.entry, page.hasIntegerKeys else { return nil }
+    return KeyOrder.key(page.heads64[index])
+  }
+
+  /// A copy of the current value; nil if the cursor is on no entry.
+  public var value: [UInt8]? {
+    borrowedValue.map { [UInt8](UnsafeRawBufferPointer(start: $0.base, count: $0.count)) }
+  }
+}

@@ -1,0 +1,126 @@
+// Reading one snapshot.
+
+/// A view of the database as of one commit. Readers never wait, neither for writers nor for each other.
+///
+/// A transaction lives as long as the closure it was handed to and cannot leave it. Use it on the thread that it was
+/// handed to.
+public struct ReadTransaction: ~Copyable {
+  private let slots: Unmanaged<ReaderSlots>
+  private let slot: ReaderSlot
+  private let snapshot: SnapshotRecord
+  private let reader: TreeReader
+  /// Whether `end` gives the slot up; a pinned snapshot keeps its own.
+  private let ownsSlot: Bool
+
+  /// Announces the newest snapshot.
+  package init(_ slots: ReaderSlots, _ reader: TreeReader) {
+    let (slot, snapshot) = slots.begin()
+    self.init(slots, reader, slot: slot, snapshot: snapshot, ownsSlot: true)
+  }
+
+  /// Reads a snapshot that somebody else has announced.
+  package init(
+    _ slots: ReaderSlots, _ reader: TreeReader, slot: ReaderSlot, snapshot: SnapshotRecord, ownsSlot: Bool
+  ) {
+    self.slots = Unmanaged.passUnretained(slots)
+    self.slot = slot
+    self.snapshot = snapshot
+    self.reader = reader
+    self.ownsSlot = ownsSlot
+  }
+
+  deinit {
+    let slots = slots.takeUnretainedValue()
+    if ownsSlot { slots.end(slot) } else { slots.rest(slot) }
+  }
+
+  /// The commit that this transaction sees.
+  public var csn: CSN { snapshot.csn }
+
+  /// The tree of this name, or nil. O(1).
+  public func tree(named name: String) -> Tree? {
+    guard let id = snapshot.names.ids[name], let index = snapshot.index(of: id, hint: 0) else { return nil }
+    return Tree(id: id, keys: snapshot.trees[index].keyKind, hint: index)
+  }
+
+  /// The names of all trees, in order.
+  public var treeNames: [String] { snapshot.names.ids.keys.sorted() }
+
+  /// The root of a tree.
+  @inline(__always) package func root(_ tree: Tree) throws(StorageError) -> TreeRoot {
+    guard let index = snapshot.index(of: tree.id, hint: tree.hint) else { throw tree.missing() }
+    return snapshot.trees[index]
+  }
+
+  /// The value stored under a key, as a pointer that is good until the next call on this transaction.
+  @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
+    _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) }
+    guard let index = snapshot.index(of: tree.id, hint: tree.hint) else { throw tree.missing() }
+    return try reader.value(key, in: snapshot.trees[index])
+  }
+
+  /// Calls `body` with the value stored under `key` and returns its result, or nil if there is no such entry.
+  ///
+  /// Touches one page per level of the tree; copies and allocates nothing. The bytes are valid until `body` returns;
+  /// `body` must not use the transaction.
+  ///
+  /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws.
+  @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
+    for key: borrowing Key, in tree: Tree, _ body: (RawSpan) throws -> Result
+  ) throws -> Result? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    guard let value else { return nil }
+    return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
+  }
+
+  /// The value stored under `key`, copied, or nil. Touches one page per level of the tree.
+  ///
+  /// - Throws: as `withValue`.
+  @inlinable public func value<Key: StorageKey & ~Escapable>(
+    for key: borrowing Key, in tree: Tree
+  ) throws(StorageError) -> [UInt8]? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    guard let value else { return nil }
+    return [UInt8](UnsafeRawBufferPointer(start: value.base, count: value.count))
+  }
+
+  /// Whether there is an entry under `key`. Touches one page per level of the tree.
+  @inlinable public func contains<Key: StorageKey & ~Escapable>(
+    _ key: borrowing Key, in tree: Tree
+  ) throws(StorageError) -> Bool {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) } != nil
+  }
+
+  /// The number of entries of a tree. O(1).
+  public func count(of tree: Tree) throws(StorageError) -> Int { try root(tree).count }
+
+  /// The number of entries whose keys are below `key`. O(log n).
+  public func rank<Key: StorageKey & ~Escapable>(
+    of key: borrowing Key, in tree: Tree
+  ) throws(StorageError) -> Int {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    _ = slots.takeUnretainedValue().refresh(slot)
+    let root = try root(tree)
+    return try key.withSearchKey { (key) throws(StorageError) in try reader.rank(of: key, in: root).rank }
+  }
+
+  /// The number of entries whose keys are at least `lower` and below `upper`. O(log n).
+  public func count<Key: StorageKey & ~Escapable>(
+    from lower: borrowing Key, to upper: borrowing Key, in tree: Tree
+  ) throws(StorageError) -> Int {
+    max(0, try rank(of: upper, in: tree) - rank(of: lower, in: tree))
+  }
+
+  /// The number of entries whose keys are in `range`. O(log n).
+  public func count<Key: StorageKey>(in range: Range<Key>, of tree: Tree) throws(StorageError) -> Int {
+    try count(from: range.lowerBound, to: range.upperBound, in: tree)
+  }
+
+  /// A cursor over a tree, not yet on any entry.
+  public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
+    Cursor(reader, try root(tree), tree: tree, slots: slots, slot: slot, writer: nil)
+  }
+}
