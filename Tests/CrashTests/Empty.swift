@@ -1,1 +1,3 @@
+// Crashes on the simulated disk.
+
 import Testing

@@ -1,1 +1,3 @@
+// Rows, collections and transactions.
+
 import Testing

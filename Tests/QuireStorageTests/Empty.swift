@@ -1,1 +1,3 @@
+// Pages, trees, log and snapshots.
+
 import Testing

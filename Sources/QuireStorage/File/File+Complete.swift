@@ -83,14 +83,3 @@ extension StorageError {
       path: path, systemError: error)
   }
 }
-
-/// The symbolic name of an `errno` value, or its number.
-package func systemErrorName(_ code: Int32) -> String {
-  let names: [Int32: String] = [
-    EPERM: "EPERM", ENOENT: "ENOENT", EINTR: "EINTR", EIO: "EIO", EBADF: "EBADF", EAGAIN: "EAGAIN", ENOMEM: "ENOMEM",
-    EACCES: "EACCES", EEXIST: "EEXIST", EXDEV: "EXDEV", ENOTDIR: "ENOTDIR", EISDIR: "EISDIR", EINVAL: "EINVAL",
-    ENFILE: "ENFILE", EMFILE: "EMFILE", EFBIG: "EFBIG", ENOSPC: "ENOSPC", EROFS: "EROFS", EDQUOT: "EDQUOT",
-    ENOLCK: "ENOLCK", ENAMETOOLONG: "ENAMETOOLONG", ELOOP: "ELOOP", ENXIO: "ENXIO",
-  ]
-  return names[code] ?? "errno \(code)"
-}

@@ -1,27 +1,14 @@
 // The seam between the engine and the disk. Everything the engine asks of an operating system about files stands here,
 // so that tests can put a disk of their own underneath: one that loses, tears, reorders and refuses.
 
-/// The number and name of a failed system call.
-public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The `errno` value.
-  public let code: Int32
-  /// The name of the call that failed, such as `pwrite`.
-  public let call: String
-
-  /// Wraps an `errno` value.
-  public init(code: Int32, call: String) {
-    self.code = code
-    self.call = call
-  }
-
-  public var description: String { "\(call) failed with \(systemErrorName(code))" }
-}
-
 /// What identifies a file, whatever the path that led to it.
 package struct FileIdentity: Hashable, Sendable {
+  /// The device that holds the file.
   package let device: UInt64
+  /// The number of the file on that device.
   package let inode: UInt64
 
+  /// Names the file `inode` of `device`.
   package init(device: UInt64, inode: UInt64) {
     self.device = device
     self.inode = inode
@@ -30,12 +17,16 @@ package struct FileIdentity: Hashable, Sendable {
 
 /// What the file system says about an open file.
 package struct FileStatus: Sendable {
+  /// Which file it is.
   package let identity: FileIdentity
+  /// The length of the file.
   package let byteCount: Int
+  /// How many names the file has; 0 once the last was removed.
   package let linkCount: Int
   /// False for directories, devices, pipes and the like, which are never opened as a database.
   package let isRegularFile: Bool
 
+  /// Puts the four together.
   package init(identity: FileIdentity, byteCount: Int, linkCount: Int, isRegularFile: Bool) {
     self.identity = identity
     self.byteCount = byteCount

@@ -9,6 +9,7 @@ internal import Synchronization
 
 /// The file system of the operating system.
 package final class RealFileSystem: FileSystem {
+  /// Makes one; all are alike.
   package init() {}
 
   package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
