@@ -15,21 +15,23 @@ package struct OpenSegment: Sendable {
 
 /// The end of the log.
 ///
-/// Appending, switching and naming segments is the business of whoever holds the writer lock; syncing is that of the
-/// flush leader, of which there is one at a time. What the two share is behind a mutex.
+/// Appending, switching and naming segments is done under the engine's log latch, one caller at a time; syncing is the
+/// business of the flush leader, of which there is one at a time. What the two share is behind a mutex.
 ///
 /// Invariants:
 /// 1. `current` has room from `offset` on, where nothing of this life of the segment has been written.
 /// 2. `chain`, `lastCSN` and `endLSN` are those of the last record appended.
 /// 3. `unsynced` lists, oldest first, every file that holds bytes which no sync has covered.
 package final class LogWriter: @unchecked Sendable {
-  // Sendable: safe because everything outside the mutex is touched under the writer lock only.
+  // Sendable: safe because everything outside the mutex is touched under the engine's log latch only.
   private struct Shared {
     var unsynced: [any File] = []
     var endLSN: LSN
     /// Appends begun and finished: where they differ, one is between its write call and `endLSN`.
     var begun = 0
     var finished = 0
+    /// The highest checkpoint that an appended record testifies to.
+    var testified: UInt64 = 0
   }
 
   package private(set) var current: OpenSegment
@@ -58,8 +60,8 @@ package final class LogWriter: @unchecked Sendable {
   package var appendedByteCount: Int { bytesAppended.load(ordering: .relaxed) }
   /// Successful syncs since opening.
   package var syncCount: Int { syncs.load(ordering: .relaxed) }
-  /// Bytes used in the current segment.
-  package var usedByteCount: Int { offset }
+  /// Where the next record goes in the current segment.
+  package var position: Int { offset }
 
   /// Whether a record with such a body fits the rest of the current segment.
   package func hasRoom(forBody byteCount: Int) -> Bool {
@@ -71,7 +73,7 @@ package final class LogWriter: @unchecked Sendable {
     LogLayout.recordByteCount(body: byteCount) <= segmentByteCount - LogLayout.firstRecordOffset
   }
 
-  /// Appends a record; it has room. Holder of the writer lock only.
+  /// Appends a record; it has room. Under the log latch.
   ///
   /// - Returns: the LSN behind the record: durable once a sync has covered it.
   /// - Throws: what the write call failed with; how much of the record is in the file is then unknown, and nothing may
@@ -99,6 +101,7 @@ package final class LogWriter: @unchecked Sendable {
     shared.withLock { shared in
       shared.endLSN = endLSN
       shared.finished += 1
+      shared.testified = max(shared.testified, durableCheckpoint)
     }
     return endLSN
   }
@@ -120,7 +123,7 @@ package final class LogWriter: @unchecked Sendable {
   /// over it.
   package func noteUnloggedCommit(_ csn: CSN) { lastCSN = csn }
 
-  /// Goes on at the start of the next segment. Holder of the writer lock only; there is a next one.
+  /// Goes on at the start of the next segment, which there is. Under the log latch.
   package func switchSegment() {
     guard let segment = next else { preconditionFailure("there is no segment to switch to") }
     current = segment
@@ -133,9 +136,10 @@ package final class LogWriter: @unchecked Sendable {
 
   /// Makes everything appended before the call durable, oldest segment first (hazard A2). One caller at a time.
   ///
-  /// - Returns: the LSN up to which the log is durable now.
-  package func synchronize() throws(StorageError) -> LSN {
-    let (files, end, begun, finished) = shared.withLock { ($0.unsynced, $0.endLSN, $0.begun, $0.finished) }
+  /// - Returns: the LSN up to which the log is durable now, and the newest checkpoint that a record below testifies to.
+  package func synchronize() throws(StorageError) -> (durable: LSN, testified: UInt64) {
+    let start = shared.withLock { $0 }
+    let files = start.unsynced
     for file in files {
       do throws(SystemError) { try file.synchronize() } catch {
         throw StorageError(synchronizing: error, path: file.path)
@@ -144,10 +148,10 @@ package final class LogWriter: @unchecked Sendable {
     }
     shared.withLock { shared in
       // The last file stays entered if anything may have been written to it since: the sync need not have covered it.
-      let isQuiet = begun == finished && shared.begun == begun
+      let isQuiet = start.begun == start.finished && shared.begun == start.begun
       shared.unsynced.removeFirst(isQuiet ? files.count : max(0, files.count - 1))
     }
-    return end
+    return (start.endLSN, start.testified)
   }
 
   /// Closes the files.

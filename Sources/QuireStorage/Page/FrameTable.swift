@@ -21,6 +21,7 @@ package final class FrameTable: @unchecked Sendable {
     var count = 0
   }
   private let free = Mutex(Free())
+  private let dirty = Atomic<Int>(0)
 
   private static let entryByteCount = 32
   private static let chunkShift = 12
@@ -78,6 +79,7 @@ package final class FrameTable: @unchecked Sendable {
     entry.storeBytes(of: birth, toByteOffset: 16, as: UInt64.self)
     entry.storeBytes(of: step, toByteOffset: 24, as: UInt64.self)
     locationWord(index).pointee.store(UInt(bitPattern: slot), ordering: .releasing)
+    dirty.wrappingAdd(1, ordering: .relaxed)
     return index
   }
 
@@ -85,12 +87,17 @@ package final class FrameTable: @unchecked Sendable {
   package func flip(_ index: FrameIndex, to number: PageNumber, checksum: UInt64) {
     table.entry(Int(index.rawValue)).storeBytes(of: checksum, toByteOffset: 8, as: UInt64.self)
     locationWord(index).pointee.store(FrameLocation(number).rawValue, ordering: .releasing)
+    dirty.wrappingSubtract(1, ordering: .relaxed)
   }
 
   /// Frees an index. Nobody may be able to reach it any more.
   package func release(_ index: FrameIndex) {
+    if !location(index).isPageNumber { dirty.wrappingSubtract(1, ordering: .relaxed) }
     free.withLock { $0.indexes.append(index.rawValue) }
   }
+
+  /// The number of frames that no checkpoint has written.
+  package var dirtyCount: Int { dirty.load(ordering: .relaxed) }
 
   /// The number of indexes in use.
   package var usedCount: Int { free.withLock { $0.count - $0.indexes.count } }

@@ -137,6 +137,14 @@ package final class PageAllocator: Sendable {
     }
   }
 
+  /// Takes `free` back: the page stays in use after all, as the checkpoint that replaced it failed.
+  package func keep(_ number: PageNumber) {
+    state.withLock { state in
+      setMap(&state, number.rawValue, isFree: false)
+      state.freedNow.removeAll { $0 == number.rawValue }
+    }
+  }
+
   /// The pieces of the map that must be written.
   package var dirtyPieces: Set<Int> { state.withLock { $0.dirtyPieces } }
 

@@ -185,7 +185,8 @@ package final class Reclaimer: Sendable {
     }
   }
 
-  /// Notes that the frame's owner gave it up by a rollback: nobody else can reach it.
+  /// Notes that a frame is given up by a rollback: nobody else can reach it, nor the place it may have been written to.
+  /// The frame itself stays its owner's to release.
   package func forgetFlipped(_ frame: FrameIndex) {
     state.withLock { state in
       let location = store.frames.location(frame)
@@ -194,6 +195,14 @@ package final class Reclaimer: Sendable {
         store.forget(location.pageNumber)
         allocator.discard(location.pageNumber)
       }
+    }
+  }
+
+  /// Frees at once the entry of a frame that has been written and that no page in memory refers to: the catalog's.
+  package func releaseEntry(_ frame: FrameIndex) {
+    state.withLock { state in
+      state.flipped.remove(frame.rawValue)
+      store.frames.release(frame)
     }
   }
 

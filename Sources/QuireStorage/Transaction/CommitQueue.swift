@@ -56,6 +56,7 @@ package final class CommitQueue: @unchecked Sendable {
   private let state: Mutex<State>
   private let slots: ReaderSlots
   private let reclaimer: Reclaimer
+  private let allocator: PageAllocator
   private let durableWord: Atomic<UInt64>
   private let provenWord: Atomic<UInt64>
   /// Asks the engine for a thread that calls `flush`; set once, before the first commit.
@@ -65,11 +66,12 @@ package final class CommitQueue: @unchecked Sendable {
   private static let companyNanoseconds: UInt64 = 50_000
 
   package init(
-    slots: ReaderSlots, reclaimer: Reclaimer, durableLSN: LSN, durableCheckpoint: UInt64,
+    slots: ReaderSlots, reclaimer: Reclaimer, allocator: PageAllocator, durableLSN: LSN, durableCheckpoint: UInt64,
     requestFlush: @escaping @Sendable () -> Void
   ) {
     self.slots = slots
     self.reclaimer = reclaimer
+    self.allocator = allocator
     self.requestFlush = requestFlush
     durableWord = Atomic(durableLSN.rawValue)
     provenWord = Atomic(durableCheckpoint)
@@ -222,10 +224,11 @@ package final class CommitQueue: @unchecked Sendable {
   private func lead() {
     awaitCompany()
     guard let log = state.withLock({ $0.log }) else { preconditionFailure("nothing is flushed before there is a log") }
-    let testifies = durableCheckpoint
     do throws(StorageError) {
-      let durable = try log.synchronize()
-      finish(durable, testifies)
+      let (durable, testified) = try log.synchronize()
+      // What a synced record says of a checkpoint cannot be lost any more: the places it freed may be reused.
+      allocator.prove(testified)
+      finish(durable)
     } catch {
       fail(error)
       state.withLock { $0.isFlushing = false }
@@ -244,7 +247,7 @@ package final class CommitQueue: @unchecked Sendable {
     }
   }
 
-  private func finish(_ durable: LSN, _ testifies: UInt64) {
+  private func finish(_ durable: LSN) {
     typealias Outcome = (
       waiters: [Waiter], callbacks: [(lsn: LSN, call: Callback)], successor: Waiter?, needsFlush: Bool
     )

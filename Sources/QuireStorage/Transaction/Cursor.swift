@@ -43,7 +43,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// Goes to `key`, or to the first entry above it. Returns whether `key` itself is there. O(log n).
-  public mutating func seek<Key: StorageKey & ~Escapable>(_ key: borrowing Key) throws(StorageError) -> Bool {
+  public mutating func seek<Key: StorageKey & ~Escapable>(_ key: Key) throws(StorageError) -> Bool {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     try enter()
     isFresh = false

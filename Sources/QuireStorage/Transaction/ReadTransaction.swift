@@ -66,7 +66,7 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
-    for key: borrowing Key, in tree: Tree, _ body: (RawSpan) throws -> Result
+    for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
@@ -78,7 +78,7 @@ public struct ReadTransaction: ~Copyable {
   ///
   /// - Throws: as `withValue`.
   @inlinable public func value<Key: StorageKey & ~Escapable>(
-    for key: borrowing Key, in tree: Tree
+    for key: Key, in tree: Tree
   ) throws(StorageError) -> [UInt8]? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
@@ -88,7 +88,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// Whether there is an entry under `key`. Touches one page per level of the tree.
   @inlinable public func contains<Key: StorageKey & ~Escapable>(
-    _ key: borrowing Key, in tree: Tree
+    _ key: Key, in tree: Tree
   ) throws(StorageError) -> Bool {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     return try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) } != nil
@@ -99,7 +99,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// The number of entries whose keys are below `key`. O(log n).
   public func rank<Key: StorageKey & ~Escapable>(
-    of key: borrowing Key, in tree: Tree
+    of key: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     _ = slots.takeUnretainedValue().refresh(slot)
@@ -109,7 +109,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// The number of entries whose keys are at least `lower` and below `upper`. O(log n).
   public func count<Key: StorageKey & ~Escapable>(
-    from lower: borrowing Key, to upper: borrowing Key, in tree: Tree
+    from lower: Key, to upper: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     max(0, try rank(of: upper, in: tree) - rank(of: lower, in: tree))
   }

@@ -7,7 +7,7 @@ package enum PutMode {
 }
 
 /// What a put did.
-package enum PutOutcome: Sendable {
+@usableFromInline package enum PutOutcome: Sendable {
   case inserted
   case replaced
   /// The key was there, and the mode was `insertIfAbsent`: nothing has changed.

@@ -1,0 +1,114 @@
+// The catalog: the tree of trees. Commits do not pay for it, as it is written by checkpoints only.
+
+/// The catalog of the newest checkpoint, and its next version while one is written.
+///
+/// Invariant: between checkpoints `root` is clean and holds exactly the trees in `written`.
+package final class Catalog {
+  private let store: PageStore
+  private let allocator: PageAllocator
+  private let reclaimer: Reclaimer
+  private let editor: TreeEditor
+  package private(set) var root: TreeRoot
+  /// What the catalog says of each tree: to write only what has changed.
+  private var written: [TreeID: [UInt8]] = [:]
+  private var before: (root: TreeRoot, written: [TreeID: [UInt8]])?
+  /// Pages of the version before, freed in the map by this checkpoint.
+  private var freed: [PageNumber] = []
+
+  /// The catalog of a meta page.
+  package init(_ meta: MetaPage, store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer) {
+    self.store = store
+    self.allocator = allocator
+    self.reclaimer = reclaimer
+    editor = TreeEditor(store)
+    root = TreeRoot(
+      id: TreeID(0), keyKind: .int64, reference: PageReference(meta.catalog.number), checksum: meta.catalog.checksum,
+      level: meta.catalog.level, count: meta.treeCount)
+  }
+
+  /// Reads all trees, in order of their ids. Touches every page of the catalog.
+  package func load() throws(StorageError) -> (trees: [TreeRoot], names: TreeNames) {
+    var trees: [TreeRoot] = []
+    var names: [TreeID: String] = [:]
+    var cursor = CursorPath(TreeReader(store), root)
+    var isOnEntry = try cursor.seekFirst()
+    while isOnEntry, let (page, index) = cursor.entry {
+      let cell = page.leafCell(index)
+      let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
+      let id = TreeID(page.hasIntegerKeys ? UInt64(bitPattern: KeyOrder.key(page.heads64[index])) : 0)
+      guard id.rawValue > (trees.last?.id.rawValue ?? 0), page.hasIntegerKeys,
+        let entry = CatalogFormat.decode(bytes, id: id, pageCount: store.pageCount)
+      else {
+        throw store.damaged(root.reference, "the catalog's entry for \(id) breaks the format")
+      }
+      trees.append(entry.root)
+      names[id] = entry.name
+      written[id] = bytes
+      isOnEntry = try cursor.next()
+    }
+    guard trees.count == root.count else {
+      throw store.damaged(root.reference, "the catalog has \(trees.count) trees where \(root.count) are expected")
+    }
+    return (trees, TreeNames(names))
+  }
+
+  /// Changes the catalog to what a snapshot holds, whose dirty pages have all been written.
+  package func update(to trees: [TreeRoot], names: TreeNames, csn: CSN) throws(StorageError) {
+    before = (root, written)
+    freed = []
+    editor.begin(csn: csn.rawValue)
+    var gone = Set(written.keys)
+    for var tree in trees {
+      gone.remove(tree.id)
+      editor.translate(&tree)
+      let bytes = CatalogFormat.encode(tree, name: names.names[tree.id] ?? "")
+      if written[tree.id] == bytes { continue }
+      let outcome: Result<Void, StorageError> = bytes.withUnsafeBytes { buffer in
+        do throws(StorageError) {
+          _ = try editor.put(
+            SearchKey(Int64(bitPattern: tree.id.rawValue)), buffer, mode: .insertOrReplace, in: &root)
+          return .success(())
+        } catch { return .failure(error) }
+      }
+      try outcome.get()
+      written[tree.id] = bytes
+    }
+    for id in gone.sorted() {
+      _ = try editor.delete(SearchKey(Int64(bitPattern: id.rawValue)), in: &root)
+      written[id] = nil
+    }
+  }
+
+  /// Called when the new version's pages have been written: the root becomes clean, the old pages free in the map.
+  package func finishPages() {
+    editor.translate(&root)
+    for page in editor.superseded where !page.reference.isDirty {
+      freed.append(page.reference.pageNumber)
+      allocator.free(page.reference.pageNumber)
+    }
+  }
+
+  /// Called when the meta page is durable.
+  package func finish() {
+    for number in freed { store.forget(number) }
+    for frame in editor.born {
+      // Frames made and replaced within the update were never written.
+      if store.frames.location(frame).isPageNumber { reclaimer.releaseEntry(frame) } else { store.releaseFrame(frame) }
+    }
+    editor.begin(csn: 0)
+    before = nil
+    freed = []
+  }
+
+  /// Returns to the version before, after a checkpoint that failed.
+  package func undo() {
+    guard let before else { return }
+    for number in freed { allocator.keep(number) }
+    for frame in editor.born { reclaimer.forgetFlipped(frame) }
+    editor.rollback()
+    editor.begin(csn: 0)
+    (root, written) = before
+    self.before = nil
+    freed = []
+  }
+}

@@ -1,0 +1,102 @@
+// One checkpoint's pages: trees, catalog, free map. What surrounds them, the log and the meta page, is the engine's.
+
+/// What a checkpoint freezes.
+package struct CheckpointState {
+  package let csn: CSN
+  package let trees: [TreeRoot]
+  package let names: TreeNames
+
+  package init(csn: CSN, trees: [TreeRoot], names: TreeNames) {
+    self.csn = csn
+    self.trees = trees
+    self.names = names
+  }
+}
+
+/// Writes the pages of one checkpoint in steps of one buffer each.
+///
+/// The caller protects the snapshot meanwhile and makes sure that everything in it is durable in the log before the
+/// result is named by a meta page (hazard A10).
+package final class CheckpointPages {
+  private enum Phase {
+    case trees(Int)
+    case catalog
+    case catalogPages
+    case map
+    case done
+  }
+
+  private let state: CheckpointState
+  private let catalog: Catalog
+  private let freeMap: FreeMapFile
+  private let allocator: PageAllocator
+  private let writer: PageWriter
+  private var phase = Phase.trees(0)
+  private var plan: FreeMapFile.Plan?
+  package private(set) var freeMapRoot = PageRoot()
+
+  package init(
+    _ state: CheckpointState, store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, catalog: Catalog,
+    freeMap: FreeMapFile
+  ) {
+    self.state = state
+    self.catalog = catalog
+    self.freeMap = freeMap
+    self.allocator = allocator
+    allocator.rewind()
+    allocator.applySuperseded(upTo: state.csn.rawValue)
+    writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer)
+    if let first = state.trees.first { writer.begin(first.reference) }
+  }
+
+  /// The catalog's root; valid when all pages are written.
+  package var catalogRoot: TreeRoot { catalog.root }
+  /// Slots whose pages were replaced by translated images.
+  package var oldSlots: [UInt] { writer.oldSlots }
+  package var pagesWritten: Int { writer.pagesWritten }
+
+  /// Does the next piece of work; false when all pages have been written.
+  ///
+  /// - Throws: `diskFull`, `inputOutput`, and what reading catalog pages throws. The caller then calls `undo`.
+  package func step() throws(StorageError) -> Bool {
+    switch phase {
+    case .trees(let index):
+      if try writer.step() { return true }
+      if index + 1 < state.trees.count {
+        writer.begin(state.trees[index + 1].reference)
+        phase = .trees(index + 1)
+      } else {
+        try writer.flush()
+        phase = .catalog
+      }
+      return true
+    case .catalog:
+      try catalog.update(to: state.trees, names: state.names, csn: state.csn)
+      writer.begin(catalog.root.reference)
+      phase = .catalogPages
+      return true
+    case .catalogPages:
+      if try writer.step() { return true }
+      try writer.flush()
+      catalog.finishPages()
+      phase = .map
+      return true
+    case .map:
+      let plan = try freeMap.plan(allocator)
+      self.plan = plan
+      freeMapRoot = try freeMap.write(plan, allocator, birth: state.csn.rawValue)
+      phase = .done
+      return false
+    case .done:
+      return false
+    }
+  }
+
+  /// Puts everything back that the next checkpoint would stumble over. Tree pages that were written stay written.
+  package func undo() {
+    writer.abandon()
+    if let plan { freeMap.undo(plan, allocator) }
+    plan = nil
+    catalog.undo()
+  }
+}

@@ -1,0 +1,200 @@
+// Writing dirty pages home: children before parents, in key order, in long runs.
+
+/// Writes the dirty pages of trees to unused places of the data file.
+///
+/// Works in steps of one buffer, so that a checkpoint can be stepped, stopped and killed between any two writes. A page
+/// is flipped to its place only when its bytes have been handed to the system: nobody ever reads a place that has not
+/// been written.
+///
+/// Invariants:
+/// 1. `buffer` holds the images of `pending`, whose places are consecutive.
+/// 2. A frame is flipped at most once, after all dirty pages below it.
+final class PageWriter {
+  /// A page whose image waits in the buffer.
+  private struct Pending {
+    let frame: FrameIndex
+    let number: PageNumber
+    let checksum: UInt64
+    /// The slot that becomes the page's home in memory: the frame's own, or a branch's translated image.
+    let image: UnsafeMutableRawPointer
+    /// The frame's slot, if an image took its place.
+    let oldSlot: UInt
+  }
+
+  /// A page on the way down, and the child to look at next.
+  private struct Visit {
+    let frame: FrameIndex
+    let page: PageBytes
+    var child: Int
+  }
+
+  private let store: PageStore
+  private let allocator: PageAllocator
+  private let reclaimer: Reclaimer
+  private let pageSize: Int
+  private let buffer: UnsafeMutableRawPointer
+  private let bufferPages: Int
+  private var pending: [Pending] = []
+  /// Places and checksums of pending pages, for the parents that are encoded before the flip.
+  private var placed: [UInt32: (number: PageNumber, checksum: UInt64)] = [:]
+  private var visits: [Visit] = []
+  /// A place that did not continue the run in the buffer and starts the next one.
+  private var reserved: PageNumber?
+  /// Slots of branches that images took the place of.
+  private(set) var oldSlots: [UInt] = []
+  private(set) var pagesWritten = 0
+
+  private static let bufferByteCount = 512 << 10
+
+  init(store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer) {
+    self.store = store
+    self.allocator = allocator
+    self.reclaimer = reclaimer
+    pageSize = store.pageSize
+    // Small files, such as those of tests, are written in small steps.
+    bufferPages = max(1, min(Self.bufferByteCount / pageSize, Int(allocator.pageCount / 16) + 8))
+    buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferPages * pageSize, alignment: 4096)
+  }
+
+  deinit { buffer.deallocate() }
+
+  /// Starts with the tree at `reference`; the one before has been written.
+  func begin(_ reference: PageReference) {
+    precondition(visits.isEmpty)
+    guard reference.isDirty else { return }
+    let location = store.frames.location(reference.frame)
+    if !location.isPageNumber { visit(reference.frame, location) }
+  }
+
+  private func visit(_ frame: FrameIndex, _ location: FrameLocation) {
+    visits.append(Visit(frame: frame, page: PageBytes(location.slot), child: 0))
+  }
+
+  /// Encodes pages until the buffer is full, and writes it; false when the tree is done.
+  ///
+  /// - Throws: `diskFull`, `inputOutput`: pages written so far stay written, those of this buffer stay dirty.
+  func step() throws(StorageError) -> Bool {
+    while let visit = visits.last {
+      if let child = nextDirtyChild(of: visit) {
+        visits[visits.count - 1].child = child.index + 1
+        self.visit(child.frame, child.location)
+        continue
+      }
+      if try encode(visit) {
+        visits.removeLast()
+      } else {
+        try flush()
+        return true
+      }
+    }
+    return false
+  }
+
+  private func nextDirtyChild(of visit: Visit) -> (index: Int, frame: FrameIndex, location: FrameLocation)? {
+    guard visit.page.level > 0 else { return nil }
+    let references = visit.page.references
+    for index in visit.child..<visit.page.count {
+      let reference = PageReference(rawValue: references[index])
+      guard reference.isDirty, placed[reference.frame.rawValue] == nil else { continue }
+      let location = store.frames.location(reference.frame)
+      if !location.isPageNumber { return (index, reference.frame, location) }
+    }
+    return nil
+  }
+
+  /// Puts a page's image into the buffer; false if it has no room or the place does not continue the run.
+  private func encode(_ visit: Visit) throws(StorageError) -> Bool {
+    guard pending.count < bufferPages else { return false }
+    var image = visit.page
+    var oldSlot: UInt = 0
+    if visit.page.level > 0 {
+      let slot = try store.pool.allocate()
+      slot.copyMemory(from: visit.page.base, byteCount: pageSize)
+      image = PageBytes(slot)
+      translate(image)
+      oldSlot = UInt(bitPattern: visit.page.base)
+    }
+    let number = reserved ?? allocator.allocate()
+    reserved = number
+    do throws(StorageError) {
+      try store.grow(toPageCount: number.rawValue + 1)
+    } catch {
+      if oldSlot != 0 { store.pool.release(image.base) }
+      throw error
+    }
+    if let last = pending.last, number.rawValue != last.number.rawValue + 1 {
+      if oldSlot != 0 { store.pool.release(image.base) }
+      return false
+    }
+    reserved = nil
+    let target = PageBytes(buffer + pending.count * pageSize)
+    write(image, to: target, number)
+    let checksum = PageChecksum.compute(target, pageSize: pageSize, seed: store.checksumSeed)
+    target.checksum = checksum
+    placed[visit.frame.rawValue] = (number, checksum)
+    pending.append(
+      Pending(frame: visit.frame, number: number, checksum: checksum, image: image.base, oldSlot: oldSlot))
+    return true
+  }
+
+  /// Gives a branch's image the places of its children.
+  private func translate(_ page: PageBytes) {
+    let (references, checksums) = (page.references, page.checksums)
+    for index in 0..<page.count {
+      let reference = PageReference(rawValue: references[index])
+      guard reference.isDirty else { continue }
+      if let place = placed[reference.frame.rawValue] {
+        references[index] = place.number.rawValue
+        checksums[index] = place.checksum
+      } else {
+        let location = store.frames.location(reference.frame)
+        precondition(location.isPageNumber, "a branch page is written after its children")
+        references[index] = location.pageNumber.rawValue
+        checksums[index] = store.frames.checksum(reference.frame)
+      }
+    }
+  }
+
+  /// Copies a page without the gap between arrays and cells, which may hold bytes of other pages.
+  private func write(_ page: PageBytes, to target: PageBytes, _ number: PageNumber) {
+    let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
+    let cellStart = page.cellStart
+    target.base.copyMemory(from: page.base, byteCount: arraysEnd)
+    (target.base + arraysEnd).initializeMemory(as: UInt8.self, repeating: 0, count: cellStart - arraysEnd)
+    (target.base + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
+    target.pageNumber = number.rawValue
+  }
+
+  /// Writes the buffer and flips its pages.
+  func flush() throws(StorageError) {
+    guard let first = pending.first else { return }
+    do throws(StorageError) {
+      try store.file.writeFully(
+        UnsafeRawBufferPointer(start: buffer, count: pending.count * pageSize),
+        at: Int(first.number.rawValue) * pageSize)
+    } catch {
+      abandon()
+      throw error
+    }
+    for page in pending {
+      reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image)
+      if page.oldSlot != 0 { oldSlots.append(page.oldSlot) }
+    }
+    pagesWritten += pending.count
+    pending.removeAll(keepingCapacity: true)
+    placed.removeAll(keepingCapacity: true)
+  }
+
+  /// Gives up what is in the buffer: its pages stay dirty. Done by itself when a write fails.
+  func abandon() {
+    if let reserved { allocator.discard(reserved) }
+    reserved = nil
+    for page in pending {
+      allocator.discard(page.number)
+      if page.oldSlot != 0 { store.pool.release(page.image) }
+    }
+    pending.removeAll()
+    placed.removeAll()
+    visits.removeAll()
+  }
+}

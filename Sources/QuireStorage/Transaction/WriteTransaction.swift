@@ -1,0 +1,206 @@
+// Changing the database.
+
+/// The one write transaction that runs.
+///
+/// It sees its own changes; nobody else does before it commits, which it does when the closure it was handed to returns.
+/// A closure that throws rolls everything back. Use it on the thread that it was handed to; it cannot leave the closure.
+public struct WriteTransaction: ~Copyable {
+  private let context: Unmanaged<WriteContext>
+  private let slots: Unmanaged<ReaderSlots>
+  private let slot: ReaderSlot
+
+  package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
+    self.context = Unmanaged.passUnretained(context)
+    self.slots = Unmanaged.passUnretained(slots)
+    self.slot = slot
+  }
+
+  /// The number that this transaction's commit will have.
+  public var csn: CSN { context.takeUnretainedValue().csn }
+
+  // MARK: Trees
+
+  /// Makes an empty tree.
+  ///
+  /// - Throws: `treeMismatch` if the name is taken, `invalidOption` if it is empty or longer than
+  ///   `Limits.treeNameByteCount`.
+  @discardableResult
+  public func createTree(_ name: String, keys: KeyKind) throws(StorageError) -> Tree {
+    try context.takeUnretainedValue().createTree(name, keys)
+  }
+
+  /// The tree of this name, or nil.
+  public func tree(named name: String) -> Tree? { context.takeUnretainedValue().tree(named: name) }
+
+  /// The names of all trees, in order.
+  public var treeNames: [String] { context.takeUnretainedValue().names.ids.keys.sorted() }
+
+  /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
+  public func dropTree(_ tree: Tree) throws(StorageError) { try context.takeUnretainedValue().dropTree(tree) }
+
+  // MARK: Entries
+
+  @inline(__always) private func enter() {
+    // The transaction holds no address between its calls.
+    _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) }
+  }
+
+  @usableFromInline package func put(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, isInsertOnly: Bool, in tree: Tree
+  ) throws(StorageError) -> PutOutcome {
+    enter()
+    return try context.takeUnretainedValue().put(
+      key, value, mode: isInsertOnly ? .insertIfAbsent : .insertOrReplace, in: tree)
+  }
+
+  /// Stores `value` under `key`, replacing what was there. Touches one page per level, more when pages split.
+  ///
+  /// - Returns: whether the entry is new.
+  /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything;
+  ///   `damagedPage`, `truncatedFile`, `inputOutput` and `limitReached`, after which the transaction can only be rolled
+  ///   back, to a savepoint or as a whole.
+  @inlinable @discardableResult
+  public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
+    _ value: Value, for key: Key, in tree: Tree
+  ) throws(StorageError) -> Bool {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in
+      try value.withValueBytes { (value) throws(StorageError) in
+        try put(key, value, isInsertOnly: false, in: tree) == .inserted
+      }
+    }
+  }
+
+  /// Stores `value` under `key` unless there is an entry already; returns whether it did. Cost and errors as `put`.
+  @inlinable @discardableResult
+  public func insert<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
+    _ value: Value, for key: Key, in tree: Tree
+  ) throws(StorageError) -> Bool {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in
+      try value.withValueBytes { (value) throws(StorageError) in
+        try put(key, value, isInsertOnly: true, in: tree) == .inserted
+      }
+    }
+  }
+
+  @usableFromInline package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
+    enter()
+    return try context.takeUnretainedValue().delete(key, in: tree)
+  }
+
+  /// Removes the entry under `key`; returns whether there was one. Touches one page per level, and a neighbour when
+  /// pages merge. Errors as `put`.
+  @inlinable @discardableResult
+  public func delete<Key: StorageKey & ~Escapable>(
+    _ key: Key, in tree: Tree
+  ) throws(StorageError) -> Bool {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in try delete(key, in: tree) }
+  }
+
+  // MARK: Reading
+
+  @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
+    enter()
+    let context = context.takeUnretainedValue()
+    return try context.reader.value(key, in: context.trees[try context.index(of: tree)])
+  }
+
+  /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns; `body`
+  /// must not use the transaction. Cost and errors as in `ReadTransaction`.
+  @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
+    for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
+  ) throws -> Result? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    guard let value else { return nil }
+    return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
+  }
+
+  /// The value stored under `key`, copied, or nil.
+  @inlinable public func value<Key: StorageKey & ~Escapable>(
+    for key: Key, in tree: Tree
+  ) throws(StorageError) -> [UInt8]? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    guard let value else { return nil }
+    return [UInt8](UnsafeRawBufferPointer(start: value.base, count: value.count))
+  }
+
+  /// Whether there is an entry under `key`.
+  @inlinable public func contains<Key: StorageKey & ~Escapable>(
+    _ key: Key, in tree: Tree
+  ) throws(StorageError) -> Bool {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) } != nil
+  }
+
+  /// The number of entries of a tree. O(1).
+  public func count(of tree: Tree) throws(StorageError) -> Int {
+    let context = context.takeUnretainedValue()
+    return context.trees[try context.index(of: tree)].count
+  }
+
+  /// The number of entries whose keys are below `key`. O(log n).
+  public func rank<Key: StorageKey & ~Escapable>(
+    of key: Key, in tree: Tree
+  ) throws(StorageError) -> Int {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    enter()
+    let context = context.takeUnretainedValue()
+    let root = context.trees[try context.index(of: tree)]
+    return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
+  }
+
+  /// The number of entries whose keys are in `range`. O(log n).
+  public func count<Key: StorageKey>(in range: Range<Key>, of tree: Tree) throws(StorageError) -> Int {
+    max(0, try rank(of: range.upperBound, in: tree) - rank(of: range.lowerBound, in: tree))
+  }
+
+  /// A cursor over a tree as it is now. Any change of the transaction ends it: its next step throws
+  /// `cursorInvalidated`.
+  public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
+    let context = context.takeUnretainedValue()
+    let root = context.trees[try context.index(of: tree)]
+    return Cursor(context.reader, root, tree: tree, slots: slots, slot: slot, writer: context)
+  }
+
+  // MARK: Ids and savepoints
+
+  /// Reserves `count` row ids and returns the first. Never given again, not even after a rollback.
+  ///
+  /// - Throws: `limitReached` when the ids are used up.
+  public func allocateRowIDs(_ count: Int = 1) throws(StorageError) -> Int64 {
+    let context = context.takeUnretainedValue()
+    let first = context.rowIDCounter
+    let (next, overflow) = first.addingReportingOverflow(Int64(count))
+    guard count >= 0, !overflow else {
+      throw StorageError(.limitReached, "The row ids are used up (next: \(first), asked for: \(count)).")
+    }
+    context.rowIDCounter = next
+    return first
+  }
+
+  /// Runs `body`; if it throws, undoes what it did and rethrows, and the transaction goes on as before.
+  ///
+  /// May be nested. Ids that were given are not given again. Costs a copy of each page that is changed after it.
+  public func savepoint<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
+    let context = context.takeUnretainedValue()
+    try context.checkCommittable()
+    let savepoint = context.makeSavepoint()
+    do {
+      let result = try body(self)
+      try context.checkCommittable()
+      return result
+    } catch {
+      context.restore(savepoint)
+      throw error
+    }
+  }
+
+  /// Undoes the whole transaction by throwing out of its closure; `write` rethrows the error.
+  public func rollback() throws(StorageError) -> Never {
+    throw StorageError(.rolledBack, "The transaction asked for a rollback.")
+  }
+}
