@@ -73,7 +73,7 @@ let package = Package(
     ),
     .testTarget(
       name: "QuireDatabaseTests",
-      dependencies: ["QuireDatabase"],
+      dependencies: ["QuireDatabase", "QuireTesting"],
       swiftSettings: settings
     ),
     .testTarget(

@@ -92,6 +92,9 @@ package final class CheckpointPages {
     }
   }
 
+  /// Called when the meta page is durable.
+  package func finish() { catalog.finish() }
+
   /// Puts everything back that the next checkpoint would stumble over. Tree pages that were written stay written.
   package func undo() {
     writer.abandon()

@@ -1,0 +1,98 @@
+// A checkpoint from freeze to proof, in steps.
+
+internal import Synchronization
+
+/// Lets one checkpoint run at a time, and lets writers wait for its end.
+final class CheckpointGate: @unchecked Sendable {
+  // Sendable: safe because the state is behind the mutex; the run itself is stepped by one thread at a time.
+  private struct State {
+    var run: CheckpointRun?
+    /// What the last checkpoint failed with; nil if it was done.
+    var lastFailure: StorageError?
+    var waiters: [CheckpointWaiter] = []
+  }
+  private let state = Mutex(State())
+
+  /// The checkpoint that runs.
+  var current: CheckpointRun? { state.withLock { $0.run } }
+
+  /// What the last checkpoint failed with.
+  var lastFailure: StorageError? { state.withLock { $0.lastFailure } }
+
+  func begin(_ run: CheckpointRun) {
+    state.withLock { state in
+      precondition(state.run == nil, "one checkpoint runs at a time")
+      state.run = run
+    }
+  }
+
+  /// Ends the run and wakes those who wait.
+  func end(_ failure: StorageError?) {
+    let waiters = state.withLock { state -> [CheckpointWaiter] in
+      state.run = nil
+      state.lastFailure = failure
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.signal() }
+  }
+
+  /// Waits until no checkpoint runs.
+  func wait() {
+    let waiter = CheckpointWaiter()
+    let mustWait = state.withLock { state -> Bool in
+      if state.run == nil { return false }
+      state.waiters.append(waiter)
+      return true
+    }
+    if mustWait { waiter.wait() }
+  }
+}
+
+/// The state of a checkpoint that runs.
+///
+/// The order of its phases is what makes it safe; each waits for the one before:
+/// 1. everything frozen is durable in the log (a meta page must not name what recovery could not reach);
+/// 2. pages are written to places that nothing durable refers to;
+/// 3. the next segment's file exists in full;
+/// 4. the data file is synced (a meta page that names pages which the disk has not kept would verify and still lose them);
+/// 5. the meta page is written and synced;
+/// 6. a log record that testifies to it is written and synced: only then is anything of the old checkpoint reused.
+final class CheckpointRun {
+  enum Phase {
+    case log
+    case pages
+    case segment
+    case sync
+    case meta
+    case mark
+    case done
+  }
+
+  let state: CheckpointState
+  let pages: CheckpointPages
+  /// Protects the frozen snapshot.
+  let slot: ReaderSlot
+  /// The LSN up to which the log must be durable before the meta page may be written.
+  let requiredLSN: LSN
+  /// The meta page to be written; roots and next segment are filled in on the way.
+  var meta: MetaPage
+  /// Whether the result needs no log.
+  let isFinal: Bool
+  var phase = Phase.log
+  /// The segment to come after the current one, once it is ready.
+  var next: OpenSegment?
+  /// Whether `next` is in a file of its own that has just been made.
+  var madeFile = false
+
+  init(
+    state: CheckpointState, pages: CheckpointPages, slot: ReaderSlot, requiredLSN: LSN, meta: MetaPage, isFinal: Bool
+  ) {
+    self.state = state
+    self.pages = pages
+    self.slot = slot
+    self.requiredLSN = requiredLSN
+    self.meta = meta
+    self.isFinal = isFinal
+  }
+}

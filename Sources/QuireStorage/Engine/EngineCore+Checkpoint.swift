@@ -1,0 +1,286 @@
+// Running checkpoints.
+
+internal import Synchronization
+
+extension EngineCore {
+  // MARK: Starting
+
+  /// Freezes the newest appended commit, moves the log on to its next segment at exactly that point, and lets the
+  /// checkpoint run. Writer lock held; no checkpoint runs.
+  ///
+  /// - Parameter isFinal: whether the result needs no log: at close.
+  /// - Returns: the run, or nil if there is nothing to write.
+  @discardableResult
+  func beginCheckpoint(isFinal: Bool = false) -> CheckpointRun? {
+    var roots: [TreeRoot] = []
+    for index in 0..<head.treeCount { roots.append(head.trees[index]) }
+    let state = CheckpointState(csn: head.csn, trees: roots, names: head.names)
+    return beginCheckpoint(state, requiredLSN: queueEndLSN(), loggedCSN: head.csn, isFinal: isFinal)
+  }
+
+  private func queueEndLSN() -> LSN { withLog { $0?.endLSN ?? meta.current.lsn } }
+
+  /// As above, for a state that may not be in the log: that of a commit by checkpoint.
+  func beginCheckpoint(
+    _ state: CheckpointState, requiredLSN: LSN, loggedCSN: CSN, isFinal: Bool
+  ) -> CheckpointRun? {
+    var page = meta.current
+    page.checkpointNumber += 1
+    page.csn = state.csn
+    page.loggedCSN = loggedCSN
+    page.treeCount = state.trees.count
+    page.nextRowID = context.rowIDCounter
+    page.nextTreeID = context.treeIDCounter
+    withLog { log in
+      guard let log else { return }
+      page.chain = log.chain
+      if isFinal {
+        page.segments = []
+        page.logOffset = 0
+        page.lsn = LSN(UInt64(LogLayout.align(Int(log.endLSN.rawValue), to: LogLayout.blockByteCount)))
+        return
+      }
+      // Without a next segment, after a checkpoint that failed, the log goes on where it is.
+      if log.next != nil { log.switchSegment() }
+      page.segments = [log.current.descriptor]
+      page.logOffset = log.position
+      page.lsn = log.current.descriptor.lsn(at: log.position)
+    }
+    let slot = slots.announce(state.csn)
+    reclaimer.beginCheckpoint()
+    let pages = CheckpointPages(
+      state, store: store, allocator: allocator, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap)
+    let run = CheckpointRun(
+      state: state, pages: pages, slot: slot, requiredLSN: requiredLSN, meta: page, isFinal: isFinal)
+    checkpoints.begin(run)
+    return run
+  }
+
+  /// Has the run finished by the checkpoint thread; when stepped, by the test.
+  func dispatchCheckpoint() {
+    services.runCheckpoint { [self] in
+      while stepCheckpoint() {}
+    }
+  }
+
+  /// Waits until no checkpoint runs; when stepped, runs it here and now.
+  func finishRunningCheckpoint() {
+    switch environment.scheduling {
+    case .threads: checkpoints.wait()
+    case .stepped: while stepCheckpoint() {}
+    }
+  }
+
+  // MARK: Stepping
+
+  /// Does the next piece of work of the running checkpoint; false if there is none.
+  ///
+  /// A failure that leaves the disk's state unknown stops all writing; any other leaves everything as before, and the
+  /// next checkpoint tries again.
+  @discardableResult
+  package func stepCheckpoint() -> Bool {
+    guard let run = checkpoints.current else { return false }
+    do throws(StorageError) {
+      try step(run)
+      if case .done = run.phase {
+        finish(run)
+        return false
+      }
+      return true
+    } catch {
+      abandon(run, error)
+      return false
+    }
+  }
+
+  private func step(_ run: CheckpointRun) throws(StorageError) {
+    switch run.phase {
+    case .log:
+      try queue.checkFailure()
+      if run.requiredLSN > queue.durableLSN { try queue.wait(for: run.requiredLSN) }
+      run.phase = .pages
+    case .pages:
+      if try !run.pages.step() { run.phase = .segment }
+    case .segment:
+      if !run.isFinal, withLog({ $0 != nil }) { try prepareNextSegment(run) }
+      run.phase = .sync
+    case .sync:
+      do throws(SystemError) { try file.synchronize() } catch {
+        let failure = StorageError(synchronizing: error, path: file.path)
+        queue.fail(failure)
+        throw failure
+      }
+      counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+      run.phase = .meta
+    case .meta:
+      try writeMeta(run)
+      run.phase = .mark
+    case .mark:
+      try prove(run)
+      run.phase = .done
+    case .done:
+      break
+    }
+  }
+
+  private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
+    try queue.checkFailure()
+    run.meta.pageCount = allocator.pageCount
+    let root = run.pages.catalogRoot
+    run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
+    run.meta.treeCount = root.count
+    run.meta.freeMap = run.pages.freeMapRoot
+    if let next = run.next { run.meta.segments.append(next.descriptor) }
+    do throws(StorageError) {
+      try meta.write(run.meta)
+      if run.isFinal {
+        // The same once more in the other slot: two pages that agree need no log and no proof.
+        run.meta.checkpointNumber += 1
+        try meta.write(run.meta)
+        counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+      }
+    } catch {
+      // Which meta page the disk holds is unknown now.
+      queue.fail(error)
+      throw error
+    }
+    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+    queue.durableCheckpoint = run.meta.checkpointNumber
+    allocator.finishCheckpoint(run.meta.checkpointNumber)
+    run.pages.finish()
+  }
+
+  // MARK: Segments
+
+  /// Finds or makes the file of the segment after the current one.
+  private func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
+    guard let log else { return }
+    let current = log.current.descriptor
+    let size = max(desiredSegmentByteCount, current.byteCount)
+    // The segment that this checkpoint makes superfluous takes the next turn, unless it has become too small.
+    let old = meta.current.segments.filter { $0.fileIndex != current.fileIndex }
+    var descriptor = SegmentDescriptor(
+      number: current.number + 1, salt: environment.random(), byteCount: size, firstLSN: current.endLSN, fileIndex: 0)
+    if let reusable = old.first(where: { $0.byteCount >= size }) {
+      descriptor.byteCount = reusable.byteCount
+      descriptor.fileIndex = reusable.fileIndex
+      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.open(reusable, .readWrite))
+      return
+    }
+    let taken = Set((meta.current.segments + [current]).map(\.fileIndex))
+    descriptor.fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+    run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
+    run.madeFile = true
+  }
+
+  /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
+  /// lock held, no checkpoint runs, there is no log.
+  func activateLog() throws(StorageError) {
+    try chooseMetaSlot()
+    let size = desiredSegmentByteCount
+    // Not in files that the meta page before the newest may still need.
+    var taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
+    var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
+    var firstLSN = meta.current.lsn
+    var segments: [OpenSegment] = []
+    for _ in 0..<2 {
+      let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+      taken.insert(fileIndex)
+      let descriptor = SegmentDescriptor(
+        number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
+      segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
+      number += 1
+      firstLSN = descriptor.endLSN
+    }
+    var page = meta.current
+    page.checkpointNumber += 1
+    page.segments = segments.map(\.descriptor)
+    page.logOffset = LogLayout.firstRecordOffset
+    page.lsn = segments[0].descriptor.lsn(at: LogLayout.firstRecordOffset)
+    do throws(StorageError) { try meta.write(page) } catch {
+      queue.fail(error)
+      throw error
+    }
+    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+    queue.durableCheckpoint = page.checkpointNumber
+    allocator.finishCheckpoint(page.checkpointNumber)
+    setLog(
+      LogWriter(
+        current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
+  }
+
+  // MARK: Ending
+
+  /// Writes and syncs the record that testifies to the checkpoint.
+  private func prove(_ run: CheckpointRun) throws(StorageError) {
+    guard !run.isFinal, withLog({ $0 != nil }) else { return }
+    let outcome: Result<LSN?, StorageError> = .success(
+      try withLog { (log) throws(StorageError) -> LSN? in
+        guard let log else { return nil }
+        do throws(StorageError) {
+          if let next = run.next { log.setNext(next) }
+          if let next = run.next, !run.madeFile { try logFiles.writeHeader(next.descriptor, to: next.file) }
+          return try log.appendMark(
+            markBuffer, durableLSN: queue.durableLSN, durableCheckpoint: run.meta.checkpointNumber)
+        } catch {
+          queue.fail(error)
+          throw error
+        }
+      })
+    // No room for a mark in this segment: the first record of the next one testifies as well.
+    guard let lsn = try outcome.get() else { return }
+    try queue.wait(for: lsn)
+  }
+
+  private func finish(_ run: CheckpointRun) {
+    slots.end(run.slot)
+    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+    counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
+    counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
+    if !run.isFinal { removeStrayLogs(run) }
+    checkpoints.end(nil)
+    reclaimer.collect()
+  }
+
+  /// From now on, copies of branch pages made up to the running transaction are translated.
+  private func raiseHorizon() -> UInt64 {
+    // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
+    let horizon = headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1
+    store.translationHorizon = horizon
+    return horizon
+  }
+
+  private func abandon(_ run: CheckpointRun, _ error: StorageError) {
+    // A meta page that has been written stands, whatever came after it.
+    let isWritten: Bool
+    switch run.phase {
+    case .mark, .done: isWritten = true
+    default: isWritten = false
+    }
+    if !isWritten {
+      run.pages.undo()
+      if run.madeFile, let next = run.next {
+        next.file.close()
+        // What cannot be removed now is overwritten when its number comes up again.
+        do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
+      }
+    }
+    slots.end(run.slot)
+    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+    checkpoints.end(error)
+    reclaimer.collect()
+  }
+
+  /// Removes log files that no meta page names any more.
+  private func removeStrayLogs(_ run: CheckpointRun) {
+    guard let log else { return }
+    let named = Set(run.meta.segments.map(\.fileIndex))
+    var candidates = Set(0..<Limits.segmentFileCount)
+    if hasRemovedStrayLogs, !run.madeFile { candidates = [] }
+    hasRemovedStrayLogs = true
+    for fileIndex in candidates.subtracting(named).sorted() where fileIndex != log.current.descriptor.fileIndex {
+      // A file that cannot be removed is in nobody's way.
+      do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}
+    }
+  }
+}

@@ -1,0 +1,175 @@
+// The engine's parts and how they hang together.
+
+internal import Synchronization
+
+/// One open database: everything behind `StorageEngine`.
+///
+/// Locks, always taken in this order: writer lock, checkpoint latch, log latch, commit queue, reclaimer, allocator, and
+/// the small ones of the tables. No user's code runs under any but the writer lock.
+///
+/// Invariants:
+/// 1. `head` is the newest appended commit; published ≤ head, and they are equal when nothing waits for a flush.
+/// 2. At most one checkpoint runs.
+/// 3. `log` is nil exactly while the newest meta page says that no log is needed.
+package final class EngineCore: @unchecked Sendable {
+  // Sendable: safe because what is not an atomic or behind a mutex is touched under the writer lock (`head`, `context`),
+  // or by the one checkpoint that runs (`catalog`, `freeMap`, `meta`).
+  package let options: StorageOptions
+  package let environment: StorageEnvironment
+  package let file: any File
+  package let logFiles: LogFiles
+  package let store: PageStore
+  package let allocator: PageAllocator
+  package let pool: SnapshotPool
+  package let slots: ReaderSlots
+  package let reclaimer: Reclaimer
+  package let queue: CommitQueue
+  package let catalog: Catalog
+  package let freeMap: FreeMapFile
+  package let meta: MetaFile
+  package let writerLock = WriterLock()
+  package let context: WriteContext
+  package let services: Services
+  let reader: TreeReader
+  /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
+  let writerSlot: ReaderSlot
+
+  /// The newest appended commit's snapshot; writer lock.
+  package var head: SnapshotRecord
+  /// The CSN of `head`, for those who do not hold the writer lock.
+  let headCSN: Atomic<UInt64>
+  /// The log, once there is one; set under writer lock and log latch.
+  package private(set) var log: LogWriter?
+  /// Excludes appends, switches and marks from each other.
+  let logLatch = Mutex(())
+  let checkpoints = CheckpointGate()
+  let markBuffer = LogBuffer()
+  private let isClosed = Atomic<Bool>(false)
+  let counters = Counters()
+  /// A size for the next segment that is made, in bytes; grows when segments fill; writer lock.
+  var desiredSegmentByteCount: Int
+  /// Log files that were there at opening and that no meta page names any more are removed once.
+  var hasRemovedStrayLogs = false
+
+  /// Everything that opening has found out.
+  struct Parts {
+    let options: StorageOptions
+    let environment: StorageEnvironment
+    let file: any File
+    let logFiles: LogFiles
+    let store: PageStore
+    let allocator: PageAllocator
+    let pool: SnapshotPool
+    let slots: ReaderSlots
+    let reclaimer: Reclaimer
+    let catalog: Catalog
+    let freeMap: FreeMapFile
+    let meta: MetaFile
+    let snapshot: SnapshotRecord
+  }
+
+  init(_ parts: Parts) {
+    options = parts.options
+    environment = parts.environment
+    file = parts.file
+    logFiles = parts.logFiles
+    store = parts.store
+    allocator = parts.allocator
+    pool = parts.pool
+    slots = parts.slots
+    reclaimer = parts.reclaimer
+    catalog = parts.catalog
+    freeMap = parts.freeMap
+    meta = parts.meta
+    head = parts.snapshot
+    headCSN = Atomic(parts.snapshot.csn.rawValue)
+    reader = TreeReader(parts.store)
+    context = WriteContext(store: parts.store, base: parts.snapshot)
+    writerSlot = parts.slots.announce(CSN(.max - 2))
+    parts.slots.rest(writerSlot)
+    desiredSegmentByteCount = min(parts.options.logLimit, parts.environment.initialSegmentByteCount)
+    let services = Services(isThreaded: parts.environment.scheduling == .threads)
+    self.services = services
+    queue = CommitQueue(
+      slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator,
+      durableLSN: parts.meta.current.lsn, durableCheckpoint: parts.meta.current.checkpointNumber,
+      requestFlush: { services.requestFlush() })
+    services.setFlush { [weak self] in
+      // A failure reaches those who wait; nobody else is listening here.
+      do throws(StorageError) { try self?.queue.flush() } catch {}
+    }
+  }
+
+  deinit {
+    // Threads are stopped by the owner; they do not keep the core alive.
+    services.stop()
+    withLog { $0?.close() }
+    file.close()
+  }
+
+  // MARK: State
+
+  /// Throws `closed` after `close`.
+  package func checkOpen() throws(StorageError) {
+    if isClosed.load(ordering: .acquiring) {
+      throw StorageError(.closed, "The database was closed. Open it again.", path: file.path)
+    }
+  }
+
+  func markClosed() { isClosed.store(true, ordering: .releasing) }
+
+  /// Runs `body` under the log latch.
+  @discardableResult
+  func withLog<Result>(_ body: (LogWriter?) throws(StorageError) -> Result) throws(StorageError) -> Result {
+    let outcome: Swift.Result<Result, StorageError> = logLatch.withLock { _ in
+      do throws(StorageError) { return .success(try body(log)) } catch { return .failure(error) }
+    }
+    return try outcome.get()
+  }
+
+  /// As above, for bodies that do not throw.
+  @discardableResult
+  func withLog<Result>(_ body: (LogWriter?) -> Result) -> Result {
+    logLatch.withLock { _ in body(log) }
+  }
+
+  func setLog(_ writer: LogWriter?) {
+    logLatch.withLock { _ in log = writer }
+    if let writer { queue.setLog(writer) }
+  }
+
+  // MARK: Reading
+
+  /// Runs `body` on the newest published snapshot.
+  package func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+    try checkOpen()
+    let transaction = ReadTransaction(slots, reader)
+    // Looked at again now that `close` would see the slot.
+    try checkOpen()
+    return try body(transaction)
+  }
+
+  /// Keeps the newest published snapshot.
+  package func pin() throws(StorageError) -> (slot: ReaderSlot, snapshot: SnapshotRecord) {
+    try checkOpen()
+    let (slot, snapshot) = slots.begin()
+    slots.rest(slot)
+    do throws(StorageError) { try checkOpen() } catch {
+      slots.end(slot)
+      throw error
+    }
+    return (slot, snapshot)
+  }
+
+  /// The number of readers and pins, the writer's own slot left out.
+  package var readerCount: Int { slots.activeCount - 1 }
+}
+
+/// What the engine counts.
+final class Counters: Sendable {
+  let commits = Atomic<Int>(0)
+  let checkpoints = Atomic<Int>(0)
+  let dataSyncs = Atomic<Int>(0)
+  let pagesWritten = Atomic<Int>(0)
+  let recoveredRecords = Atomic<Int>(0)
+}

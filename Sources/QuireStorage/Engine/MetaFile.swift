@@ -1,0 +1,146 @@
+// Reading and writing the two meta pages, and deciding which of them may be overwritten.
+
+/// The meta pages of an open data file.
+///
+/// Invariants:
+/// 1. `current` is the newest meta page, and stands in slot `slot`.
+/// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be durable;
+///    before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
+package final class MetaFile: @unchecked Sendable {
+  // Sendable: safe because it is used by one checkpoint at a time, and by opening and closing, which exclude them.
+  private let file: any File
+  package private(set) var current: MetaPage
+  package private(set) var slot: Int
+  package var nextSlot: Int
+  /// What the other slot held at opening, if it was valid.
+  package let predecessor: MetaPage?
+
+  private init(file: any File, current: MetaPage, slot: Int, predecessor: MetaPage?) {
+    self.file = file
+    self.current = current
+    self.slot = slot
+    self.predecessor = predecessor
+    nextSlot = 1 - slot
+  }
+
+  /// A new database's.
+  package static func create(in file: any File, _ meta: MetaPage) throws(StorageError) -> MetaFile {
+    let metaFile = MetaFile(file: file, current: meta, slot: 1, predecessor: nil)
+    try metaFile.store(meta, slot: 0)
+    try metaFile.storeBytes([UInt8](repeating: 0, count: meta.pageSize), at: meta.pageSize)
+    metaFile.slot = 0
+    metaFile.nextSlot = 1
+    return metaFile
+  }
+
+  /// Reads both pages and takes the newer one that verifies.
+  ///
+  /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `truncatedFile`, `inputOutput`.
+  package static func open(_ file: any File) throws(StorageError) -> MetaFile {
+    let byteCount: Int
+    do throws(SystemError) { byteCount = try file.status().byteCount } catch {
+      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
+    }
+    let first = MetaPage.decode(try read(file, at: 0))
+    let second = try findSecond(file, first: first, byteCount: byteCount)
+    switch (first, second) {
+    case (.newerFormat(let version), _), (_, .newerFormat(let version)):
+      throw StorageError(
+        .newerFormat,
+        "The file has format \(version); this version reads up to \(MetaPage.formatVersion). Update the program.",
+        path: file.path)
+    case (.valid(let a), .valid(let b)):
+      guard a.databaseID == b.databaseID, a.pageSize == b.pageSize, a.checkpointNumber != b.checkpointNumber else {
+        throw damaged(file, "the two contradict each other")
+      }
+      let isFirst = a.checkpointNumber > b.checkpointNumber
+      return try checked(file, isFirst ? a : b, slot: isFirst ? 0 : 1, predecessor: isFirst ? b : a, byteCount)
+    case (.valid(let page), _):
+      return try checked(file, page, slot: 0, predecessor: nil, byteCount)
+    case (_, .valid(let page)):
+      return try checked(file, page, slot: 1, predecessor: nil, byteCount)
+    case (.notAMetaPage, .notAMetaPage):
+      throw StorageError(
+        .notADatabase, "This is not a database of ours: no meta page has the magic number. Check the path.",
+        path: file.path)
+    case (.damaged(let why), _), (_, .damaged(let why)):
+      throw damaged(file, why)
+    }
+  }
+
+  private static func damaged(_ file: any File, _ why: String) -> StorageError {
+    StorageError(
+      .damagedMetaPage, "The meta pages are damaged: \(why). Restore the database from a backup.", path: file.path)
+  }
+
+  private static func checked(
+    _ file: any File, _ page: MetaPage, slot: Int, predecessor: MetaPage?, _ byteCount: Int
+  ) throws(StorageError) -> MetaFile {
+    let needed = Int(page.pageCount) * page.pageSize
+    guard byteCount >= needed else {
+      throw StorageError(
+        .truncatedFile, "The file has \(byteCount) of \(needed) bytes. Restore the database from a backup.",
+        path: file.path, offset: byteCount)
+    }
+    return MetaFile(file: file, current: page, slot: slot, predecessor: predecessor)
+  }
+
+  /// The second page stands one page into the file. If the first does not verify, its page size is not to be trusted, so
+  /// every size is tried.
+  private static func findSecond(
+    _ file: any File, first: MetaPage.Decoded, byteCount: Int
+  ) throws(StorageError) -> MetaPage.Decoded {
+    if case .valid(let page) = first {
+      return byteCount < 2 * page.pageSize ? .notAMetaPage : MetaPage.decode(try read(file, at: page.pageSize))
+    }
+    var best = MetaPage.Decoded.notAMetaPage
+    for size in [512, 1024, 2048] + Limits.pageSizes {
+      switch MetaPage.decode(try read(file, at: size)) {
+      case .valid(let page) where page.pageSize == size: return .valid(page)
+      case .newerFormat(let version): best = .newerFormat(version: version)
+      case .damaged(let why) where best == .notAMetaPage: best = .damaged(why)
+      default: continue
+      }
+    }
+    return best
+  }
+
+  /// The 512 bytes at `offset`, or what the file has of them.
+  private static func read(_ file: any File, at offset: Int) throws(StorageError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: MetaPage.byteCount)
+    let outcome: Result<Int, StorageError> = bytes.withUnsafeMutableBytes { buffer in
+      do throws(StorageError) { return .success(try file.readUpTo(buffer, at: offset)) } catch {
+        return .failure(error)
+      }
+    }
+    return Array(bytes.prefix(try outcome.get()))
+  }
+
+  /// Writes the next meta page and syncs it; everything it refers to is durable already.
+  ///
+  /// - Throws: `failStop` or what the write failed with. Which of the two pages the disk then holds is unknown: nothing
+  ///   may be written any more.
+  package func write(_ page: MetaPage) throws(StorageError) {
+    try store(page, slot: nextSlot)
+    do throws(SystemError) { try file.synchronize() } catch {
+      throw StorageError(synchronizing: error, path: file.path)
+    }
+    current = page
+    slot = nextSlot
+    // Durable now, so its predecessor is not needed any more.
+    nextSlot = 1 - slot
+  }
+
+  private func store(_ page: MetaPage, slot: Int) throws(StorageError) {
+    try storeBytes(page.encoded(), at: page.offset(inSlot: slot))
+  }
+
+  private func storeBytes(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
+    let outcome: Result<Void, StorageError> = bytes.withUnsafeBytes { buffer in
+      do throws(StorageError) { return .success(try file.writeFully(buffer, at: offset)) } catch {
+        return .failure(error)
+      }
+    }
+    try outcome.get()
+  }
+}

@@ -1,0 +1,73 @@
+// How an engine is opened.
+
+/// Settings of one open engine. Only the page size is a property of the file; the rest may differ at every opening.
+public struct StorageOptions: Sendable {
+  /// The size of a page in bytes, one of `Limits.pageSizes`; used when a database is created.
+  public var pageSize: Int
+  /// The budget for pages in memory, clean and dirty, in bytes. A checkpoint starts when dirty pages take half of it.
+  public var cacheSize: Int
+  /// What a commit waits for.
+  public var durability: Durability
+  /// The size that a log segment may grow to, in bytes: a checkpoint starts when a segment is full. Recovery after a
+  /// crash replays at most two segments.
+  public var logLimit: Int
+  /// Whether a database is created if there is nothing at the path.
+  public var createsIfMissing: Bool
+
+  /// Settings; what is left out has the value that suits most.
+  public init(
+    pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 64 << 20,
+    createsIfMissing: Bool = true
+  ) {
+    self.pageSize = pageSize
+    self.cacheSize = cacheSize
+    self.durability = durability
+    self.logLimit = logLimit
+    self.createsIfMissing = createsIfMissing
+  }
+
+  /// Throws `invalidOption` for what no engine can work with. Test pages, below 4 KiB, are for test environments.
+  func check(allowsTestPages: Bool) throws(StorageError) {
+    let isTestPage = allowsTestPages && (pageSize == 512 || pageSize == 1024 || pageSize == 2048)
+    guard Limits.pageSizes.contains(pageSize) || isTestPage else {
+      throw StorageError(.invalidOption, "The page size, \(pageSize), is none of \(Limits.pageSizes).")
+    }
+    guard cacheSize >= 32 * pageSize else {
+      throw StorageError(.invalidOption, "The cache, \(cacheSize) bytes, is below 32 pages.")
+    }
+    guard Limits.segmentByteCounts.contains(logLimit) else {
+      throw StorageError(
+        .invalidOption, "The log limit, \(logLimit) bytes, is outside \(Limits.segmentByteCounts).")
+    }
+  }
+}
+
+/// Who does the work that no caller waits for.
+package enum Scheduling: Sendable {
+  /// Threads of the engine's own.
+  case threads
+  /// The test, step by step: nothing happens by itself, so that a seed replays exactly.
+  case stepped
+}
+
+/// What an engine takes from its surroundings; tests put their own disk and dice here.
+package struct StorageEnvironment: Sendable {
+  package var fileSystem: any FileSystem
+  package var random: @Sendable () -> UInt64
+  package var scheduling: Scheduling
+  package var allowsTestPages: Bool
+  /// The size of the first log segments, in bytes.
+  package var initialSegmentByteCount: Int
+
+  package init(
+    fileSystem: any FileSystem = RealFileSystem(),
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+    scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20
+  ) {
+    self.fileSystem = fileSystem
+    self.random = random
+    self.scheduling = scheduling
+    self.allowsTestPages = allowsTestPages
+    self.initialSegmentByteCount = initialSegmentByteCount
+  }
+}

@@ -1,0 +1,162 @@
+// Threads that the engine owns. Nothing of the engine waits on the cooperative pool: its threads are few, and a wait for
+// the disk on one of them is a wait for everybody.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+internal import DequeModule
+internal import Dispatch
+internal import Synchronization
+
+/// A thread with a queue of jobs.
+final class ServiceThread: @unchecked Sendable {
+  // Sendable: safe because the jobs are behind a mutex, and the thread handle is touched by `start` and `stop` only.
+  private struct State {
+    var jobs = Deque<@Sendable () -> Void>()
+    var isRunning = false
+    var isStopping = false
+  }
+
+  private let state = Mutex(State())
+  private let wakeUp = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+
+  /// Queues a job; the thread is started by the first one. False if the thread has been stopped.
+  @discardableResult
+  func enqueue(_ job: @escaping @Sendable () -> Void) -> Bool {
+    enum Next {
+      case refused
+      case wake
+      case start
+    }
+    let next = state.withLock { state -> Next in
+      if state.isStopping { return .refused }
+      state.jobs.append(job)
+      if state.isRunning { return .wake }
+      state.isRunning = true
+      return .start
+    }
+    if next == .refused { return false }
+    if next == .start { start() }
+    wakeUp.signal()
+    return true
+  }
+
+  private func start() {
+    // The loop holds this object and nothing else of the engine, so that an engine that nobody uses can go away.
+    let argument = Unmanaged.passRetained(self).toOpaque()
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      let result = pthread_create(&thread, nil, { runServiceThread($0) }, argument)
+      if let thread { pthread_detach(thread) }
+    #else
+      var thread = pthread_t()
+      let result = pthread_create(&thread, nil, { $0.flatMap(runServiceThread) }, argument)
+      if result == 0 { pthread_detach(thread) }
+    #endif
+    precondition(result == 0, "the system gave no thread (error \(result))")
+  }
+
+  fileprivate func run() {
+    while true {
+      wakeUp.wait()
+      enum Next {
+        case run(@Sendable () -> Void)
+        case stop
+        case idle
+      }
+      let next = state.withLock { state -> Next in
+        if let job = state.jobs.popFirst() { return .run(job) }
+        return state.isStopping ? .stop : .idle
+      }
+      switch next {
+      case .run(let job): job()
+      case .idle: continue
+      case .stop:
+        ended.signal()
+        return
+      }
+    }
+  }
+
+  /// Lets queued jobs end, then the thread. Waits for it, unless called from it.
+  func stop() {
+    let wasRunning = state.withLock { state -> Bool in
+      guard !state.isStopping else { return false }
+      state.isStopping = true
+      return state.isRunning
+    }
+    guard wasRunning else { return }
+    wakeUp.signal()
+    if !isCurrent { ended.wait() }
+  }
+
+  private let identity = Atomic<UInt>(0)
+  fileprivate func noteIdentity() { identity.store(ThreadIdentity.current, ordering: .releasing) }
+  private var isCurrent: Bool { identity.load(ordering: .acquiring) == ThreadIdentity.current }
+}
+
+private func runServiceThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+  let thread = Unmanaged<ServiceThread>.fromOpaque(argument).takeRetainedValue()
+  thread.noteIdentity()
+  thread.run()
+  return nil
+}
+
+/// The engine's threads: one that flushes, one for checkpoints, one that writes for async callers, two that read for them.
+package final class Services: @unchecked Sendable {
+  // Sendable: safe because the closures are set once, before any thread can call them.
+  private let isThreaded: Bool
+  private let flushThread = ServiceThread()
+  private let checkpointThread = ServiceThread()
+  private let writerThread = ServiceThread()
+  private let readerThreads = [ServiceThread(), ServiceThread()]
+  private let nextReader = Atomic<Int>(0)
+  private let hasFlushRequest = Atomic<Bool>(false)
+  private var flush: @Sendable () -> Void = {}
+
+  init(isThreaded: Bool) { self.isThreaded = isThreaded }
+
+  func setFlush(_ flush: @escaping @Sendable () -> Void) { self.flush = flush }
+
+  /// Has somebody flush soon; several requests become one. When stepped, the test flushes.
+  func requestFlush() {
+    guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    flushThread.enqueue { [self] in
+      hasFlushRequest.store(false, ordering: .releasing)
+      flush()
+    }
+  }
+
+  /// Has somebody flush when `delay` has passed, unless a flush is due already.
+  func requestFlush(after delay: Duration) {
+    guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    flushThread.enqueue { [self] in
+      let (seconds, attoseconds) = delay.components
+      usleep(UInt32(clamping: seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
+      hasFlushRequest.store(false, ordering: .releasing)
+      flush()
+    }
+  }
+
+  /// Runs `job` on the checkpoint thread.
+  func runCheckpoint(_ job: @escaping @Sendable () -> Void) {
+    if isThreaded { checkpointThread.enqueue(job) }
+  }
+
+  /// Runs `job` on the thread that writes for async callers; false if the engine is stopping.
+  func runWriter(_ job: @escaping @Sendable () -> Void) -> Bool { writerThread.enqueue(job) }
+
+  /// Runs `job` on one of the threads that read for async callers; false if the engine is stopping.
+  func runReader(_ job: @escaping @Sendable () -> Void) -> Bool {
+    let index = nextReader.wrappingAdd(1, ordering: .relaxed).oldValue
+    return readerThreads[(index & .max) % readerThreads.count].enqueue(job)
+  }
+
+  /// Ends all threads when their queued jobs are done.
+  func stop() {
+    for thread in [writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
+  }
+}

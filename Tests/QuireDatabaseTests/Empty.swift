@@ -1,3 +1,0 @@
-// Rows, collections and transactions.
-
-import Testing
