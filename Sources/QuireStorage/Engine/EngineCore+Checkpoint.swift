@@ -9,21 +9,19 @@ extension EngineCore {
   /// checkpoint run. Writer lock held; no checkpoint runs.
   ///
   /// - Parameter isFinal: whether the result needs no log: at close.
-  /// - Returns: the run, or nil if there is nothing to write.
   @discardableResult
-  func beginCheckpoint(isFinal: Bool = false) -> CheckpointRun? {
-    var roots: [TreeRoot] = []
-    for index in 0..<head.treeCount { roots.append(head.trees[index]) }
-    let state = CheckpointState(csn: head.csn, trees: roots, names: head.names)
+  func beginCheckpoint(isFinal: Bool = false) -> CheckpointRun {
+    let state = CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names)
     return beginCheckpoint(state, requiredLSN: queueEndLSN(), loggedCSN: head.csn, isFinal: isFinal)
   }
 
   private func queueEndLSN() -> LSN { withLog { $0?.endLSN ?? meta.current.lsn } }
 
   /// As above, for a state that may not be in the log: that of a commit by checkpoint.
+  @discardableResult
   func beginCheckpoint(
     _ state: CheckpointState, requiredLSN: LSN, loggedCSN: CSN, isFinal: Bool
-  ) -> CheckpointRun? {
+  ) -> CheckpointRun {
     var page = meta.current
     page.checkpointNumber += 1
     page.csn = state.csn
@@ -100,7 +98,8 @@ extension EngineCore {
       if run.requiredLSN > queue.durableLSN { try queue.wait(for: run.requiredLSN) }
       run.phase = .pages
     case .pages:
-      if try !run.pages.step() { run.phase = .segment }
+      let hasMore = try run.pages.step()
+      if !hasMore { run.phase = .segment }
     case .segment:
       if !run.isFinal, withLog({ $0 != nil }) { try prepareNextSegment(run) }
       run.phase = .sync
@@ -147,6 +146,8 @@ extension EngineCore {
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
     queue.durableCheckpoint = run.meta.checkpointNumber
     allocator.finishCheckpoint(run.meta.checkpointNumber)
+    // Both slots agree now, so nothing older can be fallen back to.
+    if run.isFinal { allocator.prove(run.meta.checkpointNumber) }
     run.pages.finish()
   }
 
@@ -203,7 +204,6 @@ extension EngineCore {
     }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
     queue.durableCheckpoint = page.checkpointNumber
-    allocator.finishCheckpoint(page.checkpointNumber)
     setLog(
       LogWriter(
         current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
@@ -220,14 +220,17 @@ extension EngineCore {
         do throws(StorageError) {
           if let next = run.next { log.setNext(next) }
           if let next = run.next, !run.madeFile { try logFiles.writeHeader(next.descriptor, to: next.file) }
-          return try log.appendMark(
-            markBuffer, durableLSN: queue.durableLSN, durableCheckpoint: run.meta.checkpointNumber)
+          let (durable, number) = (queue.durableLSN, run.meta.checkpointNumber)
+          if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
+          // This segment has no block left for the mark.
+          guard log.next != nil else { return nil }
+          log.switchSegment()
+          return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
         } catch {
           queue.fail(error)
           throw error
         }
       })
-    // No room for a mark in this segment: the first record of the next one testifies as well.
     guard let lsn = try outcome.get() else { return }
     try queue.wait(for: lsn)
   }

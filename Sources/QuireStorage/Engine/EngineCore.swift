@@ -116,7 +116,8 @@ package final class EngineCore: @unchecked Sendable {
     }
   }
 
-  func markClosed() { isClosed.store(true, ordering: .releasing) }
+  func markClosed() { isClosed.store(true, ordering: .sequentiallyConsistent) }
+  func reopen() { isClosed.store(false, ordering: .sequentiallyConsistent) }
 
   /// Runs `body` under the log latch.
   @discardableResult

@@ -12,6 +12,8 @@ package final class MetaFile: @unchecked Sendable {
   package private(set) var current: MetaPage
   package private(set) var slot: Int
   package var nextSlot: Int
+  /// Whether `current` is known to be durable: written and synced by this process, or testified to by a log record.
+  package var isProven = false
   /// What the other slot held at opening, if it was valid.
   package let predecessor: MetaPage?
 
@@ -30,6 +32,7 @@ package final class MetaFile: @unchecked Sendable {
     try metaFile.storeBytes([UInt8](repeating: 0, count: meta.pageSize), at: meta.pageSize)
     metaFile.slot = 0
     metaFile.nextSlot = 1
+    metaFile.isProven = true
     return metaFile
   }
 
@@ -128,6 +131,7 @@ package final class MetaFile: @unchecked Sendable {
     current = page
     slot = nextSlot
     // Durable now, so its predecessor is not needed any more.
+    isProven = true
     nextSlot = 1 - slot
   }
 

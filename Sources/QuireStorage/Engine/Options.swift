@@ -71,3 +71,10 @@ package struct StorageEnvironment: Sendable {
     self.initialSegmentByteCount = initialSegmentByteCount
   }
 }
+
+extension StorageEngine {
+  /// Settings of an engine.
+  public typealias Options = StorageOptions
+  /// Figures of an engine.
+  public typealias Statistics = StorageStatistics
+}

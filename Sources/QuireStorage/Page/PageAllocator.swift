@@ -106,6 +106,16 @@ package final class PageAllocator: Sendable {
     state.withLock { $0.held[number.rawValue] = false }
   }
 
+  /// Takes `supersede` back: the commit has failed.
+  package func restore(_ number: PageNumber) {
+    state.withLock { state in
+      state.held[number.rawValue] = false
+      state.superseded.removeAll { $0.number == number }
+      state.freedNow.removeAll { $0 == number.rawValue }
+      setMap(&state, number.rawValue, isFree: false)
+    }
+  }
+
   private func setMap(_ state: inout State, _ number: UInt64, isFree: Bool) {
     state.mapFree[number] = isFree
     state.dirtyPieces.insert(Int(number) / bitsPerPiece)

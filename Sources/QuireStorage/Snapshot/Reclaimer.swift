@@ -92,6 +92,18 @@ package final class Reclaimer: Sendable {
     }
   }
 
+  /// Takes back what `retire` was told of a commit that has failed. Frames that it had made itself must not have been
+  /// among the pages.
+  package func unretire(csn: UInt64) {
+    state.withLock { state in
+      // Above the published CSN, so nothing of it has left the queue.
+      for item in state.waiting where item.death == csn && item.kind == .place {
+        allocator.restore(PageNumber(item.value))
+      }
+      state.waiting.removeAll { $0.death == csn && $0.kind != .entry }
+    }
+  }
+
   /// Takes a snapshot that is no longer the newest.
   package func retire(_ snapshot: SnapshotRecord) { state.withLock { $0.snapshots.append(snapshot) } }
 

@@ -9,30 +9,22 @@ public struct ReadTransaction: ~Copyable {
   private let slot: ReaderSlot
   private let snapshot: SnapshotRecord
   private let reader: TreeReader
-  /// Whether `end` gives the slot up; a pinned snapshot keeps its own.
-  private let ownsSlot: Bool
 
   /// Announces the newest snapshot.
   package init(_ slots: ReaderSlots, _ reader: TreeReader) {
     let (slot, snapshot) = slots.begin()
-    self.init(slots, reader, slot: slot, snapshot: snapshot, ownsSlot: true)
+    self.init(slots, reader, slot: slot, snapshot: snapshot)
   }
 
-  /// Reads a snapshot that somebody else has announced.
-  package init(
-    _ slots: ReaderSlots, _ reader: TreeReader, slot: ReaderSlot, snapshot: SnapshotRecord, ownsSlot: Bool
-  ) {
+  /// Reads a snapshot that has been announced in `slot`, which is given up at the end.
+  package init(_ slots: ReaderSlots, _ reader: TreeReader, slot: ReaderSlot, snapshot: SnapshotRecord) {
     self.slots = Unmanaged.passUnretained(slots)
     self.slot = slot
     self.snapshot = snapshot
     self.reader = reader
-    self.ownsSlot = ownsSlot
   }
 
-  deinit {
-    let slots = slots.takeUnretainedValue()
-    if ownsSlot { slots.end(slot) } else { slots.rest(slot) }
-  }
+  deinit { slots._withUnsafeGuaranteedRef { $0.end(slot) } }
 
   /// The commit that this transaction sees.
   public var csn: CSN { snapshot.csn }

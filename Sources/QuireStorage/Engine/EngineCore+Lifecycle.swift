@@ -1,0 +1,127 @@
+// Checkpoints on call, async writing, closing, figures.
+
+internal import Synchronization
+
+/// Figures of one open engine since it was opened, or as of now.
+public struct StorageStatistics: Sendable {
+  /// Commits that changed something.
+  public let commits: Int
+  /// Successful syncs of log files.
+  public let flushes: Int
+  /// Successful syncs of the data file.
+  public let dataSyncs: Int
+  /// Bytes of log records.
+  public let logBytes: Int
+  /// Checkpoints that were finished.
+  public let checkpoints: Int
+  /// Tree pages written by checkpoints.
+  public let pagesWritten: Int
+  /// Pages read from the data file.
+  public let pagesRead: Int
+  /// Dirty pages as of now.
+  public let dirtyPages: Int
+  /// Pages in memory as of now, clean and dirty.
+  public let residentPages: Int
+  /// Pages of the data file, and those of them that nothing refers to.
+  public let filePages: Int
+  public let freePages: Int
+  /// Log records replayed at opening.
+  public let recoveredRecords: Int
+  /// Readers and pinned snapshots alive.
+  public let readers: Int
+  /// The newest commit that readers see, and the newest one that was appended.
+  public let publishedCSN: CSN
+  public let appendedCSN: CSN
+}
+
+extension EngineCore {
+  /// The figures as of now.
+  package var statistics: StorageStatistics {
+    let (logBytes, flushes) = withLog { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
+    return StorageStatistics(
+      commits: counters.commits.load(ordering: .relaxed), flushes: flushes,
+      dataSyncs: counters.dataSyncs.load(ordering: .relaxed), logBytes: logBytes,
+      checkpoints: counters.checkpoints.load(ordering: .relaxed),
+      pagesWritten: counters.pagesWritten.load(ordering: .relaxed), pagesRead: store.pagesReadCount,
+      dirtyPages: store.frames.dirtyCount, residentPages: store.pool.lentCount,
+      filePages: Int(allocator.pageCount), freePages: allocator.freeCount,
+      recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,
+      publishedCSN: slots.newest.csn, appendedCSN: CSN(headCSN.load(ordering: .relaxed)))
+  }
+
+  /// The error of calls after `close`.
+  package func closedError() -> StorageError {
+    StorageError(.closed, "The database was closed. Open it again.", path: file.path)
+  }
+
+  /// A write for an async caller: runs on the writer thread, which goes on to the next transaction while this one's
+  /// commit waits for the disk.
+  package func writeAndNotify<Result: Sendable>(
+    _ body: @Sendable (borrowing WriteTransaction) throws -> Result,
+    _ continuation: CheckedContinuation<Result, any Error>
+  ) {
+    do {
+      let (result, ticket) = try writeWithoutWaiting(body)
+      guard let lsn = ticket.lsn else { return continuation.resume(returning: result) }
+      // The core stays alive until whoever waits has been told.
+      queue.notify(whenDurable: lsn) { [self] failure in
+        if let failure {
+          continuation.resume(throwing: failure)
+        } else {
+          continuation.resume(returning: result)
+        }
+        _ = self
+      }
+    } catch {
+      continuation.resume(throwing: error)
+    }
+  }
+
+  /// Runs a checkpoint of everything appended so far, to its end.
+  package func checkpoint() throws(StorageError) {
+    try checkOpen()
+    try writerLock.lock()
+    finishRunningCheckpoint()
+    let isNeeded = withLog { $0 != nil } && head.csn != meta.current.csn
+    if isNeeded, queue.failure == nil {
+      beginCheckpoint()
+      writerLock.unlock()
+      dispatchCheckpoint()
+      finishRunningCheckpoint()
+    } else {
+      writerLock.unlock()
+    }
+    try queue.checkFailure()
+    if isNeeded, let failure = checkpoints.lastFailure { throw failure }
+  }
+
+  /// Closes the engine; see `StorageEngine.close`.
+  package func close() throws(StorageError) {
+    try writerLock.lock()
+    do throws(StorageError) { try checkOpen() } catch {
+      writerLock.unlock()
+      return
+    }
+    markClosed()
+    guard readerCount == 0 else {
+      reopen()
+      writerLock.unlock()
+      throw StorageError(
+        .inUse, "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive.",
+        path: file.path)
+    }
+    finishRunningCheckpoint()
+    var failure = queue.failure
+    if failure == nil, withLog({ $0 != nil }) {
+      beginCheckpoint(isFinal: true)
+      // Here and now: nobody else writes any more.
+      while stepCheckpoint() {}
+      failure = checkpoints.lastFailure
+    }
+    writerLock.unlock()
+    services.stop()
+    withLog { $0?.close() }
+    file.close()
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,77 @@
+// Replaying the log, and making the result durable before anybody sees it.
+
+internal import Synchronization
+
+extension EngineCore {
+  /// Applies all records of the chain as one transaction. Their order is kept; nothing is visible before the end.
+  func replay(_ scan: LogScan, _ reader: LogReader) throws(StorageError) {
+    guard !scan.records.isEmpty else { return }
+    context.begin(on: head)
+    for record in scan.records {
+      var operations = LogOperationReader(reader.body(of: record))
+      do throws(StorageError) {
+        while let operation = operations.next() { try context.replay(operation) }
+      } catch {
+        throw located(error, record)
+      }
+      guard !operations.isDamaged else {
+        throw located(StorageError(.damagedLog, "A log record breaks the format. Restore a backup."), record)
+      }
+    }
+    counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
+    let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: scan.endLSN)
+    reclaimer.retire(context.superseded, csn: context.csn.rawValue)
+    let old = head
+    setHead(snapshot)
+    slots.publish(snapshot)
+    reclaimer.retire(old)
+    reclaimer.collect()
+  }
+
+  private func located(_ error: StorageError, _ record: LogScan.Record) -> StorageError {
+    guard error.code == .damagedLog else { return error }
+    return StorageError(
+      .damagedLog, error.message, path: logFiles.path(meta.current.segments[record.segment].fileIndex),
+      lsn: record.header.lsn, offset: record.offset)
+  }
+
+  /// Writes what was replayed home and a meta page that needs no log.
+  ///
+  /// Nothing is ever appended behind a cut tail (hazard A1), and records that no mark proves may be in the page cache
+  /// alone (A5): a checkpoint makes all of it durable by writing it to fresh places. It trades some of the speed of
+  /// opening after a crash for that.
+  func finishRecovery(_ scan: LogScan) throws(StorageError) {
+    try chooseMetaSlot()
+    let run = beginCheckpoint(
+      CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names), requiredLSN: LSN(0),
+      loggedCSN: head.csn, isFinal: true)
+    // There is no log writer: where the log ended is known from the scan.
+    run.meta.segments = []
+    run.meta.logOffset = 0
+    run.meta.chain = scan.endChain
+    let lastLSN = meta.current.segments.last?.endLSN ?? scan.endLSN
+    run.meta.lsn = LSN(UInt64(LogLayout.align(Int(lastLSN.rawValue), to: LogLayout.blockByteCount)))
+    while stepCheckpoint() {}
+    if let failure = checkpoints.lastFailure { throw failure }
+  }
+
+  /// The roots of a snapshot.
+  func trees(of snapshot: SnapshotRecord) -> [TreeRoot] {
+    (0..<snapshot.treeCount).map { snapshot.trees[$0] }
+  }
+
+  /// The snapshot of what the write context holds.
+  func makeSnapshot(csn: CSN, endLSN: LSN) -> SnapshotRecord {
+    let snapshot = pool.make(csn: csn, trees: context.trees, names: context.names)
+    snapshot.nextTreeID = context.treeIDCounter
+    snapshot.nextRowID = context.rowIDCounter
+    snapshot.endLSN = endLSN
+    return snapshot
+  }
+
+  /// Makes `snapshot` what the next transaction builds on.
+  func setHead(_ snapshot: SnapshotRecord) {
+    head = snapshot
+    headCSN.store(snapshot.csn.rawValue, ordering: .sequentiallyConsistent)
+  }
+}

@@ -1,0 +1,206 @@
+// Write transactions, from begin to acknowledgement.
+
+internal import Synchronization
+
+/// What a commit has to wait for.
+package struct CommitTicket: Sendable {
+  /// The LSN up to which the log must be durable; nil if the commit is acknowledged already.
+  package let lsn: LSN?
+}
+
+extension EngineCore {
+  /// Runs `body` as a write transaction and waits until its commit is acknowledged.
+  package func write<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
+    let (result, ticket) = try writeWithoutWaiting(body)
+    try wait(ticket)
+    return result
+  }
+
+  /// Waits for a commit.
+  package func wait(_ ticket: CommitTicket) throws(StorageError) {
+    if let lsn = ticket.lsn { try queue.wait(for: lsn) }
+  }
+
+  /// Runs `body` as a write transaction and appends its commit. The commit may be neither durable nor visible yet.
+  package func writeWithoutWaiting<Result>(
+    _ body: (borrowing WriteTransaction) throws -> Result
+  ) throws -> (Result, CommitTicket) {
+    try beginWrite()
+    let result: Result
+    do {
+      result = try body(WriteTransaction(context, slots: slots, slot: writerSlot))
+      try context.checkCommittable()
+    } catch {
+      let ticket = rollBack()
+      // What the body saw of its predecessors must not be undone by a crash once the caller has heard of it (hazard B4).
+      try wait(ticket)
+      throw error
+    }
+    return (result, try commit())
+  }
+
+  // MARK: Begin
+
+  private func beginWrite() throws(StorageError) {
+    try checkOpen()
+    try writerLock.lock()
+    do throws(StorageError) {
+      try checkOpen()
+      try queue.checkFailure()
+      reclaimer.collect()
+      throttle()
+      _ = slots.refresh(writerSlot)
+      context.begin(on: head)
+    } catch {
+      writerLock.unlock()
+      throw error
+    }
+  }
+
+  /// Starts a checkpoint when dirty pages take half the budget; waits for it when they take three quarters.
+  private func throttle() {
+    let dirty = store.frames.dirtyCount * store.pageSize
+    guard dirty > options.cacheSize / 2, withLog({ $0 != nil }) else { return }
+    if checkpoints.current == nil {
+      beginCheckpoint()
+      dispatchCheckpoint()
+    }
+    if dirty > options.cacheSize / 4 * 3 { finishRunningCheckpoint() }
+  }
+
+  /// Ends a transaction without a commit; the ticket is for the state that it saw.
+  private func rollBack() -> CommitTicket {
+    for frame in context.born { reclaimer.forgetFlipped(frame) }
+    context.rollback()
+    slots.rest(writerSlot)
+    let ticket = ticketForHead()
+    writerLock.unlock()
+    return ticket
+  }
+
+  private func ticketForHead() -> CommitTicket {
+    CommitTicket(lsn: options.durability.waitsForFlush ? head.endLSN : nil)
+  }
+
+  // MARK: Commit
+
+  private func commit() throws(StorageError) -> CommitTicket {
+    guard context.hasChanges else { return rollBack() }
+    context.finishRecord()
+    do throws(StorageError) {
+      try queue.checkFailure()
+      if withLog({ $0 == nil }) { try activateLog() }
+      guard try makeRoom() else { return try commitByCheckpoint() }
+      return try append()
+    } catch {
+      _ = rollBack()
+      throw error
+    }
+  }
+
+  /// Makes room for the record in the log: by moving on to the next segment, which starts a checkpoint, after waiting
+  /// for the one that runs. False if the record is too long for any segment there is.
+  private func makeRoom() throws(StorageError) -> Bool {
+    let byteCount = context.log.bodyByteCount
+    guard byteCount <= Limits.recordBodyByteCount else { return false }
+    while true {
+      enum Room {
+        case here
+        case afterSwitch
+        case never
+        case later
+      }
+      let room = withLog { log -> Room in
+        guard let log else { return .never }
+        if log.hasRoom(forBody: byteCount) { return .here }
+        if let next = log.next {
+          return LogWriter.fits(body: byteCount, segmentByteCount: next.descriptor.byteCount) ? .afterSwitch : .never
+        }
+        return .later
+      }
+      switch room {
+      case .here: return true
+      case .never: return false
+      case .afterSwitch:
+        // A checkpoint that has named its next segment may still be running.
+        finishRunningCheckpoint()
+        growSegments()
+        beginCheckpoint()
+        dispatchCheckpoint()
+      case .later:
+        // The log is full while a checkpoint runs, or since one has failed.
+        if checkpoints.current == nil {
+          beginCheckpoint()
+          dispatchCheckpoint()
+        }
+        finishRunningCheckpoint()
+        if let failure = checkpoints.lastFailure { throw failure }
+      }
+    }
+  }
+
+  /// A segment has filled between two checkpoints: the next one that is made has twice its size.
+  private func growSegments() {
+    let current = withLog { $0?.current.descriptor.byteCount ?? 0 }
+    desiredSegmentByteCount = min(options.logLimit, max(desiredSegmentByteCount, current * 2))
+  }
+
+  /// Appends the record and hands the commit over to the queue.
+  private func append() throws(StorageError) -> CommitTicket {
+    let csn = context.csn
+    let endLSN = try withLog { (log) throws(StorageError) -> LSN in
+      guard let log else { return LSN(0) }
+      do throws(StorageError) {
+        return try log.append(
+          context.log, kind: .commit, csn: csn, durableLSN: queue.durableLSN,
+          durableCheckpoint: queue.durableCheckpoint)
+      } catch {
+        // Half a record may be in the file, and nothing may follow it.
+        queue.fail(error)
+        throw error
+      }
+    }
+    return publish(
+      endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+  }
+
+  /// Makes the transaction the newest commit, and lets the next writer go.
+  private func publish(endLSN: LSN, retiring superseded: [SupersededPage], waitsForFlush: Bool) -> CommitTicket {
+    let csn = context.csn
+    let snapshot = makeSnapshot(csn: csn, endLSN: endLSN)
+    reclaimer.retire(superseded, csn: csn.rawValue)
+    context.didCommit()
+    setHead(snapshot)
+    slots.rest(writerSlot)
+    counters.commits.wrappingAdd(1, ordering: .relaxed)
+    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush)
+    writerLock.unlock()
+    if case .interval(let interval) = options.durability { services.requestFlush(after: interval) }
+    return CommitTicket(lsn: waitsForFlush ? endLSN : nil)
+  }
+
+  /// Commits a transaction that is too large for the log by writing its pages home. The writer lock is kept to the end:
+  /// a later commit in the log would otherwise be replayed on a state that lacks this one (hazard B1).
+  private func commitByCheckpoint() throws(StorageError) -> CommitTicket {
+    finishRunningCheckpoint()
+    growSegments()
+    let csn = context.csn
+    // The map that this checkpoint writes is that of the new state: what the transaction replaced is free in it.
+    let replaced = context.superseded.filter { $0.birth != csn.rawValue }
+    reclaimer.retire(replaced, csn: csn.rawValue)
+    let logged = withLog { $0?.lastCSN ?? CSN(0) }
+    let required = withLog { $0?.endLSN ?? LSN(0) }
+    beginCheckpoint(
+      CheckpointState(csn: csn, trees: context.trees, names: context.names), requiredLSN: required,
+      loggedCSN: logged, isFinal: false)
+    withLog { $0?.noteUnloggedCommit(csn) }
+    while stepCheckpoint() {}
+    if let failure = checkpoints.lastFailure {
+      reclaimer.unretire(csn: csn.rawValue)
+      withLog { $0?.noteUnloggedCommit(logged) }
+      throw failure
+    }
+    let own = context.superseded.filter { $0.birth == csn.rawValue }
+    return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
+  }
+}

@@ -1,0 +1,180 @@
+// Opening: creation, ownership, recovery. Nothing is changed before everything that could be refused has been checked.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Opens or creates a database.
+package struct Opener {
+  let path: String
+  let options: StorageOptions
+  let environment: StorageEnvironment
+
+  package init(path: String, options: StorageOptions, environment: StorageEnvironment) {
+    self.path = path
+    self.options = options
+    self.environment = environment
+  }
+
+  /// Opens what is there, or creates it, and returns the running engine.
+  ///
+  /// - Throws: see `StorageEngine.init`.
+  package func open() throws(StorageError) -> EngineCore {
+    try options.check(allowsTestPages: environment.allowsTestPages)
+    let file: any File
+    do throws(SystemError) {
+      file = try environment.fileSystem.open(path, .readWrite)
+    } catch {
+      switch error.code {
+      case ENOENT where options.createsIfMissing: return try create()
+      case ENOENT:
+        throw StorageError(
+          .notFound, "There is no database here. Check the path, or let it be created.", path: path,
+          systemError: error)
+      case EISDIR, ENXIO:
+        throw StorageError(.notADatabase, "This is not a regular file. Check the path.", path: path, systemError: error)
+      default:
+        throw StorageError(
+          .inputOutput, "The database cannot be opened. Check the path and the permissions.", path: path,
+          systemError: error)
+      }
+    }
+    return try openExisting(file)
+  }
+
+  private func openExisting(_ file: any File) throws(StorageError) -> EngineCore {
+    do throws(StorageError) {
+      try own(file)
+      let meta = try MetaFile.open(file)
+      return try recover(file, meta)
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  // MARK: Ownership
+
+  private func own(_ file: any File) throws(StorageError) {
+    do throws(SystemError) {
+      guard try file.status().isRegularFile else {
+        throw SystemError(code: EINVAL, call: "open")
+      }
+    } catch {
+      throw StorageError(
+        .notADatabase, "This is not a regular file. Check the path.", path: path, systemError: error)
+    }
+    do throws(SystemError) { try file.lock(.exclusive) } catch {
+      guard error.code == EWOULDBLOCK else {
+        throw StorageError(.inputOutput, "The database cannot be locked.", path: path, systemError: error)
+      }
+      let holder = file.lockHolder()
+      let name =
+        holder.map { $0 == getpid() ? "this process" : "process \($0)" } ?? "another process"
+      throw StorageError(
+        .alreadyOpen, "The database is open already, in \(name). Close it there first.", path: path, holder: holder)
+    }
+  }
+
+  // MARK: Creation
+
+  /// Builds the database under a temporary name and links it into place: what is at `path` is always complete
+  /// (hazard D1).
+  private func create() throws(StorageError) -> EngineCore {
+    let temporary = "\(path)-new-\(hexadecimal(environment.random()))"
+    let file: any File
+    do throws(SystemError) { file = try environment.fileSystem.open(temporary, .createNew) } catch {
+      throw StorageError(writing: error, path: temporary)
+    }
+    do throws(StorageError) {
+      try own(file)
+      let id = DatabaseID(high: environment.random(), low: environment.random())
+      let meta = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
+      let isMine = try publish(file, temporary)
+      remove(temporary)
+      if isMine { return try recover(file, meta) }
+    } catch {
+      remove(temporary)
+      file.close()
+      throw error
+    }
+    // Somebody else was faster.
+    file.close()
+    return try open()
+  }
+
+  /// Makes the file durable and gives it its name; false if the name has been taken meanwhile.
+  private func publish(_ file: any File, _ temporary: String) throws(StorageError) -> Bool {
+    do throws(SystemError) {
+      try file.synchronize()
+      do throws(SystemError) { try environment.fileSystem.link(temporary, to: path) } catch {
+        if error.code == EEXIST { return false }
+        throw error
+      }
+      try environment.fileSystem.synchronizeDirectory(of: path)
+      return true
+    } catch {
+      throw StorageError(writing: error, path: path)
+    }
+  }
+
+  private func remove(_ temporary: String) {
+    // A second name that cannot be removed is harmless: nobody will look at it.
+    do throws(SystemError) { try environment.fileSystem.unlink(temporary) } catch {}
+  }
+
+  // MARK: Recovery
+
+  private func recover(_ file: any File, _ meta: MetaFile) throws(StorageError) -> EngineCore {
+    let page = meta.current
+    let logFiles = LogFiles(fileSystem: environment.fileSystem, databasePath: path, databaseID: page.databaseID)
+    var files: [any File] = []
+    defer { for file in files { file.close() } }
+    for segment in page.segments { files.append(try logFiles.open(segment, .readOnly)) }
+    let reader = try LogReader(page, files: files)
+    let scan = reader.scan()
+    try reader.checkTestimony(scan, path: path)
+    if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
+    let core = try assemble(file, meta, logFiles)
+    if !page.isComplete {
+      try core.replay(scan, reader)
+      try core.finishRecovery(scan)
+    }
+    return core
+  }
+
+  private func assemble(
+    _ file: any File, _ meta: MetaFile, _ logFiles: LogFiles
+  ) throws(StorageError) -> EngineCore {
+    let page = meta.current
+    let store = try PageStore(
+      file: file, pageSize: page.pageSize, cacheSize: options.cacheSize,
+      checksumSeed: page.databaseID.high ^ (page.databaseID.low &* 0x9e37_79b9_7f4a_7c15), pageCount: page.pageCount)
+    let freeMap = FreeMapFile(store: store)
+    let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
+    // Two meta pages that agree on the trees reach the same pages: either may be lost.
+    let hasTwin =
+      meta.predecessor.map { $0.catalog == page.catalog && $0.freeMap == page.freeMap && $0.csn == page.csn } ?? false
+    let allocator = PageAllocator(
+      pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
+      isProven: meta.isProven || hasTwin)
+    let pool = SnapshotPool()
+    let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
+    let slots = ReaderSlots(empty)
+    let reclaimer = Reclaimer(store: store, allocator: allocator, slots: slots, pool: pool)
+    let catalog = Catalog(page, store: store, allocator: allocator, reclaimer: reclaimer)
+    let (trees, names) = try catalog.load()
+    let snapshot = pool.make(csn: page.csn, trees: trees, names: names)
+    snapshot.nextTreeID = max(page.nextTreeID, (trees.last?.id.rawValue ?? 0) + 1)
+    snapshot.nextRowID = page.nextRowID
+    snapshot.endLSN = page.lsn
+    slots.publish(snapshot)
+    return EngineCore(
+      EngineCore.Parts(
+        options: options, environment: environment, file: file, logFiles: logFiles, store: store,
+        allocator: allocator, pool: pool, slots: slots, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap,
+        meta: meta, snapshot: snapshot))
+  }
+}

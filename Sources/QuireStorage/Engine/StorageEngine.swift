@@ -1,0 +1,141 @@
+// The engine as users see it.
+
+/// An open database: an ordered, transactional key-value store with one writer and any number of readers.
+///
+/// ```swift
+/// let engine = try StorageEngine(at: "library.quire")
+/// let songs = try engine.write { tx in try tx.createTree("songs", keys: .bytes) }
+/// try engine.write { tx in try tx.put("Blue Train", for: "s1", in: songs) }
+/// let title = try engine.read { tx in try tx.value(for: "s1", in: songs) }
+/// ```
+///
+/// All methods may be called from any thread. `read` never waits; `write` waits for other writers, and, with
+/// `Durability.full`, for the disk. In async functions use the async forms, which wait without blocking a thread of the
+/// cooperative pool.
+public final class StorageEngine: Sendable {
+  /// The parts of the engine, for the layers above.
+  package let core: EngineCore
+
+  /// Opens the database at `path`, or creates it.
+  ///
+  /// After a crash this replays the log and makes the result durable before it returns. A file that is refused is not
+  /// changed in any way.
+  ///
+  /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `damagedPage`, `damagedLog`, `missingLog`,
+  ///   `truncatedFile`, `alreadyOpen` (with the holder's process id), `notFound`, `invalidOption`, `diskFull`,
+  ///   `inputOutput`.
+  public convenience init(at path: String, options: StorageOptions = StorageOptions()) throws(StorageError) {
+    try self.init(at: path, options: options, environment: StorageEnvironment())
+  }
+
+  /// Opens a database in surroundings of the caller's making.
+  package init(
+    at path: String, options: StorageOptions, environment: StorageEnvironment
+  ) throws(StorageError) {
+    core = try Opener(path: path, options: options, environment: environment).open()
+  }
+
+  deinit { core.services.stop() }
+
+  // MARK: Transactions
+
+  /// Runs `body` on the newest durable snapshot, which stays as it is until `body` returns. Never waits.
+  ///
+  /// - Throws: `closed`, and what `body` throws.
+  public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+    try core.read(body)
+  }
+
+  /// Runs `body` as the only write transaction and commits what it did; with `Durability.full` returns when that is on
+  /// the disk. If `body` throws, nothing of it remains, and the error is rethrown.
+  ///
+  /// - Throws: `closed`, `nestedWrite`, `failStop`, `outcomeUnknown`, `diskFull`, `transactionFailed`, and what `body`
+  ///   throws.
+  @discardableResult
+  public func write<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
+    try core.write(body)
+  }
+
+  /// Runs `body` on the newest durable snapshot, on a thread of the engine's.
+  @concurrent
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      let isQueued = core.services.runReader { [core] in
+        do { continuation.resume(returning: try core.read(body)) } catch { continuation.resume(throwing: error) }
+      }
+      if !isQueued { continuation.resume(throwing: core.closedError()) }
+    }
+  }
+
+  /// Runs `body` as the only write transaction, on a thread of the engine's, and returns when its commit is acknowledged.
+  @concurrent @discardableResult
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      let isQueued = core.services.runWriter { [core] in core.writeAndNotify(body, continuation) }
+      if !isQueued { continuation.resume(throwing: core.closedError()) }
+    }
+  }
+
+  /// Keeps the newest durable snapshot for as long as the returned object lives.
+  ///
+  /// A pin costs what later commits replace of the pages that it sees, and nothing else: neither writers nor checkpoints
+  /// wait for it.
+  public func pin() throws(StorageError) -> PinnedSnapshot { try PinnedSnapshot(core) }
+
+  // MARK: Durability
+
+  /// Returns when every commit acknowledged so far is on the disk, whatever the durability it was made with.
+  public func flush() throws(StorageError) {
+    try core.checkOpen()
+    try core.queue.checkFailure()
+    try core.queue.flush()
+  }
+
+  /// Writes all that is in the log home. Happens by itself as the log grows.
+  ///
+  /// - Throws: `closed`, `failStop`, `nestedWrite`, `diskFull`, `inputOutput`.
+  public func checkpoint() throws(StorageError) { try core.checkpoint() }
+
+  /// Writes everything home, leaves a file that needs no log, and gives the database up. A second call does nothing.
+  ///
+  /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the engine stays open; `failStop`,
+  ///   `diskFull`, `inputOutput` if the last checkpoint failed: the engine is closed all the same, and the log holds
+  ///   what the checkpoint did not write.
+  public func close() throws(StorageError) { try core.close() }
+
+  /// Figures since opening.
+  public var statistics: StorageStatistics { core.statistics }
+}
+
+/// A snapshot that stays where it is: a long-lived read.
+///
+/// It may be used from any thread.
+public final class PinnedSnapshot: @unchecked Sendable {
+  // Sendable: safe because its parts are immutable, and the slot's words are atomics.
+  private let core: EngineCore
+  private let slot: ReaderSlot
+  private let snapshot: SnapshotRecord
+
+  fileprivate init(_ core: EngineCore) throws(StorageError) {
+    self.core = core
+    (slot, snapshot) = try core.pin()
+  }
+
+  deinit { core.slots.end(slot) }
+
+  /// The commit that this snapshot shows.
+  public var csn: CSN { snapshot.csn }
+
+  /// Runs `body` on the snapshot. Any number of threads may do so at once.
+  ///
+  /// - Throws: what `body` throws.
+  public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+    // A slot of its own for each call: the pin's protects the snapshot, this one the addresses that the call takes.
+    let slot = core.slots.announce(snapshot.csn)
+    return try body(ReadTransaction(core.slots, core.reader, slot: slot, snapshot: snapshot))
+  }
+}
