@@ -8,20 +8,20 @@
     static let name = "quire"
 
     private let engine: StorageEngine
-    private let tree: TreeID
+    private let tree: Tree
 
     init(directory: String, cacheSize: Int) throws {
       let engine = try StorageEngine(
         at: "\(directory)/rows.quire", options: StorageEngine.Options(cacheSize: cacheSize, durability: .full))
       self.engine = engine
-      tree = try engine.write { tx in try tx.tree("rows") ?? tx.createTree("rows", keys: .bytes) }
+      tree = try engine.write { tx in try tx.tree(named: "rows") ?? tx.createTree("rows", keys: .bytes) }
     }
 
     func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
       for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
         try engine.write { tx in
           for index in start..<min(start + perTransaction, range.upperBound) {
-            try tx.put(key: rows.key(index).bytes, value: rows.value(index).bytes, in: tree)
+            try tx.put(rows.value(index).bytes, for: rows.key(index).bytes, in: tree)
           }
         }
       }
@@ -45,15 +45,15 @@
     func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {
       try engine.read { tx in
         var total: UInt64 = 0
-        var cursor = tx.cursor(tree)
+        var cursor = try tx.cursor(tree)
         for index in range {
           var remaining = length
-          var isAtRow = try cursor.seek(to: keys[index].bytes)
-          while isAtRow {
-            total &+= try cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } }
+          _ = try cursor.seek(keys[index].bytes)
+          while let value = cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
+            total &+= value
             remaining -= 1
             if remaining == 0 { break }
-            isAtRow = try cursor.next()
+            _ = try cursor.next()
           }
         }
         return total
@@ -63,10 +63,10 @@
     func scan() throws -> Contents {
       try engine.read { tx in
         var contents = Contents(count: 0, sum: 0)
-        var cursor = tx.cursor(tree)
+        var cursor = try tx.cursor(tree)
         while try cursor.next() {
           contents.count += 1
-          contents.sum &+= try cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } }
+          contents.sum &+= cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } } ?? 0
         }
         return contents
       }
