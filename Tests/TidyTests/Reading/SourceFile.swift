@@ -52,5 +52,11 @@ struct SourceFile: Sendable {
     return block
   }
 
+  /// The block of comments with which the body begins whose brace ends `line` (from 1).
+  func commentLines(below line: Int) -> [String] {
+    guard lines[line - 1].hasSuffix("{") else { return [] }
+    return lines[line...].indices.map(trimmed).prefix { $0.hasPrefix("//") }.map(String.init)
+  }
+
   private func trimmed(_ index: Int) -> Substring { lines[index].drop { $0 == " " } }
 }

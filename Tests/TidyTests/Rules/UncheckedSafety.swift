@@ -6,15 +6,16 @@ import Testing
 enum UncheckedSafety {
   static let phrase = "safe because"
 
-  /// Unchecked places without a reason directly above.
+  /// Unchecked places without a reason directly above, or at the very beginning of the type's body.
   static func violations(in files: [SourceFile]) -> [Violation] {
     files.flatMap { file in
       uncheckedLines(of: file).compactMap { line, what in
-        let reason = file.commentLines(above: firstLine(of: line, in: file)).joined(separator: " ")
+        let above = file.commentLines(above: firstLine(of: line, in: file))
+        let reason = (above + file.commentLines(below: line)).joined(separator: " ")
         // The phrase may be broken over two lines of comment.
         let words = reason.split { $0 == " " || $0 == "/" }.joined(separator: " ")
         if words.lowercased().contains(phrase) { return nil }
-        return Violation(file, line, "\(what) needs a comment directly above that says “\(phrase) …”")
+        return Violation(file, line, "\(what) needs a comment beside it that says “\(phrase) …”")
       }
     }
   }
@@ -54,6 +55,7 @@ struct UncheckedSafetyTests {
       "final class C: @unchecked Sendable {}", "extension C: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1",
       "// It is safe.\nnonisolated(unsafe) var a = 1",
       "// Safe because: far away.\n\nextension C: @unchecked Sendable {}",
+      "final class C: @unchecked Sendable {\n  let a = 1\n  // Safe because: too late.\n}",
       "// Safe because of the lock.\nclass D {\n  nonisolated(unsafe) var a = 1\n}",
     ])
   func missingReasonIsFound(text: String) {
@@ -62,12 +64,13 @@ struct UncheckedSafetyTests {
   }
 
   @Test(
-    "A reason directly above is enough",
+    "A reason directly above, or first in the body, is enough",
     arguments: [
       "// Safe because of the lock.\nextension C: @unchecked Sendable {}",
       "/// A table.\n///\n/// It is safe\n/// because nothing changes.\nfinal class C: P,\n  @unchecked Sendable {}",
       "// Safe because set once.\n@usableFromInline\nnonisolated(unsafe) var a = 1",
       "let text = \"@unchecked Sendable\"",
+      "final class C: @unchecked Sendable {\n  // Safe because of the lock.\n  let a = 1\n}",
       "@exclusivity(unchecked) var a = 1", "nonisolated func f() {}",
     ])
   func reasonIsEnough(text: String) {
