@@ -1,0 +1,3 @@
+// LMDB as the system installs it.
+#pragma once
+#include <lmdb.h>

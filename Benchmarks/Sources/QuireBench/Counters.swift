@@ -1,0 +1,102 @@
+// Clocks and the kernel's own counters, read around what is measured.
+
+internal import Foundation
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// The clocks.
+enum Clocks {
+  /// Time that passes, in nanoseconds.
+  static func wall() -> Int { read(CLOCK_MONOTONIC) }
+  /// Time that this thread was on a core, in nanoseconds: reads are judged by it, because other work on the machine
+  /// then only adds cache misses.
+  static func thread() -> Int { read(CLOCK_THREAD_CPUTIME_ID) }
+
+  private static func read(_ clock: clockid_t) -> Int {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+  }
+}
+
+/// What the kernel counts for this process.
+enum ProcessCounters {
+  /// Page faults that needed no disk, of all threads.
+  static func minorFaults() -> Int {
+    var usage = rusage()
+    // RUSAGE_SELF, to which Glibc gives a type that its own function does not take.
+    getrusage(0, &usage)
+    return usage.ru_minflt
+  }
+
+  /// Bytes handed to write calls, or nil where the kernel does not tell.
+  static func bytesWritten() -> Int? {
+    for line in lines(of: "/proc/self/io") where line.hasPrefix("wchar:") {
+      return Int(line.dropFirst("wchar:".count).drop { $0 == " " })
+    }
+    return nil
+  }
+}
+
+/// The flushes that the disk below a folder has completed, of all processes.
+struct DiskCounters {
+  private let major: Int
+  private let minor: Int
+
+  /// Finds the whole disk below `directory`; nil where there is none that the kernel counts for (other systems,
+  /// network and overlay file systems).
+  init?(directory: String) {
+    #if os(Linux)
+      guard let device = deviceNumber(of: directory) else { return nil }
+      let own = "/sys/dev/block/\(device)"
+      // The kernel counts flushes for the disk, not for its partitions.
+      let isPartition = FileManager.default.fileExists(atPath: "\(own)/partition")
+      let place = isPartition ? "\(own)/../dev" : "\(own)/dev"
+      let numbers = lines(of: place).first?.split(separator: ":").compactMap { Int($0) } ?? []
+      guard numbers.count == 2 else { return nil }
+      (major, minor) = (numbers[0], numbers[1])
+      if flushes() == nil { return nil }
+    #else
+      return nil
+    #endif
+  }
+
+  /// Flush requests completed since the machine started.
+  func flushes() -> Int? {
+    for line in lines(of: "/proc/diskstats") {
+      let fields = line.split(separator: " ")
+      guard fields.count >= 20, Int(fields[0]) == major, Int(fields[1]) == minor else { continue }
+      return Int(fields[18])
+    }
+    return nil
+  }
+}
+
+/// The device that holds `path`, as `major:minor`.
+private func deviceNumber(of path: String) -> String? {
+  var status = stat()
+  guard stat(path, &status) == 0 else { return nil }
+  let device = UInt64(truncatingIfNeeded: status.st_dev)
+  return "\((device >> 8) & 0xfff):\((device & 0xff) | ((device >> 12) & 0xfff00))"
+}
+
+/// The kind of file system that holds `path`, such as `ext4`; nil where the system does not tell.
+func fileSystem(of path: String) -> String? {
+  guard let device = deviceNumber(of: path) else { return nil }
+  // A line reads "31 1 8:1 / /data rw,relatime - ext4 /dev/sda1 rw".
+  for line in lines(of: "/proc/self/mountinfo") {
+    let fields = line.split(separator: " ")
+    guard fields.count > 3, fields[2] == device, let dash = fields.firstIndex(of: "-") else { continue }
+    if dash + 1 < fields.count { return String(fields[dash + 1]) }
+  }
+  return nil
+}
+
+/// The lines of one of the kernel's files, none where there is no such file.
+func lines(of path: String) -> [Substring] {
+  (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n") ?? []
+}

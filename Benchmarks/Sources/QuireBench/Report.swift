@@ -1,0 +1,99 @@
+// What a run says: a plain table for people, JSON for programs.
+
+internal import Foundation
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// Where and with what a run took place.
+struct Machine: Codable {
+  let processor: String
+  let cores: Int
+  let system: String
+  let loadAverage: Double
+  let date: String
+  /// False where a flush costs nothing because the files live in memory.
+  let filesAreOnDisk: Bool
+
+  /// Looks at this machine and at the file system of `directory`.
+  init(directory: String) {
+    let lines = lines(of: "/proc/cpuinfo")
+    let model = lines.first { $0.hasPrefix("model name") }?.split(separator: ":").last.map(String.init)
+    processor = model?.trimmingCharacters(in: .whitespaces) ?? "unknown processor"
+    cores = ProcessInfo.processInfo.activeProcessorCount
+    system = ProcessInfo.processInfo.operatingSystemVersionString
+    var averages = [0.0, 0.0, 0.0]
+    loadAverage = getloadavg(&averages, 3) > 0 ? averages[0] : 0
+    date = ISO8601DateFormatter().string(from: Date())
+    filesAreOnDisk = fileSystem(of: directory) != "tmpfs"
+  }
+}
+
+/// All results of a run.
+struct Report: Codable {
+  let machine: Machine
+  let plan: Plan
+  var results: [RowResult] = []
+
+  /// The report as indented JSON.
+  func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return try encoder.encode(self)
+  }
+
+  /// What stands above the table.
+  var heading: String {
+    var text = """
+      \(machine.processor), \(machine.cores) cores, \(machine.system), load \(number(machine.loadAverage))
+      \(plan.count) rows of 24 + 150 bytes, seed \(plan.seed), median of \(plan.runs) alternating runs (spread)
+      """
+    if !machine.filesAreOnDisk { text += "\nThe files are in memory: rows that wait for a disk mean nothing here." }
+    return text
+  }
+
+  /// One row of the table per store, in columns.
+  static func table(_ results: [RowResult]) -> String {
+    let head = ["row", "store", "median", "unit", "spread", "× best peer", "notes"]
+    let body = results.map { result in
+      [
+        result.row, result.store, number(result.median), result.unit,
+        "\(number(result.lowest)) to \(number(result.highest))", ratio(of: result, in: results),
+        result.notes.map { "\($0.name) \(number($0.value))" }.joined(separator: ", "),
+      ]
+    }
+    let widths = head.indices.map { column in ([head] + body).map { $0[column].count }.max() ?? 0 }
+    return ([head] + body).map { cells in
+      zip(cells, widths).map { cell, width in
+        cell + String(repeating: " ", count: width - cell.count)
+      }.joined(separator: "  ").trimmingTrailingSpaces()
+    }.joined(separator: "\n")
+  }
+
+  /// The median as a multiple of the best peer's; empty for peers and where there is none.
+  private static func ratio(of result: RowResult, in results: [RowResult]) -> String {
+    let peers = results.filter { $0.row == result.row && $0.store != "quire" }.map(\.median)
+    guard result.store == "quire", let best = result.higherIsBetter ? peers.max() : peers.min(), best > 0 else {
+      return ""
+    }
+    return number(result.median / best)
+  }
+}
+
+/// Three significant digits, without exponents.
+func number(_ value: Double) -> String {
+  let magnitude = abs(value)
+  let decimals = magnitude >= 100 || value == 0 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : 3
+  return String(format: "%.\(decimals)f", value)
+}
+
+extension String {
+  fileprivate func trimmingTrailingSpaces() -> String {
+    var text = self
+    while text.hasSuffix(" ") { text.removeLast() }
+    return text
+  }
+}
