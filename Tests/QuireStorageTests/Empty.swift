@@ -1,3 +1,0 @@
-// Pages, trees, log and snapshots.
-
-import Testing
