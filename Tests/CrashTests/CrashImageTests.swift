@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test func aSyncedWriteAlwaysStays() throws {
-    for seed in 0..<5000 as Range<UInt64> {
+    for seed in 0..<3000 as Range<UInt64> {
       let (disk, file) = try makeFile(0)
       try file.put(fill(7, 700), at: 100)
       try file.synchronize()
