@@ -21,20 +21,31 @@ package struct StableHash: Hashable, Sendable {
 
   /// Adds bytes and how many they are, so that neighbouring byte strings cannot lend each other bytes.
   package mutating func combine(_ bytes: UnsafeRawBufferPointer) {
-    var offset = 0
-    while offset + 16 <= bytes.count {
-      let first = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      let second = bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
-      value =
-        Self.fold(UInt64(littleEndian: first) ^ 0xa3c5_9b17_64fe_820d, UInt64(littleEndian: second) ^ value)
-        &+ (value << 29 | value >> 35)
-      offset += 16
+    func word(_ offset: Int) -> UInt64 {
+      UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
-    while offset < bytes.count {
-      var word: UInt64 = 0
-      for index in offset..<min(offset + 8, bytes.count) { word = word << 8 | UInt64(bytes[index]) }
-      combine(word)
+    var offset = 0
+    if bytes.count >= 64 {
+      // Four chains, so that one multiplication need not wait for the one before it.
+      var lanes = (value, value ^ 0x2f8c_51e0_b7d4_396b, value ^ 0x94e7_20bd_6c1f_a583, value ^ 0xc13a_f65e_098d_7b27)
+      while offset + 64 <= bytes.count {
+        lanes.0 = Self.fold(word(offset) ^ 0xa3c5_9b17_64fe_820d, word(offset + 8) ^ lanes.0)
+        lanes.1 = Self.fold(word(offset + 16) ^ 0x5d0e_c972_3fa8_b641, word(offset + 24) ^ lanes.1)
+        lanes.2 = Self.fold(word(offset + 32) ^ 0xe86b_1d34_a257_0fc9, word(offset + 40) ^ lanes.2)
+        lanes.3 = Self.fold(word(offset + 48) ^ 0x3792_f4a8_d60c_e15b, word(offset + 56) ^ lanes.3)
+        offset += 64
+      }
+      combine(lanes.0 ^ (lanes.1 << 17 | lanes.1 >> 47))
+      combine(lanes.2 ^ (lanes.3 << 17 | lanes.3 >> 47))
+    }
+    while offset + 8 <= bytes.count {
+      combine(word(offset))
       offset += 8
+    }
+    if offset < bytes.count {
+      var last: UInt64 = 0
+      for index in offset..<bytes.count { last = last << 8 | UInt64(bytes[index]) }
+      combine(last)
     }
     combine(bytes.count)
   }

@@ -165,13 +165,11 @@ struct CrashDraw {
 
   /// Fills `target` with bytes that nobody wrote there: noise, or a copy of another place of the same file, which looks
   /// like something valid.
-  mutating func fillWithGarbage(_ target: UnsafeMutableRawBufferPointer, from durable: [UInt8]) {
+  mutating func fillWithGarbage(_ target: UnsafeMutableRawBufferPointer, from durable: DiskBytes) {
     if durable.count > target.count && random.oneIn(3) {
       let sectors = (durable.count - target.count) / DiskGeometry.sectorByteCount + 1
       let start = random.below(sectors) * DiskGeometry.sectorByteCount
-      durable.withUnsafeBytes { bytes in
-        target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + target.count]))
-      }
+      durable.read(into: target, at: start)
       return
     }
     Self.fillWithNoise(target, &random)

@@ -6,7 +6,7 @@
 
 extension Inode {
   /// The content of the file after a crash.
-  func crashed(_ draw: inout CrashDraw) -> [UInt8] {
+  func crashed(_ draw: inout CrashDraw) -> DiskBytes {
     if pending.isEmpty { return durable }
     var image = durable
     var lengths = [durable.count]
@@ -17,7 +17,7 @@ extension Inode {
       switch operation.kind {
       case .resize:
         if operation.offset < image.count && draw.isCutWritten(by: operation) {
-          Self.setLength(of: &image, to: operation.offset)
+          image.setCount(operation.offset)
         }
         length = operation.offset
       case .write:
@@ -29,32 +29,34 @@ extension Inode {
         sequences.append(operation.sequence)
       }
     }
-    Self.setLength(of: &image, to: lengths[draw.version(sequences, isLength: true)])
+    image.setCount(lengths[draw.version(sequences, isLength: true)])
     return image
   }
 
   /// Lets one write reach `image` sector by sector.
-  private func crash(_ operation: PendingOperation, _ image: inout [UInt8], _ draw: inout CrashDraw) {
-    if image.count < operation.end { Self.setLength(of: &image, to: operation.end) }
+  private func crash(_ operation: PendingOperation, _ image: inout DiskBytes, _ draw: inout CrashDraw) {
+    if image.count < operation.end { image.setCount(operation.end) }
     var target = operation.offset
     switch operation.lie {
     case .lost: return
     case .misdirected(let offset):
       target = offset
-      if image.count < target + operation.count { Self.setLength(of: &image, to: target + operation.count) }
+      if image.count < target + operation.count { image.setCount(target + operation.count) }
     case nil: break
     }
-    image.withUnsafeMutableBytes { image in
-      pendingBytes.withUnsafeBytes { source in
-        var done = 0
-        while done < operation.count {
-          let sectorEnd = ((target + done) / draw.sectorByteCount + 1) * draw.sectorByteCount
-          let end = min(operation.count, sectorEnd - target)
-          let new = UnsafeRawBufferPointer(rebasing: source[operation.start + done..<operation.start + end])
-          let place = UnsafeMutableRawBufferPointer(rebasing: image[target + done..<target + end])
-          crash(place, new, draw.fate(of: operation, byteCount: place.count), &draw)
-          done = end
+    pendingBytes.withUnsafeBytes { source in
+      var done = 0
+      while done < operation.count {
+        let sectorEnd = ((target + done) / draw.sectorByteCount + 1) * draw.sectorByteCount
+        let end = min(operation.count, sectorEnd - target)
+        let new = UnsafeRawBufferPointer(rebasing: source[operation.start + done..<operation.start + end])
+        let fate = draw.fate(of: operation, byteCount: new.count)
+        if case .old = fate {
+          // The page stays shared with the disk that crashed.
+        } else {
+          image.withMutableBytes(target + done..<target + end) { crash($0, new, fate, &draw) }
         }
+        done = end
       }
     }
   }

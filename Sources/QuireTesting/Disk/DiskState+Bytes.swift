@@ -27,10 +27,7 @@ extension DiskState {
       if bad.range.lowerBound <= offset { throw SystemError(code: SystemCode.inputOutput, call: "pread") }
       count = bad.range.lowerBound - offset
     }
-    inodes[inode].live.withUnsafeBytes { bytes in
-      guard let source = bytes.baseAddress, let target = buffer.baseAddress else { return }
-      target.copyMemory(from: source + offset, byteCount: count)
-    }
+    inodes[inode].live.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)
     return count
   }
 

@@ -10,7 +10,7 @@ extension DiskState {
     for (index, inode) in inodes.enumerated() {
       if inode.linkCount != names.entries.count(where: { $0.inode == index }) { return "inode \(index): links" }
       if inode.locks.count > 1 && inode.locks.contains(where: \.isExclusive) { return "inode \(index): locks" }
-      if !inode.isUsed && (inode.openCount > 0 || !inode.live.isEmpty) { return "inode \(index): unused but alive" }
+      if !inode.isUsed && (inode.openCount > 0 || inode.live.count > 0) { return "inode \(index): unused but alive" }
       if let text = inode.brokenInvariant() { return "inode \(index): \(text)" }
     }
     return inodes.reduce(0) { $0 + $1.live.count } == usedByteCount ? nil : "used bytes"
@@ -22,7 +22,7 @@ extension Inode {
   func brokenInvariant() -> String? {
     if zip(pending, pending.dropFirst()).contains(where: { $0.sequence > $1.sequence }) { return "order of changes" }
     if pending.contains(where: { $0.start + $0.count > pendingBytes.count }) { return "bytes of changes" }
-    return nil
+    return live.brokenInvariant() ?? durable.brokenInvariant()
   }
 }
 

@@ -68,9 +68,9 @@ struct HeldLock: Sendable {
 /// 3. An unused inode has no names, no open files and no bytes.
 struct Inode: Sendable {
   /// What reads see.
-  var live: [UInt8] = []
+  private(set) var live = DiskBytes()
   /// What the last successful sync left, and what is therefore on the disk whatever happens.
-  var durable: [UInt8] = []
+  private(set) var durable = DiskBytes()
   private(set) var pending: [PendingOperation] = []
   private(set) var pendingBytes: [UInt8] = []
   /// Changes that a failed sync forgot and that may become pending again, cut at page boundaries.
@@ -87,10 +87,9 @@ struct Inode: Sendable {
 
   /// Changes bytes in the live view and remembers the change. O(bytes), not O(file).
   mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, sequence: Int, lie: DriveLie?) {
-    guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     let range = offset..<offset + bytes.count
     if !forgotten.isEmpty { remember(touching: range, sequence: sequence) }
-    Self.put(source, bytes.count, into: &live, at: offset)
+    live.write(bytes, at: offset)
     pending.append(
       PendingOperation(
         kind: .write, sequence: sequence, offset: offset, start: pendingBytes.count, count: bytes.count, lie: lie))
@@ -101,7 +100,7 @@ struct Inode: Sendable {
 
   /// Changes the length in the live view and remembers the change.
   mutating func resize(to byteCount: Int, sequence: Int) {
-    Self.setLength(of: &live, to: byteCount)
+    live.setCount(byteCount)
     pending.append(PendingOperation(kind: .resize, sequence: sequence, offset: byteCount))
     forgotten.removeAll { $0.end > byteCount }
   }
@@ -145,18 +144,15 @@ struct Inode: Sendable {
 
   /// Puts a drive's changed bytes in place of the durable ones, and shows them to readers, as a cold cache would.
   mutating func overlay(_ bytes: [UInt8], at offset: Int) {
-    bytes.withUnsafeBytes { buffer in
-      guard let source = buffer.baseAddress, !buffer.isEmpty else { return }
-      Self.put(source, buffer.count, into: &durable, at: offset)
-    }
-    if live.count < durable.count && pending.isEmpty { Self.setLength(of: &live, to: durable.count) }
+    bytes.withUnsafeBytes { durable.write($0, at: offset) }
+    if live.count < durable.count && pending.isEmpty { live.setCount(durable.count) }
     refresh(offset..<offset + bytes.count)
   }
 
   /// Cuts or extends the file behind everybody's back, durably.
   mutating func overlayLength(_ byteCount: Int) {
-    Self.setLength(of: &durable, to: byteCount)
-    Self.setLength(of: &live, to: byteCount)
+    durable.setCount(byteCount)
+    live.setCount(byteCount)
   }
 
   /// Drops clean cached bytes: reads see what the disk has, under what is still pending.
@@ -164,8 +160,8 @@ struct Inode: Sendable {
     live = durable
     for operation in pending {
       switch operation.kind {
-      case .resize: Self.setLength(of: &live, to: operation.offset)
-      case .write: copyPending(operation, into: &live, at: operation.offset)
+      case .resize: live.setCount(operation.offset)
+      case .write: Self.copy(operation, of: pendingBytes, into: &live, at: operation.offset)
       }
     }
     forgotten.removeAll(keepingCapacity: true)
@@ -173,7 +169,7 @@ struct Inode: Sendable {
   }
 
   /// Makes `bytes` the durable and only content, after a power cut.
-  mutating func settle(_ bytes: [UInt8]) {
+  mutating func settle(_ bytes: DiskBytes) {
     durable = bytes
     live = bytes
     clearPending()
@@ -194,14 +190,6 @@ struct Inode: Sendable {
 // MARK: - Parts
 
 extension Inode {
-  /// Adds a pending write to `image` at `offset`, extending it with zeros as needed.
-  func copyPending(_ operation: PendingOperation, into image: inout [UInt8], at offset: Int) {
-    pendingBytes.withUnsafeBytes { bytes in
-      guard let source = bytes.baseAddress, operation.count > 0 else { return }
-      Self.put(source + operation.start, operation.count, into: &image, at: offset)
-    }
-  }
-
   /// The parts of a write that lie in units of `byteCount` bytes of the file.
   static func pieces(of operation: PendingOperation, byteCount: Int) -> [PendingOperation] {
     var pieces: [PendingOperation] = []
@@ -218,62 +206,50 @@ extension Inode {
     return pieces
   }
 
-  /// Cuts `bytes`, or extends them with zeros.
-  static func setLength(of bytes: inout [UInt8], to byteCount: Int) {
-    if byteCount < bytes.count {
-      bytes.removeLast(bytes.count - byteCount)
-    } else if byteCount > bytes.count {
-      bytes.append(contentsOf: repeatElement(0, count: byteCount - bytes.count))
-    }
-  }
-
-  /// Copies bytes over those of `target`, which grows as needed.
-  static func put(_ source: UnsafeRawPointer, _ count: Int, into target: inout [UInt8], at offset: Int) {
-    if offset == target.count {
-      target.append(contentsOf: UnsafeRawBufferPointer(start: source, count: count))
-      return
-    }
-    if target.count < offset + count { setLength(of: &target, to: offset + count) }
-    target.withUnsafeMutableBytes { bytes in
-      guard let base = bytes.baseAddress else { return }
-      (base + offset).copyMemory(from: source, byteCount: count)
-    }
-  }
-
   /// Makes one pending change durable, remembering the pages it replaces.
   private mutating func apply(_ operation: PendingOperation, sequence: Int) {
     guard operation.kind == .write else {
-      Self.setLength(of: &durable, to: operation.offset)
+      durable.setCount(operation.offset)
       return
     }
     var offset = operation.offset
     switch operation.lie {
     case .lost, .misdirected:
       // The file system knows the new length all the same.
-      if durable.count < operation.end { Self.setLength(of: &durable, to: operation.end) }
+      if durable.count < operation.end { durable.setCount(operation.end) }
       guard case .misdirected(let target) = operation.lie else { return }
       offset = target
     case nil: break
     }
     history.save(offset..<offset + operation.count, of: durable, sequence: sequence)
-    pendingBytes.withUnsafeBytes { bytes in
-      guard let source = bytes.baseAddress, operation.count > 0 else { return }
-      Self.put(source + operation.start, operation.count, into: &durable, at: offset)
+    Self.copy(operation, of: pendingBytes, into: &durable, at: offset)
+  }
+
+  /// Puts the bytes of a write, which lie in `arena`, into `target`.
+  private static func copy(
+    _ operation: PendingOperation, of arena: [UInt8], into target: inout DiskBytes, at offset: Int
+  ) {
+    arena.withUnsafeBytes { bytes in
+      let part = bytes[operation.start..<operation.start + operation.count]
+      target.write(UnsafeRawBufferPointer(rebasing: part), at: offset)
     }
   }
 
   /// Shows the durable bytes of a range again, under what is pending there.
   private mutating func refresh(_ range: Range<Int>) {
     let end = min(range.upperBound, durable.count)
-    if live.count < end && pending.isEmpty { Self.setLength(of: &live, to: end) }
+    if live.count < end && pending.isEmpty { live.setCount(end) }
     let shown = range.lowerBound..<max(range.lowerBound, min(end, live.count))
     if shown.isEmpty { return }
-    live.replaceSubrange(shown, with: durable[shown])
+    durable.bytes(shown).withUnsafeBytes { live.write($0, at: shown.lowerBound) }
     for operation in pending where operation.kind == .write && operation.lie == nil {
-      let part = shown.clamped(to: operation.offset..<operation.end)
-      if part.isEmpty { continue }
-      let start = operation.start + part.lowerBound - operation.offset
-      live.replaceSubrange(part, with: pendingBytes[start..<start + part.count])
+      var part = operation
+      let range = shown.clamped(to: operation.offset..<operation.end)
+      if range.isEmpty { continue }
+      part.start += range.lowerBound - operation.offset
+      part.offset = range.lowerBound
+      part.count = range.count
+      Self.copy(part, of: pendingBytes, into: &live, at: part.offset)
     }
   }
 

@@ -12,18 +12,14 @@ struct PageHistory: Sendable {
   private var next = 0
   private var limit = 32
 
-  /// Keeps what `durable` holds in the pages that `range` touches. O(pages), each 4 KiB copied.
+  /// Keeps what `durable` holds in the pages that `range` touches. O(pages); the bytes are shared.
   ///
   /// A page is kept once per sync: what stood between two writes of the same sync was never durable.
-  mutating func save(_ range: Range<Int>, of durable: [UInt8], sequence: Int) {
+  mutating func save(_ range: Range<Int>, of durable: DiskBytes, sequence: Int) {
     if limit == 0 || range.isEmpty { return }
     var page = range.lowerBound / DiskGeometry.pageByteCount
-    while page * DiskGeometry.pageByteCount < min(range.upperBound, durable.count) {
-      let start = page * DiskGeometry.pageByteCount
-      if !isSaved(page, sequence: sequence) {
-        let end = min(start + DiskGeometry.pageByteCount, durable.count)
-        insert(Version(page: page, sequence: sequence, bytes: Array(durable[start..<end])))
-      }
+    while page * DiskGeometry.pageByteCount < range.upperBound, let bytes = durable.page(page) {
+      if !isSaved(page, sequence: sequence) { insert(Version(page: page, sequence: sequence, bytes: bytes)) }
       page += 1
     }
   }

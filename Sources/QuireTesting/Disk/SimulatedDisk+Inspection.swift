@@ -37,10 +37,10 @@ extension SimulatedDisk {
   package var durableNames: [String] { withState { $0.durableNames.entries.map(\.path) } }
 
   /// All bytes that programs see under `path`; nil if there is no such name.
-  package func bytes(of path: String) -> [UInt8]? { withInode(path) { $0.live } }
+  package func bytes(of path: String) -> [UInt8]? { withInode(path) { $0.live.array } }
 
   /// The bytes of the file as of its last successful sync.
-  package func durableBytes(of path: String) -> [UInt8]? { withInode(path) { $0.durable } }
+  package func durableBytes(of path: String) -> [UInt8]? { withInode(path) { $0.durable.array } }
 
   /// Bytes written to the file and not yet synced, overwritten ones counted again.
   package func pendingByteCount(of path: String) -> Int { withInode(path) { $0.pendingBytes.count } ?? 0 }
@@ -58,7 +58,7 @@ extension SimulatedDisk {
     withState { state in
       state.remove(path)
       let inode = state.allocateInode()
-      state.inodes[inode].settle(bytes)
+      state.inodes[inode].settle(DiskBytes(bytes))
       state.names[path] = inode
       state.durableNames[path] = inode
       state.inodes[inode].linkCount = 1

@@ -8,8 +8,8 @@ extension SimulatedDisk {
   /// Flips one bit, 0 being the lowest. False if the file does not reach that far.
   @discardableResult package func flipBit(_ bit: Int, at offset: Int, of path: String) -> Bool {
     withInode(path) { inode in
-      guard inode.durable.indices.contains(offset) else { return false }
-      inode.overlay([inode.durable[offset] ^ (1 << UInt8(bit & 7))], at: offset)
+      guard let byte = inode.durable.byte(at: offset) else { return false }
+      inode.overlay([byte ^ (1 << UInt8(bit & 7))], at: offset)
       return true
     } ?? false
   }
@@ -32,7 +32,7 @@ extension SimulatedDisk {
 
   /// Copies bytes of the disk to another place of the same file: the right page in the wrong place.
   package func duplicate(_ range: Range<Int>, to offset: Int, of path: String) {
-    _ = withInode(path) { inode in inode.overlay(Array(inode.durable[range]), at: offset) }
+    _ = withInode(path) { inode in inode.overlay(inode.durable.bytes(range), at: offset) }
   }
 
   /// How many older durable versions of the 4 KiB page around `offset` are remembered.
@@ -47,7 +47,9 @@ extension SimulatedDisk {
       let page = offset / DiskGeometry.pageByteCount
       let versions = inode.history.versions(of: page)
       guard versions.indices.contains(versionsBack - 1) else { return false }
-      inode.overlay(versions[versionsBack - 1], at: page * DiskGeometry.pageByteCount)
+      let offset = page * DiskGeometry.pageByteCount
+      let byteCount = min(DiskGeometry.pageByteCount, max(0, inode.durable.count - offset))
+      inode.overlay(Array(versions[versionsBack - 1].prefix(byteCount)), at: offset)
       return true
     } ?? false
   }
