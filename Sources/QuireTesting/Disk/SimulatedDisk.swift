@@ -1,0 +1,138 @@
+// A disk made of memory that loses, tears, reorders, refuses and lies, always the same way for the same seed.
+
+package import QuireStorage
+internal import Synchronization
+
+/// A file system in memory for crash and fault tests.
+///
+/// It knows what programs see and what a power cut would leave, file by file and name by name:
+///
+///     let disk = SimulatedDisk()
+///     let file = try disk.open("/db", .createNew)
+///     ... write, synchronize, write ...
+///     let after = disk.crashImage(.random(42))     // what the machine may find when it is switched on again
+///
+/// Every call counts as one operation, so that `powerOff(beforeOperation:)` can plan a crash, and enters `traceHash`, so
+/// that a seed can be proven to repeat. Thread-safe; every call takes one lock. A call costs its own bytes, never the
+/// length of the file, except the first change after a copy.
+package final class SimulatedDisk: FileSystem {
+  /// Every disk is a device of its own, or tests that run side by side would meet in the engine's registry of open files.
+  private static let deviceCount = Atomic<UInt64>(0)
+
+  /// What `status()` gives as the device of all files here.
+  package let device: UInt64
+  /// What the crash did that this disk is the image of.
+  package let crashReport: CrashReport?
+  private let state: Mutex<DiskState>
+
+  /// An empty disk with the power on and nothing planned.
+  package convenience init() { self.init(DiskState(), crashReport: nil) }
+
+  private init(_ state: DiskState, crashReport: CrashReport?) {
+    device = Self.deviceCount.wrappingAdd(1, ordering: .relaxed).newValue
+    self.crashReport = crashReport
+    self.state = Mutex(state)
+  }
+
+  package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+    try open(path, mode, processID: withState { $0.processID })
+  }
+
+  /// Opens a file on behalf of another process, which is what `lockHolder()` then tells.
+  package func open(_ path: String, _ mode: OpenMode, processID: Int32) throws(SystemError) -> SimulatedFile {
+    let operation = DiskOperation(kind: .open, path: path, isChange: mode == .createNew)
+    var opened = OpenedFile(inode: 0, handle: 0)
+    _ = try perform(operation) { (state) throws(SystemError) in
+      opened = try state.open(mode, operation)
+      return opened.inode
+    }
+    return SimulatedFile(
+      disk: self, path: path, inode: opened.inode, handle: opened.handle, isWritable: mode != .readOnly,
+      processID: processID)
+  }
+
+  package func link(_ path: String, to newPath: String) throws(SystemError) {
+    let operation = DiskOperation(kind: .link, path: newPath, isChange: true)
+    _ = try perform(operation) { (state) throws(SystemError) in
+      try state.link(path, to: newPath, operation)
+      return 0
+    }
+  }
+
+  package func unlink(_ path: String) throws(SystemError) {
+    let operation = DiskOperation(kind: .unlink, path: path, isChange: true)
+    _ = try perform(operation) { (state) throws(SystemError) in
+      try state.unlink(path, operation)
+      return 0
+    }
+  }
+
+  package func synchronizeDirectory(of path: String) throws(SystemError) {
+    let operation = DiskOperation(kind: .synchronizeDirectory, path: path, isChange: true)
+    _ = try perform(operation) { (state) throws(SystemError) in
+      try state.synchronizeDirectory(of: path, operation)
+      return 0
+    }
+  }
+
+  /// Counts, does and traces one call under the lock.
+  func perform(
+    _ operation: DiskOperation, _ body: (inout DiskState) throws(SystemError) -> Int
+  ) throws(SystemError) -> Int {
+    try state.withLock { (state) throws(SystemError) in
+      try state.begin(operation)
+      do throws(SystemError) {
+        try state.requireWritable(operation)
+        let result = try body(&state)
+        state.end(operation, result: result)
+        return result
+      } catch {
+        state.end(operation, result: -Int(error.code))
+        throw error
+      }
+    }
+  }
+
+  /// Looks at or changes the state without its being an operation.
+  func withState<Result: Sendable>(_ body: (inout DiskState) -> Result) -> Result {
+    state.withLock { body(&$0) }
+  }
+}
+
+// MARK: - Crashes
+
+extension SimulatedDisk {
+  /// One possible image of the disk after a power cut at this moment. May be asked any number of times, whether the power
+  /// is off or on; this disk stays as it is. Costs a copy of each file with unsynced changes.
+  ///
+  /// The image has its power on, nothing planned and nobody at it; `operationCount` begins at 0.
+  package func crashImage(_ mode: CrashMode) -> SimulatedDisk {
+    let (state, report, _) = withState { $0.crashed(mode) }
+    return SimulatedDisk(state, crashReport: report)
+  }
+
+  /// How many units `.loseOne` can choose from at this moment.
+  package func pendingUnitCount(sectorByteCount: Int = DiskGeometry.sectorByteCount) -> Int {
+    withState { $0.crashed(.loseOne(-1, sectorByteCount: sectorByteCount)).unitCount }
+  }
+
+  /// The disk after all processes were killed: what they wrote is all there, but what was pending still is.
+  package func processKillImage() -> SimulatedDisk { SimulatedDisk(withState { $0.killed() }, crashReport: nil) }
+
+  /// The disk with its counters, plans and faults, but without its open files. Costs nothing until one of the two changes.
+  package func copy() -> SimulatedDisk {
+    SimulatedDisk(withState { $0.withoutOpenFiles() }, crashReport: crashReport)
+  }
+
+  /// Switches the power off before the operation of this number, counted from 0: so many operations happen.
+  package func powerOff(beforeOperation number: Int?) { withState { $0.powerOffBeforeOperation = number } }
+
+  /// The same, counting only operations that can change the disk; between two of them all crashes are alike.
+  package func powerOff(beforeChange number: Int?) { withState { $0.powerOffBeforeChange = number } }
+
+  /// Switches the power off now: every call fails with EIO, and nothing changes any more.
+  package func powerOff() { withState { $0.isPoweredOff = true } }
+
+  /// Whether the power is off.
+  package var isPoweredOff: Bool { withState { $0.isPoweredOff } }
+}

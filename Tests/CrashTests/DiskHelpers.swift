@@ -1,0 +1,42 @@
+// Short forms for the tests of the simulated disk.
+
+import QuireStorage
+import QuireTesting
+
+extension FileSystem {
+  /// Makes a file and its name durable.
+  func createDurably(_ path: String, _ bytes: [UInt8] = []) throws -> any File {
+    let file = try open(path, .createNew)
+    if !bytes.isEmpty { try file.put(bytes, at: 0) }
+    try file.synchronize()
+    try synchronizeDirectory(of: path)
+    return file
+  }
+}
+
+extension File {
+  /// One write; returns how many bytes it took.
+  @discardableResult func put(_ bytes: [UInt8], at offset: Int) throws -> Int {
+    try bytes.withUnsafeBytes { try writeSome($0, at: offset) }
+  }
+
+  /// One read.
+  func get(_ count: Int, at offset: Int) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let done = try bytes.withUnsafeMutableBytes { try readSome(into: $0, at: offset) }
+    return Array(bytes[..<done])
+  }
+}
+
+/// `count` times the same byte.
+func fill(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+
+/// The error number that `body` throws, or nil.
+func errorCode(_ body: () throws -> Void) -> Int32? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return (error as? SystemError)?.code
+  }
+}

@@ -1,3 +1,0 @@
-// Crashes on the simulated disk.
-
-import Testing
