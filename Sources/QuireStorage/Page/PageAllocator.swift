@@ -72,7 +72,8 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       let number: UInt64
       if let found = state.provenFree.first(from: state.cursor, excluding: state.held)
-        ?? state.provenFree.first(from: 2, excluding: state.held) {
+        ?? state.provenFree.first(from: 2, excluding: state.held)
+      {
         number = found
         state.provenFree[number] = false
       } else {
