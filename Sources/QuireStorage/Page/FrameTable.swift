@@ -29,6 +29,7 @@ package final class FrameTable: @unchecked Sendable {
   /// The entries themselves, for `PageAccess`.
   var entries: SparseTable { table }
 
+  /// An empty table. Reserves address space; throws `limitReached` if there is none.
   package init() throws(StorageError) {
     table = try SparseTable(
       entryByteCount: Self.entryByteCount, chunkShift: Self.chunkShift, maximumCount: UInt64(Limits.frameCount))
@@ -116,6 +117,8 @@ package final class FrameTable: @unchecked Sendable {
 package struct FrameLocation: Equatable {
   package let rawValue: UInt
 
+  /// Wraps a table entry's word.
+  /// The place of a page that has been written.
   @inline(__always) package init(rawValue: UInt) { self.rawValue = rawValue }
   @inline(__always) package init(_ number: PageNumber) { rawValue = UInt(number.rawValue) << 1 | 1 }
 

@@ -43,6 +43,7 @@ package final class TreeEditor {
   var leafEntries: [LeafEntry] = []
   var branchEntries: [BranchEntry] = []
 
+  /// An editor between transactions. The store must outlive it.
   package init(_ store: PageStore) {
     self.store = store
     pageSize = store.pageSize
