@@ -104,6 +104,8 @@ extension EngineCore {
       writerLock.unlock()
       return
     }
+    // A checkpoint holds a slot as well.
+    finishRunningCheckpoint()
     markClosed()
     guard readerCount == 0 else {
       reopen()
@@ -112,7 +114,6 @@ extension EngineCore {
         .inUse, "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive.",
         path: file.path)
     }
-    finishRunningCheckpoint()
     var failure = queue.failure
     if failure == nil, withLog({ $0 != nil }) {
       beginCheckpoint(isFinal: true)
