@@ -80,12 +80,11 @@ final class PageWriter {
         self.visit(child.frame, child.location)
         continue
       }
-      if try encode(visit) {
-        visits.removeLast()
-      } else {
+      guard try encode(visit) else {
         try flush()
         return true
       }
+      visits.removeLast()
     }
     return false
   }

@@ -12,6 +12,7 @@ package struct Opener {
   let options: StorageOptions
   let environment: StorageEnvironment
 
+  /// Prepares an opening; nothing is touched before `open`.
   package init(path: String, options: StorageOptions, environment: StorageEnvironment) {
     self.path = path
     self.options = options

@@ -79,6 +79,7 @@ package enum PageLayout {
 package struct PageBytes {
   package let base: UnsafeMutableRawPointer
 
+  /// Wraps the address of a page of the pool, or of a buffer as large as one.
   @inline(__always) package init(_ base: UnsafeMutableRawPointer) { self.base = base }
 
   @inline(__always) private func load16(_ offset: Int) -> Int {
@@ -109,6 +110,7 @@ package struct PageBytes {
     get { base.load(fromByteOffset: PageLayout.birthOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.birthOffset, as: UInt64.self) }
   }
+  /// The tree that the page belongs to; 0 for the free map.
   package var treeID: UInt64 {
     get { base.load(fromByteOffset: PageLayout.treeIDOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.treeIDOffset, as: UInt64.self) }

@@ -14,6 +14,7 @@ package final class LogBuffer {
   /// What a buffer keeps between transactions; a larger one is given back.
   private static let keptCapacity = 4 << 20
 
+  /// An empty record with room for small transactions.
   package init() {
     capacity = Self.initialCapacity
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)

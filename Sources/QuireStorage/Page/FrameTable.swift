@@ -32,6 +32,7 @@ package final class FrameTable: @unchecked Sendable {
   /// The locations themselves, for `PageAccess`.
   var entries: SparseTable { locations }
 
+  /// An empty table. Reserves address space; throws `limitReached` if there is none.
   package init() throws(StorageError) {
     locations = try SparseTable(
       entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: UInt64(Limits.frameCount))
@@ -131,6 +132,8 @@ package final class FrameTable: @unchecked Sendable {
 package struct FrameLocation: Equatable {
   package let rawValue: UInt
 
+  /// Wraps a table entry's word.
+  /// The place of a page that has been written.
   @inline(__always) package init(rawValue: UInt) { self.rawValue = rawValue }
   @inline(__always) package init(_ number: PageNumber) { rawValue = UInt(number.rawValue) << 1 | 1 }
 

@@ -25,6 +25,7 @@ package final class PageStore: @unchecked Sendable {
 
   private static let chunkShift = 16
 
+  /// Serves the pages of an open file, none of which is read yet. The store does not close the file.
   package init(
     file: any File, pageSize: Int, cacheSize: Int, checksumSeed: UInt64, pageCount: UInt64
   ) throws(StorageError) {

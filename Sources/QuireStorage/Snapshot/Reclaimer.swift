@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Frees frames and places when the last snapshot that can reach them is gone.
 ///
-/// The rule (hazard B2): free when d is at most the published CSN and no announced snapshot s has b <= s < d. New readers
-/// start at the published CSN or later, hence at d or later, so the rule stays true once it is true.
+/// The rule (hazard B2): free when d is at most the published CSN and no announced snapshot s has b <= s < d. New
+/// readers start at the published CSN or later, hence at d or later, so the rule stays true once it is true.
 ///
 /// Frames that a checkpoint has written live on as table entries for one checkpoint more, because branch pages made
 /// before its end may still refer to them; see `finishCheckpoint`.
@@ -57,6 +57,7 @@ package final class Reclaimer: Sendable {
   private let pool: SnapshotPool
   private let state = Mutex(State())
 
+  /// Frees into `store`, `allocator` and `pool` what the readers in `slots` do not need.
   package init(store: PageStore, allocator: PageAllocator, slots: ReaderSlots, pool: SnapshotPool) {
     self.store = store
     self.allocator = allocator
@@ -234,9 +235,9 @@ package final class Reclaimer: Sendable {
   /// Ends a checkpoint.
   ///
   /// Entries of the frames it wrote are kept: branch pages made up to `horizon` may refer to them. Those of the
-  /// checkpoint before are retired: every branch page made since its end was translated when it was copied, and the ones
-  /// made before its end are written by now or were replaced. Snapshots up to `horizon` may still have such a frame
-  /// as a root, hence the death at `horizon + 1`.
+  /// checkpoint before are retired: every branch page made since its end was translated when it was copied, and the
+  /// ones made before its end are written by now or were replaced. Snapshots up to `horizon` may still have such a
+  /// frame as a root, hence the death at `horizon + 1`.
   ///
   /// - Parameters:
   ///   - oldSlots: slots of branch pages whose translated images took their place; readers may be inside them.

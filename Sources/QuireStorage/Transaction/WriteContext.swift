@@ -29,6 +29,7 @@ package final class WriteContext {
   let keyLimit: Int
   let entryLimit: Int
 
+  /// A context between transactions; counters go on from `base`.
   package init(store: PageStore, base: SnapshotRecord) {
     self.store = store
     editor = TreeEditor(store)
@@ -76,6 +77,7 @@ package final class WriteContext {
 
   /// Pages that the transaction replaced, and frames that it made.
   package var superseded: [SupersededPage] { editor.superseded }
+  /// Frames that the transaction made and still owns, in order.
   package var born: [FrameIndex] { editor.born }
 
   // MARK: Savepoints
@@ -88,6 +90,7 @@ package final class WriteContext {
     fileprivate let bodyByteCount: Int
   }
 
+  /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
     Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
   }
@@ -252,7 +255,9 @@ package final class WriteContext {
   }
 
   private func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
-    guard let index = trees.firstIndex(where: { $0.id == id }) else { throw unreplayable("names \(id), which is not there") }
+    guard let index = trees.firstIndex(where: { $0.id == id }) else {
+      throw unreplayable("names \(id), which is not there")
+    }
     return index
   }
 

@@ -2,14 +2,16 @@
 
 /// The one write transaction that runs.
 ///
-/// It sees its own changes; nobody else does before it commits, which it does when the closure it was handed to returns.
-/// A closure that throws rolls everything back. Use it on the thread that it was handed to; it cannot leave the closure.
+/// It sees its own changes; nobody else does before it commits, which it does when the closure it was handed to
+/// returns. A closure that throws rolls everything back. Use it on the thread that it was handed to; it cannot leave
+/// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
   private let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
 
+  /// Lends the context for one transaction. The caller holds the writer lock, and `slot` while addresses are held.
   package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
     self.context = context
     self.slots = slots
@@ -46,6 +48,7 @@ public struct WriteTransaction: ~Copyable {
     _ = slots.refresh(slot)
   }
 
+  /// Stores an entry; the kind of the key has been checked.
   @usableFromInline package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, isInsertOnly: Bool, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
@@ -85,6 +88,7 @@ public struct WriteTransaction: ~Copyable {
     }
   }
 
+  /// Removes an entry; the kind of the key has been checked.
   @usableFromInline package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     enter()
     return try context.delete(key, in: tree)
@@ -102,6 +106,7 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Reading
 
+  /// The value stored under a key, as a pointer that is good until the next call on this transaction.
   @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
     return try context.reader.value(key, in: context.trees[try context.index(of: tree)])

@@ -45,6 +45,7 @@ package final class TreeEditor {
   @exclusivity(unchecked) var leafEntries: [LeafEntry] = []
   @exclusivity(unchecked) var branchEntries: [BranchEntry] = []
 
+  /// An editor between transactions. The store must outlive it.
   package init(_ store: PageStore) {
     self.store = store
     pageSize = store.pageSize
