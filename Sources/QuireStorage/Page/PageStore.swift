@@ -179,3 +179,8 @@ package enum PageChecksum {
     XXH3.hash(UnsafeRawPointer(page.base) + 8, count: pageSize - 8, seed: seed)
   }
 }
+
+extension DatabaseID {
+  /// What seeds the checksums of the database's pages.
+  package var checksumSeed: UInt64 { high ^ (low &* 0x9e37_79b9_7f4a_7c15) }
+}
