@@ -30,13 +30,17 @@ extension TortureHistory {
     while true {
       let isCut = depth < 3 && configuration.nestedOneIn > 0 && random.oneIn(configuration.nestedOneIn)
       if isCut { disk.powerOff(beforeChange: random.below(recoveryChanges + 1)) }
-      let isFaulty = !isCut && depth < 3 && !configuration.faultKinds.isEmpty && random.oneIn(4)
-      if isFaulty { disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds)) }
+      // A full disk may still be full, or have been cleared.
+      if disk.capacity != nil, depth > 2 || random.oneIn(2) { disk.capacity = nil }
+      let drawsFaults = !isCut && depth < 3 && !configuration.faultKinds.isEmpty && random.oneIn(4)
+      let isFaulty = drawsFaults || disk.capacity != nil
+      if drawsFaults { disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds)) }
       do throws(StorageError) {
         let engine = try StorageEngine(
           at: Self.path, options: configuration.options, environment: environment(disk))
         disk.powerOff(beforeChange: nil)
         disk.setFaultPlan(.none)
+        disk.capacity = nil
         if !isCut { recoveryChanges = max(4, disk.changeCount) }
         return (disk, engine)
       } catch {
