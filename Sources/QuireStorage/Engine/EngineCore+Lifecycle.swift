@@ -103,6 +103,8 @@ extension EngineCore {
       return
     }
     markClosed()
+    // Before readers are counted: a checkpoint that runs holds a slot too.
+    finishRunningCheckpoint()
     guard readerCount == 0 else {
       reopen()
       writerLock.unlock()
@@ -110,7 +112,6 @@ extension EngineCore {
         .inUse, "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive.",
         path: file.path)
     }
-    finishRunningCheckpoint()
     var failure = queue.failure
     if failure == nil, withLog({ $0 != nil }) {
       beginCheckpoint(isFinal: true)
