@@ -107,6 +107,8 @@ extension EngineCore {
     // A checkpoint holds a slot as well.
     finishRunningCheckpoint()
     markClosed()
+    // Before readers are counted: a checkpoint that runs holds a slot too.
+    finishRunningCheckpoint()
     guard readerCount == 0 else {
       reopen()
       writerLock.unlock()

@@ -88,6 +88,15 @@ package final class CommitQueue: @unchecked Sendable {
     set { provenWord.store(newValue, ordering: .releasing) }
   }
 
+  /// Notes that recovery has written everything up to `lsn` home, without a log to flush: a transaction that changes
+  /// nothing must not wait for what is durable already.
+  package func noteRecovered(_ lsn: LSN) {
+    state.withLock { state in
+      state.durable = max(state.durable, lsn)
+      durableWord.store(state.durable.rawValue, ordering: .releasing)
+    }
+  }
+
   /// The log to flush, from now on.
   package func setLog(_ log: LogWriter) { state.withLock { $0.log = log } }
 
