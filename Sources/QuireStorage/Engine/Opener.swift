@@ -91,10 +91,14 @@ package struct Opener {
     do throws(StorageError) {
       try own(file)
       let id = DatabaseID(high: environment.random(), low: environment.random())
-      let meta = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
+      _ = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
       let isMine = try publish(file, temporary)
       remove(temporary)
-      if isMine { return try recover(file, meta) }
+      if isMine {
+        // From here on errors must name the database, not a file that is gone.
+        let named = RenamedFile(file, path: path)
+        return try recover(named, try MetaFile.open(named))
+      }
     } catch {
       remove(temporary)
       file.close()
