@@ -1,11 +1,12 @@
-// The command-line tool: looks into a database and checks it.
+// The command-line tool: looking into databases, and torturing the engine.
 
-import ArgumentParser
+internal import ArgumentParser
 
-/// The root of all subcommands.
-@main struct QuireDB: ParsableCommand {
+/// `quiredb`: what an operator and a sceptic ask of a database file.
+@main
+struct QuireDB: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quiredb",
-    abstract: "Looks into a Quire database and checks it. No subcommand changes a file that it is given to look at.",
-    subcommands: [Info.self, Check.self, Pages.self, Page.self, Log.self])
+    abstract: "Looks into the databases of QuireStorage without changing them, and torments the engine that writes them.",
+    subcommands: [Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self])
 }

@@ -6,6 +6,7 @@ package struct CheckpointState {
   package let trees: [TreeRoot]
   package let names: TreeNames
 
+  /// Puts the frozen parts together; the caller protects the snapshot that `trees` came from.
   package init(csn: CSN, trees: [TreeRoot], names: TreeNames) {
     self.csn = csn
     self.trees = trees
@@ -35,6 +36,7 @@ package final class CheckpointPages {
   private var plan: FreeMapFile.Plan?
   package private(set) var freeMapRoot = PageRoot()
 
+  /// Freezes `state` and takes the places that commits up to it gave up into the map. Nothing is written before `step`.
   package init(
     _ state: CheckpointState, store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, catalog: Catalog,
     freeMap: FreeMapFile
@@ -53,6 +55,7 @@ package final class CheckpointPages {
   package var catalogRoot: TreeRoot { catalog.root }
   /// Slots whose pages were replaced by translated images.
   package var oldSlots: [UInt] { writer.oldSlots }
+  /// Tree and catalog pages handed to the system so far.
   package var pagesWritten: Int { writer.pagesWritten }
 
   /// Does the next piece of work; false when all pages have been written.

@@ -80,12 +80,11 @@ final class PageWriter {
         self.visit(child.frame, child.location)
         continue
       }
-      if try encode(visit) {
-        visits.removeLast()
-      } else {
+      guard try encode(visit) else {
         try flush()
         return true
       }
+      visits.removeLast()
     }
     return false
   }
@@ -95,7 +94,7 @@ final class PageWriter {
     let references = visit.page.references
     for index in visit.child..<visit.page.count {
       let reference = PageReference(rawValue: references[index])
-      guard reference.isDirty, placed[reference.frame.rawValue] == nil else { continue }
+      guard reference.isDirty else { continue }
       let location = store.frames.location(reference.frame)
       if !location.isPageNumber { return (index, reference.frame, location) }
     }

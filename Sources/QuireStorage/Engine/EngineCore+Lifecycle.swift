@@ -22,15 +22,17 @@ public struct StorageStatistics: Sendable {
   public let dirtyPages: Int
   /// Pages in memory as of now, clean and dirty.
   public let residentPages: Int
-  /// Pages of the data file, and those of them that nothing refers to.
+  /// Pages of the data file.
   public let filePages: Int
+  /// Pages of the data file that nothing refers to.
   public let freePages: Int
   /// Log records replayed at opening.
   public let recoveredRecords: Int
   /// Readers and pinned snapshots alive.
   public let readers: Int
-  /// The newest commit that readers see, and the newest one that was appended.
+  /// The newest commit that readers see.
   public let publishedCSN: CSN
+  /// The newest commit that was appended to the log; ahead of the published one while commits wait for the disk.
   public let appendedCSN: CSN
 }
 
@@ -102,7 +104,11 @@ extension EngineCore {
       writerLock.unlock()
       return
     }
+    // A checkpoint holds a slot as well.
+    finishRunningCheckpoint()
     markClosed()
+    // Before readers are counted: a checkpoint that runs holds a slot too.
+    finishRunningCheckpoint()
     guard readerCount == 0 else {
       reopen()
       writerLock.unlock()
@@ -110,7 +116,6 @@ extension EngineCore {
         .inUse, "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive.",
         path: file.path)
     }
-    finishRunningCheckpoint()
     var failure = queue.failure
     if failure == nil, withLog({ $0 != nil }) {
       beginCheckpoint(isFinal: true)

@@ -12,8 +12,8 @@ internal import Synchronization
 /// 2. At most one checkpoint runs.
 /// 3. `log` is nil exactly while the newest meta page says that no log is needed.
 package final class EngineCore: @unchecked Sendable {
-  // Sendable: safe because what is not an atomic or behind a mutex is touched under the writer lock (`head`, `context`),
-  // or by the one checkpoint that runs (`catalog`, `freeMap`, `meta`).
+  // Sendable: safe because what is not an atomic or behind a mutex is touched under the writer lock (`head`,
+  // `context`), or by the one checkpoint that runs (`catalog`, `freeMap`, `meta`).
   package let options: StorageOptions
   package let environment: StorageEnvironment
   package let file: any File

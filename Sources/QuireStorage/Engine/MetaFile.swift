@@ -4,8 +4,8 @@
 ///
 /// Invariants:
 /// 1. `current` is the newest meta page, and stands in slot `slot`.
-/// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be durable;
-///    before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
+/// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be
+///    durable; before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
 package final class MetaFile: @unchecked Sendable {
   // Sendable: safe because it is used by one checkpoint at a time, and by opening and closing, which exclude them.
   private let file: any File
@@ -98,8 +98,8 @@ package final class MetaFile: @unchecked Sendable {
     return MetaFile(file: file, current: page, slot: slot, predecessor: predecessor)
   }
 
-  /// The second page stands one page into the file. If the first does not verify, its page size is not to be trusted, so
-  /// every size is tried.
+  /// The second page stands one page into the file. If the first does not verify, its page size is not to be trusted,
+  /// so every size is tried.
   private static func findSecond(
     _ file: any File, first: MetaPage.Decoded, byteCount: Int
   ) throws(StorageError) -> MetaPage.Decoded {

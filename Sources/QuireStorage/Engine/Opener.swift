@@ -12,6 +12,7 @@ package struct Opener {
   let options: StorageOptions
   let environment: StorageEnvironment
 
+  /// Prepares an opening; nothing is touched before `open`.
   package init(path: String, options: StorageOptions, environment: StorageEnvironment) {
     self.path = path
     self.options = options
@@ -89,36 +90,29 @@ package struct Opener {
       throw StorageError(writing: error, path: temporary)
     }
     do throws(StorageError) {
-      try own(file)
       let id = DatabaseID(high: environment.random(), low: environment.random())
       _ = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
-      let isMine = try publish(file, temporary)
-      remove(temporary)
-      if isMine {
-        // From here on errors must name the database, not a file that is gone.
-        let named = RenamedFile(file, path: path)
-        return try recover(named, try MetaFile.open(named))
-      }
+      try publish(file, temporary)
     } catch {
       remove(temporary)
       file.close()
       throw error
     }
-    // Somebody else was faster.
+    remove(temporary)
     file.close()
+    // Opened by its own name like any other; somebody else may have been faster with either.
     return try open()
   }
 
-  /// Makes the file durable and gives it its name; false if the name has been taken meanwhile.
-  private func publish(_ file: any File, _ temporary: String) throws(StorageError) -> Bool {
+  /// Makes the file durable and gives it its name, unless that has been taken meanwhile.
+  private func publish(_ file: any File, _ temporary: String) throws(StorageError) {
     do throws(SystemError) {
       try file.synchronize()
       do throws(SystemError) { try environment.fileSystem.link(temporary, to: path) } catch {
-        if error.code == EEXIST { return false }
+        if error.code == EEXIST { return }
         throw error
       }
       try environment.fileSystem.synchronizeDirectory(of: path)
-      return true
     } catch {
       throw StorageError(writing: error, path: path)
     }

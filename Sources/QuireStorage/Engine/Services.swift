@@ -1,5 +1,5 @@
-// Threads that the engine owns. Nothing of the engine waits on the cooperative pool: its threads are few, and a wait for
-// the disk on one of them is a wait for everybody.
+// Threads that the engine owns. Nothing of the engine waits on the cooperative pool: its threads are few, and a wait
+// for the disk on one of them is a wait for everybody.
 
 #if canImport(Darwin)
   internal import Darwin
@@ -105,7 +105,8 @@ private func runServiceThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMuta
   return nil
 }
 
-/// The engine's threads: one that flushes, one for checkpoints, one that writes for async callers, two that read for them.
+/// The engine's threads: one that flushes, one for checkpoints, one that writes for async callers, two that read for
+/// them.
 package final class Services: @unchecked Sendable {
   // Sendable: safe because the closures are set once, before any thread can call them.
   private let isThreaded: Bool

@@ -100,6 +100,7 @@ package struct LogRecordHeader: Equatable, Sendable {
   package var durableLSN: LSN
   package var durableCheckpoint: UInt64
 
+  /// Puts a header together; `csn` must not be below `previousCSN`.
   package init(
     kind: LogRecordKind, bodyByteCount: Int, lsn: LSN, csn: CSN, previousCSN: CSN, chain: UInt64, durableLSN: LSN,
     durableCheckpoint: UInt64

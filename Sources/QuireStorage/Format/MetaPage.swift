@@ -37,6 +37,7 @@ package struct SegmentDescriptor: Equatable, Sendable {
   /// Which of the database's log files holds the segment.
   package var fileIndex: Int
 
+  /// Describes a segment; nothing is checked here.
   package init(number: UInt64, salt: UInt64, byteCount: Int, firstLSN: LSN, fileIndex: Int) {
     self.number = number
     self.salt = salt
@@ -57,6 +58,7 @@ package struct PageRoot: Equatable, Sendable {
   package var checksum: UInt64
   package var level: Int
 
+  /// A root; without arguments that of an empty tree.
   package init(number: PageNumber = .none, checksum: UInt64 = 0, level: Int = 0) {
     self.number = number
     self.checksum = checksum

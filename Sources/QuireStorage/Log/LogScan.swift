@@ -153,7 +153,8 @@ package final class LogReader {
     while offset <= end {
       let word = (base + offset).loadUnaligned(as: UInt32.self)
       if word == LogRecordKind.commit.rawValue || word == LogRecordKind.mark.rawValue,
-        let header = header(segment: segment, offset: offset) {
+        let header = header(segment: segment, offset: offset)
+      {
         scan.take(header)
       }
       offset &+= 8

@@ -7,6 +7,7 @@ package struct OpenSegment: Sendable {
   package var descriptor: SegmentDescriptor
   package let file: any File
 
+  /// Takes over the open file of a segment; `LogWriter.close` closes it.
   package init(descriptor: SegmentDescriptor, file: any File) {
     self.descriptor = descriptor
     self.file = file

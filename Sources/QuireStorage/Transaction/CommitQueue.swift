@@ -13,8 +13,8 @@ internal import Synchronization
 /// Commits between their append and their publication.
 ///
 /// Any number of commits share one flush: whoever needs one first leads, the others wait, and what was appended before
-/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may be
-/// told to the wrong one (hazard A7).
+/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may
+/// be told to the wrong one (hazard A7).
 ///
 /// Invariants:
 /// 1. `pending` is in the order of CSN and LSN; the published snapshot is the one before its first.
@@ -65,6 +65,7 @@ package final class CommitQueue: @unchecked Sendable {
   /// The longest a leader waits for company, in nanoseconds: measured to save half the flushes of four threads.
   private static let companyNanoseconds: UInt64 = 50_000
 
+  /// A queue without a log, which has nothing to flush before `setLog`.
   package init(
     slots: ReaderSlots, reclaimer: Reclaimer, allocator: PageAllocator, durableLSN: LSN, durableCheckpoint: UInt64,
     requestFlush: @escaping @Sendable () -> Void
@@ -85,6 +86,15 @@ package final class CommitQueue: @unchecked Sendable {
   package var durableCheckpoint: UInt64 {
     get { provenWord.load(ordering: .acquiring) }
     set { provenWord.store(newValue, ordering: .releasing) }
+  }
+
+  /// Notes that recovery has written everything up to `lsn` home, without a log to flush: a transaction that changes
+  /// nothing must not wait for what is durable already.
+  package func noteRecovered(_ lsn: LSN) {
+    state.withLock { state in
+      state.durable = max(state.durable, lsn)
+      durableWord.store(state.durable.rawValue, ordering: .releasing)
+    }
   }
 
   /// The log to flush, from now on.
