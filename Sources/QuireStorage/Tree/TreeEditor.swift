@@ -203,6 +203,7 @@ package final class TreeEditor {
     var index = 0
     while index < depth {
       if !isPrivate(path[index].reference, path[index].page) {
+        if !path[index].reference.isDirty { try checkBeforeEditing(index, in: root) }
         let copy = try copyForEditing(path[index].page, path[index].reference)
         path[index].page = copy.page
         path[index].reference = copy.reference
@@ -214,6 +215,35 @@ package final class TreeEditor {
         }
       }
       index &+= 1
+    }
+  }
+
+  /// Looks closely at the clean page `path[index]` before it is copied: what is in a frame is trusted from then on.
+  ///
+  /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
+  /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
+  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+    let count = index == 0 ? UInt64(root.count) : path[index - 1].page.counts[path[index - 1].index]
+    try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
+  }
+
+  /// What the page `path[index]` may hold.
+  func bounds(ofChildAt index: Int) -> KeyBounds {
+    var bounds = KeyBounds()
+    for above in 0..<index { bounds = bounds.child(path[above].index, of: path[above].page) }
+    return bounds
+  }
+
+  /// Throws if a page is not fit to be edited.
+  func check(
+    _ page: PageBytes, _ reference: PageReference, count: UInt64, within bounds: KeyBounds, in root: TreeRoot
+  ) throws(StorageError) {
+    if let defect = PageOrder.defect(in: page, of: root, within: bounds, pageSize: pageSize) {
+      throw store.damaged(reference, defect)
+    }
+    let entries = UInt64(page.entryCount())
+    guard entries == count else {
+      throw store.damaged(reference, "it has \(entries) entries where its parent counts \(count)")
     }
   }
 
