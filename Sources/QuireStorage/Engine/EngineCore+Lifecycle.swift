@@ -79,6 +79,28 @@ extension EngineCore {
     }
   }
 
+  /// Writes, when a burst of commits is over, a record that testifies that all of it is durable; without it, damage to
+  /// the last group of commits could not be told from the torn end of a crash (hazard A12). It is not synced: what it
+  /// proves does not depend on it.
+  ///
+  /// - Returns: false if commits are on their way, so that it is too early.
+  @discardableResult
+  package func appendQuietMark() -> Bool {
+    guard queue.failure == nil else { return true }
+    return withLog { log in
+      guard let log, !log.endsWithMark else { return true }
+      let durable = queue.durableLSN
+      if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
+      guard log.endLSN == durable else { return false }
+      do throws(StorageError) {
+        _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
+      } catch {
+        queue.fail(error)
+      }
+      return true
+    }
+  }
+
   /// Runs a checkpoint of everything appended so far, to its end.
   package func checkpoint() throws(StorageError) {
     try checkOpen()
@@ -107,6 +129,8 @@ extension EngineCore {
     // A checkpoint holds a slot as well.
     finishRunningCheckpoint()
     markClosed()
+    // Before readers are counted: a checkpoint that runs holds a slot too.
+    finishRunningCheckpoint()
     guard readerCount == 0 else {
       reopen()
       writerLock.unlock()

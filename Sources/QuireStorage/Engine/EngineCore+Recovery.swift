@@ -55,6 +55,7 @@ extension EngineCore {
     run.meta.lsn = LSN(UInt64(LogLayout.align(Int(lastLSN.rawValue), to: LogLayout.blockByteCount)))
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure { throw failure }
+    queue.noteRecovered(head.endLSN)
   }
 
   /// The roots of a snapshot.

@@ -40,12 +40,8 @@ package final class MetaFile: @unchecked Sendable {
   ///
   /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `truncatedFile`, `inputOutput`.
   package static func open(_ file: any File) throws(StorageError) -> MetaFile {
-    let byteCount: Int
-    do throws(SystemError) { byteCount = try file.status().byteCount } catch {
-      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
-    }
-    let first = MetaPage.decode(try read(file, at: 0))
-    let second = try findSecond(file, first: first, byteCount: byteCount)
+    let byteCount = try byteCount(of: file)
+    let (first, second) = try decodeSlots(of: file)
     switch (first, second) {
     case (.newerFormat(let version), _), (_, .newerFormat(let version)):
       throw StorageError(
@@ -68,6 +64,20 @@ package final class MetaFile: @unchecked Sendable {
         path: file.path)
     case (.damaged(let why), _), (_, .damaged(let why)):
       throw damaged(file, why)
+    }
+  }
+
+  /// What the two slots hold, whatever that is.
+  package static func decodeSlots(
+    of file: any File
+  ) throws(StorageError) -> (first: MetaPage.Decoded, second: MetaPage.Decoded) {
+    let first = MetaPage.decode(try read(file, at: 0))
+    return (first, try findSecond(file, first: first, byteCount: try byteCount(of: file)))
+  }
+
+  private static func byteCount(of file: any File) throws(StorageError) -> Int {
+    do throws(SystemError) { return try file.status().byteCount } catch {
+      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
     }
   }
 

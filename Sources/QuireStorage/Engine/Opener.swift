@@ -149,7 +149,7 @@ package struct Opener {
     let page = meta.current
     let store = try PageStore(
       file: file, pageSize: page.pageSize, cacheSize: options.cacheSize,
-      checksumSeed: page.databaseID.high ^ (page.databaseID.low &* 0x9e37_79b9_7f4a_7c15), pageCount: page.pageCount)
+      checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
     // Two meta pages that agree on the trees reach the same pages: either may be lost.

@@ -117,10 +117,34 @@ package final class Services: @unchecked Sendable {
   private let nextReader = Atomic<Int>(0)
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
+  private let markThread = ServiceThread()
+  private let hasMarkRequest = Atomic<Bool>(false)
+  private let markInterrupt = DispatchSemaphore(value: 0)
+  private let isStopping = Atomic<Bool>(false)
+  private var mark: @Sendable () -> Bool = { true }
+  /// How long the log must have been quiet before a mark is worth its block.
+  private static let quietMilliseconds = 5
 
   init(isThreaded: Bool) { self.isThreaded = isThreaded }
 
-  func setFlush(_ flush: @escaping @Sendable () -> Void) { self.flush = flush }
+  /// What to call for a flush, and for a mark: that returns false while commits are still on their way.
+  func setFlush(_ flush: @escaping @Sendable () -> Void, mark: @escaping @Sendable () -> Bool) {
+    self.flush = flush
+    self.mark = mark
+  }
+
+  /// Has a mark written when no flush has come for a few milliseconds.
+  func requestMark() {
+    guard isThreaded, !hasMarkRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    markThread.enqueue { [self] in
+      while !isStopping.load(ordering: .acquiring) {
+        _ = markInterrupt.wait(timeout: .now() + .milliseconds(Self.quietMilliseconds))
+        // Lowered before looking: a flush that comes in between asks again.
+        hasMarkRequest.store(false, ordering: .sequentiallyConsistent)
+        if mark() || hasMarkRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
+      }
+    }
+  }
 
   /// Has somebody flush soon; several requests become one. When stepped, the test flushes.
   func requestFlush() {
@@ -158,6 +182,8 @@ package final class Services: @unchecked Sendable {
 
   /// Ends all threads when their queued jobs are done.
   func stop() {
-    for thread in [writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
+    isStopping.store(true, ordering: .releasing)
+    markInterrupt.signal()
+    for thread in [markThread, writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
   }
 }

@@ -189,9 +189,12 @@ package struct MetaPage: Equatable, Sendable {
     page.lsn = LSN(reader.word(at: 144))
     page.chain = reader.word(at: 152)
     let count = reader.word(at: 168)
+    // Counters stay so far below their largest value that nothing the engine adds to them overflows.
     guard page.pageCount >= 2, page.pageCount <= Limits.pageCount, page.nextRowID > 0,
       let trees = Int(exactly: reader.word(at: 88)), let logOffset = Int(exactly: reader.word(at: 160)),
+      trees <= Limits.treeID, (1...UInt64(Limits.treeID)).contains(page.nextTreeID),
       count <= Limits.segmentsInMetaPage, page.lsn.rawValue < 1 << 62, page.csn.rawValue < 1 << 62,
+      page.loggedCSN <= page.csn, (1..<(1 << 48)).contains(page.checkpointNumber),
       let catalog = reader.root(at: 64, pageCount: page.pageCount),
       let freeMap = reader.root(at: 96, pageCount: page.pageCount)
     else { return .damaged("its numbers contradict each other") }
@@ -205,7 +208,19 @@ package struct MetaPage: Equatable, Sendable {
       }
       page.segments.append(segment)
     }
+    guard page.hasConsistentLog else { return .damaged("its log segments and its log position contradict each other") }
     return .valid(page)
+  }
+
+  /// Whether the log goes on inside the first segment, and every other segment directly behind the one before.
+  private var hasConsistentLog: Bool {
+    guard let first = segments.first else { return true }
+    guard (LogLayout.firstRecordOffset...first.byteCount).contains(logOffset), logOffset % 8 == 0,
+      lsn == first.lsn(at: logOffset), Set(segments.map(\.fileIndex)).count == segments.count
+    else { return false }
+    return zip(segments, segments.dropFirst()).allSatisfy { before, after in
+      after.firstLSN == before.endLSN && after.number > before.number
+    }
   }
 }
 
@@ -230,7 +245,7 @@ extension ByteReader {
     let firstLSN = word(at: offset + 24)
     let fileIndex = word(at: offset + 32)
     guard byteCount >= 8192, byteCount <= UInt64(Limits.segmentByteCounts.upperBound), firstLSN < 1 << 62,
-      fileIndex < UInt64(Limits.segmentFileCount)
+      byteCount % 8 == 0, word(at: offset) < 1 << 62, fileIndex < UInt64(Limits.segmentFileCount)
     else { return nil }
     return SegmentDescriptor(
       number: word(at: offset), salt: word(at: offset + 8), byteCount: Int(byteCount), firstLSN: LSN(firstLSN),

@@ -38,9 +38,13 @@ package final class Reclaimer: Sendable {
     var waiting = Deque<Item>()
     var held: [UInt64: [Item]] = [:]
     var snapshots = Deque<SnapshotRecord>()
+    /// What a collection has found to be free; given back in one go.
+    var freeSlots: [UnsafeMutableRawPointer] = []
+    var freeFrames: [FrameIndex] = []
     var oldSlots: [(epoch: UInt64, slots: [UInt])] = []
     var isCheckpointing = false
-    var flipped: Set<UInt32> = []
+    /// By frame index.
+    var flipped = PageBits()
     /// Frames replaced while a checkpoint runs that may be writing them.
     var raced: [(frame: UInt32, csn: UInt64)] = []
     /// Frames written by checkpoints up to the last one, whose entries go after the next.
@@ -80,7 +84,7 @@ package final class Reclaimer: Sendable {
           continue
         }
         let location = store.frames.location(frame)
-        if location.isPageNumber, !(state.isCheckpointing && state.flipped.contains(frame.rawValue)) {
+        if location.isPageNumber, !(state.isCheckpointing && state.flipped[UInt64(frame.rawValue)]) {
           // Written by an earlier checkpoint, with which the entry goes.
           allocator.supersede(location.pageNumber, csn: csn)
           state.waiting.append(
@@ -126,6 +130,7 @@ package final class Reclaimer: Sendable {
       }
       collectSnapshots(announced, published, &state)
       collectSlots(&state)
+      release(&state)
     }
   }
 
@@ -141,13 +146,21 @@ package final class Reclaimer: Sendable {
     case .frame:
       let frame = FrameIndex(UInt32(item.value))
       let location = store.frames.location(frame)
-      if location.isPageNumber { releasePlace(location.pageNumber) }
-      store.releaseFrame(frame)
+      if location.isPageNumber { releasePlace(location.pageNumber) } else { state.freeSlots.append(location.slot) }
+      state.freeFrames.append(frame)
     case .place:
       releasePlace(PageNumber(item.value))
     case .entry:
-      store.frames.release(FrameIndex(UInt32(item.value)))
+      state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }
+  }
+
+  /// Gives back what was found to be free: one lock for many.
+  private func release(_ state: inout State) {
+    if !state.freeFrames.isEmpty { store.frames.release(state.freeFrames) }
+    if !state.freeSlots.isEmpty { store.pool.release(state.freeSlots) }
+    state.freeFrames.removeAll(keepingCapacity: true)
+    state.freeSlots.removeAll(keepingCapacity: true)
   }
 
   private func releasePlace(_ number: PageNumber) {
@@ -175,7 +188,7 @@ package final class Reclaimer: Sendable {
     let oldest = slots.oldestEpoch()
     for entry in state.oldSlots where entry.epoch < oldest {
       for address in entry.slots {
-        if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.pool.release(slot) }
+        if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.freeSlots.append(slot) }
       }
     }
     state.oldSlots.removeAll { $0.epoch < oldest }
@@ -194,7 +207,7 @@ package final class Reclaimer: Sendable {
     state.withLock { state in
       if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.install(slot, at: number) }
       store.frames.flip(frame, to: number, checksum: checksum)
-      state.flipped.insert(frame.rawValue)
+      state.flipped[UInt64(frame.rawValue)] = true
     }
   }
 
@@ -203,7 +216,7 @@ package final class Reclaimer: Sendable {
   package func forgetFlipped(_ frame: FrameIndex) {
     state.withLock { state in
       let location = store.frames.location(frame)
-      state.flipped.remove(frame.rawValue)
+      state.flipped[UInt64(frame.rawValue)] = false
       if location.isPageNumber {
         store.forget(location.pageNumber)
         allocator.discard(location.pageNumber)
@@ -214,7 +227,7 @@ package final class Reclaimer: Sendable {
   /// Frees at once the entry of a frame that has been written and that no page in memory refers to: the catalog's.
   package func releaseEntry(_ frame: FrameIndex) {
     state.withLock { state in
-      state.flipped.remove(frame.rawValue)
+      state.flipped[UInt64(frame.rawValue)] = false
       store.frames.release(frame)
     }
   }
@@ -232,7 +245,8 @@ package final class Reclaimer: Sendable {
   ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
   package func finishCheckpoint(oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
     state.withLock { state in
-      for (frame, csn) in state.raced where state.flipped.remove(frame) != nil {
+      for (frame, csn) in state.raced where state.flipped[UInt64(frame)] {
+        state.flipped[UInt64(frame)] = false
         // Replaced while it was being written: the place is known only now.
         allocator.supersede(store.frames.location(FrameIndex(frame)).pageNumber, csn: csn)
       }
@@ -244,8 +258,9 @@ package final class Reclaimer: Sendable {
         let birth = store.frames.birth(FrameIndex(frame))
         state.waiting.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
       }
-      state.written = Array(state.flipped)
-      state.flipped = []
+      state.written = []
+      state.flipped.forEach { state.written.append(UInt32($0)) }
+      state.flipped = PageBits()
     }
   }
 

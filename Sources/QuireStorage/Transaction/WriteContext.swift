@@ -243,8 +243,14 @@ package final class WriteContext {
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])
     case .createTree(let id, let kind, let name):
-      guard id.rawValue >= treeIDCounter else { throw unreplayable("creates \(id), which is not new") }
-      addTree(id, kind, name: String(decoding: name, as: UTF8.self))
+      guard id.rawValue >= treeIDCounter, id.rawValue < Limits.treeID else {
+        throw unreplayable("creates \(id), which is not new")
+      }
+      // A name that the catalog could not hold would be accepted now and refused at the next opening.
+      guard let name = String(validating: name, as: UTF8.self), !name.isEmpty, names.ids[name] == nil else {
+        throw unreplayable("gives \(id) a name that is not one, or that is taken")
+      }
+      addTree(id, kind, name: name)
     case .dropTree(let id):
       try removeTree(at: try replayIndex(id))
     case .nextRowID(let next):

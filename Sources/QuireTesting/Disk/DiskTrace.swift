@@ -81,6 +81,8 @@ package struct DiskCounters: Hashable, Sendable {
   package fileprivate(set) var writtenByteCount = 0
   /// Calls that ended with an error.
   package fileprivate(set) var failureCount = 0
+  /// Calls that ended with an error that only a failing or full disk gives.
+  package fileprivate(set) var faultCount = 0
   /// Calls that moved fewer bytes than asked for, ends of files included.
   package fileprivate(set) var shortCount = 0
 
@@ -97,11 +99,17 @@ struct DiskTrace: Sendable {
   private(set) var operations: [TracedOperation] = []
   var isRecording = false
 
+  /// What a healthy disk answers too, and what every program has to bear.
+  private static let usualCodes = [
+    SystemCode.noEntry, SystemCode.exists, SystemCode.wouldBlock, SystemCode.badFile, SystemCode.interrupted,
+  ]
+
   /// Enters one answered call. O(1), without the list free of allocations.
   mutating func record(_ operation: DiskOperation, number: Int, result: Int) {
     counters.count(operation.kind)
     if result < 0 {
       counters.failureCount += 1
+      if !Self.usualCodes.contains(Int32(-result)) { counters.faultCount += 1 }
     } else if operation.kind == .read || operation.kind == .write {
       if operation.kind == .read { counters.readByteCount += result } else { counters.writtenByteCount += result }
       if result < operation.count { counters.shortCount += 1 }

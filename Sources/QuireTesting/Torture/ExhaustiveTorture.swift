@@ -1,0 +1,143 @@
+// Short histories, and every crash that is possible in each: at every change of the disk, and in every recovery.
+
+internal import QuireStorage
+
+/// Tries all crashes of one short history.
+///
+/// For every change that the history makes to the disk the power is cut before it; then the images are tried in which
+/// everything unsynced is there, nothing is, and each single sector is missing; and the recoveries of these images are cut
+/// off before each of their own changes.
+package final class ExhaustiveTorture {
+  private let seed: UInt64
+  private var report = TortureReport()
+
+  /// The history of a seed.
+  package init(seed: UInt64) { self.seed = seed }
+
+  /// How a short history goes: small in everything, without faults.
+  private static func configuration(_ seed: UInt64) -> TortureConfiguration {
+    var random = SeededRandom(seed: seed ^ 0x5407)
+    var configuration = TortureConfiguration()
+    configuration.operationsPerLife = 6 + random.below(10)
+    configuration.transactionLength = random.pick([1, 3])
+    configuration.keyCount = random.pick([4, 16])
+    configuration.durability = random.pick([.full, .full, .relaxed])
+    configuration.stepRate = random.pick([4, 16])
+    configuration.imagesPerCrash = 1
+    configuration.nestedOneIn = 0
+    for operation in TortureOperation.allCases { configuration[operation] = 0 }
+    configuration[.commitAndWait] = 4
+    configuration[.commit] = 3
+    configuration[.group] = 1
+    configuration[.steps] = 2
+    configuration[.readNewest] = 1
+    configuration[.checkpoint] = random.below(2)
+    configuration[.bigTransaction] = random.below(2)
+    configuration[.changeTrees] = 1
+    return configuration
+  }
+
+  /// Tries everything, or stops at the first failure.
+  package func run() -> TortureReport {
+    report.histories = 1
+    let changes = work(until: nil).disk.changeCount
+    var cut = 0
+    while cut < changes, report.failures.isEmpty {
+      let history = work(until: cut)
+      do {
+        if let failure = history.report.failures.first { throw failure }
+        try tryImages(of: history)
+      } catch let failure as TortureFailure {
+        report.failures.append(failure)
+      } catch {
+        report.failures.append(history.failure(.broken, "an error nobody expected: \(error)"))
+      }
+      var counts = history.report
+      counts.histories = 0
+      counts.failures = []
+      report.add(counts)
+      report.hash.combine(history.disk.traceHash)
+      cut += 1
+    }
+    return report
+  }
+
+  /// The history up to a number of changes.
+  private func work(until cut: Int?) -> TortureHistory {
+    let history = TortureHistory(seed: seed, Self.configuration(seed))
+    history.disk.powerOff(beforeChange: cut)
+    history.liveOnce()
+    return history
+  }
+
+  // MARK: Images
+
+  private func tryImages(of history: TortureHistory) throws {
+    let units = history.disk.pendingUnitCount()
+    var modes = [CrashMode.allNew, .allOld]
+    // Of a large batch a sample: losses in its middle are alike.
+    let stride = max(1, units / 24)
+    for unit in Swift.stride(from: 0, to: units, by: stride) { modes.append(.loseOne(unit)) }
+    for (index, mode) in modes.enumerated() {
+      report.crashes += 1
+      try check(history, history.disk.crashImage(mode), "cut with \(mode)")
+      if index < 4 { try cutRecoveries(of: history, mode) }
+    }
+  }
+
+  private func check(_ history: TortureHistory, _ image: SimulatedDisk, _ text: String) throws {
+    let engine: StorageEngine
+    do throws(StorageError) { engine = try open(history, image) } catch {
+      throw history.failure(.falseAlarm, "\(text): opening threw \(error)")
+    }
+    recoveryChanges = image.changeCount
+    _ = try history.identify(engine, floor: history.model.durable)
+  }
+
+  private func open(_ history: TortureHistory, _ image: SimulatedDisk) throws(StorageError) -> StorageEngine {
+    try StorageEngine(
+      at: TortureHistory.path, options: history.configuration.options, environment: history.environment(image))
+  }
+
+  /// How many changes the last recovery made to its disk.
+  private var recoveryChanges = 0
+
+  /// Cuts the power before each change that the recovery makes, and tries two images each time.
+  private func cutRecoveries(of history: TortureHistory, _ mode: CrashMode) throws {
+    let count = recoveryChanges
+    for cut in 0..<count {
+      let image = history.disk.crashImage(mode)
+      image.powerOff(beforeChange: cut)
+      do throws(StorageError) {
+        _ = try open(history, image)
+      } catch {
+        if !image.isPoweredOff { throw history.failure(.falseAlarm, "opening threw \(error)") }
+      }
+      for second in [CrashMode.allNew, .allOld, .random(seed &+ UInt64(cut))] {
+        report.nested += 1
+        let text = "cut with \(mode), recovery cut before change \(cut) with \(second)"
+        try check(history, image.crashImage(second), text)
+      }
+    }
+  }
+}
+
+extension TortureHistory {
+  /// Creates the database and lives one life without an end, or until the power fails.
+  func liveOnce() {
+    do {
+      do throws(StorageError) {
+        engine = try StorageEngine(at: Self.path, options: configuration.options, environment: environment(disk))
+      } catch {
+        if disk.isPoweredOff { return }
+        throw failure(.falseAlarm, "creating threw \(error)")
+      }
+      for _ in 0..<configuration.operationsPerLife where !disk.isPoweredOff { try operate() }
+    } catch {
+      report.failures.append((error as? TortureFailure) ?? failure(.broken, "\(error)"))
+    }
+    disk.powerOff()
+    pins = []
+    engine = nil
+  }
+}

@@ -1,0 +1,155 @@
+// What one history is like, drawn from its seed: first which things happen at all, then how often. So rare mixtures are
+// met as often as common ones.
+
+internal import QuireStorage
+
+/// What a history does between two crashes.
+enum TortureOperation: Int, Sendable, CaseIterable {
+  /// A transaction, and waiting for it.
+  case commitAndWait
+  /// A transaction whose commit is waited for later, or never.
+  case commit
+  /// Waiting for one of those.
+  case wait
+  /// Several of those before anything is synced.
+  case group
+  case flush
+  /// A transaction that changes nothing, most often behind one that is not durable.
+  case emptyWrite
+  /// A transaction that throws.
+  case abort
+  /// A transaction whose record fits no segment.
+  case bigTransaction
+  /// A checkpoint to its end.
+  case checkpoint
+  /// Some steps of the checkpoint that runs.
+  case steps
+  case openPin
+  case closePin
+  /// Questions to a pin.
+  case readPin
+  /// Questions to the newest snapshot.
+  case readNewest
+  /// A tree is made or dropped.
+  case changeTrees
+  case allocateRowIDs
+  /// The disk gets full, or has space again.
+  case changeSpace
+  /// Everything must work while the disk is well.
+  case prove
+}
+
+/// How a history goes.
+package struct TortureConfiguration: Sendable, CustomStringConvertible {
+  var pageSize = 512
+  var logLimit = 16 << 10
+  var segmentByteCount = 8 << 10
+  var cachePages = 64
+  var durability = Durability.full
+  var lifeCount = 4
+  var operationsPerLife = 40
+  /// Changes in a transaction: one exactly, or up to this many.
+  var transactionLength = 4
+  /// How often a savepoint is made in a transaction: one in so many.
+  var savepointOneIn = 2
+  var keyCount = 64
+  var valueSizes = ValueGenerator.Sizes.equal(24)
+  var treeLimit = 3
+  /// How many pins may be held, and whether they outlive the moment.
+  var pinLimit = 4
+  var keepsPins = false
+  /// How likely an operation is, by its raw value.
+  var weights = [Int](repeating: 1, count: TortureOperation.allCases.count)
+  /// How many steps of a checkpoint follow each operation, on average in sixteenths.
+  var stepRate = 16
+  /// Images of each power cut that are recovered, all but the last to be thrown away.
+  var imagesPerCrash = 1
+  /// One recovery in so many is cut off in its turn; 0 for none.
+  var nestedOneIn = 2
+  /// One life in so many has a failing sync or write planned; 0 for none.
+  var failureOneIn = 0
+  /// What the disk may do by itself.
+  var faultKinds: [FaultKind] = []
+  /// Whether the disk gets full.
+  var isSpaceShort = false
+
+  /// The settings of short histories without faults, for tests that try every crash.
+  package init() {}
+
+  /// Draws everything.
+  package init(drawing random: inout SeededRandom) {
+    pageSize = random.pick([512, 512, 512, 1024, 4096])
+    logLimit = random.pick([16, 16, 32, 64, 256]) << 10
+    segmentByteCount = random.pick([8, 8, 12, 16, 32, 64]) << 10
+    cachePages = random.pick([32, 48, 64, 256, 4096])
+    durability = random.pick([.full, .full, .full, .relaxed, .interval(.milliseconds(10))])
+    lifeCount = 2 + random.below(8)
+    operationsPerLife = random.pick([4, 12, 30, 60, 120])
+    transactionLength = random.pick([1, 1, 3, 8, 24])
+    savepointOneIn = random.pick([1, 2, 2, 8])
+    keyCount = random.pick([4, 16, 64, 64, 512, 10_000])
+    let length = random.pick([8, 16, 24, 24, 100])
+    valueSizes = random.oneIn(4) ? .mixed(pageByteCount: pageSize / 8, rare: pageSize / 4) : .equal(length)
+    treeLimit = 1 + random.below(4)
+    pinLimit = random.pick([0, 1, 4, 16])
+    keepsPins = random.oneIn(2)
+    imagesPerCrash = random.pick([1, 2, 3, 4])
+    nestedOneIn = random.pick([1, 2, 2, 4])
+    stepRate = random.pick([0, 4, 16, 64])
+    drawWeights(&random)
+    drawFaults(&random)
+  }
+
+  private mutating func drawWeights(_ random: inout SeededRandom) {
+    for operation in TortureOperation.allCases {
+      self[operation] = random.oneIn(3) ? 0 : 1 + random.below(8)
+    }
+    // Without commits there is nothing to lose.
+    self[.commitAndWait] = max(1, self[.commitAndWait])
+    self[.commit] += 2
+    // Long ones are rare, or there would be nothing else.
+    self[.bigTransaction] = min(1, self[.bigTransaction])
+    self[.prove] = min(1, self[.prove])
+    self[.checkpoint] = min(random.pick([1, 8]), self[.checkpoint])
+  }
+
+  private mutating func drawFaults(_ random: inout SeededRandom) {
+    switch random.below(8) {
+    case 0: faultKinds = FaultPlan.harmlessKinds
+    case 1: faultKinds = FaultKind.allCases
+    case 2: faultKinds = [.diskFull, .openError, .unlinkError, .directorySyncError, .statusError]
+    case 3: faultKinds = [.syncError, .syncFull, .writeError, .shortWrite]
+    default: break
+    }
+    failureOneIn = random.pick([0, 0, 4, 1])
+    isSpaceShort = random.oneIn(4)
+    if !isSpaceShort { self[.changeSpace] = 0 }
+  }
+
+  subscript(operation: TortureOperation) -> Int {
+    get { weights[operation.rawValue] }
+    set { weights[operation.rawValue] = newValue }
+  }
+
+  var options: StorageOptions {
+    StorageOptions(
+      pageSize: pageSize, cacheSize: cachePages * pageSize, durability: durability, logLimit: logLimit,
+      createsIfMissing: true)
+  }
+
+  package var description: String {
+    let operations = TortureOperation.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }
+    return """
+      pages \(pageSize), segments \(segmentByteCount) to \(logLimit), cache \(cachePages) pages, \(durability), \
+      \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), savepoints 1/\(savepointOneIn), \
+      \(keyCount) keys, values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
+      steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
+      faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(operations.joined(separator: ", "))
+      """
+  }
+}
+
+extension SeededRandom {
+  /// One of the elements.
+  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+}

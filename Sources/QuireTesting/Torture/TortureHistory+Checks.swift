@@ -1,0 +1,86 @@
+// Checks of an engine at rest: it works, its parts agree with each other, and no page or slot has been lost.
+
+internal import QuireStorage
+
+extension TortureHistory {
+  /// On a disk that is well, everything must work; at rest, everything must be accounted for.
+  func prove() throws {
+    let engine = try opened()
+    do {
+      try transact(draw())
+      if !tickets.isEmpty { try wait(at: tickets.count - 1) }
+      try engine.checkpoint()
+      try engine.flush()
+    } catch let failure as TortureFailure {
+      throw failure
+    } catch {
+      throw failure(.broken, "on a disk without faults: \(error)")
+    }
+    model.acknowledge(certain)
+    checkForStop()
+    if hasStopped { throw failure(.broken, "writing stopped on a disk without faults") }
+    try checkParts(engine.core)
+    if pins.isEmpty { try checkForLeaks(engine.core) }
+    note("proved")
+  }
+
+  private func checkParts(_ core: EngineCore) throws {
+    let broken = [
+      ("slot pool", core.store.pool.checkInvariants()), ("frames", core.store.frames.checkInvariants()),
+      ("allocator", core.allocator.checkInvariants()),
+    ]
+    for (part, text) in broken {
+      if let text { throw failure(.broken, "\(part): \(text)") }
+    }
+  }
+
+  /// After a checkpoint without pins each page of the file is reached once or free, and each slot has an owner.
+  private func checkForLeaks(_ core: EngineCore) throws {
+    core.reclaimer.collect()
+    guard core.store.frames.dirtyCount == 0 else {
+      throw failure(.broken, "\(core.store.frames.dirtyCount) frames are dirty after a checkpoint")
+    }
+    var owners = [UInt8](repeating: 0, count: Int(core.allocator.pageCount))
+    func own(_ number: PageNumber) throws {
+      guard number.rawValue < UInt64(owners.count), owners[Int(number.rawValue)] == 0 else {
+        throw failure(.broken, "\(number) is reached twice, or lies behind the end of the file")
+      }
+      owners[Int(number.rawValue)] = 1
+    }
+    var found: [PageNumber] = []
+    do throws(StorageError) {
+      let reader = TreeReader(core.store)
+      for index in 0..<core.head.treeCount {
+        try collectPages(core, reader, core.head.trees[index], &found)
+      }
+      try collectPages(core, reader, core.catalog.root, &found)
+      core.freeMap.forEachPage { found.append($0) }
+    } catch {
+      throw failure(.falseAlarm, "walking the trees threw \(error)")
+    }
+    for number in found { try own(number) }
+    for number in core.allocator.freeNumbers() { try own(PageNumber(number)) }
+    if let lost = owners.indices.dropFirst(2).first(where: { owners[$0] == 0 }) {
+      throw failure(.broken, "page \(lost) of \(owners.count) is neither reached nor free")
+    }
+    let resident = (2..<core.store.pageCount).count { core.store.isResident(PageNumber($0)) }
+    if core.store.pool.lentCount != resident {
+      throw failure(.broken, "\(core.store.pool.lentCount) slots are lent, \(resident) pages are in memory")
+    }
+  }
+
+  private func collectPages(
+    _ core: EngineCore, _ reader: TreeReader, _ root: TreeRoot, _ found: inout [PageNumber]
+  ) throws(StorageError) {
+    if root.reference.isNone { return }
+    var left = [(reference: root.reference, checksum: root.checksum, level: root.level)]
+    while let (reference, checksum, level) = left.popLast() {
+      let page = try reader.page(reference, checksum: checksum, level: level)
+      found.append(reference.isDirty ? core.store.frames.location(reference.frame).pageNumber : reference.pageNumber)
+      guard level > 0 else { continue }
+      for index in 0..<page.count {
+        left.append((PageReference(rawValue: page.references[index]), page.checksums[index], level - 1))
+      }
+    }
+  }
+}

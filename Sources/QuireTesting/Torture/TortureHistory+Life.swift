@@ -1,0 +1,281 @@
+// What happens between an opening and the end that a life takes.
+
+internal import QuireStorage
+
+/// How a life ends.
+enum LifeEnd: CaseIterable {
+  case powerCut
+  case kill
+  case close
+  case closeAndPowerCut
+}
+
+extension TortureHistory {
+  /// Works until the operations are used up or the power fails.
+  func live() throws {
+    planFailures()
+    let isShort = random.oneIn(6)
+    let count = isShort ? random.below(4) : configuration.operationsPerLife
+    if random.oneIn(2) {
+      // The cut falls between any two calls that change the disk, in the middle of whatever goes on then.
+      disk.powerOff(beforeChange: disk.changeCount + random.below(8 * count + 8))
+    }
+    var left = count
+    while left > 0, !disk.isPoweredOff {
+      left -= 1
+      try operate()
+      if hasStopped { left = min(left, 3) }
+    }
+  }
+
+  private func planFailures() {
+    if !configuration.faultKinds.isEmpty {
+      disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds))
+    }
+    guard configuration.failureOneIn > 0, random.oneIn(configuration.failureOneIn) else { return }
+    let path = random.oneIn(3) ? Self.path : nil
+    let skipping = random.below(random.pick([4, 16, 64]))
+    if random.oneIn(3) {
+      let kept = random.below(200)
+      disk.failNext(.write, of: path, skipping: skipping, with: .errorAfter(kept, SystemCode.inputOutput))
+    } else {
+      let manner = random.pick(SyncFailure.allCases)
+      disk.failNext(
+        .synchronize, of: path, skipping: skipping,
+        with: .failedSync(manner, SystemCode.inputOutput, survivorsOneIn: random.pick([0, 0, 1, 2, 4])))
+    }
+  }
+
+  // MARK: Operations
+
+  private func drawOperation() -> TortureOperation {
+    var drawn = random.below(configuration.weights.reduce(0, +))
+    for operation in TortureOperation.allCases {
+      drawn -= configuration[operation]
+      if drawn < 0 { return operation }
+    }
+    return .commitAndWait
+  }
+
+  /// Does one operation, and some steps of the checkpoint that runs.
+  func operate() throws {
+    operation += 1
+    report.operations += 1
+    let drawn = drawOperation()
+    note("\(drawn)")
+    try perform(drawn)
+    checkForStop()
+    try step(upTo: configuration.stepRate / 16)
+    if random.below(16) < configuration.stepRate % 16 { try step(upTo: 1) }
+    forget()
+  }
+
+  private func perform(_ drawn: TortureOperation) throws {
+    let faults = disk.counters.faultCount
+    do {
+      switch drawn {
+      case .commitAndWait: try commitAndWait(draw())
+      case .commit: try transact(draw())
+      case .wait: if !tickets.isEmpty { try wait(at: random.below(tickets.count)) }
+      case .group: try commitGroup()
+      case .flush: try flush()
+      case .emptyWrite: try writeNothing()
+      case .abort: try transact(draw(isAborted: true))
+      case .bigTransaction: try commitBig()
+      case .checkpoint: try checkpoint()
+      case .steps: try step(upTo: 1 + random.below(8))
+      case .openPin: if pins.count < configuration.pinLimit { try openPin() }
+      case .closePin: closePin()
+      case .readPin: if !pins.isEmpty { try readPin(at: random.below(pins.count)) }
+      case .readNewest: try readNewest()
+      case .changeTrees: try commitWithTrees()
+      case .allocateRowIDs:
+        try transact(TransactionPlan(changes: 0, isAborted: random.oneIn(2), allocatesRowIDs: true))
+      case .changeSpace: changeSpace()
+      case .prove: try proveInMidLife()
+      }
+    } catch {
+      try judge(error, since: faults, during: "\(drawn)")
+    }
+  }
+
+  private func commitAndWait(_ plan: TransactionPlan) throws {
+    guard try transact(plan) != nil, !tickets.isEmpty else { return }
+    try wait(at: tickets.count - 1)
+  }
+
+  private func commitGroup() throws {
+    for _ in 0..<2 + random.below(5) {
+      try transact(draw())
+      if random.oneIn(3) { try step(upTo: 1) }
+      if random.oneIn(4) { try readNewest() }
+    }
+    if random.oneIn(2), !tickets.isEmpty { try wait(at: random.below(tickets.count)) }
+  }
+
+  private func commitBig() throws {
+    let plan = TransactionPlan(
+      changes: 1, isAborted: random.oneIn(6), changesTrees: random.oneIn(6),
+      byteCount: random.pick([4, 8, 12, 16, 32]) << 10)
+    if random.oneIn(2) { try commitAndWait(plan) } else { try transact(plan) }
+  }
+
+  private func commitWithTrees() throws {
+    var plan = draw(isAborted: random.oneIn(4))
+    plan.changesTrees = true
+    if random.oneIn(2) { try commitAndWait(plan) } else { try transact(plan) }
+  }
+
+  private func writeNothing() throws {
+    if random.oneIn(2) { try transact(draw()) }
+    let base = model.newest.csn
+    guard try transact(TransactionPlan(changes: 0)) != nil, let last = tickets.last, last.csn >= base else { return }
+    try wait(at: tickets.count - 1)
+  }
+
+  private func flush() throws {
+    let newest = certain
+    try opened().flush()
+    model.acknowledge(newest)
+    note("flushed \(newest)")
+  }
+
+  private func checkpoint() throws {
+    // What a checkpoint holds is durable, in every mode.
+    let newest = certain
+    try opened().checkpoint()
+    model.acknowledge(newest)
+    note("checkpoint of \(newest)")
+  }
+
+  /// Lets the checkpoint that runs take some steps.
+  func step(upTo count: Int) throws {
+    let engine = try opened()
+    for _ in 0..<count {
+      if disk.isPoweredOff || !engine.core.stepCheckpoint() { break }
+      note("a step of the checkpoint")
+    }
+    checkForStop()
+  }
+
+  private func closePin() {
+    guard !pins.isEmpty else { return }
+    // The oldest stays to the end of the life if pins are kept.
+    let first = configuration.keepsPins ? 1 : 0
+    if pins.count > first { pins.remove(at: first + random.below(pins.count - first)) }
+  }
+
+  private func changeSpace() {
+    if disk.capacity == nil || random.oneIn(3) {
+      disk.capacity = disk.usedByteCount + random.below(random.pick([1, 4, 16, 64]) << 10)
+      note("space is short")
+    } else {
+      disk.capacity = nil
+      note("space is back")
+    }
+  }
+
+  private func proveInMidLife() throws {
+    if hasStopped { return }
+    disk.capacity = nil
+    disk.setFaultPlan(.none)
+    disk.faultsAreEnabled = false
+    try prove()
+    disk.faultsAreEnabled = true
+  }
+
+  // MARK: Ends
+
+  /// Ends the life in one way or another, and begins the next.
+  func endLife() throws {
+    if !disk.isPoweredOff, random.oneIn(2) { try readBeforeEnd() }
+    var end = LifeEnd.powerCut
+    if !disk.isPoweredOff {
+      // A process that saw a sync fail is often the only one that ended; the machine follows later.
+      end = hasStopped && random.oneIn(2) ? .kill : random.pick(LifeEnd.allCases)
+    }
+    note("\(end)")
+    switch end {
+    case .powerCut: break
+    case .kill: return try kill()
+    case .close, .closeAndPowerCut:
+      if try close(), end == .close { return }
+    }
+    if disk.isPoweredOff, engine == nil { return try cutPower(isOpen: false) }
+    try cutPower(isOpen: engine != nil)
+  }
+
+  /// What is shown in the last moment must be there afterwards.
+  private func readBeforeEnd() throws {
+    let faults = disk.counters.faultCount
+    do { try readNewest() } catch { try judge(error, since: faults, during: "reading") }
+  }
+
+  private func leave() {
+    report.checkpoints += engine?.statistics.checkpoints ?? 0
+    pins = []
+    tickets = []
+    engine = nil
+    finish(disk)
+  }
+
+  private func cutPower(isOpen: Bool) throws {
+    disk.powerOff()
+    leave()
+    report.crashes += 1
+    for _ in 1..<configuration.imagesPerCrash {
+      try tryImage(disk.crashImage(.random(random.next())), floor: model.durable)
+      report.crashes += 1
+    }
+    try recover(disk.crashImage(.random(random.next())), floor: model.durable)
+  }
+
+  private func kill() throws {
+    // Without failed syncs and writes, what was handed to the system is there; else what is known to be durable.
+    let floor = disk.counters.faultCount == 0 ? certain : model.durable
+    leave()
+    report.crashes += 1
+    try recover(disk.processKillImage(), floor: floor)
+  }
+
+  /// Closes and opens again; false if the power failed or is to be cut now.
+  private func close() throws -> Bool {
+    let faults = disk.counters.faultCount
+    if !pins.isEmpty, random.oneIn(4) { try expectInUse() }
+    pins = []
+    let newest = certain
+    do {
+      try opened().close()
+      if disk.counters.faultCount == faults || !hasStopped { model.acknowledge(newest) }
+    } catch {
+      try judge(error, since: faults, during: "close")
+      if disk.isPoweredOff { return false }
+      try kill()
+      return true
+    }
+    let names = (0..<Limits.segmentFileCount).map { "\(Self.path)-log\($0)" }
+    if !hasStopped, random.oneIn(4) {
+      // After a clean close the data file is all there is to the database.
+      for name in names { disk.remove(name) }
+    }
+    if random.oneIn(2) { return false }
+    leave()
+    try recover(disk.processKillImage(), floor: newest)
+    return true
+  }
+
+  private func expectInUse() throws {
+    do {
+      try opened().close()
+      throw failure(.broken, "an engine was closed under a pin")
+    } catch let error as StorageError where error.code == .inUse {
+      return
+    }
+  }
+
+  /// Ends the last life.
+  func closeForGood() {
+    pins = []
+    do { try engine?.close() } catch { report.failures.append(failure(.broken, "the last close threw \(error)")) }
+  }
+}

@@ -1,0 +1,272 @@
+// Write transactions of a history, each compared with a draft of the model step by step.
+
+internal import QuireStorage
+
+/// What a transaction would leave if it committed.
+struct TortureDraft {
+  var state: ModelState
+  var trees: [NamedTree]
+}
+
+/// What a transaction is to do.
+struct TransactionPlan {
+  var changes = 1
+  var isAborted = false
+  var changesTrees = false
+  var allocatesRowIDs = false
+  /// The record is to be at least so long, in bytes.
+  var byteCount = 0
+}
+
+extension TortureHistory {
+  /// A plan of the usual size.
+  func draw(isAborted: Bool = false) -> TransactionPlan {
+    let longest = configuration.transactionLength
+    return TransactionPlan(
+      changes: longest == 1 ? 1 : 1 + random.below(longest), isAborted: isAborted,
+      allocatesRowIDs: random.oneIn(4))
+  }
+
+  /// Runs a transaction; its commit is appended to the model, and its ticket kept. Nil if there is no commit to wait for.
+  @discardableResult
+  func transact(_ plan: TransactionPlan) throws -> CSN? {
+    let engine = try opened()
+    var draft = TortureDraft(state: model.newest, trees: trees)
+    var isBodyDone = false
+    var csn = CSN(0)
+    let faults = disk.counters.faultCount
+    let base = model.newest.csn
+    do {
+      let (_, ticket) = try engine.core.writeWithoutWaiting { tx in
+        csn = tx.csn
+        try fill(tx, plan, &draft)
+        if plan.isAborted { throw TortureAbort() }
+        isBodyDone = true
+      }
+      return try didCommit(draft, ticket, base: base)
+    } catch let failure as TortureFailure {
+      throw failure
+    } catch is TortureAbort {
+      // What the transaction saw must outlive a crash now (hazard B4).
+      if waitsForFlush { model.acknowledge(base) }
+      note("aborted on \(base)")
+    } catch {
+      try judge(error, since: faults, during: "a transaction")
+      checkForStop()
+      // A record may be in the file, whole or in part, with nothing behind it.
+      if isBodyDone, hasStopped || disk.isPoweredOff, csn > base {
+        try append(draft, as: csn)
+        note("\(csn) may be there")
+      }
+    }
+    return nil
+  }
+
+  private func didCommit(_ draft: TortureDraft, _ ticket: CommitTicket, base: CSN) throws -> CSN? {
+    let engine = try opened()
+    let csn = engine.core.head.csn
+    guard csn > base else {
+      if draft.state.digest != model.newest.digest { throw failure(.lost, "a commit on \(base) came to nothing") }
+      tickets.append((base, ticket))
+      return base
+    }
+    try append(draft, as: csn)
+    certain = csn
+    report.commits += 1
+    note("appended \(csn)")
+    if waitsForFlush, ticket.lsn == nil {
+      model.acknowledge(csn)
+      note("\(csn) was durable at once")
+    }
+    tickets.append((csn, ticket))
+    return csn
+  }
+
+  /// Waits for one of the tickets.
+  func wait(at index: Int) throws {
+    let (csn, ticket) = tickets.remove(at: index)
+    let faults = disk.counters.faultCount
+    do {
+      try opened().core.wait(ticket)
+      if waitsForFlush { model.acknowledge(csn) }
+      note("waited for \(csn)")
+    } catch {
+      try judge(error, since: faults, during: "waiting")
+    }
+  }
+
+  // MARK: Inside a transaction
+
+  private func fill(_ tx: borrowing WriteTransaction, _ plan: TransactionPlan, _ draft: inout TortureDraft) throws {
+    if plan.changesTrees || draft.trees.isEmpty { try changeTrees(tx, &draft) }
+    if plan.allocatesRowIDs { try allocate(tx) }
+    if draft.trees.isEmpty { return }
+    var done = 0
+    var written = 0
+    while done < plan.changes || written < plan.byteCount {
+      if plan.byteCount == 0, random.oneIn(configuration.savepointOneIn) {
+        done += try changeInSavepoint(tx, plan.changes - done, &draft)
+      } else {
+        written += try change(tx, &draft, isPut: plan.byteCount > 0)
+        done += 1
+      }
+    }
+    if random.oneIn(4) { try ask(tx, draft) }
+  }
+
+  /// A savepoint that is rolled back every other time.
+  private func changeInSavepoint(
+    _ tx: borrowing WriteTransaction, _ limit: Int, _ draft: inout TortureDraft, depth: Int = 0
+  ) throws -> Int {
+    let before = draft
+    let count = 1 + random.below(max(1, limit))
+    let isRolledBack = random.oneIn(2)
+    do {
+      try tx.savepoint { tx in
+        for _ in 0..<count {
+          if depth < 2, random.oneIn(6) {
+            _ = try changeInSavepoint(tx, 2, &draft, depth: depth + 1)
+          } else {
+            _ = try change(tx, &draft, isPut: false)
+          }
+        }
+        if random.oneIn(4) { try allocate(tx) }
+        if random.oneIn(12) { try changeTrees(tx, &draft) }
+        if isRolledBack { throw TortureAbort() }
+      }
+    } catch is TortureAbort {
+      draft = before
+    }
+    return isRolledBack ? 0 + (random.oneIn(2) ? 1 : 0) : count
+  }
+
+  /// One put, insertion or deletion, or a question; returns about how many bytes it adds to the record.
+  private func change(_ tx: borrowing WriteTransaction, _ draft: inout TortureDraft, isPut: Bool) throws -> Int {
+    guard !draft.trees.isEmpty else { return 0 }
+    let tree = random.pick(draft.trees).tree
+    let key = nextKey(tree.keys)
+    let old = draft.state.value(of: key, in: tree.id)
+    switch isPut ? 0 : random.below(10) {
+    case 0...4:
+      let value = nextValue(beside: key)
+      let isNew = try tx.store(value, key, in: tree)
+      draft.state.put(key, value, in: tree.id)
+      try expect(isNew == (old == nil), "a put said new: \(isNew)")
+      return key.count + value.count + 6
+    case 5:
+      let value = nextValue(beside: key)
+      let isNew = try tx.insertNew(value, key, in: tree)
+      if isNew { draft.state.put(key, value, in: tree.id) }
+      try expect(isNew == (old == nil), "an insertion said new: \(isNew)")
+      return isNew ? key.count + value.count + 6 : 0
+    case 6, 7:
+      let isDeleted = try tx.remove(key, in: tree)
+      draft.state.delete(key, in: tree.id)
+      try expect(isDeleted == (old != nil), "a deletion said there: \(isDeleted)")
+      return isDeleted ? key.count + 4 : 0
+    case 8:
+      let found = try tx.find(key, in: tree)
+      try expect(found == old, "a transaction read another value than it had written")
+      return 0
+    default:
+      try ask(tx, draft)
+      return 0
+    }
+  }
+
+  func expect(_ isTrue: Bool, _ text: @autoclosure () -> String) throws {
+    report.snapshotReads += 1
+    if !isTrue { throw failure(.wrongRead, text()) }
+  }
+
+  private func allocate(_ tx: borrowing WriteTransaction) throws {
+    let count = 1 + random.below(3)
+    let first = try tx.allocateRowIDs(count)
+    guard first >= nextRowID else {
+      throw failure(.wrongRead, "row id \(first) was given out again; \(nextRowID) was next")
+    }
+    nextRowID = first + Int64(count)
+  }
+
+  /// Makes a tree, or drops one.
+  private func changeTrees(_ tx: borrowing WriteTransaction, _ draft: inout TortureDraft) throws {
+    if draft.trees.count >= configuration.treeLimit || (!draft.trees.isEmpty && random.oneIn(2)) {
+      let index = random.below(draft.trees.count)
+      let gone = draft.trees.remove(at: index)
+      try tx.dropTree(gone.tree)
+      draft.state.drop(gone.tree.id)
+      return
+    }
+    let name = (0..<configuration.treeLimit).map { "t\($0)" }
+      .first { name in !draft.trees.contains { $0.name == name } }
+    guard let name else { return }
+    let tree = try tx.createTree(name, keys: random.oneIn(2) ? .bytes : .int64)
+    guard tree.id.rawValue >= nextTreeID else {
+      throw failure(.wrongRead, "\(tree.id) was given out again; \(nextTreeID) was next")
+    }
+    nextTreeID = tree.id.rawValue + 1
+    draft.trees.append(NamedTree(name: name, tree: tree))
+    draft.state.create(tree.id)
+  }
+
+  /// Compares what the transaction sees of a tree with the draft.
+  private func ask(_ tx: borrowing WriteTransaction, _ draft: TortureDraft) throws {
+    guard !draft.trees.isEmpty else { return }
+    let tree = random.pick(draft.trees).tree
+    let count = try tx.count(of: tree)
+    try expect(count == draft.state.count(of: tree.id), "a transaction counted \(count)")
+    let key = nextKey(tree.keys)
+    let rank = try tx.rank(key, in: tree)
+    try expect(rank == draft.state.rank(of: key, in: tree.id), "a transaction found rank \(rank)")
+    var cursor = try tx.cursor(tree)
+    try walk(&cursor, tree, draft.state, steps: 4)
+  }
+}
+
+// MARK: - Keys of both kinds
+
+extension WriteTransaction {
+  func store(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
+    if tree.keys == .int64 { return try put(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try put(value, for: key, in: tree)
+  }
+
+  func insertNew(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
+    if tree.keys == .int64 { return try insert(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try insert(value, for: key, in: tree)
+  }
+
+  func remove(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
+    if tree.keys == .int64 { return try delete(KeyUniverse.number(key) ?? 0, in: tree) }
+    return try delete(key, in: tree)
+  }
+
+  func find(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
+    if tree.keys == .int64 { return try value(for: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try value(for: key, in: tree)
+  }
+
+  func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
+    if tree.keys == .int64 { return try rank(of: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try rank(of: key, in: tree)
+  }
+}
+
+extension ReadTransaction {
+  func find(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
+    if tree.keys == .int64 { return try value(for: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try value(for: key, in: tree)
+  }
+
+  func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
+    if tree.keys == .int64 { return try rank(of: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try rank(of: key, in: tree)
+  }
+}
+
+extension Cursor {
+  mutating func goTo(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
+    if tree.keys == .int64 { return try seek(KeyUniverse.number(key) ?? 0) }
+    return try seek(key)
+  }
+}

@@ -1,0 +1,74 @@
+// What histories find out: counts, and the failures.
+
+/// Something that must not happen, and where it happened.
+package struct TortureFailure: Error, Sendable, CustomStringConvertible {
+  /// What kind of promise was broken.
+  package enum Verdict: String, Sendable {
+    /// An acknowledged or shown commit is gone.
+    case lost = "lost"
+    /// The database holds what was never committed.
+    case ghost = "ghost"
+    /// Damage was reported, or a call failed, although nothing was wrong.
+    case falseAlarm = "false alarm"
+    /// A read gave something else than its snapshot holds.
+    case wrongRead = "wrong read"
+    /// Anything else: invariants, leaks, an engine that does not go on.
+    case broken = "broken"
+  }
+
+  /// What kind of promise was broken.
+  package let verdict: Verdict
+  /// The seed of the history.
+  package let seed: UInt64
+  /// Which of the history's operations it was, from 1.
+  package let operation: Int
+  /// What was seen.
+  package let text: String
+
+  package var description: String { "\(verdict.rawValue) at seed \(seed), operation \(operation): \(text)" }
+}
+
+/// The counts of one history, or of many together.
+package struct TortureReport: Sendable {
+  /// Histories that were run.
+  package var histories = 0
+  /// Power cuts and killed processes, each followed by a recovery that was checked.
+  package var crashes = 0
+  /// Power cuts in the middle of a recovery.
+  package var nested = 0
+  /// Questions to snapshots whose answers were compared with the model.
+  package var snapshotReads = 0
+  /// Operations of the workload.
+  package var operations = 0
+  /// Commits.
+  package var commits = 0
+  /// Checkpoints that were finished.
+  package var checkpoints = 0
+  /// The failures found; a history ends with its first.
+  package var failures: [TortureFailure] = []
+  /// Depends on every call to the disks and every answer; equal for equal seeds.
+  package var hash = StableHash()
+
+  /// A report without anything.
+  package init() {}
+
+  /// Adds the counts of another report. Hashes are not added: histories may end in any order.
+  package mutating func add(_ other: TortureReport) {
+    histories += other.histories
+    crashes += other.crashes
+    nested += other.nested
+    snapshotReads += other.snapshotReads
+    operations += other.operations
+    commits += other.commits
+    checkpoints += other.checkpoints
+    failures += other.failures
+  }
+
+  private func count(_ verdict: TortureFailure.Verdict) -> Int { failures.count { $0.verdict == verdict } }
+
+  /// The verdict in one line.
+  package var verdictLine: String {
+    "crashes \(crashes), nested \(nested), lost \(count(.lost)), ghosts \(count(.ghost)), "
+      + "false alarms \(count(.falseAlarm)), snapshot reads \(snapshotReads), wrong \(count(.wrongRead))"
+  }
+}

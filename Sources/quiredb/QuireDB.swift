@@ -1,0 +1,12 @@
+// The command-line tool: looking into databases, and torturing the engine.
+
+internal import ArgumentParser
+
+/// `quiredb`: what an operator and a sceptic ask of a database file.
+@main
+struct QuireDB: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quiredb",
+    abstract: "Looks into databases without changing them, and torments the engine that writes them.",
+    subcommands: [Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self])
+}
