@@ -236,8 +236,10 @@ extension EngineCore {
   }
 
   private func finish(_ run: CheckpointRun) {
-    slots.end(run.slot)
+    // The slot is given up last: as long as the frozen snapshot is announced, no frame that raced with this checkpoint
+    // can be freed, so that its entry still tells where it was written to.
     reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+    slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
     if !run.isFinal { removeStrayLogs(run) }
@@ -268,8 +270,8 @@ extension EngineCore {
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
       }
     }
-    slots.end(run.slot)
     reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+    slots.end(run.slot)
     checkpoints.end(error)
     reclaimer.collect()
   }
