@@ -248,11 +248,18 @@ extension EngineCore {
   }
 
   /// From now on, copies of branch pages made up to the running transaction are translated.
+  ///
+  /// No transaction may copy pages of one up to the horizon and not know the horizon: its copies, born above it, would
+  /// keep references to frames whose entries are about to go. The head is therefore looked at again. If it has not moved
+  /// since before the horizon was raised, the next transaction begins after that and sees the horizon; if it has, the
+  /// horizon is raised once more. Head and horizon are stored and loaded in one total order for this.
   private func raiseHorizon() -> UInt64 {
-    // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
-    let horizon = headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1
-    store.translationHorizon = horizon
-    return horizon
+    while true {
+      // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
+      let horizon = headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1
+      store.translationHorizon = horizon
+      if headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1 == horizon { return horizon }
+    }
   }
 
   private func abandon(_ run: CheckpointRun, _ error: StorageError) {
