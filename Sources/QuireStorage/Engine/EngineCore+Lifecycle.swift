@@ -105,6 +105,11 @@ extension EngineCore {
   package func checkpoint() throws(StorageError) {
     try checkOpen()
     try writerLock.lock()
+    do throws(StorageError) { try checkOpen() } catch {
+      // Closed while this thread waited for the lock: the threads that run checkpoints are gone.
+      writerLock.unlock()
+      throw error
+    }
     finishRunningCheckpoint()
     let isNeeded = withLog { $0 != nil } && head.csn != meta.current.csn
     if isNeeded, queue.failure == nil {
@@ -126,11 +131,9 @@ extension EngineCore {
       writerLock.unlock()
       return
     }
-    // A checkpoint holds a slot as well.
-    finishRunningCheckpoint()
-    markClosed()
     // Before readers are counted: a checkpoint that runs holds a slot too.
     finishRunningCheckpoint()
+    markClosed()
     guard readerCount == 0 else {
       reopen()
       writerLock.unlock()

@@ -117,6 +117,7 @@ package final class Services: @unchecked Sendable {
   private let nextReader = Atomic<Int>(0)
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
+  private let flushInterrupt = DispatchSemaphore(value: 0)
   private let markThread = ServiceThread()
   private let hasMarkRequest = Atomic<Bool>(false)
   private let markInterrupt = DispatchSemaphore(value: 0)
@@ -159,11 +160,17 @@ package final class Services: @unchecked Sendable {
   func requestFlush(after delay: Duration) {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     flushThread.enqueue { [self] in
-      let (seconds, attoseconds) = delay.components
-      usleep(UInt32(clamping: seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
+      // A wait and not a sleep: `stop` interrupts it, or closing would take as long as the interval.
+      if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(timeout: .now() + Self.timeInterval(delay)) }
       hasFlushRequest.store(false, ordering: .releasing)
       flush()
     }
+  }
+
+  /// `delay` as the system's timers take it; a year at the most.
+  private static func timeInterval(_ delay: Duration) -> DispatchTimeInterval {
+    let (seconds, attoseconds) = min(max(delay, .zero), .seconds(365 * 86_400)).components
+    return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 
   /// Runs `job` on the checkpoint thread.
@@ -184,6 +191,7 @@ package final class Services: @unchecked Sendable {
   func stop() {
     isStopping.store(true, ordering: .releasing)
     markInterrupt.signal()
+    flushInterrupt.signal()
     for thread in [markThread, writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
   }
 }
