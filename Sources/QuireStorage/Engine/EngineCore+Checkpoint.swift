@@ -104,6 +104,7 @@ extension EngineCore {
       if !run.isFinal, withLog({ $0 != nil }) { try prepareNextSegment(run) }
       run.phase = .sync
     case .sync:
+      try settleLength(run)
       do throws(SystemError) { try file.synchronize() } catch {
         let failure = StorageError(synchronizing: error, path: file.path)
         queue.fail(failure)
@@ -122,9 +123,20 @@ extension EngineCore {
     }
   }
 
+  /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
+  /// failed are counted but were never written: a meta page that counts them would look like a truncated file.
+  private func settleLength(_ run: CheckpointRun) throws(StorageError) {
+    run.meta.pageCount = allocator.pageCount
+    let needed = Int(run.meta.pageCount) * store.pageSize
+    do throws(SystemError) {
+      if try file.status().byteCount < needed { try file.resize(to: needed) }
+    } catch {
+      throw StorageError(writing: error, path: file.path)
+    }
+  }
+
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
     try queue.checkFailure()
-    run.meta.pageCount = allocator.pageCount
     let root = run.pages.catalogRoot
     run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
     run.meta.treeCount = root.count

@@ -35,6 +35,7 @@ extension TortureHistory {
       let drawsFaults = !isCut && depth < 3 && !configuration.faultKinds.isEmpty && random.oneIn(4)
       let isFaulty = drawsFaults || disk.capacity != nil
       if drawsFaults { disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds)) }
+      if trace != nil { disk.isTracing = true }
       do throws(StorageError) {
         let engine = try StorageEngine(
           at: Self.path, options: configuration.options, environment: environment(disk))
@@ -45,6 +46,8 @@ extension TortureHistory {
         return (disk, engine)
       } catch {
         depth += 1
+        note("opening threw \(error)")
+        if trace != nil { for operation in disk.trace.suffix(30) { note("\(operation)") } }
         disk = try followUp(disk, error, isFaulty: isFaulty)
       }
     }
@@ -60,7 +63,7 @@ extension TortureHistory {
       floor = min(floor, model.durable)
       return disk.crashImage(.random(random.next()))
     }
-    try judge(error, since: 0, during: "opening")
+    try judge(error, on: disk, since: 0, during: "opening")
     hasStopped = false
     floor = min(floor, model.durable)
     guard isFaulty else { throw failure(.falseAlarm, "opening threw \(error) again") }

@@ -189,7 +189,8 @@ package final class TortureHistory {
   // MARK: Judging errors
 
   /// Whether the life may end in an error: the disk failed, or has no power.
-  func judge(_ error: any Error, since faults: Int, during call: String) throws {
+  func judge(_ error: any Error, on failing: SimulatedDisk? = nil, since faults: Int, during call: String) throws {
+    let disk = failing ?? disk
     if disk.isPoweredOff { return }
     guard let error = error as? StorageError else {
       throw (error as? TortureFailure) ?? failure(.broken, "\(call) threw \(error)")
