@@ -11,8 +11,12 @@ extension EngineCore {
   /// - Parameter isFinal: whether the result needs no log: at close.
   @discardableResult
   func beginCheckpoint(isFinal: Bool = false) -> CheckpointRun {
-    let state = CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names)
-    return beginCheckpoint(state, requiredLSN: queueEndLSN(), loggedCSN: head.csn, isFinal: isFinal)
+    beginCheckpoint(frozenHead(), requiredLSN: queueEndLSN(), loggedCSN: head.csn, isFinal: isFinal)
+  }
+
+  /// The newest appended commit, as a checkpoint sees it.
+  func frozenHead() -> CheckpointState {
+    CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names, nextTreeID: head.nextTreeID)
   }
 
   private func queueEndLSN() -> LSN { withLog { $0?.endLSN ?? meta.current.lsn } }
@@ -28,7 +32,9 @@ extension EngineCore {
     page.loggedCSN = loggedCSN
     page.treeCount = state.trees.count
     page.nextRowID = context.rowIDCounter
-    page.nextTreeID = context.treeIDCounter
+    // Not the context's: a transaction that is about to be logged behind this checkpoint may have made trees already,
+    // and its record would then seem to make them a second time.
+    page.nextTreeID = state.nextTreeID
     withLog { log in
       guard let log else { return }
       page.chain = log.chain
