@@ -282,6 +282,10 @@ extension EngineCore {
       run.pages.undo()
       if run.madeFile, let next = run.next {
         next.file.close()
+      }
+      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and it
+      // names this file.
+      if run.madeFile, let next = run.next, queue.failure == nil {
         // What cannot be removed now is overwritten when its number comes up again.
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
       }

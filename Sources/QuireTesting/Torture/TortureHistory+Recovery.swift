@@ -34,7 +34,8 @@ extension TortureHistory {
       if disk.capacity != nil, depth > 2 || random.oneIn(2) { disk.capacity = nil }
       let drawsFaults = !isCut && depth < 3 && !configuration.faultKinds.isEmpty && random.oneIn(4)
       let isFaulty = drawsFaults || disk.capacity != nil
-      if drawsFaults { disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds)) }
+      disk.setFaultPlan(
+        drawsFaults ? FaultPlan(seed: random.next(), allowing: configuration.faultKinds) : .none)
       if trace != nil { disk.isTracing = true }
       do throws(StorageError) {
         let engine = try StorageEngine(
@@ -47,7 +48,7 @@ extension TortureHistory {
       } catch {
         depth += 1
         note("opening threw \(error)")
-        if trace != nil { for operation in disk.trace.suffix(30) { note("\(operation)") } }
+        if !disk.isPoweredOff { finish(disk) }
         disk = try followUp(disk, error, isFaulty: isFaulty)
       }
     }

@@ -164,7 +164,10 @@ package final class TortureHistory {
   }
 
   /// Enters a disk that is done with into the hash.
-  func finish(_ disk: SimulatedDisk) { report.hash.combine(disk.traceHash) }
+  func finish(_ disk: SimulatedDisk) {
+    report.hash.combine(disk.traceHash)
+    if trace != nil { for operation in disk.trace.suffix(60) { note("  disk: \(operation)") } }
+  }
 
   /// Adds a commit, or what may be one.
   func append(_ draft: TortureDraft, as csn: CSN) throws {
