@@ -255,7 +255,8 @@ extension EngineCore {
 
   private func finish(_ run: CheckpointRun) {
     slots.end(run.slot)
-    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+    reclaimer.finishCheckpoint(
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
     if !run.isFinal { removeStrayLogs(run) }
@@ -291,7 +292,8 @@ extension EngineCore {
       }
     }
     slots.end(run.slot)
-    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+    reclaimer.finishCheckpoint(
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
     checkpoints.end(error)
     reclaimer.collect()
   }
