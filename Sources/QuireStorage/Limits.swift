@@ -12,27 +12,20 @@ public enum Limits {
   package static let pageNumberBits: UInt64 = 48
   /// The most pages one open engine addresses: 256 TiB at 4 KiB.
   package static let pageCount: UInt64 = 1 << 36
+  /// The most entries that a tree can have; no file is long enough for as many.
+  package static let entryCount: UInt64 = 1 << 56
   /// The most dirty pages at one time.
   package static let frameCount = 1 << 31
   /// The longest body of one log record, in bytes: what a transaction writes beyond it commits by checkpoint.
   package static let recordBodyByteCount = 64 << 20
   /// The sizes a log segment may have, in bytes.
   package static let segmentByteCounts = (16 << 10)...(1 << 30)
+  /// The highest tree id. Ids are never given twice, so this is how many trees a database can ever have had.
+  package static let treeID: Int64 = 1 << 60
   /// How many log segments a meta page can name.
   package static let segmentsInMetaPage = 4
   /// How many log files a database has at the most; a segment says which of them it lives in.
   package static let segmentFileCount = 8
   /// The longest name of a tree, in bytes of UTF-8.
   public static let treeNameByteCount = 255
-
-  /// The longest key that fits pages of this size: the documented limit, less in the tiny pages of tests.
-  package static func keyByteCount(pageSize: Int) -> Int {
-    min(keyByteCount, entryByteCount(pageSize: pageSize) - 36)
-  }
-
-  /// The most bytes that key and value of one entry may take together inside a leaf: three entries fit any page, so
-  /// that a full page can always be split.
-  package static func entryByteCount(pageSize: Int) -> Int {
-    (pageSize - PageLayout.headerByteCount) / 3 - PageLayout.entryOverhead
-  }
 }

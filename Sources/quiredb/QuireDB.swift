@@ -1,11 +1,12 @@
-// The command-line tool: looks into a database, checks it, and tortures the engine.
+// The command-line tool: looking into databases, and torturing the engine.
 
-import ArgumentParser
+internal import ArgumentParser
 
-/// `quiredb`, by its subcommands.
-@main struct QuireDB: ParsableCommand {
+/// `quiredb`: what an operator and a sceptic ask of a database file.
+@main
+struct QuireDB: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quiredb",
-    abstract: "Looks into a Quire database, checks it, and tortures the engine.",
-    subcommands: [Torture.self])
+    abstract: "Looks into databases without changing them, and torments the engine that writes them.",
+    subcommands: [Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self])
 }

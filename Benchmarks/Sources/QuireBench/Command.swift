@@ -32,14 +32,16 @@ struct Run: ParsableCommand {
   var json: String?
   @Option(help: "Keeps the files below this folder; a temporary one, removed afterwards, if absent.")
   var directory: String?
-  @Option(help: "Runs one measured section once, for a profiler: get.")
+  @Option(help: "Runs one measured section once, for a profiler: get or put.")
   var instructions: String?
 
   func validate() throws {
     guard count >= 20, runs >= 1, cache >= 1 else {
       throw ValidationError("--count must be 20 or more, --runs and --cache positive.")
     }
-    if let instructions, instructions != "get" { throw ValidationError("--instructions knows only: get.") }
+    if let instructions, MeasuredSection(rawValue: instructions) == nil {
+      throw ValidationError("--instructions knows only: get, put.")
+    }
   }
 
   func run() throws {
@@ -52,7 +54,7 @@ struct Run: ParsableCommand {
     if let json { try expectWritable(json) }
     try withWorkDirectory(directory) { folder in
       let bench = try Bench(plan: plan, directory: folder)
-      if instructions != nil { return try runSection(bench, kinds) }
+      if let section = instructions.flatMap(MeasuredSection.init) { return try run(section, bench, kinds) }
       var report = Report(machine: Machine(directory: folder), plan: plan)
       print(report.heading)
       for row in chosenRows {
@@ -65,10 +67,10 @@ struct Run: ParsableCommand {
     }
   }
 
-  private func runSection(_ bench: Bench, _ kinds: [any StoreUnderTest.Type]) throws {
+  private func run(_ section: MeasuredSection, _ bench: Bench, _ kinds: [any StoreUnderTest.Type]) throws {
     for kind in kinds {
-      let gets = try measuredGets(bench, kind)
-      print("\(kind.name): \(gets) gets")
+      let operations = try section.run(bench, kind)
+      print("\(kind.name): \(operations) operations")
     }
     try bench.closeAll()
   }

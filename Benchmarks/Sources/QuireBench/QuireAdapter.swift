@@ -1,79 +1,80 @@
 // Quire as a store under test, through the public shell of QuireStorage: what an app would write.
 
-#if QUIRE_ADAPTER
-  internal import QuireStorage
+internal import QuireStorage
 
-  /// Quire with durable commits.
-  final class QuireStore: StoreUnderTest {
-    static let name = "quire"
+/// Quire with durable commits.
+final class QuireStore: StoreUnderTest {
+  static let name = "quire"
 
-    private let engine: StorageEngine
-    private let tree: Tree
+  private let engine: StorageEngine
+  private let tree: Tree
 
-    init(directory: String, cacheSize: Int) throws {
-      let engine = try StorageEngine(
-        at: "\(directory)/rows.quire", options: StorageEngine.Options(cacheSize: cacheSize, durability: .full))
-      self.engine = engine
-      tree = try engine.write { tx in try tx.tree(named: "rows") ?? tx.createTree("rows", keys: .bytes) }
-    }
-
-    func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
-      for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
-        try engine.write { tx in
-          for index in start..<min(start + perTransaction, range.upperBound) {
-            try tx.put(rows.value(index).bytes, for: rows.key(index).bytes, in: tree)
-          }
-        }
-      }
-    }
-
-    @inline(never)
-    func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
-      try engine.read { tx in
-        var total: UInt64 = 0
-        for index in range {
-          let found = try tx.withValue(for: keys[index].bytes, in: tree) { value in
-            value.withUnsafeBytes { sum(of: $0) }
-          }
-          guard let found else { throw StoreFailure(description: "Quire: a key is missing") }
-          total &+= found
-        }
-        return total
-      }
-    }
-
-    func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {
-      try engine.read { tx in
-        var total: UInt64 = 0
-        var cursor = try tx.cursor(tree)
-        for index in range {
-          var remaining = length
-          _ = try cursor.seek(keys[index].bytes)
-          while let value = cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
-            total &+= value
-            remaining -= 1
-            if remaining == 0 { break }
-            _ = try cursor.next()
-          }
-        }
-        return total
-      }
-    }
-
-    func scan() throws -> Contents {
-      try engine.read { tx in
-        var contents = Contents(count: 0, sum: 0)
-        var cursor = try tx.cursor(tree)
-        while try cursor.next() {
-          contents.count += 1
-          contents.sum &+= cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } } ?? 0
-        }
-        return contents
-      }
-    }
-
-    var flushes: UInt64? { engine.statistics.flushes }
-
-    func close() throws { try engine.close() }
+  init(directory: String, cacheSize: Int) throws {
+    let engine = try StorageEngine(
+      at: "\(directory)/rows.quire", options: StorageEngine.Options(cacheSize: cacheSize, durability: .full))
+    self.engine = engine
+    tree = try engine.write { tx in try tx.tree(named: "rows") ?? tx.createTree("rows", keys: .bytes) }
   }
-#endif
+
+  func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
+    for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
+      try engine.write { tx in
+        for index in start..<min(start + perTransaction, range.upperBound) {
+          try tx.put(rows.value(index).bytes, for: rows.key(index).bytes, in: tree)
+        }
+      }
+    }
+  }
+
+  @inline(never)
+  func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
+    try engine.read { tx in
+      var total: UInt64 = 0
+      for index in range {
+        let found = try tx.withValue(for: keys[index].bytes, in: tree) { value in
+          value.withUnsafeBytes { sum(of: $0) }
+        }
+        guard let found else { throw StoreFailure(description: "Quire: a key is missing") }
+        total &+= found
+      }
+      return total
+    }
+  }
+
+  func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {
+    try engine.read { tx in
+      var total: UInt64 = 0
+      var cursor = try tx.cursor(tree)
+      for index in range {
+        var remaining = length
+        _ = try cursor.seek(keys[index].bytes)
+        while let value = cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
+          total &+= value
+          remaining -= 1
+          if remaining == 0 { break }
+          _ = try cursor.next()
+        }
+      }
+      return total
+    }
+  }
+
+  func scan() throws -> Contents {
+    try engine.read { tx in
+      var contents = Contents(count: 0, sum: 0)
+      var cursor = try tx.cursor(tree)
+      while try cursor.next() {
+        contents.count += 1
+        contents.sum &+= cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } } ?? 0
+      }
+      return contents
+    }
+  }
+
+  var flushes: UInt64? {
+    let statistics = engine.statistics
+    return UInt64(statistics.flushes + statistics.dataSyncs)
+  }
+
+  func close() throws { try engine.close() }
+}

@@ -45,9 +45,7 @@ struct StoreFailure: Error, CustomStringConvertible {
 /// The stores that were built in, in the order of the tables: ours first.
 var installedStores: [any StoreUnderTest.Type] {
   var stores: [any StoreUnderTest.Type] = []
-  #if QUIRE_ADAPTER
-    stores.append(QuireStore.self)
-  #endif
+  stores.append(QuireStore.self)
   #if canImport(CLMDB)
     stores.append(LMDBStore.self)
   #endif

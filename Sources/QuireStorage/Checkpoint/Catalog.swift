@@ -21,9 +21,29 @@ package final class Catalog {
     self.allocator = allocator
     self.reclaimer = reclaimer
     editor = TreeEditor(store)
-    root = TreeRoot(
+    root = Self.root(of: meta)
+  }
+
+  /// The root of the catalog that a meta page names.
+  package static func root(of meta: MetaPage) -> TreeRoot {
+    TreeRoot(
       id: TreeID(0), keyKind: .int64, reference: PageReference(meta.catalog.number), checksum: meta.catalog.checksum,
       level: meta.catalog.level, count: meta.treeCount)
+  }
+
+  /// What entry `index` of a leaf of the catalog says; nil if it breaks the format.
+  package static func entry(
+    _ index: Int, of page: PageBytes, pageCount: UInt64
+  ) -> (root: TreeRoot, name: String, bytes: [UInt8])? {
+    guard page.hasIntegerKeys else { return nil }
+    let cell = page.leafCell(index)
+    let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
+    // Ids count up from 1: what was negative as a key never was one, and one more must be possible.
+    let key = KeyOrder.key(page.heads64[index])
+    guard key > 0, key <= Limits.treeID,
+      let entry = CatalogFormat.decode(bytes, id: TreeID(UInt64(key)), pageCount: pageCount)
+    else { return nil }
+    return (entry.root, entry.name, bytes)
   }
 
   /// Reads all trees, in order of their ids. Touches every page of the catalog.
@@ -33,17 +53,15 @@ package final class Catalog {
     var cursor = CursorPath(TreeReader(store), root)
     var isOnEntry = try cursor.seekFirst()
     while isOnEntry, let (page, index) = cursor.entry {
-      let cell = page.leafCell(index)
-      let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
-      let id = TreeID(page.hasIntegerKeys ? UInt64(bitPattern: KeyOrder.key(page.heads64[index])) : 0)
-      guard id.rawValue > (trees.last?.id.rawValue ?? 0), page.hasIntegerKeys,
-        let entry = CatalogFormat.decode(bytes, id: id, pageCount: store.pageCount)
+      guard let entry = Self.entry(index, of: page, pageCount: store.pageCount),
+        entry.root.id.rawValue > (trees.last?.id.rawValue ?? 0)
       else {
-        throw store.damaged(root.reference, "the catalog's entry for \(id) breaks the format")
+        throw store.damaged(
+          PageReference(PageNumber(page.pageNumber)), "entry \(index) of this catalog page breaks the format")
       }
       trees.append(entry.root)
-      names[id] = entry.name
-      written[id] = bytes
+      names[entry.root.id] = entry.name
+      written[entry.root.id] = entry.bytes
       isOnEntry = try cursor.next()
     }
     guard trees.count == root.count else {

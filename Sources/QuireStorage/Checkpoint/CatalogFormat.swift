@@ -29,11 +29,12 @@ package enum CatalogFormat {
     let number = reader.word(at: 2)
     let level = Int(bytes[1])
     guard number == 0 || (number >= 2 && number < pageCount), level < Limits.treeLevels,
-      let count = Int(exactly: reader.word(at: 18)), (number == 0) == (count == 0)
+      reader.word(at: 18) <= Limits.entryCount, (number == 0) == (reader.word(at: 18) == 0),
+      let name = String(validating: bytes[headerByteCount...], as: UTF8.self)
     else { return nil }
     let root = TreeRoot(
       id: id, keyKind: keyKind, reference: PageReference(PageNumber(number)), checksum: reader.word(at: 10),
-      level: level, count: count)
-    return (root, String(decoding: bytes[headerByteCount...], as: UTF8.self))
+      level: level, count: Int(reader.word(at: 18)))
+    return (root, name)
   }
 }

@@ -8,6 +8,7 @@ package struct CheckpointState {
   /// The least id that none of the trees up to `csn` has had.
   package let nextTreeID: UInt64
 
+  /// Puts the frozen parts together; the caller protects the snapshot that `trees` came from.
   package init(csn: CSN, trees: [TreeRoot], names: TreeNames, nextTreeID: UInt64) {
     self.csn = csn
     self.trees = trees
@@ -38,6 +39,7 @@ package final class CheckpointPages {
   private var plan: FreeMapFile.Plan?
   package private(set) var freeMapRoot = PageRoot()
 
+  /// Freezes `state` and takes the places that commits up to it gave up into the map. Nothing is written before `step`.
   package init(
     _ state: CheckpointState, store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, catalog: Catalog,
     freeMap: FreeMapFile
@@ -56,6 +58,7 @@ package final class CheckpointPages {
   package var catalogRoot: TreeRoot { catalog.root }
   /// Slots whose pages were replaced by translated images.
   package var oldSlots: [UInt] { writer.oldSlots }
+  /// Tree and catalog pages handed to the system so far.
   package var pagesWritten: Int { writer.pagesWritten }
 
   /// Does the next piece of work; false when all pages have been written.

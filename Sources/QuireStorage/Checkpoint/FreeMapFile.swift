@@ -13,6 +13,7 @@ package final class FreeMapFile {
   private let pageSize: Int
   private var levels: [[Reference]] = []
 
+  /// An empty map; `load` fills it from the file.
   package init(store: PageStore) {
     self.store = store
     pageSize = store.pageSize

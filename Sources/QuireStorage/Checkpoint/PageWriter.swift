@@ -80,12 +80,11 @@ final class PageWriter {
         self.visit(child.frame, child.location)
         continue
       }
-      if try encode(visit) {
-        visits.removeLast()
-      } else {
+      guard try encode(visit) else {
         try flush()
         return true
       }
+      visits.removeLast()
     }
     return false
   }
@@ -95,7 +94,7 @@ final class PageWriter {
     let references = visit.page.references
     for index in visit.child..<visit.page.count {
       let reference = PageReference(rawValue: references[index])
-      guard reference.isDirty, placed[reference.frame.rawValue] == nil else { continue }
+      guard reference.isDirty else { continue }
       let location = store.frames.location(reference.frame)
       if !location.isPageNumber { return (index, reference.frame, location) }
     }
@@ -118,6 +117,10 @@ final class PageWriter {
     reserved = number
     do throws(StorageError) {
       try store.grow(toPageCount: number.rawValue + 1)
+      // Only a free map that lies, or a page that two trees share, leads here: writing would destroy what is in use.
+      guard !store.isResident(number) else {
+        throw store.damaged(PageReference(number), "the free map calls it free, but it is in use")
+      }
     } catch {
       if oldSlot != 0 { store.pool.release(image.base) }
       throw error

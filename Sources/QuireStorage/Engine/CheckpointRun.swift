@@ -55,7 +55,8 @@ final class CheckpointGate: @unchecked Sendable {
 /// 1. everything frozen is durable in the log (a meta page must not name what recovery could not reach);
 /// 2. pages are written to places that nothing durable refers to;
 /// 3. the next segment's file exists in full;
-/// 4. the data file is synced (a meta page that names pages which the disk has not kept would verify and still lose them);
+/// 4. the data file is synced (a meta page that names pages which the disk has not kept would verify and still lose
+///    them);
 /// 5. the meta page is written and synced;
 /// 6. a log record that testifies to it is written and synced: only then is anything of the old checkpoint reused.
 final class CheckpointRun: @unchecked Sendable {

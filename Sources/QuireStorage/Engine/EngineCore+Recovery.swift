@@ -19,7 +19,9 @@ extension EngineCore {
       }
     }
     counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
-    let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: scan.endLSN)
+    // Nothing waits for the log that this came from: before anybody sees the result it is durable in the data file, and
+    // there may be no log to flush until the next commit.
+    let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: queue.durableLSN)
     reclaimer.retire(context.superseded, csn: context.csn.rawValue)
     let old = head
     setHead(snapshot)

@@ -32,7 +32,8 @@ extension EngineCore {
       try context.checkCommittable()
     } catch {
       let ticket = rollBack()
-      // What the body saw of its predecessors must not be undone by a crash once the caller has heard of it (hazard B4).
+      // What the body saw of its predecessors must not be undone by a crash once the caller has heard of
+      // it (hazard B4).
       try wait(ticket)
       throw error
     }

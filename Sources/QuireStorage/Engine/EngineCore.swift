@@ -12,8 +12,8 @@ internal import Synchronization
 /// 2. At most one checkpoint runs.
 /// 3. `log` is nil exactly while the newest meta page says that no log is needed.
 package final class EngineCore: @unchecked Sendable {
-  // Sendable: safe because what is not an atomic or behind a mutex is touched under the writer lock (`head`, `context`),
-  // or by the one checkpoint that runs (`catalog`, `freeMap`, `meta`).
+  // Sendable: safe because what is not an atomic or behind a mutex is touched under the writer lock (`head`,
+  // `context`), or by the one checkpoint that runs (`catalog`, `freeMap`, `meta`).
   package let options: StorageOptions
   package let environment: StorageEnvironment
   package let file: any File
@@ -44,6 +44,8 @@ package final class EngineCore: @unchecked Sendable {
   let logLatch = Mutex(())
   let checkpoints = CheckpointGate()
   let markBuffer = LogBuffer()
+  /// The durable LSN when the quiet mark was last considered.
+  let quietLSN = Atomic<UInt64>(0)
   private let isClosed = Atomic<Bool>(false)
   let counters = Counters()
   /// A size for the next segment that is made, in bytes; grows when segments fill; writer lock.
@@ -93,11 +95,12 @@ package final class EngineCore: @unchecked Sendable {
     queue = CommitQueue(
       slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator,
       durableLSN: parts.meta.current.lsn, durableCheckpoint: parts.meta.current.checkpointNumber,
-      requestFlush: { services.requestFlush() })
-    services.setFlush { [weak self] in
-      // A failure reaches those who wait; nobody else is listening here.
-      do throws(StorageError) { try self?.queue.flush() } catch {}
-    }
+      requestFlush: { services.requestFlush() }, didFlush: { services.requestMark() })
+    services.setFlush(
+      { [weak self] in
+        // A failure reaches those who wait; nobody else is listening here.
+        do throws(StorageError) { try self?.queue.flush() } catch {}
+      }, mark: { [weak self] in self?.appendQuietMark() ?? true })
   }
 
   deinit {

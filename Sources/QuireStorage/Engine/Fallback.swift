@@ -2,10 +2,11 @@
 
 /// Judges a meta page that is not proven durable.
 ///
-/// After a failed sync the page cache shows a meta page that the disk may not have. If its predecessor and the log after
-/// that lead to the same state, the next meta page goes over the unproven one: whatever a crash leaves then, one whole
-/// page remains. If they do not, the newest page must have been durable, or what it adds was never acknowledged: its
-/// predecessor's log is recycled only after the newest page's sync, and after a clean close logs are not needed at all.
+/// After a failed sync the page cache shows a meta page that the disk may not have. If its predecessor and the log
+/// after that lead to the same state, the next meta page goes over the unproven one: whatever a crash leaves then, one
+/// whole page remains. If they do not, the newest page must have been durable, or what it adds was never acknowledged:
+/// its predecessor's log is recycled only after the newest page's sync, and after a clean close logs are not needed at
+/// all.
 struct Fallback {
   let meta: MetaFile
   let logFiles: LogFiles

@@ -4,8 +4,8 @@
 ///
 /// Invariants:
 /// 1. `current` is the newest meta page, and stands in slot `slot`.
-/// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be durable;
-///    before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
+/// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be
+///    durable; before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
 package final class MetaFile: @unchecked Sendable {
   // Sendable: safe because it is used by one checkpoint at a time, and by opening and closing, which exclude them.
   private let file: any File
@@ -40,12 +40,8 @@ package final class MetaFile: @unchecked Sendable {
   ///
   /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `truncatedFile`, `inputOutput`.
   package static func open(_ file: any File) throws(StorageError) -> MetaFile {
-    let byteCount: Int
-    do throws(SystemError) { byteCount = try file.status().byteCount } catch {
-      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
-    }
-    let first = MetaPage.decode(try read(file, at: 0))
-    let second = try findSecond(file, first: first, byteCount: byteCount)
+    let byteCount = try byteCount(of: file)
+    let (first, second) = try decodeSlots(of: file)
     switch (first, second) {
     case (.newerFormat(let version), _), (_, .newerFormat(let version)):
       throw StorageError(
@@ -71,6 +67,20 @@ package final class MetaFile: @unchecked Sendable {
     }
   }
 
+  /// What the two slots hold, whatever that is.
+  package static func decodeSlots(
+    of file: any File
+  ) throws(StorageError) -> (first: MetaPage.Decoded, second: MetaPage.Decoded) {
+    let first = MetaPage.decode(try read(file, at: 0), slot: 0)
+    return (first, try findSecond(file, first: first, byteCount: try byteCount(of: file)))
+  }
+
+  private static func byteCount(of file: any File) throws(StorageError) -> Int {
+    do throws(SystemError) { return try file.status().byteCount } catch {
+      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
+    }
+  }
+
   private static func damaged(_ file: any File, _ why: String) -> StorageError {
     StorageError(
       .damagedMetaPage, "The meta pages are damaged: \(why). Restore the database from a backup.", path: file.path)
@@ -88,17 +98,18 @@ package final class MetaFile: @unchecked Sendable {
     return MetaFile(file: file, current: page, slot: slot, predecessor: predecessor)
   }
 
-  /// The second page stands one page into the file. If the first does not verify, its page size is not to be trusted, so
-  /// every size is tried.
+  /// The second page stands one page into the file. If the first does not verify, its page size is not to be trusted,
+  /// so every size is tried.
   private static func findSecond(
     _ file: any File, first: MetaPage.Decoded, byteCount: Int
   ) throws(StorageError) -> MetaPage.Decoded {
     if case .valid(let page) = first {
-      return byteCount < 2 * page.pageSize ? .notAMetaPage : MetaPage.decode(try read(file, at: page.pageSize))
+      return byteCount < 2 * page.pageSize
+        ? .notAMetaPage : MetaPage.decode(try read(file, at: page.pageSize), slot: 1)
     }
     var best = MetaPage.Decoded.notAMetaPage
     for size in [512, 1024, 2048] + Limits.pageSizes {
-      switch MetaPage.decode(try read(file, at: size)) {
+      switch MetaPage.decode(try read(file, at: size), slot: 1) {
       case .valid(let page) where page.pageSize == size: return .valid(page)
       case .newerFormat(let version): best = .newerFormat(version: version)
       case .damaged(let why) where best == .notAMetaPage: best = .damaged(why)
@@ -136,7 +147,7 @@ package final class MetaFile: @unchecked Sendable {
   }
 
   private func store(_ page: MetaPage, slot: Int) throws(StorageError) {
-    try storeBytes(page.encoded(), at: page.offset(inSlot: slot))
+    try storeBytes(page.encoded(slot: slot), at: page.offset(inSlot: slot))
   }
 
   private func storeBytes(_ bytes: [UInt8], at offset: Int) throws(StorageError) {

@@ -12,6 +12,7 @@ package struct Opener {
   let options: StorageOptions
   let environment: StorageEnvironment
 
+  /// Prepares an opening; nothing is touched before `open`.
   package init(path: String, options: StorageOptions, environment: StorageEnvironment) {
     self.path = path
     self.options = options
@@ -88,32 +89,29 @@ package struct Opener {
       throw StorageError(writing: error, path: temporary)
     }
     do throws(StorageError) {
-      try own(file)
       let id = DatabaseID(high: environment.random(), low: environment.random())
-      let meta = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
-      let isMine = try publish(file, temporary)
-      remove(temporary)
-      if isMine { return try recover(file, meta) }
+      _ = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
+      try publish(file, temporary)
     } catch {
       remove(temporary)
       file.close()
       throw error
     }
-    // Somebody else was faster.
+    remove(temporary)
     file.close()
+    // Opened by its own name like any other; somebody else may have been faster with either.
     return try open()
   }
 
-  /// Makes the file durable and gives it its name; false if the name has been taken meanwhile.
-  private func publish(_ file: any File, _ temporary: String) throws(StorageError) -> Bool {
+  /// Makes the file durable and gives it its name, unless that has been taken meanwhile.
+  private func publish(_ file: any File, _ temporary: String) throws(StorageError) {
     do throws(SystemError) {
       try file.synchronize()
       do throws(SystemError) { try environment.fileSystem.link(temporary, to: path) } catch {
-        if error.code == EEXIST { return false }
+        if error.code == EEXIST { return }
         throw error
       }
       try environment.fileSystem.synchronizeDirectory(of: path)
-      return true
     } catch {
       throw StorageError(writing: error, path: path)
     }
@@ -150,7 +148,7 @@ package struct Opener {
     let page = meta.current
     let store = try PageStore(
       file: file, pageSize: page.pageSize, cacheSize: options.cacheSize,
-      checksumSeed: page.databaseID.high ^ (page.databaseID.low &* 0x9e37_79b9_7f4a_7c15), pageCount: page.pageCount)
+      checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
     // Two meta pages that agree on the trees reach the same pages: either may be lost.

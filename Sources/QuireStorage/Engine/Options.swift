@@ -59,6 +59,7 @@ package struct StorageEnvironment: Sendable {
   /// The size of the first log segments, in bytes.
   package var initialSegmentByteCount: Int
 
+  /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(
     fileSystem: any FileSystem = RealFileSystem(),
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },

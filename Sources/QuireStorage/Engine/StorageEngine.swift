@@ -69,7 +69,8 @@ public final class StorageEngine: Sendable {
     }
   }
 
-  /// Runs `body` as the only write transaction, on a thread of the engine's, and returns when its commit is acknowledged.
+  /// Runs `body` as the only write transaction, on a thread of the engine's, and returns when its commit is
+  /// acknowledged.
   @concurrent @discardableResult
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
@@ -82,8 +83,8 @@ public final class StorageEngine: Sendable {
 
   /// Keeps the newest durable snapshot for as long as the returned object lives.
   ///
-  /// A pin costs what later commits replace of the pages that it sees, and nothing else: neither writers nor checkpoints
-  /// wait for it.
+  /// A pin costs what later commits replace of the pages that it sees, and nothing else: neither writers nor
+  /// checkpoints wait for it.
   public func pin() throws(StorageError) -> PinnedSnapshot { try PinnedSnapshot(core) }
 
   // MARK: Durability

@@ -4,6 +4,7 @@
 package struct ByteWriter {
   package private(set) var bytes: [UInt8]
 
+  /// Starts with `byteCount` zeros.
   package init(byteCount: Int) { bytes = [UInt8](repeating: 0, count: byteCount) }
 
   /// Stores `value` at `offset`, little-endian.
@@ -17,6 +18,7 @@ package struct ByteWriter {
 package struct ByteReader {
   private let bytes: [UInt8]
 
+  /// Reads from a copy of `bytes`.
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The 64-bit integer at `offset`.

@@ -100,6 +100,7 @@ package struct LogRecordHeader: Equatable, Sendable {
   package var durableLSN: LSN
   package var durableCheckpoint: UInt64
 
+  /// Puts a header together; `csn` must not be below `previousCSN`.
   package init(
     kind: LogRecordKind, bodyByteCount: Int, lsn: LSN, csn: CSN, previousCSN: CSN, chain: UInt64, durableLSN: LSN,
     durableCheckpoint: UInt64
@@ -141,7 +142,8 @@ package struct LogRecordHeader: Equatable, Sendable {
     func word(_ offset: Int) -> UInt64 { source.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
     let csn = word(16)
     let delta = UInt64(source.loadUnaligned(fromByteOffset: 48, as: UInt32.self))
-    guard csn >= delta else { return nil }
+    // A commit has a number of its own, a mark has none.
+    guard csn >= delta, csn < 1 << 62, (kind == .commit) == (delta > 0) else { return nil }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: Int(source.loadUnaligned(fromByteOffset: 4, as: UInt32.self)), lsn: LSN(word(8)),
       csn: CSN(csn), previousCSN: CSN(csn - delta), chain: word(24), durableLSN: LSN(word(32)),

@@ -53,6 +53,7 @@ package struct LogOperationReader {
   /// Whether the body broke the format at some point.
   package private(set) var isDamaged = false
 
+  /// Reads from the start of `body`, which must outlive the reader and every operation it returns.
   package init(_ body: UnsafeRawBufferPointer) { self.body = body }
 
   /// The next operation; nil at the end, or where the body breaks the format.

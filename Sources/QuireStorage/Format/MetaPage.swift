@@ -2,7 +2,8 @@
 //
 //   bytes     meta page, in the first 512 bytes of pages 0 and 1; the rest of the page is zero
 //   0..<8     magic number, "QuireDB" and a zero byte
-//   8..<16    checksum: XXH3-64 of bytes 16..<512, seeded by the magic number
+//   8..<16    checksum: XXH3-64 of bytes 16..<512, seeded by the magic number plus the slot, 0 or 1. Guards against a
+//             copy of the one page where the other should be.
 //   16..<20   format version: a reader refuses a version above its own
 //   20..<24   page size
 //   24..<40   database identity
@@ -37,6 +38,7 @@ package struct SegmentDescriptor: Equatable, Sendable {
   /// Which of the database's log files holds the segment.
   package var fileIndex: Int
 
+  /// Describes a segment; nothing is checked here.
   package init(number: UInt64, salt: UInt64, byteCount: Int, firstLSN: LSN, fileIndex: Int) {
     self.number = number
     self.salt = salt
@@ -57,6 +59,7 @@ package struct PageRoot: Equatable, Sendable {
   package var checksum: UInt64
   package var level: Int
 
+  /// A root; without arguments that of an empty tree.
   package init(number: PageNumber = .none, checksum: UInt64 = 0, level: Int = 0) {
     self.number = number
     self.checksum = checksum
@@ -116,7 +119,7 @@ package struct MetaPage: Equatable, Sendable {
   package func offset(inSlot slot: Int) -> Int { slot * pageSize }
 
   /// The page's first 512 bytes.
-  package func encoded() -> [UInt8] {
+  package func encoded(slot: Int) -> [UInt8] {
     var writer = ByteWriter(byteCount: Self.byteCount)
     writer.put(Self.magic, at: 0)
     writer.put(Self.formatVersion, at: 16)
@@ -144,14 +147,14 @@ package struct MetaPage: Equatable, Sendable {
       writer.put(segment.firstLSN.rawValue, at: offset + 24)
       writer.put(UInt64(segment.fileIndex), at: offset + 32)
     }
-    writer.put(Self.checksum(writer.bytes), at: 8)
+    writer.put(Self.checksum(writer.bytes, slot: slot), at: 8)
     return writer.bytes
   }
 
-  private static func checksum(_ bytes: [UInt8]) -> UInt64 {
+  private static func checksum(_ bytes: [UInt8], slot: Int) -> UInt64 {
     bytes.withUnsafeBytes { buffer in
       guard let base = buffer.baseAddress else { return 0 }
-      return XXH3.hash(base + 16, count: byteCount - 16, seed: magic)
+      return XXH3.hash(base + 16, count: byteCount - 16, seed: magic &+ UInt64(slot))
     }
   }
 
@@ -165,11 +168,11 @@ package struct MetaPage: Equatable, Sendable {
   }
 
   /// Decodes the first 512 bytes of a meta page. Never traps, whatever they hold.
-  package static func decode(_ bytes: [UInt8]) -> Decoded {
+  package static func decode(_ bytes: [UInt8], slot: Int) -> Decoded {
     guard bytes.count >= byteCount else { return .notAMetaPage }
     let reader = ByteReader(bytes)
     guard reader.word(at: 0) == magic else { return .notAMetaPage }
-    guard reader.word(at: 8) == checksum(bytes) else { return .damaged("its checksum does not match") }
+    guard reader.word(at: 8) == checksum(bytes, slot: slot) else { return .damaged("its checksum does not match") }
     let version = reader.half(at: 16)
     guard version <= formatVersion else { return .newerFormat(version: version) }
     let pageSize = Int(reader.half(at: 20))
@@ -187,9 +190,12 @@ package struct MetaPage: Equatable, Sendable {
     page.lsn = LSN(reader.word(at: 144))
     page.chain = reader.word(at: 152)
     let count = reader.word(at: 168)
+    // Counters stay so far below their largest value that nothing the engine adds to them overflows.
     guard page.pageCount >= 2, page.pageCount <= Limits.pageCount, page.nextRowID > 0,
       let trees = Int(exactly: reader.word(at: 88)), let logOffset = Int(exactly: reader.word(at: 160)),
+      trees <= Limits.treeID, (1...UInt64(Limits.treeID)).contains(page.nextTreeID),
       count <= Limits.segmentsInMetaPage, page.lsn.rawValue < 1 << 62, page.csn.rawValue < 1 << 62,
+      page.loggedCSN <= page.csn, (1..<(1 << 48)).contains(page.checkpointNumber),
       let catalog = reader.root(at: 64, pageCount: page.pageCount),
       let freeMap = reader.root(at: 96, pageCount: page.pageCount)
     else { return .damaged("its numbers contradict each other") }
@@ -203,7 +209,19 @@ package struct MetaPage: Equatable, Sendable {
       }
       page.segments.append(segment)
     }
+    guard page.hasConsistentLog else { return .damaged("its log segments and its log position contradict each other") }
     return .valid(page)
+  }
+
+  /// Whether the log goes on inside the first segment, and every other segment directly behind the one before.
+  private var hasConsistentLog: Bool {
+    guard let first = segments.first else { return true }
+    guard (LogLayout.firstRecordOffset...first.byteCount).contains(logOffset), logOffset % 8 == 0,
+      lsn == first.lsn(at: logOffset), Set(segments.map(\.fileIndex)).count == segments.count
+    else { return false }
+    return zip(segments, segments.dropFirst()).allSatisfy { before, after in
+      after.firstLSN == before.endLSN && after.number > before.number
+    }
   }
 }
 
@@ -228,7 +246,7 @@ extension ByteReader {
     let firstLSN = word(at: offset + 24)
     let fileIndex = word(at: offset + 32)
     guard byteCount >= 8192, byteCount <= UInt64(Limits.segmentByteCounts.upperBound), firstLSN < 1 << 62,
-      fileIndex < UInt64(Limits.segmentFileCount)
+      byteCount % 8 == 0, word(at: offset) < 1 << 62, fileIndex < UInt64(Limits.segmentFileCount)
     else { return nil }
     return SegmentDescriptor(
       number: word(at: offset), salt: word(at: offset + 8), byteCount: Int(byteCount), firstLSN: LSN(firstLSN),

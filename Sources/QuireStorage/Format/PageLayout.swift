@@ -2,7 +2,8 @@
 //
 //   bytes   header of every page but the meta pages
 //   0..<8   checksum: XXH3-64 of bytes 8..<page size, seeded by the database's identity. Guards against rot.
-//   8..<16  page number. Guards against a write or read that went to the wrong place. Zero in a frame.
+//   8..<16  page number. Guards against a write or read that went to the wrong place. In memory: the writer's step at
+//           which a frame was made, zero in a page that was read.
 //   16..<24 birth: CSN of the commit that made this version. Guards against an older version of the page.
 //   24..<32 tree id; 0 for the free map. Lets salvage tell whose page this is when its parent is gone.
 //   32      kind (PageKind)
@@ -31,6 +32,8 @@
 //   cell           u16 separator bytes after the prefix, those bytes
 //
 // Heads and references, which every search touches, are dense; checksums and counts stand apart.
+
+internal import CQuirePlatform
 
 #if _endian(big)
   #error("The format is little-endian, and so is every machine the engine has been tested on.")
@@ -76,6 +79,7 @@ package enum PageLayout {
 package struct PageBytes {
   package let base: UnsafeMutableRawPointer
 
+  /// Wraps the address of a page of the pool, or of a buffer as large as one.
   @inline(__always) package init(_ base: UnsafeMutableRawPointer) { self.base = base }
 
   @inline(__always) private func load16(_ offset: Int) -> Int {
@@ -90,7 +94,13 @@ package struct PageBytes {
     get { base.load(fromByteOffset: PageLayout.checksumOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.checksumOffset, as: UInt64.self) }
   }
-  /// Where the page stands in the file; zero in a frame.
+  /// In memory: the writer's step, a transaction or a savepoint, at which the frame was made. It takes the place of the
+  /// page number, which only the image on disk has, so that telling whether a page is private costs no cache miss.
+  @inline(__always) package var step: UInt64 {
+    get { base.load(fromByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
+    nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
+  }
+  /// Where the page stands in the file; on disk only.
   package var pageNumber: UInt64 {
     get { base.load(fromByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
@@ -100,6 +110,7 @@ package struct PageBytes {
     get { base.load(fromByteOffset: PageLayout.birthOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.birthOffset, as: UInt64.self) }
   }
+  /// The tree that the page belongs to; 0 for the free map.
   package var treeID: UInt64 {
     get { base.load(fromByteOffset: PageLayout.treeIDOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.treeIDOffset, as: UInt64.self) }
@@ -149,6 +160,14 @@ package struct PageBytes {
   @inline(__always) package var garbage: Int {
     get { load16(PageLayout.garbageOffset) }
     nonmutating set { store16(newValue, PageLayout.garbageOffset) }
+  }
+
+  /// Asks for the cache lines behind the first one, where a leaf keeps its heads and offsets: they arrive while the
+  /// header is being looked at.
+  @inline(__always) package func prefetchArrays() {
+    quire_prefetch(base + 64)
+    quire_prefetch(base + 128)
+    quire_prefetch(base + 192)
   }
 
   /// The bytes of the common prefix.

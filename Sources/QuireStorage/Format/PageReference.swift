@@ -8,6 +8,7 @@ package struct PageReference: Equatable, Sendable {
 
   private static let dirtyBit: UInt64 = 1 << 63
 
+  /// Wraps what a branch cell holds.
   @inline(__always) package init(rawValue: UInt64) { self.rawValue = rawValue }
   /// Refers to a page of the file.
   @inline(__always) package init(_ number: PageNumber) { rawValue = number.rawValue }
@@ -17,6 +18,7 @@ package struct PageReference: Equatable, Sendable {
   /// The reference of an empty tree.
   @inline(__always) package static var none: Self { Self(rawValue: 0) }
 
+  /// Whether there is no page: the tree is empty.
   @inline(__always) package var isNone: Bool { rawValue == 0 }
   /// Whether this refers to a frame.
   @inline(__always) package var isDirty: Bool { rawValue & Self.dirtyBit != 0 }
@@ -29,5 +31,6 @@ package struct PageReference: Equatable, Sendable {
 /// The index of an entry in the frame table.
 package struct FrameIndex: Hashable, Sendable {
   package let rawValue: UInt32
+  /// Wraps an index; whether there is such an entry is the caller's business.
   @inline(__always) package init(_ rawValue: UInt32) { self.rawValue = rawValue }
 }

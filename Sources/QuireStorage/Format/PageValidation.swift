@@ -8,7 +8,10 @@ package enum PageValidation {
   /// - Parameters:
   ///   - page: a tree page of `pageSize` bytes whose checksum has been verified.
   ///   - pageCount: the number of pages of the file; references must stay below.
-  package static func defect(in page: PageBytes, pageSize: Int, pageCount: UInt64) -> String? {
+  ///   - allowsFrames: whether references to frames may stand in the page: in memory only, never on disk.
+  package static func defect(
+    in page: PageBytes, pageSize: Int, pageCount: UInt64, allowsFrames: Bool = false
+  ) -> String? {
     guard let kind = PageKind(rawValue: page.kind), kind == .leaf || kind == .branch else {
       return "its kind, \(page.kind), is not that of a tree page"
     }
@@ -29,7 +32,8 @@ package enum PageValidation {
       else { return "its prefix lies outside the page" }
     }
     return isLeaf
-      ? leafDefect(page, pageSize: pageSize) : branchDefect(page, pageSize: pageSize, pageCount: pageCount)
+      ? leafDefect(page, pageSize: pageSize)
+      : branchDefect(page, pageSize: pageSize, pageCount: pageCount, allowsFrames: allowsFrames)
   }
 
   private static func leafDefect(_ page: PageBytes, pageSize: Int) -> String? {
@@ -51,15 +55,19 @@ package enum PageValidation {
     return nil
   }
 
-  private static func branchDefect(_ page: PageBytes, pageSize: Int, pageCount: UInt64) -> String? {
+  private static func branchDefect(
+    _ page: PageBytes, pageSize: Int, pageCount: UInt64, allowsFrames: Bool
+  ) -> String? {
     var total: UInt64 = 0
     for index in 0..<page.count {
       let reference = page.references[index]
-      guard reference >= 2, reference < pageCount else {
+      let isFrame = allowsFrames && PageReference(rawValue: reference).isDirty
+      guard isFrame || (reference >= 2 && reference < pageCount) else {
         return "child \(index) is at \(reference), which is no page of this file"
       }
       let (sum, overflow) = total.addingReportingOverflow(page.counts[index])
-      guard !overflow, sum <= UInt64(Int.max) else { return "its counts overflow" }
+      // Far below the largest integer, so that sums over the levels of a tree cannot overflow either.
+      guard !overflow, sum <= Limits.entryCount else { return "its counts are impossible" }
       total = sum
     }
     guard !page.hasIntegerKeys else { return nil }

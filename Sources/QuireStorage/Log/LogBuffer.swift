@@ -5,15 +5,16 @@
 /// Keys and values are copied in before a tree is touched, so that a caller may put a value that it has just borrowed
 /// from a page: the tree is then changed from the copy.
 package final class LogBuffer {
-  private var memory: UnsafeMutableRawPointer
-  private var capacity: Int
+  @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private var capacity: Int
   /// Bytes of operations so far.
-  package private(set) var bodyByteCount = 0
+  @exclusivity(unchecked) package private(set) var bodyByteCount = 0
 
   private static let initialCapacity = 64 << 10
   /// What a buffer keeps between transactions; a larger one is given back.
   private static let keptCapacity = 4 << 20
 
+  /// An empty record with room for small transactions.
   package init() {
     capacity = Self.initialCapacity
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)

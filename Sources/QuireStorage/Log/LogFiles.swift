@@ -12,6 +12,7 @@ package struct LogFiles: Sendable {
   package let databasePath: String
   package let databaseID: DatabaseID
 
+  /// Names the files; none is opened or made.
   package init(fileSystem: any FileSystem, databasePath: String, databaseID: DatabaseID) {
     self.fileSystem = fileSystem
     self.databasePath = databasePath

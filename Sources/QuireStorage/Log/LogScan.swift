@@ -124,6 +124,26 @@ package final class LogReader {
       fromByteOffset: record.offset + record.header.recordByteCount - LogLayout.trailerByteCount, as: UInt64.self)
   }
 
+  /// Why the chain ends where it does, in words for people. Looks at the place directly behind the last record.
+  package func reasonForEnd(of scan: LogScan) -> String {
+    guard let segment = meta.segments.lastIndex(where: { $0.firstLSN <= scan.endLSN }) else {
+      return "there is no log"
+    }
+    let descriptor = meta.segments[segment]
+    let offset = Int(scan.endLSN.rawValue - descriptor.firstLSN.rawValue)
+    guard offset + LogLayout.headerByteCount <= descriptor.byteCount else { return "the segment is full" }
+    guard let header = header(segment: segment, offset: offset) else {
+      let bytes = UnsafeRawBufferPointer(segments[segment])[offset..<(offset + LogLayout.headerByteCount)]
+      return bytes.allSatisfy { $0 == 0 }
+        ? "nothing was written behind the last record" : "what stands behind the last record is no record of this log"
+    }
+    guard header.chain == scan.endChain else { return "the next record was not written behind this one" }
+    guard header.previousCSN == scan.endCSN else {
+      return "the next record follows \(header.previousCSN), which is not in the log"
+    }
+    return "the next record's body does not verify"
+  }
+
   /// Looks at every place where a record could start. A header that verifies was written by us in this life of the
   /// segment, so what it says of durability was true, whatever has become of its body.
   private func searchTestimony(in segment: Int, from start: Int, _ scan: inout LogScan) {
@@ -133,7 +153,8 @@ package final class LogReader {
     while offset <= end {
       let word = (base + offset).loadUnaligned(as: UInt32.self)
       if word == LogRecordKind.commit.rawValue || word == LogRecordKind.mark.rawValue,
-        let header = header(segment: segment, offset: offset) {
+        let header = header(segment: segment, offset: offset)
+      {
         scan.take(header)
       }
       offset &+= 8

@@ -11,11 +11,14 @@ internal import Synchronization
 /// Invariants:
 /// 1. An index is either free or in use; `freeIndexes` holds each free index below `count` exactly once.
 /// 2. An entry in use holds a slot's address (bit 0 clear) or a page number (bit 0 set), and flips at most once.
-/// 3. `birth` and `step` of an entry are written by the writer before its index is published, and never again.
+/// 3. `birth` of an entry is written by the writer before its index is published, and never again.
+///
+/// Locations, which every descent through dirty pages reads, are dense: eight to a cache line. The rest stands apart.
 package final class FrameTable: @unchecked Sendable {
   // Sendable: safe because locations are atomics, checksums are written before the release store that flips the entry,
-  // birth and step before the commit that publishes the frame, and the free list is behind a mutex.
-  private let table: SparseTable
+  // birth before the commit that publishes the frame, and the free list is behind a mutex.
+  private let locations: SparseTable
+  private let details: SparseTable
   private struct Free: ~Copyable {
     var indexes: [UInt32] = []
     var count = 0
@@ -23,21 +26,32 @@ package final class FrameTable: @unchecked Sendable {
   private let free = Mutex(Free())
   private let dirty = Atomic<Int>(0)
 
-  private static let entryByteCount = 32
-  private static let chunkShift = 12
+  private static let detailByteCount = 16
+  private static let chunkShift = 14
 
-  /// The entries themselves, for `PageAccess`.
-  var entries: SparseTable { table }
+  /// The locations themselves, for `PageAccess`.
+  var entries: SparseTable { locations }
 
+  /// An empty table. Reserves address space; throws `limitReached` if there is none.
   package init() throws(StorageError) {
-    table = try SparseTable(
-      entryByteCount: Self.entryByteCount, chunkShift: Self.chunkShift, maximumCount: UInt64(Limits.frameCount))
+    locations = try SparseTable(
+      entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: UInt64(Limits.frameCount))
+    do throws(StorageError) {
+      details = try SparseTable(
+        entryByteCount: Self.detailByteCount, chunkShift: Self.chunkShift, maximumCount: UInt64(Limits.frameCount))
+    } catch {
+      locations.release()
+      throw error
+    }
   }
 
-  deinit { table.release() }
+  deinit {
+    locations.release()
+    details.release()
+  }
 
   @inline(__always) private func locationWord(_ index: FrameIndex) -> UnsafeMutablePointer<Atomic<UInt>> {
-    table.entry(Int(index.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
+    locations.entry(Int(index.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
   /// Where frame `index` is now.
@@ -46,28 +60,22 @@ package final class FrameTable: @unchecked Sendable {
   }
   /// The checksum of the page that the frame became; valid once its location is a page number.
   @inline(__always) package func checksum(_ index: FrameIndex) -> UInt64 {
-    table.entry(Int(index.rawValue)).load(fromByteOffset: 8, as: UInt64.self)
+    details.entry(Int(index.rawValue)).load(as: UInt64.self)
   }
   /// The commit that made the frame.
   @inline(__always) package func birth(_ index: FrameIndex) -> UInt64 {
-    table.entry(Int(index.rawValue)).load(fromByteOffset: 16, as: UInt64.self)
+    details.entry(Int(index.rawValue)).load(fromByteOffset: 8, as: UInt64.self)
   }
-  /// The writer's step at which the frame was made: a transaction or a savepoint.
-  @inline(__always) package func step(_ index: FrameIndex) -> UInt64 {
-    table.entry(Int(index.rawValue)).load(fromByteOffset: 24, as: UInt64.self)
-  }
-
   /// Enters a page that lives in `slot`.
-  package func allocate(
-    slot: UnsafeMutableRawPointer, birth: UInt64, step: UInt64
-  ) throws(StorageError) -> FrameIndex {
+  package func allocate(slot: UnsafeMutableRawPointer, birth: UInt64) throws(StorageError) -> FrameIndex {
     let result: Result<UInt32, StorageError> = free.withLock { free in
       if let index = free.indexes.popLast() { return .success(index) }
       guard free.count < Limits.frameCount else {
         return .failure(StorageError(.limitReached, "There are too many dirty pages. Use smaller transactions."))
       }
       do throws(StorageError) {
-        try table.grow(to: free.count + 1)
+        try locations.grow(to: free.count + 1)
+        try details.grow(to: free.count + 1)
       } catch {
         return .failure(error)
       }
@@ -75,9 +83,7 @@ package final class FrameTable: @unchecked Sendable {
       return .success(UInt32(free.count - 1))
     }
     let index = FrameIndex(try result.get())
-    let entry = table.entry(Int(index.rawValue))
-    entry.storeBytes(of: birth, toByteOffset: 16, as: UInt64.self)
-    entry.storeBytes(of: step, toByteOffset: 24, as: UInt64.self)
+    details.entry(Int(index.rawValue)).storeBytes(of: birth, toByteOffset: 8, as: UInt64.self)
     locationWord(index).pointee.store(UInt(bitPattern: slot), ordering: .releasing)
     dirty.wrappingAdd(1, ordering: .relaxed)
     return index
@@ -85,9 +91,19 @@ package final class FrameTable: @unchecked Sendable {
 
   /// Says that the frame's page now stands at `number`. Readers that saw the slot before may still be inside it.
   package func flip(_ index: FrameIndex, to number: PageNumber, checksum: UInt64) {
-    table.entry(Int(index.rawValue)).storeBytes(of: checksum, toByteOffset: 8, as: UInt64.self)
+    details.entry(Int(index.rawValue)).storeBytes(of: checksum, as: UInt64.self)
     locationWord(index).pointee.store(FrameLocation(number).rawValue, ordering: .releasing)
     dirty.wrappingSubtract(1, ordering: .relaxed)
+  }
+
+  /// Frees indexes. Nobody may be able to reach them any more.
+  package func release(_ indexes: [FrameIndex]) {
+    var dirtyCount = 0
+    for index in indexes where !location(index).isPageNumber { dirtyCount += 1 }
+    dirty.wrappingSubtract(dirtyCount, ordering: .relaxed)
+    free.withLock { free in
+      for index in indexes { free.indexes.append(index.rawValue) }
+    }
   }
 
   /// Frees an index. Nobody may be able to reach it any more.
@@ -116,6 +132,8 @@ package final class FrameTable: @unchecked Sendable {
 package struct FrameLocation: Equatable {
   package let rawValue: UInt
 
+  /// Wraps a table entry's word.
+  /// The place of a page that has been written.
   @inline(__always) package init(rawValue: UInt) { self.rawValue = rawValue }
   @inline(__always) package init(_ number: PageNumber) { rawValue = UInt(number.rawValue) << 1 | 1 }
 

@@ -34,13 +34,18 @@ package struct PageAccess {
       let entry = frameEntries.entry(Int(reference.frame.rawValue))
       let location = FrameLocation(
         rawValue: entry.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .acquiring))
-      if !location.isPageNumber { return PageBytes(location.slot) }
+      if !location.isPageNumber {
+        let page = PageBytes(location.slot)
+        page.prefetchArrays()
+        return page
+      }
       number = location.pageNumber
     }
     let address = table.entry(Int(number.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
       .pointee.load(ordering: .acquiring)
     if address == 0 { return try load(reference, number, checksum: checksum(), level: level) }
     let page = PageBytes(UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped)
+    page.prefetchArrays()
     // Checked on hits too: only so can a descent through a damaged tree not run in a circle (hazard C8).
     if page.level != level { throw wrongLevel(reference, page.level, level) }
     return page

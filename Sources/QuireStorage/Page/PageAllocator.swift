@@ -36,6 +36,8 @@ package final class PageAllocator: Sendable {
     /// Pieces of the map that differ from what is on disk.
     var dirtyPieces: Set<Int> = []
     var cursor: UInt64 = 2
+    /// Whether a search has found nothing since the last place became free: then the end of the file is next.
+    var isExhausted = false
   }
 
   /// Bits in one page of the map.
@@ -65,14 +67,18 @@ package final class PageAllocator: Sendable {
   package var freeCount: Int { state.withLock { $0.mapFree.count } }
 
   /// Starts giving out places from the front again.
-  package func rewind() { state.withLock { $0.cursor = 2 } }
+  package func rewind() {
+    state.withLock { state in
+      state.cursor = 2
+      state.isExhausted = false
+    }
+  }
 
   /// Gives out a place, ascending from the last one as far as possible, so that a checkpoint writes in runs.
   package func allocate() -> PageNumber {
     state.withLock { state in
       let number: UInt64
-      if let found = state.provenFree.first(from: state.cursor, excluding: state.held)
-        ?? state.provenFree.first(from: 2, excluding: state.held) {
+      if let found = search(&state) {
         number = found
         state.provenFree[number] = false
       } else {
@@ -85,11 +91,20 @@ package final class PageAllocator: Sendable {
     }
   }
 
+  private func search(_ state: inout State) -> UInt64? {
+    if state.isExhausted { return nil }
+    if let found = state.provenFree.first(from: state.cursor, excluding: state.held) { return found }
+    let found = state.provenFree.first(from: 2, excluding: state.held)
+    state.isExhausted = found == nil
+    return found
+  }
+
   /// Takes back a place that no meta page refers to and no reader ever saw.
   package func discard(_ number: PageNumber) {
     state.withLock { state in
       setMap(&state, number.rawValue, isFree: true)
       state.provenFree[number.rawValue] = true
+      state.isExhausted = false
     }
   }
 
@@ -103,7 +118,10 @@ package final class PageAllocator: Sendable {
 
   /// Notes that no reader needs a superseded place any more.
   package func release(_ number: PageNumber) {
-    state.withLock { $0.held[number.rawValue] = false }
+    state.withLock { state in
+      state.held[number.rawValue] = false
+      state.isExhausted = false
+    }
   }
 
   /// Takes `supersede` back: the commit has failed.
@@ -189,6 +207,7 @@ package final class PageAllocator: Sendable {
         for number in entry.numbers { state.provenFree[number] = true }
       }
       state.unproven.removeAll { $0.checkpoint <= checkpoint }
+      state.isExhausted = false
     }
   }
 

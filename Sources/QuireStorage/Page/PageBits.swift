@@ -26,6 +26,17 @@ struct PageBits {
     }
   }
 
+  /// Calls `body` with every number in the set, in order.
+  func forEach(_ body: (UInt64) -> Void) {
+    for (index, word) in words.enumerated() {
+      var rest = word
+      while rest != 0 {
+        body(UInt64(index) << 6 + UInt64(rest.trailingZeroBitCount))
+        rest &= rest - 1
+      }
+    }
+  }
+
   /// How many numbers are in the set.
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 

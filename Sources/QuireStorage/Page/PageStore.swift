@@ -5,7 +5,8 @@ internal import Synchronization
 /// The pages of one data file, in memory and on disk.
 ///
 /// Invariants:
-/// 1. `table[n]` is zero or the address of a slot that holds page n as it stands on disk, verified.
+/// 1. `table[n]` is zero or the address of a slot that holds page n as it stands on disk, verified, but for the first
+///    16 bytes, which nobody reads in memory but the writer (`PageBytes.step`).
 /// 2. A page number is given to a new page only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
 package final class PageStore: @unchecked Sendable {
@@ -24,6 +25,7 @@ package final class PageStore: @unchecked Sendable {
 
   private static let chunkShift = 16
 
+  /// Serves the pages of an open file, none of which is read yet. The store does not close the file.
   package init(
     file: any File, pageSize: Int, cacheSize: Int, checksumSeed: UInt64, pageCount: UInt64
   ) throws(StorageError) {
@@ -48,8 +50,8 @@ package final class PageStore: @unchecked Sendable {
   /// Frames born up to this commit may refer to frames that have been flipped since; copies of them are translated.
   /// Raised at the end of each checkpoint.
   package var translationHorizon: UInt64 {
-    get { horizon.load(ordering: .acquiring) }
-    set { horizon.store(newValue, ordering: .releasing) }
+    get { horizon.load(ordering: .sequentiallyConsistent) }
+    set { horizon.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// Makes page numbers below `count` usable.
@@ -108,6 +110,8 @@ package final class PageStore: @unchecked Sendable {
       if page.level != level {
         throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
       }
+      // A page number left here would be taken for the step of a frame.
+      page.step = 0
     } catch {
       pool.release(slot)
       throw error
@@ -174,4 +178,9 @@ package enum PageChecksum {
   package static func compute(_ page: PageBytes, pageSize: Int, seed: UInt64) -> UInt64 {
     XXH3.hash(UnsafeRawPointer(page.base) + 8, count: pageSize - 8, seed: seed)
   }
+}
+
+extension DatabaseID {
+  /// What seeds the checksums of the database's pages.
+  package var checksumSeed: UInt64 { high ^ (low &* 0x9e37_79b9_7f4a_7c15) }
 }

@@ -66,6 +66,17 @@ package final class SlotPool: Sendable {
     }
   }
 
+  /// Takes many slots back at once.
+  package func release(_ slots: [UnsafeMutableRawPointer]) {
+    let addresses = slots.map { UInt(bitPattern: $0) }
+    state.withLock { state in
+      state.lent -= addresses.count
+      for address in addresses {
+        if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.free.append(slot) }
+      }
+    }
+  }
+
   private func grow(_ state: inout State) throws(StorageError) {
     let isHuge = slabByteCount >= Self.hugePageByteCount
     let slab = try VirtualMemory.reserve(

@@ -20,9 +20,9 @@ package struct ReaderSlot: Equatable, @unchecked Sendable {
 
 /// All readers' slots of one engine, in blocks that are added when more readers come at once.
 ///
-/// The proof that nothing is freed under a reader: the writer publishes a snapshot and then looks at the slots; a reader
-/// announces and then looks at what is published. Both sides' store comes before their load in one total order, so
-/// either the writer sees the announcement or the reader sees the newer snapshot and announces again.
+/// The proof that nothing is freed under a reader: the writer publishes a snapshot and then looks at the slots; a
+/// reader announces and then looks at what is published. Both sides' store comes before their load in one total order,
+/// so either the writer sees the announcement or the reader sees the newer snapshot and announces again.
 package final class ReaderSlots: @unchecked Sendable {
   // Sendable: safe because blocks are added under a mutex, published by an atomic count, and never move.
   private static let slotsPerBlock = 64
@@ -112,6 +112,9 @@ package final class ReaderSlots: @unchecked Sendable {
     slot.epoch.pointee.store(now, ordering: .sequentiallyConsistent)
     return true
   }
+
+  /// The access epoch as of now.
+  @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }
 
   /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does.
   package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Frees frames and places when the last snapshot that can reach them is gone.
 ///
-/// The rule (hazard B2): free when d is at most the published CSN and no announced snapshot s has b <= s < d. New readers
-/// start at the published CSN or later, hence at d or later, so the rule stays true once it is true.
+/// The rule (hazard B2): free when d is at most the published CSN and no announced snapshot s has b <= s < d. New
+/// readers start at the published CSN or later, hence at d or later, so the rule stays true once it is true.
 ///
 /// Frames that a checkpoint has written live on as table entries until a later one has written every branch page made
 /// before its end, because those may still refer to them; see `finishCheckpoint`.
@@ -41,9 +41,13 @@ package final class Reclaimer: Sendable {
     var entries = Deque<Item>()
     var held: [UInt64: [Item]] = [:]
     var snapshots = Deque<SnapshotRecord>()
+    /// What a collection has found to be free; given back in one go.
+    var freeSlots: [UnsafeMutableRawPointer] = []
+    var freeFrames: [FrameIndex] = []
     var oldSlots: [(epoch: UInt64, slots: [UInt])] = []
     var isCheckpointing = false
-    var flipped: Set<UInt32> = []
+    /// By frame index.
+    var flipped = PageBits()
     /// Frames replaced while a checkpoint runs that may be writing them.
     var raced: [(frame: UInt32, csn: UInt64)] = []
     /// Frames written by checkpoints that have ended, with the horizon of each: their entries go after a checkpoint of
@@ -57,6 +61,7 @@ package final class Reclaimer: Sendable {
   private let pool: SnapshotPool
   private let state = Mutex(State())
 
+  /// Frees into `store`, `allocator` and `pool` what the readers in `slots` do not need.
   package init(store: PageStore, allocator: PageAllocator, slots: ReaderSlots, pool: SnapshotPool) {
     self.store = store
     self.allocator = allocator
@@ -83,7 +88,7 @@ package final class Reclaimer: Sendable {
           continue
         }
         let location = store.frames.location(frame)
-        if location.isPageNumber, !(state.isCheckpointing && state.flipped.contains(frame.rawValue)) {
+        if location.isPageNumber, !(state.isCheckpointing && state.flipped[UInt64(frame.rawValue)]) {
           // Written by an earlier checkpoint, with which the entry goes.
           allocator.supersede(location.pageNumber, csn: csn)
           state.waiting.append(
@@ -133,6 +138,7 @@ package final class Reclaimer: Sendable {
       }
       collectSnapshots(announced, published, &state)
       collectSlots(&state)
+      release(&state)
     }
   }
 
@@ -148,13 +154,21 @@ package final class Reclaimer: Sendable {
     case .frame:
       let frame = FrameIndex(UInt32(item.value))
       let location = store.frames.location(frame)
-      if location.isPageNumber { releasePlace(location.pageNumber) }
-      store.releaseFrame(frame)
+      if location.isPageNumber { releasePlace(location.pageNumber) } else { state.freeSlots.append(location.slot) }
+      state.freeFrames.append(frame)
     case .place:
       releasePlace(PageNumber(item.value))
     case .entry:
-      store.frames.release(FrameIndex(UInt32(item.value)))
+      state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }
+  }
+
+  /// Gives back what was found to be free: one lock for many.
+  private func release(_ state: inout State) {
+    if !state.freeFrames.isEmpty { store.frames.release(state.freeFrames) }
+    if !state.freeSlots.isEmpty { store.pool.release(state.freeSlots) }
+    state.freeFrames.removeAll(keepingCapacity: true)
+    state.freeSlots.removeAll(keepingCapacity: true)
   }
 
   private func releasePlace(_ number: PageNumber) {
@@ -182,7 +196,7 @@ package final class Reclaimer: Sendable {
     let oldest = slots.oldestEpoch()
     for entry in state.oldSlots where entry.epoch < oldest {
       for address in entry.slots {
-        if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.pool.release(slot) }
+        if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.freeSlots.append(slot) }
       }
     }
     state.oldSlots.removeAll { $0.epoch < oldest }
@@ -201,7 +215,7 @@ package final class Reclaimer: Sendable {
     state.withLock { state in
       if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.install(slot, at: number) }
       store.frames.flip(frame, to: number, checksum: checksum)
-      state.flipped.insert(frame.rawValue)
+      state.flipped[UInt64(frame.rawValue)] = true
     }
   }
 
@@ -210,7 +224,7 @@ package final class Reclaimer: Sendable {
   package func forgetFlipped(_ frame: FrameIndex) {
     state.withLock { state in
       let location = store.frames.location(frame)
-      state.flipped.remove(frame.rawValue)
+      state.flipped[UInt64(frame.rawValue)] = false
       if location.isPageNumber {
         store.forget(location.pageNumber)
         allocator.discard(location.pageNumber)
@@ -221,7 +235,7 @@ package final class Reclaimer: Sendable {
   /// Frees at once the entry of a frame that has been written and that no page in memory refers to: the catalog's.
   package func releaseEntry(_ frame: FrameIndex) {
     state.withLock { state in
-      state.flipped.remove(frame.rawValue)
+      state.flipped[UInt64(frame.rawValue)] = false
       store.frames.release(frame)
     }
   }
@@ -241,7 +255,8 @@ package final class Reclaimer: Sendable {
   ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
   package func finishCheckpoint(of csn: CSN, oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
     state.withLock { state in
-      for (frame, csn) in state.raced where state.flipped.remove(frame) != nil {
+      for (frame, csn) in state.raced where state.flipped[UInt64(frame)] {
+        state.flipped[UInt64(frame)] = false
         // Replaced while it was being written: the place is known only now.
         allocator.supersede(store.frames.location(FrameIndex(frame)).pageNumber, csn: csn)
       }
@@ -256,8 +271,10 @@ package final class Reclaimer: Sendable {
         }
       }
       state.written.removeAll { $0.horizon <= csn.rawValue }
-      state.written.append((horizon, state.flipped.sorted()))
-      state.flipped = []
+      var frames: [UInt32] = []
+      state.flipped.forEach { frames.append(UInt32($0)) }
+      state.written.append((horizon, frames))
+      state.flipped = PageBits()
     }
   }
 

@@ -7,6 +7,7 @@ package final class TreeNames: Sendable {
   package let ids: [String: TreeID]
   package let names: [TreeID: String]
 
+  /// Indexes `names` by name; names are unique.
   package init(_ names: [TreeID: String]) {
     self.names = names
     ids = Dictionary(names.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
@@ -49,11 +50,14 @@ package struct SnapshotRecord: Equatable, @unchecked Sendable {
     get { base.load(fromByteOffset: Self.treeCountOffset, as: Int.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: Self.treeCountOffset, as: Int.self) }
   }
+  /// How many roots the record has room for.
   package var capacity: Int { base.load(fromByteOffset: Self.capacityOffset, as: Int.self) }
+  /// The id of the next tree to be made.
   package var nextTreeID: UInt64 {
     get { base.load(fromByteOffset: Self.nextTreeIDOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: Self.nextTreeIDOffset, as: UInt64.self) }
   }
+  /// The id of the next row to be stored.
   package var nextRowID: Int64 {
     get { base.load(fromByteOffset: Self.nextRowIDOffset, as: Int64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: Self.nextRowIDOffset, as: Int64.self) }
@@ -121,6 +125,7 @@ package final class SnapshotPool: @unchecked Sendable {
   }
   private let state = Mutex(State())
 
+  /// A pool without records.
   package init() {}
 
   deinit {

@@ -13,8 +13,8 @@ internal import Synchronization
 /// Commits between their append and their publication.
 ///
 /// Any number of commits share one flush: whoever needs one first leads, the others wait, and what was appended before
-/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may be
-/// told to the wrong one (hazard A7).
+/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may
+/// be told to the wrong one (hazard A7).
 ///
 /// Invariants:
 /// 1. `pending` is in the order of CSN and LSN; the published snapshot is the one before its first.
@@ -61,18 +61,22 @@ package final class CommitQueue: @unchecked Sendable {
   private let provenWord: Atomic<UInt64>
   /// Asks the engine for a thread that calls `flush`; set once, before the first commit.
   package let requestFlush: @Sendable () -> Void
+  /// Tells the engine that a flush has succeeded.
+  private let didFlush: @Sendable () -> Void
 
   /// The longest a leader waits for company, in nanoseconds: measured to save half the flushes of four threads.
   private static let companyNanoseconds: UInt64 = 50_000
 
+  /// A queue without a log, which has nothing to flush before `setLog`.
   package init(
     slots: ReaderSlots, reclaimer: Reclaimer, allocator: PageAllocator, durableLSN: LSN, durableCheckpoint: UInt64,
-    requestFlush: @escaping @Sendable () -> Void
+    requestFlush: @escaping @Sendable () -> Void, didFlush: @escaping @Sendable () -> Void
   ) {
     self.slots = slots
     self.reclaimer = reclaimer
     self.allocator = allocator
     self.requestFlush = requestFlush
+    self.didFlush = didFlush
     durableWord = Atomic(durableLSN.rawValue)
     provenWord = Atomic(durableCheckpoint)
     state = Mutex(State(durable: durableLSN))
@@ -282,5 +286,6 @@ package final class CommitQueue: @unchecked Sendable {
     }
     for callback in outcome.callbacks { callback.call(nil) }
     if outcome.needsFlush { requestFlush() }
+    didFlush()
   }
 }

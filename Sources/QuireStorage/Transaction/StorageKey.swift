@@ -99,6 +99,7 @@ public struct Tree: Hashable, Sendable {
   /// Where the tree was in the snapshot that this value came from.
   @usableFromInline package let hint: Int
 
+  /// A tree found at index `hint` of a snapshot's roots.
   package init(id: TreeID, keys: KeyKind, hint: Int) {
     self.id = id
     self.keys = keys

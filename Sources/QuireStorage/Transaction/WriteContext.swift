@@ -14,7 +14,8 @@ package final class WriteContext {
   package let log = LogBuffer()
   let reader: TreeReader
   private let store: PageStore
-  package private(set) var trees: [TreeRoot] = []
+  // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
+  @exclusivity(unchecked) package private(set) var trees: [TreeRoot] = []
   package private(set) var names = TreeNames([:])
   package private(set) var csn = CSN(0)
   package var rowIDCounter: Int64
@@ -22,12 +23,13 @@ package final class WriteContext {
   /// The next row id as the newest commit recorded it.
   private var loggedRowID: Int64
   /// Counts changes, so that a cursor can tell that its tree moved under it.
-  private(set) var mutations = 0
+  @exclusivity(unchecked) private(set) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
   let keyLimit: Int
   let entryLimit: Int
 
+  /// A context between transactions; counters go on from `base`.
   package init(store: PageStore, base: SnapshotRecord) {
     self.store = store
     editor = TreeEditor(store)
@@ -75,6 +77,7 @@ package final class WriteContext {
 
   /// Pages that the transaction replaced, and frames that it made.
   package var superseded: [SupersededPage] { editor.superseded }
+  /// Frames that the transaction made and still owns, in order.
   package var born: [FrameIndex] { editor.born }
 
   // MARK: Savepoints
@@ -87,6 +90,7 @@ package final class WriteContext {
     fileprivate let bodyByteCount: Int
   }
 
+  /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
     Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
   }
@@ -239,8 +243,14 @@ package final class WriteContext {
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])
     case .createTree(let id, let kind, let name):
-      guard id.rawValue >= treeIDCounter else { throw unreplayable("creates \(id), which is not new") }
-      addTree(id, kind, name: String(decoding: name, as: UTF8.self))
+      guard id.rawValue >= treeIDCounter, id.rawValue < Limits.treeID else {
+        throw unreplayable("creates \(id), which is not new")
+      }
+      // A name that the catalog could not hold would be accepted now and refused at the next opening.
+      guard let name = String(validating: name, as: UTF8.self), !name.isEmpty, names.ids[name] == nil else {
+        throw unreplayable("gives \(id) a name that is not one, or that is taken")
+      }
+      addTree(id, kind, name: name)
     case .dropTree(let id):
       try removeTree(at: try replayIndex(id))
     case .nextRowID(let next):
@@ -251,7 +261,9 @@ package final class WriteContext {
   }
 
   private func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
-    guard let index = trees.firstIndex(where: { $0.id == id }) else { throw unreplayable("names \(id), which is not there") }
+    guard let index = trees.firstIndex(where: { $0.id == id }) else {
+      throw unreplayable("names \(id), which is not there")
+    }
     return index
   }
 

@@ -2,21 +2,24 @@
 
 /// The one write transaction that runs.
 ///
-/// It sees its own changes; nobody else does before it commits, which it does when the closure it was handed to returns.
-/// A closure that throws rolls everything back. Use it on the thread that it was handed to; it cannot leave the closure.
+/// It sees its own changes; nobody else does before it commits, which it does when the closure it was handed to
+/// returns. A closure that throws rolls everything back. Use it on the thread that it was handed to; it cannot leave
+/// the closure.
 public struct WriteTransaction: ~Copyable {
-  private let context: Unmanaged<WriteContext>
-  private let slots: Unmanaged<ReaderSlots>
+  // Strong: a borrowed transaction lends its references, so that no call retains them.
+  private let context: WriteContext
+  private let slots: ReaderSlots
   private let slot: ReaderSlot
 
+  /// Lends the context for one transaction. The caller holds the writer lock, and `slot` while addresses are held.
   package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
-    self.context = Unmanaged.passUnretained(context)
-    self.slots = Unmanaged.passUnretained(slots)
+    self.context = context
+    self.slots = slots
     self.slot = slot
   }
 
   /// The number that this transaction's commit will have.
-  public var csn: CSN { context.takeUnretainedValue().csn }
+  public var csn: CSN { context.csn }
 
   // MARK: Trees
 
@@ -26,30 +29,31 @@ public struct WriteTransaction: ~Copyable {
   ///   `Limits.treeNameByteCount`.
   @discardableResult
   public func createTree(_ name: String, keys: KeyKind) throws(StorageError) -> Tree {
-    try context.takeUnretainedValue().createTree(name, keys)
+    try context.createTree(name, keys)
   }
 
   /// The tree of this name, or nil.
-  public func tree(named name: String) -> Tree? { context.takeUnretainedValue().tree(named: name) }
+  public func tree(named name: String) -> Tree? { context.tree(named: name) }
 
   /// The names of all trees, in order.
-  public var treeNames: [String] { context.takeUnretainedValue().names.ids.keys.sorted() }
+  public var treeNames: [String] { context.names.ids.keys.sorted() }
 
   /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
-  public func dropTree(_ tree: Tree) throws(StorageError) { try context.takeUnretainedValue().dropTree(tree) }
+  public func dropTree(_ tree: Tree) throws(StorageError) { try context.dropTree(tree) }
 
   // MARK: Entries
 
   @inline(__always) private func enter() {
     // The transaction holds no address between its calls.
-    _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) }
+    _ = slots.refresh(slot)
   }
 
+  /// Stores an entry; the kind of the key has been checked.
   @usableFromInline package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, isInsertOnly: Bool, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
     enter()
-    return try context.takeUnretainedValue().put(
+    return try context.put(
       key, value, mode: isInsertOnly ? .insertIfAbsent : .insertOrReplace, in: tree)
   }
 
@@ -84,9 +88,10 @@ public struct WriteTransaction: ~Copyable {
     }
   }
 
+  /// Removes an entry; the kind of the key has been checked.
   @usableFromInline package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     enter()
-    return try context.takeUnretainedValue().delete(key, in: tree)
+    return try context.delete(key, in: tree)
   }
 
   /// Removes the entry under `key`; returns whether there was one. Touches one page per level, and a neighbour when
@@ -101,9 +106,9 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Reading
 
+  /// The value stored under a key, as a pointer that is good until the next call on this transaction.
   @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
-    let context = context.takeUnretainedValue()
     return try context.reader.value(key, in: context.trees[try context.index(of: tree)])
   }
 
@@ -138,8 +143,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// The number of entries of a tree. O(1).
   public func count(of tree: Tree) throws(StorageError) -> Int {
-    let context = context.takeUnretainedValue()
-    return context.trees[try context.index(of: tree)].count
+    context.trees[try context.index(of: tree)].count
   }
 
   /// The number of entries whose keys are below `key`. O(log n).
@@ -148,7 +152,6 @@ public struct WriteTransaction: ~Copyable {
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     enter()
-    let context = context.takeUnretainedValue()
     let root = context.trees[try context.index(of: tree)]
     return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
   }
@@ -161,9 +164,8 @@ public struct WriteTransaction: ~Copyable {
   /// A cursor over a tree as it is now. Any change of the transaction ends it: its next step throws
   /// `cursorInvalidated`.
   public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    let context = context.takeUnretainedValue()
     let root = context.trees[try context.index(of: tree)]
-    return Cursor(context.reader, root, tree: tree, slots: slots, slot: slot, writer: context)
+    return Cursor(context.reader, root, tree: tree, slots: Unmanaged.passUnretained(slots), slot: slot, writer: context)
   }
 
   // MARK: Ids and savepoints
@@ -172,7 +174,6 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Throws: `limitReached` when the ids are used up.
   public func allocateRowIDs(_ count: Int = 1) throws(StorageError) -> Int64 {
-    let context = context.takeUnretainedValue()
     let first = context.rowIDCounter
     let (next, overflow) = first.addingReportingOverflow(Int64(count))
     guard count >= 0, !overflow else {
@@ -186,7 +187,6 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// May be nested. Ids that were given are not given again. Costs a copy of each page that is changed after it.
   public func savepoint<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
-    let context = context.takeUnretainedValue()
     try context.checkCommittable()
     let savepoint = context.makeSavepoint()
     do {

@@ -9,13 +9,15 @@ internal import Synchronization
 
 /// The lock that makes writers one after the other.
 ///
-/// It is always held by a thread, never by a task: a lock handed to a task that has no thread to run on deadlocks as soon
-/// as the threads that could run it wait for the same lock. Async callers therefore write on a thread of the engine's.
+/// It is always held by a thread, never by a task: a lock handed to a task that has no thread to run on deadlocks as
+/// soon as the threads that could run it wait for the same lock. Async callers therefore write on a thread of the
+/// engine's.
 package final class WriterLock: @unchecked Sendable {
   // Sendable: safe because the mutex is the system's and the owner is an atomic.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let owner = Atomic<UInt>(0)
 
+  /// A lock that nobody holds.
   package init() {
     mutex = UnsafeMutablePointer.allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())

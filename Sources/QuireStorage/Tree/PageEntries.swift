@@ -52,10 +52,12 @@ struct SplitKey {
   }
 
   /// The whole key.
-  var bytes: [UInt8] { [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
-    used = count
-    if let base = buffer.baseAddress { copy(skipping: 0, to: UnsafeMutableRawPointer(base)) }
-  } }
+  var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+      used = count
+      if let base = buffer.baseAddress { copy(skipping: 0, to: UnsafeMutableRawPointer(base)) }
+    }
+  }
 }
 
 /// An entry of a leaf, taken out of its page.

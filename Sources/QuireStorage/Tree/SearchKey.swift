@@ -2,6 +2,8 @@
 
 /// A key on its way down a tree: borrowed bytes, or an integer. Valid only as long as what it was made from.
 public struct SearchKey {
+  /// The first byte; for integer keys some valid address that nothing is read through.
+  /// The length in bytes; 0 for integer keys.
   @usableFromInline package let base: UnsafeRawPointer
   @usableFromInline package let count: Int
   /// Integer keys only: the key with its sign bit flipped, so that unsigned order is the keys' order.

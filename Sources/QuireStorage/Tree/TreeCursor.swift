@@ -2,13 +2,15 @@
 
 /// A position in a tree: on an entry, before the first one, or behind the last.
 ///
-/// The path is kept as references, and only the leaf's address across steps: when the access epoch has moved, the caller
-/// calls `refresh` and the address is looked up again (hazard C3). Memory is a fixed array, freed with the cursor.
+/// The path is kept as references, and only the leaf's address across steps: when the access epoch has moved, the
+/// caller calls `refresh` and the address is looked up again (hazard C3). Memory is a fixed array, freed with the
+/// cursor.
 ///
 /// Invariants:
 /// 1. `depth` is 0 (no position) or the tree's number of levels.
 /// 2. `path[i]` names the page at level `root.level - i` and the child taken; `path[depth - 1]` is the leaf.
 package struct CursorPath: ~Copyable {
+  /// One level of the path: a page, and the child or entry taken in it.
   package struct Step {
     var reference: PageReference
     var checksum: UInt64
@@ -23,6 +25,7 @@ package struct CursorPath: ~Copyable {
   /// The number of entries in `leaf`.
   private var leafCount = 0
 
+  /// A cursor without a position. The reader's store must outlive it, and `root` must stay protected.
   package init(_ reader: TreeReader, _ root: TreeRoot) {
     self.reader = reader
     self.root = root
@@ -155,6 +158,8 @@ package struct CursorPath: ~Copyable {
       path[depth - 1].index = leafCount
       return false
     }
+    // No position unless the whole way down can be read.
+    leaf = nil
     depth = ancestor.depth
     path[depth - 1].index += 1
     var page = try push(ancestor.page, path[depth - 1].index)
@@ -172,6 +177,8 @@ package struct CursorPath: ~Copyable {
       path[depth - 1].index = -1
       return false
     }
+    // No position unless the whole way down can be read.
+    leaf = nil
     depth = ancestor.depth
     path[depth - 1].index -= 1
     var page = try push(ancestor.page, path[depth - 1].index)

@@ -86,9 +86,7 @@ extension TreeEditor {
     branchEntries.removeAll(keepingCapacity: true)
     old.appendBranchEntries(to: &branchEntries)
     branchEntries.remove(at: index)
-    branch.initialize(
-      kind: .branch, level: root.level - level, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn,
-      pageSize: pageSize)
+    initialize(branch, kind: .branch, level: root.level - level, keyKind: root.keyKind, treeID: root.id.rawValue)
     // Fewer separators never share a shorter prefix, so what fitted still fits.
     PageEncoder.encodeBranch(branchEntries[...], into: branch, pageSize: pageSize)
   }
@@ -103,6 +101,10 @@ extension TreeEditor {
     let sibling = PageReference(rawValue: parent.references[siblingIndex])
     let treeLevel = root.level - level
     let siblingPage = try reader.page(sibling, checksum: parent.checksums[siblingIndex], level: treeLevel)
+    if !sibling.isDirty {
+      let bounds = bounds(ofChildAt: level - 1).child(siblingIndex, of: parent)
+      try check(siblingPage, sibling, count: parent.counts[siblingIndex], within: bounds, in: root)
+    }
     let page = path[level].page
     let leftIndex = min(index, siblingIndex)
     let (left, right) = index < siblingIndex ? (page, siblingPage) : (siblingPage, page)
@@ -121,8 +123,7 @@ extension TreeEditor {
       leftCopy.appendLeafEntries(to: &leafEntries)
       rightCopy.appendLeafEntries(to: &leafEntries)
       guard PageEncoder.leafByteCount(leafEntries[...], keyKind: root.keyKind) <= limit else { return false }
-      page.initialize(
-        kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn, pageSize: pageSize)
+      initialize(page, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
       PageEncoder.encodeLeaf(leafEntries[...], into: page, pageSize: pageSize)
     } else {
       branchEntries.removeAll(keepingCapacity: true)
@@ -132,9 +133,7 @@ extension TreeEditor {
       // The right page's first child gets the separator that divided the two pages.
       branchEntries[boundary].separator = parent.branchKey(leftIndex + 1)
       guard PageEncoder.branchByteCount(branchEntries[...], keyKind: root.keyKind) <= limit else { return false }
-      page.initialize(
-        kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn,
-        pageSize: pageSize)
+      initialize(page, kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue)
       PageEncoder.encodeBranch(branchEntries[...], into: page, pageSize: pageSize)
     }
     supersede(sibling, siblingPage)

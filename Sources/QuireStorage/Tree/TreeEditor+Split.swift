@@ -31,8 +31,7 @@ extension TreeEditor {
       let target: (page: PageBytes, reference: PageReference)
       if piece == 0 {
         target = (leaf, path[depth - 1].reference)
-        leaf.initialize(
-          kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn, pageSize: pageSize)
+        initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
       } else {
         target = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
         let separator = Separator.between(entries[start - 1].key, entries[start].key, keyKind: root.keyKind)
@@ -229,9 +228,7 @@ extension TreeEditor {
       let target: PageBytes
       if piece == 0 {
         target = branch
-        branch.initialize(
-          kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue, birth: csn,
-          pageSize: pageSize)
+        initialize(branch, kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue)
         firstCount = count
       } else {
         let made = try makePage(kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue)

@@ -23,7 +23,7 @@ struct PathStep {
 ///
 /// Invariants:
 /// 1. `born` lists every frame that this transaction made, in order; each is in use.
-/// 2. A frame is edited in place only if its step is at least `step`.
+/// 2. A page is edited in place only if it is a frame whose step is at least `step`.
 /// 3. `superseded` lists each page version that the transaction's trees no longer reach, once.
 /// 4. No frame made after the translation horizon refers to a frame that had been flipped before it was made.
 package final class TreeEditor {
@@ -31,18 +31,21 @@ package final class TreeEditor {
   let pageSize: Int
   let reader: TreeReader
   /// The number that the transaction's commit will have; frames are born with it.
-  private(set) var csn: UInt64 = 0
-  private(set) var step: UInt64 = 0
-  package private(set) var superseded: [SupersededPage] = []
-  package private(set) var born: [FrameIndex] = []
+  @exclusivity(unchecked) private(set) var csn: UInt64 = 0
+  @exclusivity(unchecked) private(set) var step: UInt64 = 0
+  // The checks for overlapping access cost a fifth of a put, and one thread at a time calls an editor that never calls
+  // back: `@exclusivity(unchecked)` on what every put touches.
+  @exclusivity(unchecked) package private(set) var superseded: [SupersededPage] = []
+  @exclusivity(unchecked) package private(set) var born: [FrameIndex] = []
   let path: UnsafeMutablePointer<PathStep>
   /// The number of steps in `path`; the last one is the leaf.
-  var depth = 0
+  @exclusivity(unchecked) var depth = 0
   /// Room for pages that are being taken apart, one for each of a page and its two neighbours.
   let scratch: UnsafeMutableRawPointer
-  var leafEntries: [LeafEntry] = []
-  var branchEntries: [BranchEntry] = []
+  @exclusivity(unchecked) var leafEntries: [LeafEntry] = []
+  @exclusivity(unchecked) var branchEntries: [BranchEntry] = []
 
+  /// An editor between transactions. The store must outlive it.
   package init(_ store: PageStore) {
     self.store = store
     pageSize = store.pageSize
@@ -92,7 +95,7 @@ package final class TreeEditor {
   /// Makes a frame around `slot`.
   func makeFrame(_ slot: UnsafeMutableRawPointer) throws(StorageError) -> PageReference {
     do throws(StorageError) {
-      let frame = try store.frames.allocate(slot: slot, birth: csn, step: step)
+      let frame = try store.frames.allocate(slot: slot, birth: csn)
       born.append(frame)
       return PageReference(frame: frame)
     } catch {
@@ -108,13 +111,19 @@ package final class TreeEditor {
     let slot = try store.pool.allocate()
     let reference = try makeFrame(slot)
     let page = PageBytes(slot)
-    page.initialize(kind: kind, level: level, keyKind: keyKind, treeID: treeID, birth: csn, pageSize: pageSize)
+    initialize(page, kind: kind, level: level, keyKind: keyKind, treeID: treeID)
     return (page, reference)
   }
 
+  /// Clears the header of a page of this transaction's own.
+  func initialize(_ page: PageBytes, kind: PageKind, level: Int, keyKind: KeyKind, treeID: UInt64) {
+    page.initialize(kind: kind, level: level, keyKind: keyKind, treeID: treeID, birth: csn, pageSize: pageSize)
+    page.step = step
+  }
+
   /// Whether the page is a frame that may be edited in place.
-  @inline(__always) func isPrivate(_ reference: PageReference) -> Bool {
-    reference.isDirty && store.frames.step(reference.frame) >= step
+  @inline(__always) func isPrivate(_ reference: PageReference, _ page: PageBytes) -> Bool {
+    reference.isDirty && page.step >= step
   }
 
   /// Notes that the transaction's trees no longer reach a page.
@@ -136,7 +145,7 @@ package final class TreeEditor {
     (slot + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
     copy.birth = csn
     copy.checksum = 0
-    copy.pageNumber = 0
+    copy.step = step
     if needsTranslation(page, reference) { translateFlippedChildren(copy) }
     supersede(reference, page)
     return (copy, newReference)
@@ -196,7 +205,8 @@ package final class TreeEditor {
   @inline(__always) func makePathPrivate(_ root: inout TreeRoot) throws(StorageError) {
     var index = 0
     while index < depth {
-      if !isPrivate(path[index].reference) {
+      if !isPrivate(path[index].reference, path[index].page) {
+        if !path[index].reference.isDirty { try checkBeforeEditing(index, in: root) }
         let copy = try copyForEditing(path[index].page, path[index].reference)
         path[index].page = copy.page
         path[index].reference = copy.reference
@@ -208,6 +218,35 @@ package final class TreeEditor {
         }
       }
       index &+= 1
+    }
+  }
+
+  /// Looks closely at the clean page `path[index]` before it is copied: what is in a frame is trusted from then on.
+  ///
+  /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
+  /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
+  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+    let count = index == 0 ? UInt64(root.count) : path[index - 1].page.counts[path[index - 1].index]
+    try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
+  }
+
+  /// What the page `path[index]` may hold.
+  func bounds(ofChildAt index: Int) -> KeyBounds {
+    var bounds = KeyBounds()
+    for above in 0..<index { bounds = bounds.child(path[above].index, of: path[above].page) }
+    return bounds
+  }
+
+  /// Throws if a page is not fit to be edited.
+  func check(
+    _ page: PageBytes, _ reference: PageReference, count: UInt64, within bounds: KeyBounds, in root: TreeRoot
+  ) throws(StorageError) {
+    if let defect = PageOrder.defect(in: page, of: root, within: bounds, pageSize: pageSize) {
+      throw store.damaged(reference, defect)
+    }
+    let entries = UInt64(page.entryCount())
+    guard entries == count else {
+      throw store.damaged(reference, "it has \(entries) entries where its parent counts \(count)")
     }
   }
 

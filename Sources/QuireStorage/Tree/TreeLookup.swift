@@ -4,6 +4,7 @@
 package struct TreeReader {
   private let access: PageAccess
 
+  /// Reads the pages of `store`, which must outlive the value.
   package init(_ store: PageStore) { access = store.access }
 
   /// The page that a reference names.

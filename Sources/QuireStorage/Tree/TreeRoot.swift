@@ -13,6 +13,7 @@ package struct TreeRoot {
   /// The number of entries.
   package var count: Int
 
+  /// A root; without a reference that of an empty tree.
   package init(
     id: TreeID, keyKind: KeyKind, reference: PageReference = .none, checksum: UInt64 = 0, level: Int = 0, count: Int = 0
   ) {

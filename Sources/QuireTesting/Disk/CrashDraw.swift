@@ -8,8 +8,8 @@ package enum CrashMode: Hashable, Sendable {
   case allOld
   /// Everything is drawn from the seed: the manner of the crash, the sector size, then sector for sector.
   case random(UInt64)
-  /// All reached the disk but one unit of those that `pendingUnitCount` counts: a sector of one write is old, or a file has
-  /// one of its older lengths, or a name one of its older meanings.
+  /// All reached the disk but one unit of those that `pendingUnitCount` counts: a sector of one write is old, or a file
+  /// has one of its older lengths, or a name one of its older meanings.
   case loseOne(Int, sectorByteCount: Int = DiskGeometry.sectorByteCount)
 }
 

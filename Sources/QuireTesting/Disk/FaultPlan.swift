@@ -40,8 +40,8 @@ package enum FaultKind: Int, Sendable, CaseIterable {
 
 /// Which faults exist in a run and how often they strike.
 ///
-/// Drawn from a seed in the manner of swarm testing: first which kinds exist at all, then a rate for each. So most plans
-/// have few kinds, and rare mixtures happen.
+/// Drawn from a seed in the manner of swarm testing: first which kinds exist at all, then a rate for each. So most
+/// plans have few kinds, and rare mixtures happen.
 ///
 ///     disk.setFaultPlan(FaultPlan(seed: 7, allowing: FaultPlan.harmlessKinds))
 package struct FaultPlan: Sendable, CustomStringConvertible {

@@ -54,8 +54,8 @@ extension SimulatedDisk {
     } ?? false
   }
 
-  /// Lets the drive confirm a coming write to `path` and not do it, or do it elsewhere. Programs see their bytes until the
-  /// file is synced; from then on they see what the drive has.
+  /// Lets the drive confirm a coming write to `path` and not do it, or do it elsewhere. Programs see their bytes until
+  /// the file is synced; from then on they see what the drive has.
   package func lie(_ lie: DriveLie, aboutNextWriteOf path: String, skipping skipCount: Int = 0) {
     withState { $0.faults.add(lie, path: path, skipCount: skipCount) }
   }

@@ -12,11 +12,12 @@ internal import Synchronization
 ///     ... write, synchronize, write ...
 ///     let after = disk.crashImage(.random(42))     // what the machine may find when it is switched on again
 ///
-/// Every call counts as one operation, so that `powerOff(beforeOperation:)` can plan a crash, and enters `traceHash`, so
-/// that a seed can be proven to repeat. Thread-safe; every call takes one lock. A call costs its own bytes, never the
-/// length of the file, except the first change after a copy.
+/// Every call counts as one operation, so that `powerOff(beforeOperation:)` can plan a crash, and enters `traceHash`,
+/// so that a seed can be proven to repeat. Thread-safe; every call takes one lock. A call costs its own bytes, never
+/// the length of the file, except the first change after a copy.
 package final class SimulatedDisk: FileSystem {
-  /// Every disk is a device of its own, or tests that run side by side would meet in the engine's registry of open files.
+  /// Every disk is a device of its own, or tests that run side by side would meet in the engine's registry of open
+  /// files.
   private static let deviceCount = Atomic<UInt64>(0)
 
   /// What `status()` gives as the device of all files here.
@@ -102,8 +103,8 @@ package final class SimulatedDisk: FileSystem {
 // MARK: - Crashes
 
 extension SimulatedDisk {
-  /// One possible image of the disk after a power cut at this moment. May be asked any number of times, whether the power
-  /// is off or on; this disk stays as it is. Costs a copy of each file with unsynced changes.
+  /// One possible image of the disk after a power cut at this moment. May be asked any number of times, whether the
+  /// power is off or on; this disk stays as it is. Costs a copy of each file with unsynced changes.
   ///
   /// The image has its power on, nothing planned and nobody at it; `operationCount` begins at 0.
   package func crashImage(_ mode: CrashMode) -> SimulatedDisk {
@@ -119,7 +120,8 @@ extension SimulatedDisk {
   /// The disk after all processes were killed: what they wrote is all there, but what was pending still is.
   package func processKillImage() -> SimulatedDisk { SimulatedDisk(withState { $0.killed() }, crashReport: nil) }
 
-  /// The disk with its counters, plans and faults, but without its open files. Costs nothing until one of the two changes.
+  /// The disk with its counters, plans and faults, but without its open files. Costs nothing until one of the two
+  /// changes.
   package func copy() -> SimulatedDisk {
     SimulatedDisk(withState { $0.withoutOpenFiles() }, crashReport: crashReport)
   }

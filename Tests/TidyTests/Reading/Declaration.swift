@@ -20,6 +20,8 @@ struct Declaration {
   let typeDepth: Int
   /// Whether it stands in the body of a function or closure, where nobody else sees it.
   let isLocal: Bool
+  /// Whether braces follow: a body, accessors or observers.
+  let hasBody: Bool
   /// The line of the brace that closes its body; `line` as long as it has none.
   var lastLine: Int
 
@@ -29,6 +31,9 @@ struct Declaration {
   var hasMembers: Bool { Self.typeKeywords.contains(keyword) || keyword == "extension" }
   /// Whether it has a body of statements.
   var isCallable: Bool { !hasMembers && !Self.aliasKeywords.contains(keyword) && keyword != "let" }
+
+  /// Whether it is a property that is kept rather than computed.
+  var isStored: Bool { keyword == "let" || (keyword == "var" && !hasBody) }
 
   static let typeKeywords: Set<String> = ["struct", "class", "enum", "actor", "protocol"]
   static let aliasKeywords: Set<String> = ["typealias", "associatedtype"]

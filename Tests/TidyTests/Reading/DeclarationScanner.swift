@@ -37,6 +37,7 @@ struct DeclarationScanner {
       return word == "deinit" || ["(", "<", "?", "!"].contains(next?.text ?? "")
     }
     guard Declaration.namedKeywords.contains(word), let next else { return false }
+    if word == "extension", next.text == "[" { return true }
     if word == "func" { return next.text != ":" && next.text != "," }
     guard next.kind == .word, !Declaration.namedKeywords.contains(next.text) else { return false }
     // `class func` and `class var` name a member; `if let`, `case let`, `for var` bind a pattern.
@@ -62,7 +63,7 @@ struct DeclarationScanner {
         keyword: word, name: name(of: word, at: index), line: tokens[index].line, firstLine: tokens[first].line,
         modifiers: tokens[first..<index].filter { $0.kind == .word }.map(\.text),
         inherits: inherited(from: index, to: body), enclosing: types.last, typeDepth: types.count, isLocal: isLocal,
-        lastLine: tokens[index].line))
+        hasBody: body != nil, lastLine: tokens[index].line))
     if let body { bodyOpeners[body] = declarations.count - 1 }
   }
 

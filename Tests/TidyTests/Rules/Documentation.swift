@@ -28,7 +28,7 @@ enum Documentation {
     return file.declarations.compactMap { declaration in
       guard isOffered(declaration), declaration.keyword != "extension" else { return nil }
       if file.commentLines(above: declaration.firstLine).contains(where: { $0.hasPrefix("///") }) { return nil }
-      if isWitness(declaration, in: file, requirements: requirements) { return nil }
+      if isWitness(declaration, in: file, requirements: requirements) || isField(declaration, in: file) { return nil }
       let isBare = Declaration.bareKeywords.contains(declaration.keyword)
       let name = isBare ? declaration.name : "\(declaration.keyword) \(declaration.name)"
       return Violation(file, declaration.line, "\(name) has no documentation comment")
@@ -38,6 +38,13 @@ enum Documentation {
   /// Whether other modules see it.
   private static func isOffered(_ declaration: Declaration) -> Bool {
     !Set(declaration.modifiers).isDisjoint(with: ["public", "package", "open"])
+  }
+
+  /// Whether it is a stored property of a type that no user sees: the type's own comment may explain all of its fields.
+  private static func isField(_ declaration: Declaration, in file: SourceFile) -> Bool {
+    guard declaration.isStored, let index = declaration.enclosing else { return false }
+    let enclosing = file.declarations[index]
+    return enclosing.keyword != "extension" && !enclosing.modifiers.contains("public")
   }
 
   /// Whether a protocol says what the member does: a standard one, or one of ours that the type around it, or the
@@ -75,7 +82,8 @@ struct DocumentationTests {
       "public struct S {}", "package func f() {}", "@inlinable public static func f() {}", "public init(a: Int) {}",
       "public private(set) var count = 0", "package let a = 1", "open class C {}",
       "// Not a documentation comment.\npublic let a = 1", "/// Of another declaration.\n\npublic let a = 1",
-      "public typealias T = Int", "public func == (a: Int) {}",
+      "public typealias T = Int", "public func == (a: Int) {}", "/// S.\npublic struct S {\n  package let a = 1\n}",
+      "/// S.\npackage struct S {\n  package var a: Int { 1 }\n}", "/// S.\npackage struct S {\n  package init() {}\n}",
     ])
   func undocumentedDeclarationIsFound(text: String) {
     let file = sample("Sources/QuireStorage/Bad.swift", "// Purpose.\n\n\(text)\n")
@@ -87,8 +95,10 @@ struct DocumentationTests {
     arguments: [
       "/// It is.\npublic struct S {}", "/// It is.\n@inlinable\n@frozen\npublic struct S {}", "public import Glibc",
       "struct S { let a = 1 }", "private(set) var a = 1", "/// S.\npublic struct S: P {\n  public func go() {}\n}",
-      "extension S: P {\n  package func go() {}\n}", "extension S {\n  public var description: String { \"\" }\n}",
+      "extension S: P {\n  package func go() {}\n}", "extension [S]: P {\n  package func go() {}\n}",
+      "extension S {\n  public var description: String { \"\" }\n}",
       "extension S {\n  public static func < (a: S, b: S) -> Bool { true }\n}", "public extension S {}",
+      "/// S.\npackage struct S {\n  package let a: Int\n  package private(set) var b = 1\n}",
     ])
   func otherDeclarationIsFine(text: String) {
     let requirement = sample("Sources/QuireStorage/P.swift", "// P.\nprotocol P {\n  func go()\n}\n")

@@ -1,0 +1,22 @@
+// What tests ask of the running transaction after every change.
+
+extension WriteContext {
+  /// Checks the invariants of the transaction's trees, dirty pages included; returns what is broken. Touches every page
+  /// of every tree. Under the writer lock.
+  package func checkInvariants() -> [StorageError] {
+    var found: [StorageError] = []
+    for (before, tree) in zip(trees, trees.dropFirst()) where before.id >= tree.id {
+      found.append(StorageError(.damagedPage, "\(tree.id) stands behind \(before.id)."))
+    }
+    if Set(trees.map(\.id)) != Set(names.names.keys) {
+      found.append(StorageError(.damagedPage, "The names are not those of the trees."))
+    }
+    let store = editor.store
+    // A rollback to the newest commit leaves births of that commit; the running one's number is the highest there can be.
+    let verifier = TreeVerifier(store, WalkPages(store, usesMemory: true), newestBirth: csn)
+    for tree in trees {
+      do { try verifier.verify(tree) } catch {}
+    }
+    return found + verifier.defects
+  }
+}

@@ -1,0 +1,69 @@
+// quiredb info: what a database is and how it is doing.
+
+import ArgumentParser
+import QuireStorage
+
+/// Prints the meta pages, the trees and the state of the files.
+struct Info: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Shows the meta pages, the trees and the log segments of a database.")
+
+  @OptionGroup var database: DatabaseArgument
+
+  func run() throws {
+    let inspector = try database.inspect()
+    print("file          \(inspector.path), \(inspector.fileByteCount) bytes")
+    for (slot, decoded) in inspector.metaPages.enumerated() {
+      printMeta(decoded, slot: slot, isNewest: inspector.newest?.slot == slot)
+    }
+    try describing {
+      let survey = try inspector.survey()
+      print("free pages    \(survey.freeCount) of \(survey.meta.pageCount)")
+      print("log           \(survey.meta.isComplete ? "clean: no log is needed" : try recovery(inspector))")
+      printTrees(survey.trees)
+      for defect in survey.defects { complain(defect.description) }
+      if !survey.defects.isEmpty { throw ExitCode.failure }
+    }
+  }
+
+  private func printMeta(_ decoded: MetaPage.Decoded, slot: Int, isNewest: Bool) {
+    let name = "meta page \(slot)   "
+    switch decoded {
+    case .valid(let page):
+      print("\(name)checkpoint \(page.checkpointNumber), \(page.csn)\(isNewest ? ", in force" : "")")
+      print("  database    \(page.databaseID)")
+      print("  page size   \(page.pageSize), pages \(page.pageCount)")
+      print("  catalog     \(page.catalog.number), level \(page.catalog.level), trees \(page.treeCount)")
+      print("  free map    \(page.freeMap.number), level \(page.freeMap.level)")
+      print("  next        tree id \(page.nextTreeID), row id \(page.nextRowID)")
+      print("  log         from \(page.lsn)\(page.isComplete ? ", none needed" : "")")
+      for segment in page.segments {
+        print(
+          "  segment     number \(segment.number), file -log\(segment.fileIndex), \(segment.byteCount) bytes, "
+            + "from \(segment.firstLSN)")
+      }
+    case .newerFormat(let version): print("\(name)format \(version), which this program does not know")
+    case .damaged(let why): print("\(name)damaged: \(why)")
+    case .notAMetaPage: print("\(name)empty")
+    }
+  }
+
+  private func recovery(_ inspector: Inspector) throws -> String {
+    guard let log = try inspector.log() else { return "clean: no log is needed" }
+    let commits = log.scan.records.filter { $0.header.kind == .commit }.count
+    return commits == 0
+      ? "open, nothing to recover" : "needs recovery: \(commits) commits, up to \(log.scan.endCSN)"
+  }
+
+  private func printTrees(_ trees: [CheckpointVerifier.Tree]) {
+    guard !trees.isEmpty else { return print("trees         none") }
+    print("")
+    print("\(aligned("id", 8))  keys   \(aligned("entries", 12))  levels  name")
+    for tree in trees {
+      let root = tree.root
+      let levels = root.reference.isNone ? 0 : root.level + 1
+      let keys = root.keyKind == .int64 ? "int64" : "bytes"
+      print("\(aligned(root.id.rawValue, 8))  \(keys)  \(aligned(root.count, 12))  \(aligned(levels, 6))  \(tree.name)")
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// What the subcommands have in common: the argument, warnings, and how things are written down.
+
+import ArgumentParser
+import QuireStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The file to look at.
+struct DatabaseArgument: ParsableArguments {
+  @Argument(help: "The data file of the database.", completion: .file()) var file: String
+
+  /// Opens the files for a look; says so if an engine has them.
+  func inspect() throws -> Inspector {
+    let inspector = try describing { try Inspector(at: file) }
+    if inspector.isInUse {
+      let who = inspector.holder.map { "process \($0)" } ?? "another process"
+      complain("\(file) is open in \(who): what follows may be changing.")
+    }
+    return inspector
+  }
+}
+
+/// Writes a line to standard error.
+func complain(_ text: String) {
+  // Not through stdio: its streams are shared mutable variables of the C library.
+  let line = Array("quiredb: \(text)\n".utf8)
+  _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+}
+
+/// Runs `body`; an error of the engine becomes one line and exit code 1.
+func describing<Result>(_ body: () throws -> Result) throws -> Result {
+  do { return try body() } catch let error as StorageError {
+    complain(error.description)
+    throw ExitCode.failure
+  }
+}
+
+/// `text`, filled with spaces to `width`.
+func padded(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}
+
+/// `value` in `width` columns, at their right.
+func aligned(_ value: some CustomStringConvertible, _ width: Int) -> String {
+  let text = value.description
+  return String(repeating: " ", count: max(0, width - text.count)) + text
+}
+
+/// Bytes as two hexadecimal digits each; what is beyond `limit` is only counted.
+func hexadecimalBytes(_ bytes: some Swift.Collection<UInt8>, limit: Int = 64) -> String {
+  let digits = bytes.prefix(limit).map { byte in
+    let text = String(byte, radix: 16)
+    return text.count == 1 ? "0" + text : text
+  }
+  return digits.joined() + (bytes.count > limit ? "… (\(bytes.count) bytes)" : "")
+}
+
+/// A key in quotes if it is printable ASCII, in hexadecimal if it is not.
+func readable(_ key: [UInt8]) -> String {
+  let isText = !key.isEmpty && key.allSatisfy { $0 >= 0x20 && $0 < 0x7f }
+  return isText ? "\"" + String(decoding: key.prefix(64), as: UTF8.self) + "\"" : "x" + hexadecimalBytes(key)
+}
+
+/// A part of a whole in percent.
+func percent(_ part: Int, of whole: Int) -> String {
+  whole == 0 ? "-" : "\((part * 100 + whole / 2) / whole) %"
+}

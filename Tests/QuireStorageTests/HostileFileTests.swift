@@ -1,0 +1,148 @@
+// Files whose checksums are right and whose content is not: made by an enemy, or by a bug of ours. Whatever they hold,
+// reading, checking and writing end with an error or with success, never with a trap, a hang or a wild access.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// How many trials a test makes: few in debug builds; more where QUIRE_TRIALS asks for it.
+func trialCount(debug: Int, release: Int) -> Int {
+  if let text = getenv("QUIRE_TRIALS"), let count = Int(String(cString: text)) { return count }
+  #if DEBUG
+    return debug
+  #else
+    return release
+  #endif
+}
+
+/// Where trials start: another seed for each run of the long loops, if QUIRE_SEED gives one.
+func firstSeed() -> UInt64 {
+  guard let text = getenv("QUIRE_SEED"), let seed = UInt64(String(cString: text)) else { return 1 }
+  return seed
+}
+
+/// Before each trial, its name goes to the standard error if QUIRE_TRACE is set: a trap leaves nothing else behind.
+func trace(_ text: @autoclosure () -> String) {
+  guard getenv("QUIRE_TRACE") != nil else { return }
+  let line = Array((text() + "\n").utf8)
+  _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+}
+
+@Suite struct HostileFileTests {
+  /// A closed database with trees of several levels.
+  private func makeFile(pageSize: Int) throws -> [UInt8] {
+    let tiny = TinyDatabase(pageSize: pageSize)
+    let engine = try tiny.open()
+    try TinyDatabase.fill(engine, count: pageSize / 3)
+    try engine.checkpoint()
+    try TinyDatabase.fill(engine, count: pageSize / 8, seed: 9)
+    try engine.close()
+    return try #require(tiny.disk.bytes(of: TinyDatabase.path))
+  }
+
+  /// Opens what a forger made and does all there is to do with it. Any StorageError will do; nothing else will.
+  private func exercise(_ bytes: [UInt8], pageSize: Int, seed: UInt64) throws {
+    let disk = SimulatedDisk()
+    disk.install(bytes, at: TinyDatabase.path)
+    if let inspector = try? Inspector(at: TinyDatabase.path, fileSystem: disk) {
+      _ = try storageErrorsOnly { try inspector.check(defectLimit: 5) }
+    }
+    let tiny = TinyDatabase(disk, pageSize: pageSize)
+    _ = try storageErrorsOnly {
+      let engine = try tiny.open()
+      _ = try storageErrorsOnly { try engine.verify() }
+      _ = try storageErrorsOnly { try DatabaseContent(of: engine) }
+      for round in 0..<3 {
+        _ = try storageErrorsOnly { try TinyDatabase.fill(engine, count: 40, seed: seed &+ UInt64(round)) }
+        _ = try storageErrorsOnly { try engine.checkpoint() }
+        _ = try storageErrorsOnly { try DatabaseContent(of: engine, checksThoroughly: false) }
+      }
+      for name in ["texts", "numbers", "paths"] {
+        _ = try storageErrorsOnly { try empty(name, of: engine, drops: seed % 2 == 0) }
+      }
+      try engine.close()
+    }
+  }
+
+  /// Takes a tree apart, entry by entry or as a whole.
+  private func empty(_ name: String, of engine: StorageEngine, drops: Bool) throws {
+    try engine.write { tx in
+      guard let tree = tx.tree(named: name) else { return }
+      if drops { return try tx.dropTree(tree) }
+      for number in 0..<1600 {
+        if tree.keys == .int64 {
+          _ = try tx.delete(Int64(number) - 1365, in: tree)
+        } else {
+          _ = try tx.delete("key\(number)", in: tree)
+          _ = try tx.delete("/home/of/\(number % 7)/somebody/with/a/long/path/\(number)", in: tree)
+        }
+      }
+    }
+  }
+
+  private func storageErrorsOnly<Result>(_ body: () throws -> Result) throws -> Result? {
+    do { return try body() } catch is StorageError { return nil }
+  }
+
+  @Test(arguments: [512, 4096]) func forgedPages(pageSize: Int) throws {
+    let bytes = try makeFile(pageSize: pageSize)
+    let start = firstSeed()
+    for seed in start..<(start + UInt64(trialCount(debug: 300, release: 3000))) {
+      var random = SeededRandom(seed: seed)
+      var forger = try #require(Forger(bytes, pageSize: pageSize))
+      var changes: [String] = []
+      for _ in 0...random.below(3) { changes.append(forger.mutate(&random)) }
+      trace("page size \(pageSize), seed \(seed): \(changes)")
+      forger.seal()
+      try exercise(forger.bytes, pageSize: pageSize, seed: seed)
+    }
+  }
+
+  @Test func sealingAlonePassesTheCheck() throws {
+    let bytes = try makeFile(pageSize: 512)
+    var forger = try #require(Forger(bytes, pageSize: 512))
+    forger.seal()
+    let disk = SimulatedDisk()
+    disk.install(forger.bytes, at: TinyDatabase.path)
+    let defects = try Inspector(at: TinyDatabase.path, fileSystem: disk).check()
+    #expect(defects.isEmpty, "\(defects)")
+  }
+
+  @Test func forgedMetaPages() throws {
+    let bytes = try makeFile(pageSize: 512)
+    let start = firstSeed()
+    for seed in start..<(start + UInt64(trialCount(debug: 300, release: 3000))) {
+      var random = SeededRandom(seed: seed)
+      var forger = try #require(Forger(bytes, pageSize: 512))
+      // Everything behind version and page size is fair game.
+      for slot in 0..<2 {
+        for _ in 0...random.below(3) {
+          let offset = slot * 512 + 24 + 8 * random.below(40)
+          forger.put(random.oneIn(2) ? random.next() : UInt64(random.below(70)), at: offset)
+        }
+        // Sometimes one slot alone.
+        if random.oneIn(2) { break }
+      }
+      trace("meta page, seed \(seed)")
+      try exercise(resealingMetaPages(forger.bytes), pageSize: 512, seed: seed)
+    }
+  }
+
+  private func resealingMetaPages(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    for slot in 0..<2 {
+      let start = slot * 512
+      let checksum = bytes.withUnsafeBytes { buffer in
+        buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: MetaPage.magic) } ?? 0
+      }
+      bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
+    }
+    return bytes
+  }
+}
