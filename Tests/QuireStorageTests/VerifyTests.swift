@@ -35,7 +35,9 @@ import Testing
       let texts = try #require(found)
       for step in 0..<600 {
         let key = "key\(random.below(300))"
-        if random.oneIn(3) { _ = try tx.delete(key, in: texts) } else {
+        if random.oneIn(3) {
+          _ = try tx.delete(key, in: texts)
+        } else {
           try tx.put([UInt8](repeating: 1, count: random.below(100)), for: key, in: texts)
         }
         if step % 10 == 0 {

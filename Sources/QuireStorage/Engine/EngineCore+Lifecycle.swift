@@ -104,8 +104,6 @@ extension EngineCore {
       writerLock.unlock()
       return
     }
-    // A checkpoint holds a slot as well.
-    finishRunningCheckpoint()
     markClosed()
     // Before readers are counted: a checkpoint that runs holds a slot too.
     finishRunningCheckpoint()
@@ -113,7 +111,8 @@ extension EngineCore {
       reopen()
       writerLock.unlock()
       throw StorageError(
-        .inUse, "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive.",
+        .inUse,
+        "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive. End them first.",
         path: file.path)
     }
     var failure = queue.failure
