@@ -7,6 +7,6 @@ internal import ArgumentParser
 struct QuireDB: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quiredb",
-    abstract: "Looks into the databases of QuireStorage without changing them, and torments the engine that writes them.",
+    abstract: "Looks into databases without changing them, and torments the engine that writes them.",
     subcommands: [Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self])
 }

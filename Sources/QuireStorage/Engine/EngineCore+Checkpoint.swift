@@ -236,8 +236,10 @@ extension EngineCore {
   }
 
   private func finish(_ run: CheckpointRun) {
-    slots.end(run.slot)
+    // The slot is given up last: as long as the frozen snapshot is announced, no frame that raced with this checkpoint
+    // can be freed, so that its entry still tells where it was written to.
     reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+    slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
     if !run.isFinal { removeStrayLogs(run) }
@@ -246,11 +248,18 @@ extension EngineCore {
   }
 
   /// From now on, copies of branch pages made up to the running transaction are translated.
+  ///
+  /// No transaction may copy pages of one up to the horizon and not know the horizon: its copies, born above it, would
+  /// keep references to frames whose entries are about to go. The head is therefore looked at again. If it has not moved
+  /// since before the horizon was raised, the next transaction begins after that and sees the horizon; if it has, the
+  /// horizon is raised once more. Head and horizon are stored and loaded in one total order for this.
   private func raiseHorizon() -> UInt64 {
-    // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
-    let horizon = headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1
-    store.translationHorizon = horizon
-    return horizon
+    while true {
+      // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
+      let horizon = headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1
+      store.translationHorizon = horizon
+      if headCSN.add(0, ordering: .sequentiallyConsistent).newValue + 1 == horizon { return horizon }
+    }
   }
 
   private func abandon(_ run: CheckpointRun, _ error: StorageError) {
@@ -268,8 +277,8 @@ extension EngineCore {
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
       }
     }
-    slots.end(run.slot)
     reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+    slots.end(run.slot)
     checkpoints.end(error)
     reclaimer.collect()
   }

@@ -44,6 +44,8 @@ package final class EngineCore: @unchecked Sendable {
   let logLatch = Mutex(())
   let checkpoints = CheckpointGate()
   let markBuffer = LogBuffer()
+  /// The durable LSN when the quiet mark was last considered.
+  let quietLSN = Atomic<UInt64>(0)
   private let isClosed = Atomic<Bool>(false)
   let counters = Counters()
   /// A size for the next segment that is made, in bytes; grows when segments fill; writer lock.
@@ -93,11 +95,12 @@ package final class EngineCore: @unchecked Sendable {
     queue = CommitQueue(
       slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator,
       durableLSN: parts.meta.current.lsn, durableCheckpoint: parts.meta.current.checkpointNumber,
-      requestFlush: { services.requestFlush() })
-    services.setFlush { [weak self] in
-      // A failure reaches those who wait; nobody else is listening here.
-      do throws(StorageError) { try self?.queue.flush() } catch {}
-    }
+      requestFlush: { services.requestFlush() }, didFlush: { services.requestMark() })
+    services.setFlush(
+      { [weak self] in
+        // A failure reaches those who wait; nobody else is listening here.
+        do throws(StorageError) { try self?.queue.flush() } catch {}
+      }, mark: { [weak self] in self?.appendQuietMark() ?? true })
   }
 
   deinit {

@@ -117,10 +117,35 @@ package final class Services: @unchecked Sendable {
   private let nextReader = Atomic<Int>(0)
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
+  private let flushInterrupt = DispatchSemaphore(value: 0)
+  private let markThread = ServiceThread()
+  private let hasMarkRequest = Atomic<Bool>(false)
+  private let markInterrupt = DispatchSemaphore(value: 0)
+  private let isStopping = Atomic<Bool>(false)
+  private var mark: @Sendable () -> Bool = { true }
+  /// How long the log must have been quiet before a mark is worth its block.
+  private static let quietMilliseconds = 5
 
   init(isThreaded: Bool) { self.isThreaded = isThreaded }
 
-  func setFlush(_ flush: @escaping @Sendable () -> Void) { self.flush = flush }
+  /// What to call for a flush, and for a mark: that returns false while commits are still on their way.
+  func setFlush(_ flush: @escaping @Sendable () -> Void, mark: @escaping @Sendable () -> Bool) {
+    self.flush = flush
+    self.mark = mark
+  }
+
+  /// Has a mark written when no flush has come for a few milliseconds.
+  func requestMark() {
+    guard isThreaded, !hasMarkRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    markThread.enqueue { [self] in
+      while !isStopping.load(ordering: .acquiring) {
+        _ = markInterrupt.wait(timeout: .now() + .milliseconds(Self.quietMilliseconds))
+        // Lowered before looking: a flush that comes in between asks again.
+        hasMarkRequest.store(false, ordering: .sequentiallyConsistent)
+        if mark() || hasMarkRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
+      }
+    }
+  }
 
   /// Has somebody flush soon; several requests become one. When stepped, the test flushes.
   func requestFlush() {
@@ -135,11 +160,17 @@ package final class Services: @unchecked Sendable {
   func requestFlush(after delay: Duration) {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     flushThread.enqueue { [self] in
-      let (seconds, attoseconds) = delay.components
-      usleep(UInt32(clamping: seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
+      // A wait and not a sleep: `stop` interrupts it, or closing would take as long as the interval.
+      if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(timeout: .now() + Self.timeInterval(delay)) }
       hasFlushRequest.store(false, ordering: .releasing)
       flush()
     }
+  }
+
+  /// `delay` as the system's timers take it; a year at the most.
+  private static func timeInterval(_ delay: Duration) -> DispatchTimeInterval {
+    let (seconds, attoseconds) = min(max(delay, .zero), .seconds(365 * 86_400)).components
+    return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 
   /// Runs `job` on the checkpoint thread.
@@ -158,6 +189,9 @@ package final class Services: @unchecked Sendable {
 
   /// Ends all threads when their queued jobs are done.
   func stop() {
-    for thread in [writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
+    isStopping.store(true, ordering: .releasing)
+    markInterrupt.signal()
+    flushInterrupt.signal()
+    for thread in [markThread, writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
   }
 }

@@ -41,6 +41,8 @@ package final class LogWriter: @unchecked Sendable {
   package private(set) var chain: UInt64
   package private(set) var lastCSN: CSN
   private var offset: Int
+  /// Whether the last record is a mark.
+  package private(set) var endsWithMark = false
   private let shared: Mutex<Shared>
   private let bytesAppended = Atomic<Int>(0)
   private let syncs = Atomic<Int>(0)
@@ -98,6 +100,7 @@ package final class LogWriter: @unchecked Sendable {
     offset += record.count
     chain = LogBuffer.chain(ofSealed: record)
     lastCSN = csn
+    endsWithMark = kind == .mark
     let endLSN = current.descriptor.lsn(at: offset)
     shared.withLock { shared in
       shared.endLSN = endLSN

@@ -50,8 +50,8 @@ package final class PageStore: @unchecked Sendable {
   /// Frames born up to this commit may refer to frames that have been flipped since; copies of them are translated.
   /// Raised at the end of each checkpoint.
   package var translationHorizon: UInt64 {
-    get { horizon.load(ordering: .acquiring) }
-    set { horizon.store(newValue, ordering: .releasing) }
+    get { horizon.load(ordering: .sequentiallyConsistent) }
+    set { horizon.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// Makes page numbers below `count` usable.

@@ -61,6 +61,8 @@ package final class CommitQueue: @unchecked Sendable {
   private let provenWord: Atomic<UInt64>
   /// Asks the engine for a thread that calls `flush`; set once, before the first commit.
   package let requestFlush: @Sendable () -> Void
+  /// Tells the engine that a flush has succeeded.
+  private let didFlush: @Sendable () -> Void
 
   /// The longest a leader waits for company, in nanoseconds: measured to save half the flushes of four threads.
   private static let companyNanoseconds: UInt64 = 50_000
@@ -68,12 +70,13 @@ package final class CommitQueue: @unchecked Sendable {
   /// A queue without a log, which has nothing to flush before `setLog`.
   package init(
     slots: ReaderSlots, reclaimer: Reclaimer, allocator: PageAllocator, durableLSN: LSN, durableCheckpoint: UInt64,
-    requestFlush: @escaping @Sendable () -> Void
+    requestFlush: @escaping @Sendable () -> Void, didFlush: @escaping @Sendable () -> Void
   ) {
     self.slots = slots
     self.reclaimer = reclaimer
     self.allocator = allocator
     self.requestFlush = requestFlush
+    self.didFlush = didFlush
     durableWord = Atomic(durableLSN.rawValue)
     provenWord = Atomic(durableCheckpoint)
     state = Mutex(State(durable: durableLSN))
@@ -283,5 +286,6 @@ package final class CommitQueue: @unchecked Sendable {
     }
     for callback in outcome.callbacks { callback.call(nil) }
     if outcome.needsFlush { requestFlush() }
+    didFlush()
   }
 }

@@ -143,7 +143,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// The number of entries of a tree. O(1).
   public func count(of tree: Tree) throws(StorageError) -> Int {
-    return context.trees[try context.index(of: tree)].count
+    context.trees[try context.index(of: tree)].count
   }
 
   /// The number of entries whose keys are below `key`. O(log n).

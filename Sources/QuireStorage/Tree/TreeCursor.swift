@@ -158,6 +158,8 @@ package struct CursorPath: ~Copyable {
       path[depth - 1].index = leafCount
       return false
     }
+    // No position unless the whole way down can be read.
+    leaf = nil
     depth = ancestor.depth
     path[depth - 1].index += 1
     var page = try push(ancestor.page, path[depth - 1].index)
@@ -175,6 +177,8 @@ package struct CursorPath: ~Copyable {
       path[depth - 1].index = -1
       return false
     }
+    // No position unless the whole way down can be read.
+    leaf = nil
     depth = ancestor.depth
     path[depth - 1].index -= 1
     var page = try push(ancestor.page, path[depth - 1].index)
