@@ -14,10 +14,16 @@ import Testing
   let folder = TemporaryFolder()
   var path: String { folder.path + "/a.quire" }
 
+  /// An engine that does nothing by itself: threads of its own would touch the files while a test looks at them.
+  private func openStepped() throws -> StorageEngine {
+    try StorageEngine(
+      at: path, options: StorageOptions(), environment: StorageEnvironment(scheduling: .stepped))
+  }
+
   // MARK: A second opener
 
   @Test func secondOpenerInThisProcess() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     try TinyDatabase.fill(engine, count: 40)
     let (symbolic, hard) = (folder.path + "/symbolic", folder.path + "/hard")
     symlink(path, symbolic)
@@ -37,7 +43,7 @@ import Testing
 
   #if os(Linux)
     @Test func secondOpenerInAnotherProcess() async throws {
-      let engine = try StorageEngine(at: path)
+      let engine = try openStepped()
       try TinyDatabase.fill(engine, count: 40)
       setenv("QUIRE_TEST_HELD_PATH", path, 1)
       setenv("QUIRE_TEST_HOLDER", "\(getpid())", 1)
@@ -61,7 +67,7 @@ import Testing
   #endif
 
   @Test func inspectorKeepsEnginesOutAndSaysWhenItCouldNot() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     try TinyDatabase.fill(engine, count: 40)
     let early = try Inspector(at: path)
     #expect(early.isInUse)
@@ -81,7 +87,7 @@ import Testing
   // MARK: At the wrong time
 
   @Test func useAfterClose() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
     try engine.close()
     try engine.close()
@@ -104,7 +110,7 @@ import Testing
   }
 
   @Test func closeWithAPinAlive() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     try TinyDatabase.fill(engine, count: 40)
     var pin: PinnedSnapshot? = try engine.pin()
     expectRefusal(.inUse, path: path, in: folder) { try engine.close() }
@@ -117,7 +123,7 @@ import Testing
   }
 
   @Test func closeInsideARead() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     try engine.read { (_) -> Void in
       expectRefusal(.inUse, path: path, in: folder) { try engine.close() }
     }
@@ -125,7 +131,7 @@ import Testing
   }
 
   @Test func nestedWriteIsRefusedAtOnce() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
     try engine.write { (tx) -> Void in
       try tx.put("outer", for: "k", in: tree)
@@ -142,7 +148,7 @@ import Testing
   }
 
   @Test func keysAndValuesThatAreTooLong() throws {
-    let engine = try StorageEngine(at: path)
+    let engine = try openStepped()
     let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
     let longest = [UInt8](repeating: 7, count: Limits.keyByteCount)
     let refusals: [(key: [UInt8], value: [UInt8], code: StorageError.Code)] = [

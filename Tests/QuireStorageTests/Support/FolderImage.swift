@@ -71,8 +71,8 @@ func edit(_ path: String, _ body: (inout [UInt8]) -> Void) {
   writeFile(bytes, path)
 }
 
-/// Expects `body` to be refused with `code`, a message that says what to do, and this path in it; and that nothing in the
-/// folder has changed.
+/// Expects `body` to be refused with `code`, a message that says what to do, and this path in it; and that nothing in
+/// the folder has changed.
 @discardableResult
 func expectRefusal(
   _ code: StorageError.Code, path: String? = nil, in folder: TemporaryFolder,
