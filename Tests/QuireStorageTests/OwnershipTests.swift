@@ -29,7 +29,7 @@ import Testing
     symlink(path, symbolic)
     link(path, hard)
     for other in [path, folder.path + "/./a.quire", symbolic, hard] {
-      let error = expectRefusal(.alreadyOpen, path: other, in: folder) { _ = try StorageEngine(at: other) }
+      let error = expectRefusal(.alreadyOpen, in: folder) { _ = try StorageEngine(at: other) }
       #expect(error?.holderProcessID == nil || error?.holderProcessID == getpid())
       #expect(error?.message.contains("this process") == true || error?.holderProcessID == nil)
     }
@@ -39,6 +39,22 @@ import Testing
     try engine.close()
     let again = try StorageEngine(at: hard)
     try again.close()
+  }
+
+  @Test func logIsFoundThroughASymbolicLink() throws {
+    let (elsewhere, engine) = (TemporaryFolder(), try openStepped())
+    try TinyDatabase.fill(engine, count: 40)
+    let expected = try DatabaseContent(of: engine)
+    let image = FolderImage(of: folder.path)
+    try engine.close()
+    for (name, entry) in image.entries { writeFile(entry.bytes, "\(folder.path)/\(name)") }
+    symlink(path, elsewhere.path + "/link")
+    let again = try StorageEngine(at: elsewhere.path + "/link")
+    let found = try DatabaseContent(of: again)
+    #expect(found == expected)
+    try TinyDatabase.fill(again, count: 40, seed: 3)
+    try again.close()
+    #expect(FolderImage(of: elsewhere.path).entries.keys.sorted() == ["link"])
   }
 
   #if os(Linux)
