@@ -100,6 +100,8 @@ package struct PageBytes {
     get { base.load(fromByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
   }
+  /// In memory: whether the page was read from disk; otherwise this process has made it. Steps count from 1.
+  @inline(__always) package var isFromDisk: Bool { step == 0 }
   /// Where the page stands in the file; on disk only.
   package var pageNumber: UInt64 {
     get { base.load(fromByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
