@@ -8,8 +8,8 @@
 
 /// Reads a database's files without an engine.
 ///
-/// Opens everything read-only and writes nothing, whatever state the files are in. Takes a shared lock, so that no engine
-/// opens the files meanwhile; if one has them already, `isInUse` says so: what is read may then be changing.
+/// Opens everything read-only and writes nothing, whatever state the files are in. Takes a shared lock, so that no
+/// engine opens the files meanwhile; if one has them already, `isInUse` says so: what is read may then be changing.
 package final class Inspector {
   /// The path of the data file.
   package let path: String
@@ -28,6 +28,7 @@ package final class Inspector {
   ///
   /// - Throws: `notFound`, `notADatabase` if it is no regular file, `inputOutput`. Damage is not thrown but shown.
   package init(at path: String, fileSystem: any FileSystem = RealFileSystem()) throws(StorageError) {
+    let path = fileSystem.canonicalPath(path)
     self.path = path
     self.fileSystem = fileSystem
     do throws(SystemError) { file = try fileSystem.open(path, .readOnly) } catch {

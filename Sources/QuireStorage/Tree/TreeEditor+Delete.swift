@@ -101,7 +101,7 @@ extension TreeEditor {
     let sibling = PageReference(rawValue: parent.references[siblingIndex])
     let treeLevel = root.level - level
     let siblingPage = try reader.page(sibling, checksum: parent.checksums[siblingIndex], level: treeLevel)
-    if !sibling.isDirty {
+    if siblingPage.isFromDisk {
       let bounds = bounds(ofChildAt: level - 1).child(siblingIndex, of: parent)
       try check(siblingPage, sibling, count: parent.counts[siblingIndex], within: bounds, in: root)
     }
