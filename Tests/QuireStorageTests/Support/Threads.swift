@@ -1,5 +1,6 @@
 // Real threads for tests: unlike tasks they may block, and there are as many as asked for.
 
+import QuireStorage
 import Synchronization
 
 #if canImport(Darwin)
@@ -18,7 +19,7 @@ private final class ThreadBody: Sendable {
 final class ThreadGroup: @unchecked Sendable {
   // Sendable: safe because the handles are touched by the thread that made the group only.
   private var handles: [pthread_t] = []
-  private let complaints = Mutex<[String]>([])
+  private let complaints = Latch<[String]>([])
 
   /// Starts a thread; what `body` throws becomes a complaint.
   func start(_ body: @escaping @Sendable () throws -> Void) {
