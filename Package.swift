@@ -20,6 +20,7 @@ let package = Package(
   name: "quire",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
+    .library(name: "Quire", targets: ["Quire"]),
     .library(name: "QuireStorage", targets: ["QuireStorage"]),
     .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
@@ -49,6 +50,7 @@ let package = Package(
       dependencies: ["QuireStorage", "CLZ4"],
       swiftSettings: safeSettings
     ),
+    .target(name: "Quire", dependencies: ["QuireDatabase", "QuireStorage"], swiftSettings: safeSettings),
     .target(
       name: "QuireTesting",
       dependencies: [

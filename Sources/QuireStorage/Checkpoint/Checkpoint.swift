@@ -5,12 +5,15 @@ package struct CheckpointState {
   package let csn: CSN
   package let trees: [TreeRoot]
   package let names: TreeNames
+  /// The least id that none of the trees up to `csn` has had.
+  package let nextTreeID: UInt64
 
   /// Puts the frozen parts together; the caller protects the snapshot that `trees` came from.
-  package init(csn: CSN, trees: [TreeRoot], names: TreeNames) {
+  package init(csn: CSN, trees: [TreeRoot], names: TreeNames, nextTreeID: UInt64) {
     self.csn = csn
     self.trees = trees
     self.names = names
+    self.nextTreeID = nextTreeID
   }
 }
 

@@ -11,8 +11,12 @@ extension EngineCore {
   /// - Parameter isFinal: whether the result needs no log: at close.
   @discardableResult
   func beginCheckpoint(isFinal: Bool = false) -> CheckpointRun {
-    let state = CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names)
-    return beginCheckpoint(state, requiredLSN: queueEndLSN(), loggedCSN: head.csn, isFinal: isFinal)
+    beginCheckpoint(frozenHead(), requiredLSN: queueEndLSN(), loggedCSN: head.csn, isFinal: isFinal)
+  }
+
+  /// The newest appended commit, as a checkpoint sees it.
+  func frozenHead() -> CheckpointState {
+    CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names, nextTreeID: head.nextTreeID)
   }
 
   private func queueEndLSN() -> LSN { withLog { $0?.endLSN ?? meta.current.lsn } }
@@ -28,7 +32,9 @@ extension EngineCore {
     page.loggedCSN = loggedCSN
     page.treeCount = state.trees.count
     page.nextRowID = context.rowIDCounter
-    page.nextTreeID = context.treeIDCounter
+    // Not the context's: a transaction that is about to be logged behind this checkpoint may have made trees already,
+    // and its record would then seem to make them a second time.
+    page.nextTreeID = state.nextTreeID
     withLog { log in
       guard let log else { return }
       page.chain = log.chain
@@ -104,6 +110,7 @@ extension EngineCore {
       if !run.isFinal, withLog({ $0 != nil }) { try prepareNextSegment(run) }
       run.phase = .sync
     case .sync:
+      try settleLength(run)
       do throws(SystemError) { try file.synchronize() } catch {
         let failure = StorageError(synchronizing: error, path: file.path)
         queue.fail(failure)
@@ -122,9 +129,20 @@ extension EngineCore {
     }
   }
 
+  /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
+  /// failed are counted but were never written: a meta page that counts them would look like a truncated file.
+  private func settleLength(_ run: CheckpointRun) throws(StorageError) {
+    run.meta.pageCount = allocator.pageCount
+    let needed = Int(run.meta.pageCount) * store.pageSize
+    do throws(SystemError) {
+      if try file.status().byteCount < needed { try file.resize(to: needed) }
+    } catch {
+      throw StorageError(writing: error, path: file.path)
+    }
+  }
+
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
     try queue.checkFailure()
-    run.meta.pageCount = allocator.pageCount
     let root = run.pages.catalogRoot
     run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
     run.meta.treeCount = root.count
@@ -273,6 +291,10 @@ extension EngineCore {
       run.pages.undo()
       if run.madeFile, let next = run.next {
         next.file.close()
+      }
+      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and it
+      // names this file.
+      if run.madeFile, let next = run.next, queue.failure == nil {
         // What cannot be removed now is overwritten when its number comes up again.
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
       }

@@ -45,8 +45,7 @@ extension EngineCore {
   func finishRecovery(_ scan: LogScan) throws(StorageError) {
     try chooseMetaSlot()
     let run = beginCheckpoint(
-      CheckpointState(csn: head.csn, trees: trees(of: head), names: head.names), requiredLSN: LSN(0),
-      loggedCSN: head.csn, isFinal: true)
+      frozenHead(), requiredLSN: LSN(0), loggedCSN: head.csn, isFinal: true)
     // There is no log writer: where the log ended is known from the scan.
     run.meta.segments = []
     run.meta.logOffset = 0

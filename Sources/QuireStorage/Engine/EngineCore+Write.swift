@@ -192,8 +192,9 @@ extension EngineCore {
     let logged = withLog { $0?.lastCSN ?? CSN(0) }
     let required = withLog { $0?.endLSN ?? LSN(0) }
     beginCheckpoint(
-      CheckpointState(csn: csn, trees: context.trees, names: context.names), requiredLSN: required,
-      loggedCSN: logged, isFinal: false)
+      CheckpointState(
+        csn: csn, trees: context.trees, names: context.names, nextTreeID: context.treeIDCounter),
+      requiredLSN: required, loggedCSN: logged, isFinal: false)
     withLog { $0?.noteUnloggedCommit(csn) }
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure {

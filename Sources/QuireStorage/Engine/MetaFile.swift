@@ -71,7 +71,7 @@ package final class MetaFile: @unchecked Sendable {
   package static func decodeSlots(
     of file: any File
   ) throws(StorageError) -> (first: MetaPage.Decoded, second: MetaPage.Decoded) {
-    let first = MetaPage.decode(try read(file, at: 0))
+    let first = MetaPage.decode(try read(file, at: 0), slot: 0)
     return (first, try findSecond(file, first: first, byteCount: try byteCount(of: file)))
   }
 
@@ -104,11 +104,12 @@ package final class MetaFile: @unchecked Sendable {
     _ file: any File, first: MetaPage.Decoded, byteCount: Int
   ) throws(StorageError) -> MetaPage.Decoded {
     if case .valid(let page) = first {
-      return byteCount < 2 * page.pageSize ? .notAMetaPage : MetaPage.decode(try read(file, at: page.pageSize))
+      return byteCount < 2 * page.pageSize
+        ? .notAMetaPage : MetaPage.decode(try read(file, at: page.pageSize), slot: 1)
     }
     var best = MetaPage.Decoded.notAMetaPage
     for size in [512, 1024, 2048] + Limits.pageSizes {
-      switch MetaPage.decode(try read(file, at: size)) {
+      switch MetaPage.decode(try read(file, at: size), slot: 1) {
       case .valid(let page) where page.pageSize == size: return .valid(page)
       case .newerFormat(let version): best = .newerFormat(version: version)
       case .damaged(let why) where best == .notAMetaPage: best = .damaged(why)
@@ -146,7 +147,7 @@ package final class MetaFile: @unchecked Sendable {
   }
 
   private func store(_ page: MetaPage, slot: Int) throws(StorageError) {
-    try storeBytes(page.encoded(), at: page.offset(inSlot: slot))
+    try storeBytes(page.encoded(slot: slot), at: page.offset(inSlot: slot))
   }
 
   private func storeBytes(_ bytes: [UInt8], at offset: Int) throws(StorageError) {

@@ -59,13 +59,12 @@ package struct Opener {
   // MARK: Ownership
 
   private func own(_ file: any File) throws(StorageError) {
-    do throws(SystemError) {
-      guard try file.status().isRegularFile else {
-        throw SystemError(code: EINVAL, call: "open")
-      }
-    } catch {
-      throw StorageError(
-        .notADatabase, "This is not a regular file. Check the path.", path: path, systemError: error)
+    let isRegular: Bool
+    do throws(SystemError) { isRegular = try file.status().isRegularFile } catch {
+      throw StorageError(.inputOutput, "The file cannot be examined.", path: path, systemError: error)
+    }
+    guard isRegular else {
+      throw StorageError(.notADatabase, "This is not a regular file. Check the path.", path: path)
     }
     do throws(SystemError) { try file.lock(.exclusive) } catch {
       guard error.code == EWOULDBLOCK else {

@@ -2,7 +2,8 @@
 //
 //   bytes     meta page, in the first 512 bytes of pages 0 and 1; the rest of the page is zero
 //   0..<8     magic number, "QuireDB" and a zero byte
-//   8..<16    checksum: XXH3-64 of bytes 16..<512, seeded by the magic number
+//   8..<16    checksum: XXH3-64 of bytes 16..<512, seeded by the magic number plus the slot, 0 or 1. Guards against a
+//             copy of the one page where the other should be.
 //   16..<20   format version: a reader refuses a version above its own
 //   20..<24   page size
 //   24..<40   database identity
@@ -118,7 +119,7 @@ package struct MetaPage: Equatable, Sendable {
   package func offset(inSlot slot: Int) -> Int { slot * pageSize }
 
   /// The page's first 512 bytes.
-  package func encoded() -> [UInt8] {
+  package func encoded(slot: Int) -> [UInt8] {
     var writer = ByteWriter(byteCount: Self.byteCount)
     writer.put(Self.magic, at: 0)
     writer.put(Self.formatVersion, at: 16)
@@ -146,14 +147,14 @@ package struct MetaPage: Equatable, Sendable {
       writer.put(segment.firstLSN.rawValue, at: offset + 24)
       writer.put(UInt64(segment.fileIndex), at: offset + 32)
     }
-    writer.put(Self.checksum(writer.bytes), at: 8)
+    writer.put(Self.checksum(writer.bytes, slot: slot), at: 8)
     return writer.bytes
   }
 
-  private static func checksum(_ bytes: [UInt8]) -> UInt64 {
+  private static func checksum(_ bytes: [UInt8], slot: Int) -> UInt64 {
     bytes.withUnsafeBytes { buffer in
       guard let base = buffer.baseAddress else { return 0 }
-      return XXH3.hash(base + 16, count: byteCount - 16, seed: magic)
+      return XXH3.hash(base + 16, count: byteCount - 16, seed: magic &+ UInt64(slot))
     }
   }
 
@@ -167,11 +168,11 @@ package struct MetaPage: Equatable, Sendable {
   }
 
   /// Decodes the first 512 bytes of a meta page. Never traps, whatever they hold.
-  package static func decode(_ bytes: [UInt8]) -> Decoded {
+  package static func decode(_ bytes: [UInt8], slot: Int) -> Decoded {
     guard bytes.count >= byteCount else { return .notAMetaPage }
     let reader = ByteReader(bytes)
     guard reader.word(at: 0) == magic else { return .notAMetaPage }
-    guard reader.word(at: 8) == checksum(bytes) else { return .damaged("its checksum does not match") }
+    guard reader.word(at: 8) == checksum(bytes, slot: slot) else { return .damaged("its checksum does not match") }
     let version = reader.half(at: 16)
     guard version <= formatVersion else { return .newerFormat(version: version) }
     let pageSize = Int(reader.half(at: 20))

@@ -113,6 +113,9 @@ package final class ReaderSlots: @unchecked Sendable {
     return true
   }
 
+  /// The access epoch as of now.
+  @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }
+
   /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does.
   package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }
 

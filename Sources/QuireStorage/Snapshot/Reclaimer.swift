@@ -12,8 +12,8 @@ internal import DequeModule
 /// before its end may still refer to them; see `finishCheckpoint`.
 ///
 /// Invariants:
-/// 1. Every retired item is in `waiting` (d above the published CSN when it was last looked at) or in exactly one list
-///    of `held`, under a snapshot that was announced then and is in [b, d).
+/// 1. Every retired item is in `waiting` or `entries`, both in the order of d (above the published CSN when it was last
+///    looked at), or in exactly one list of `held`, under a snapshot that was announced then and is in [b, d).
 /// 2. While a checkpoint runs, `flipped` holds the frames that it has written and that are not replaced yet.
 package final class Reclaimer: Sendable {
   /// What there is to free.
@@ -35,6 +35,9 @@ package final class Reclaimer: Sendable {
 
   private struct State {
     var waiting = Deque<Item>()
+    /// Entries of frames, which die later than what commits replace meanwhile: in a queue of their own, so that neither
+    /// queue's first item keeps one behind it that is due.
+    var entries = Deque<Item>()
     var held: [UInt64: [Item]] = [:]
     var snapshots = Deque<SnapshotRecord>()
     /// What a collection has found to be free; given back in one go.
@@ -104,7 +107,7 @@ package final class Reclaimer: Sendable {
       for item in state.waiting where item.death == csn && item.kind == .place {
         allocator.restore(PageNumber(item.value))
       }
-      state.waiting.removeAll { $0.death == csn && $0.kind != .entry }
+      state.waiting.removeAll { $0.death == csn }
     }
   }
 
@@ -119,6 +122,10 @@ package final class Reclaimer: Sendable {
       let announced = slots.announcedCSNs()
       while let item = state.waiting.first, item.death <= published {
         state.waiting.removeFirst()
+        settle(item, announced, &state)
+      }
+      while let item = state.entries.first, item.death <= published {
+        state.entries.removeFirst()
         settle(item, announced, &state)
       }
       if !state.held.isEmpty {
@@ -255,7 +262,7 @@ package final class Reclaimer: Sendable {
       guard isDone else { return }
       for frame in state.written {
         let birth = store.frames.birth(FrameIndex(frame))
-        state.waiting.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
+        state.entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
       }
       state.written = []
       state.flipped.forEach { state.written.append(UInt32($0)) }
@@ -265,6 +272,8 @@ package final class Reclaimer: Sendable {
 
   /// The number of items that wait for a reader or a commit.
   package var waitingCount: Int {
-    state.withLock { state in state.waiting.count + state.held.values.reduce(0) { $0 + $1.count } }
+    state.withLock { state in
+      state.waiting.count + state.entries.count + state.held.values.reduce(0) { $0 + $1.count }
+    }
   }
 }

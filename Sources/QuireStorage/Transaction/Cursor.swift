@@ -13,6 +13,8 @@ public struct Cursor: ~Copyable {
   private let writer: Unmanaged<WriteContext>?
   private let mutations: Int
   private var isFresh = true
+  /// The access epoch in which the leaf's address was looked up.
+  private var epoch: UInt64 = 0
   /// Room to put a key together whose front is the page's prefix.
   private let keyBuffer: UnsafeMutableRawPointer
 
@@ -34,7 +36,15 @@ public struct Cursor: ~Copyable {
   /// Called at the start of each step: addresses from the last one are given up.
   @inline(__always) private mutating func enter() throws(StorageError) {
     if let writer, writer._withUnsafeGuaranteedRef({ $0.mutations }) != mutations { throw invalidated() }
-    if slots._withUnsafeGuaranteedRef({ $0.refresh(slot) }) { try path.refresh() }
+    // Another call on the same transaction may have moved the slot's epoch: the cursor remembers its own.
+    let now = slots._withUnsafeGuaranteedRef { slots in
+      _ = slots.refresh(slot)
+      return slots.currentEpoch
+    }
+    if now != epoch {
+      try path.refresh()
+      epoch = now
+    }
   }
 
   @inline(never) private func invalidated() -> StorageError {

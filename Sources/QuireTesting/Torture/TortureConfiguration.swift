@@ -43,7 +43,7 @@ enum TortureOperation: Int, Sendable, CaseIterable {
 package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var pageSize = 512
   var logLimit = 16 << 10
-  var segmentByteCount = 8 << 10
+  var segmentByteCount = 12 << 10
   var cachePages = 64
   var durability = Durability.full
   var lifeCount = 4
@@ -80,7 +80,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   package init(drawing random: inout SeededRandom) {
     pageSize = random.pick([512, 512, 512, 1024, 4096])
     logLimit = random.pick([16, 16, 32, 64, 256]) << 10
-    segmentByteCount = random.pick([8, 8, 12, 16, 32, 64]) << 10
+    segmentByteCount = random.pick([12, 12, 16, 24, 32, 64]) << 10
     cachePages = random.pick([32, 48, 64, 256, 4096])
     durability = random.pick([.full, .full, .full, .relaxed, .interval(.milliseconds(10))])
     lifeCount = 2 + random.below(8)

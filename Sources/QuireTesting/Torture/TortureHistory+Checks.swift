@@ -38,7 +38,12 @@ extension TortureHistory {
   private func checkForLeaks(_ core: EngineCore) throws {
     core.reclaimer.collect()
     guard core.store.frames.dirtyCount == 0 else {
-      throw failure(.broken, "\(core.store.frames.dirtyCount) frames are dirty after a checkpoint")
+      throw failure(
+        .broken,
+        """
+        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \(core.reclaimer.waitingCount) items wait, \
+        \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
+        """)
     }
     var owners = [UInt8](repeating: 0, count: Int(core.allocator.pageCount))
     func own(_ number: PageNumber) throws {

@@ -34,7 +34,9 @@ extension TortureHistory {
       if disk.capacity != nil, depth > 2 || random.oneIn(2) { disk.capacity = nil }
       let drawsFaults = !isCut && depth < 3 && !configuration.faultKinds.isEmpty && random.oneIn(4)
       let isFaulty = drawsFaults || disk.capacity != nil
-      if drawsFaults { disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds)) }
+      disk.setFaultPlan(
+        drawsFaults ? FaultPlan(seed: random.next(), allowing: configuration.faultKinds) : .none)
+      if trace != nil { disk.isTracing = true }
       do throws(StorageError) {
         let engine = try StorageEngine(
           at: Self.path, options: configuration.options, environment: environment(disk))
@@ -45,6 +47,8 @@ extension TortureHistory {
         return (disk, engine)
       } catch {
         depth += 1
+        note("opening threw \(error)")
+        if !disk.isPoweredOff { finish(disk) }
         disk = try followUp(disk, error, isFaulty: isFaulty)
       }
     }
@@ -60,7 +64,7 @@ extension TortureHistory {
       floor = min(floor, model.durable)
       return disk.crashImage(.random(random.next()))
     }
-    try judge(error, since: 0, during: "opening")
+    try judge(error, on: disk, since: 0, during: "opening")
     hasStopped = false
     floor = min(floor, model.durable)
     guard isFaulty else { throw failure(.falseAlarm, "opening threw \(error) again") }

@@ -54,7 +54,7 @@ extension TortureHistory {
       try judge(error, since: faults, during: "a transaction")
       checkForStop()
       // A record may be in the file, whole or in part, with nothing behind it.
-      if isBodyDone, hasStopped || disk.isPoweredOff, csn > base {
+      if isBodyDone, hasStopped, csn > base {
         try append(draft, as: csn)
         note("\(csn) may be there")
       }

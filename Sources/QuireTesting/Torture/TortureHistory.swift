@@ -163,7 +163,10 @@ package final class TortureHistory {
   }
 
   /// Enters a disk that is done with into the hash.
-  func finish(_ disk: SimulatedDisk) { report.hash.combine(disk.traceHash) }
+  func finish(_ disk: SimulatedDisk) {
+    report.hash.combine(disk.traceHash)
+    if trace != nil { for operation in disk.trace.suffix(60) { note("  disk: \(operation)") } }
+  }
 
   /// Adds a commit, or what may be one.
   func append(_ draft: TortureDraft, as csn: CSN) throws {
@@ -188,7 +191,8 @@ package final class TortureHistory {
   // MARK: Judging errors
 
   /// Whether the life may end in an error: the disk failed, or has no power.
-  func judge(_ error: any Error, since faults: Int, during call: String) throws {
+  func judge(_ error: any Error, on failing: SimulatedDisk? = nil, since faults: Int, during call: String) throws {
+    let disk = failing ?? disk
     if disk.isPoweredOff { return }
     guard let error = error as? StorageError else {
       throw (error as? TortureFailure) ?? failure(.broken, "\(call) threw \(error)")

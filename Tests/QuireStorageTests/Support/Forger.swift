@@ -19,7 +19,7 @@ struct Forger {
   init?(_ bytes: [UInt8], pageSize: Int) {
     var best: MetaPage?
     for slot in 0..<2 {
-      let page = MetaPage.decode(Array(bytes[(slot * pageSize)..<(slot * pageSize + MetaPage.byteCount)]))
+      let page = MetaPage.decode(Array(bytes[(slot * pageSize)..<(slot * pageSize + MetaPage.byteCount)]), slot: slot)
       if case .valid(let page) = page, page.checkpointNumber > best?.checkpointNumber ?? 0 { best = page }
     }
     guard let best else { return nil }
@@ -83,7 +83,7 @@ struct Forger {
   mutating func seal(_ page: MetaPage) {
     var page = page
     for slot in 0..<2 {
-      bytes.replaceSubrange((slot * pageSize)..<(slot * pageSize + MetaPage.byteCount), with: page.encoded())
+      bytes.replaceSubrange((slot * pageSize)..<(slot * pageSize + MetaPage.byteCount), with: page.encoded(slot: slot))
       page.checkpointNumber &+= 1
     }
   }
