@@ -1,6 +1,5 @@
 // A checkpoint from freeze to proof, in steps.
 
-
 /// Lets one checkpoint run at a time, and lets writers wait for its end.
 final class CheckpointGate: @unchecked Sendable {
   // Sendable: safe because the state is behind the mutex; the run itself is stepped by one thread at a time.

@@ -1,6 +1,5 @@
 // Which pages of the file are free, and for whom.
 
-
 /// A page that a commit replaced.
 package struct SupersededPlace: Sendable {
   package let number: PageNumber

@@ -1,6 +1,5 @@
 // Where pages live in memory, clean or dirty: slots of one page each, cut from large slabs and recycled for ever.
 
-
 /// The memory of all pages of one engine.
 ///
 /// Slots are recycled rather than freed: a first touch of fresh memory costs ten times the copy of a page. Slabs are
