@@ -2,7 +2,6 @@
 // from b to d - 1 and by nobody else, however old the oldest reader is.
 
 internal import DequeModule
-internal import Synchronization
 
 /// Frees frames and places when the last snapshot that can reach them is gone.
 ///
@@ -59,7 +58,7 @@ package final class Reclaimer: Sendable {
   private let allocator: PageAllocator
   private let slots: ReaderSlots
   private let pool: SnapshotPool
-  private let state = Mutex(State())
+  private let state = Latch(State())
 
   /// Frees into `store`, `allocator` and `pool` what the readers in `slots` do not need.
   package init(store: PageStore, allocator: PageAllocator, slots: ReaderSlots, pool: SnapshotPool) {
