@@ -151,7 +151,9 @@ import Testing
 
   private func sealMetaPage(_ bytes: inout [UInt8], at start: Int) {
     let checksum = bytes.withUnsafeBytes { buffer in
-      buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: MetaPage.magic) } ?? 0
+      buffer.baseAddress.map {
+        XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: MetaPage.magic &+ (start > 0 ? 1 : 0))
+      } ?? 0
     }
     bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
   }

@@ -269,9 +269,9 @@ extension EngineCore {
   /// From now on, copies of branch pages made up to the running transaction are translated.
   ///
   /// No transaction may copy pages of one up to the horizon and not know the horizon: its copies, born above it, would
-  /// keep references to frames whose entries are about to go. The head is therefore looked at again. If it has not moved
-  /// since before the horizon was raised, the next transaction begins after that and sees the horizon; if it has, the
-  /// horizon is raised once more. Head and horizon are stored and loaded in one total order for this.
+  /// keep references to frames whose entries are about to go. The head is therefore looked at again. If it has not
+  /// moved since before the horizon was raised, the next transaction begins after that and sees the horizon; if it has,
+  /// the horizon is raised once more. Head and horizon are stored and loaded in one total order for this.
   private func raiseHorizon() -> UInt64 {
     while true {
       // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
@@ -293,8 +293,8 @@ extension EngineCore {
       if run.madeFile, let next = run.next {
         next.file.close()
       }
-      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and it
-      // names this file.
+      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and
+      // it names this file.
       if run.madeFile, let next = run.next, queue.failure == nil {
         // What cannot be removed now is overwritten when its number comes up again.
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}

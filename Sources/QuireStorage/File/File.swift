@@ -88,5 +88,6 @@ package protocol FileSystem: AnyObject, Sendable {
 }
 
 extension FileSystem {
+  /// The path as it is: for file systems without links.
   package func canonicalPath(_ path: String) -> String { path }
 }

@@ -243,9 +243,9 @@ package final class Reclaimer: Sendable {
   ///
   /// Entries of the frames it wrote are kept: branch pages made up to `horizon` may refer to them, and every one made
   /// later was translated when it was copied. Those of a checkpoint before are retired if all pages made up to *its*
-  /// horizon are part of this one, and hence written by now, or were replaced. The last checkpoint need not be such a one:
-  /// a transaction that ran while it ended may have been appended only after this one had frozen its state. Snapshots up
-  /// to `horizon` may still have such a frame as a root, hence the death at `horizon + 1`.
+  /// horizon are part of this one, and hence written by now, or were replaced. The last checkpoint need not be such a
+  /// one: a transaction that ran while it ended may have been appended only after this one had frozen its state.
+  /// Snapshots up to `horizon` may still have such a frame as a root, hence the death at `horizon + 1`.
   ///
   /// - Parameters:
   ///   - csn: the commit that the checkpoint holds.
