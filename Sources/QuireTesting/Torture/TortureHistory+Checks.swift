@@ -54,7 +54,8 @@ extension TortureHistory {
       throw failure(
         .broken,
         """
-        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \(core.reclaimer.waitingCount) items wait, \
+        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \
+        \(core.reclaimer.waitingCount) items wait, \
         \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
         """)
     }
