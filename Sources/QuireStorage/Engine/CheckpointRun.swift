@@ -1,7 +1,5 @@
 // A checkpoint from freeze to proof, in steps.
 
-internal import Synchronization
-
 /// Lets one checkpoint run at a time, and lets writers wait for its end.
 final class CheckpointGate: @unchecked Sendable {
   // Sendable: safe because the state is behind the mutex; the run itself is stepped by one thread at a time.
@@ -11,7 +9,7 @@ final class CheckpointGate: @unchecked Sendable {
     var lastFailure: StorageError?
     var waiters: [CheckpointWaiter] = []
   }
-  private let state = Mutex(State())
+  private let state = Latch(State())
 
   /// The checkpoint that runs.
   var current: CheckpointRun? { state.withLock { $0.run } }

@@ -256,7 +256,8 @@ extension EngineCore {
   private func finish(_ run: CheckpointRun) {
     // The slot is given up last: as long as the frozen snapshot is announced, no frame that raced with this checkpoint
     // can be freed, so that its entry still tells where it was written to.
-    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+    reclaimer.finishCheckpoint(
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
     slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
@@ -299,7 +300,8 @@ extension EngineCore {
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
       }
     }
-    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+    reclaimer.finishCheckpoint(
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
     slots.end(run.slot)
     checkpoints.end(error)
     reclaimer.collect()

@@ -41,7 +41,7 @@ package final class EngineCore: @unchecked Sendable {
   /// The log, once there is one; set under writer lock and log latch.
   package private(set) var log: LogWriter?
   /// Excludes appends, switches and marks from each other.
-  let logLatch = Mutex(())
+  let logLatch = Latch(())
   let checkpoints = CheckpointGate()
   let markBuffer = LogBuffer()
   /// The durable LSN when the quiet mark was last considered.

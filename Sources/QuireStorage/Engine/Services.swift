@@ -19,7 +19,7 @@ final class ServiceThread: @unchecked Sendable {
     var isStopping = false
   }
 
-  private let state = Mutex(State())
+  private let state = Latch(State())
   private let wakeUp = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 

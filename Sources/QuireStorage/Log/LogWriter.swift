@@ -43,7 +43,7 @@ package final class LogWriter: @unchecked Sendable {
   private var offset: Int
   /// Whether the last record is a mark.
   package private(set) var endsWithMark = false
-  private let shared: Mutex<Shared>
+  private let shared: Latch<Shared>
   private let bytesAppended = Atomic<Int>(0)
   private let syncs = Atomic<Int>(0)
 
@@ -54,7 +54,7 @@ package final class LogWriter: @unchecked Sendable {
     self.offset = offset
     self.chain = chain
     self.lastCSN = lastCSN
-    shared = Mutex(Shared(endLSN: current.descriptor.lsn(at: offset)))
+    shared = Latch(Shared(endLSN: current.descriptor.lsn(at: offset)))
   }
 
   /// The LSN behind the last record.

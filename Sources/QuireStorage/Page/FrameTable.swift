@@ -23,7 +23,7 @@ package final class FrameTable: @unchecked Sendable {
     var indexes: [UInt32] = []
     var count = 0
   }
-  private let free = Mutex(Free())
+  private let free = Latch(Free())
   private let dirty = Atomic<Int>(0)
 
   private static let detailByteCount = 16

@@ -1,7 +1,5 @@
 // Which pages of the file are free, and for whom.
 
-internal import Synchronization
-
 /// A page that a commit replaced.
 package struct SupersededPlace: Sendable {
   package let number: PageNumber
@@ -42,7 +40,7 @@ package final class PageAllocator: Sendable {
 
   /// Bits in one page of the map.
   package let bitsPerPiece: Int
-  private let state: Mutex<State>
+  private let state: Latch<State>
 
   /// - Parameters:
   ///   - free: the page numbers that the map of the newest checkpoint says are free.
@@ -57,7 +55,7 @@ package final class PageAllocator: Sendable {
       if isProven { state.provenFree[number] = true }
     }
     if !isProven { state.unproven.append((checkpoint, free)) }
-    self.state = Mutex(state)
+    self.state = Latch(state)
   }
 
   /// The number of pages of the file, or that it will have.

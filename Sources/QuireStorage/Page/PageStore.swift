@@ -21,7 +21,7 @@ package final class PageStore: @unchecked Sendable {
   private let knownPageCount: Atomic<UInt64>
   private let pagesRead = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
-  private let growth = Mutex(())
+  private let growth = Latch(())
 
   private static let chunkShift = 16
 

@@ -1,7 +1,5 @@
 // Where pages live in memory, clean or dirty: slots of one page each, cut from large slabs and recycled for ever.
 
-internal import Synchronization
-
 /// The memory of all pages of one engine.
 ///
 /// Slots are recycled rather than freed: a first touch of fresh memory costs ten times the copy of a page. Slabs are
@@ -20,7 +18,7 @@ package final class SlotPool: Sendable {
   package let pageSize: Int
   private let slabByteCount: Int
   // Sendable is unchecked by the compiler for raw pointers; here they are data, only followed by their owners.
-  private let state: Mutex<State>
+  private let state: Latch<State>
 
   private static let hugePageByteCount = 2 << 20
 
@@ -28,7 +26,7 @@ package final class SlotPool: Sendable {
   package init(pageSize: Int, cacheSize: Int) {
     self.pageSize = pageSize
     slabByteCount = cacheSize >= 16 << 20 ? Self.hugePageByteCount : max(64 * pageSize, 64 << 10)
-    state = Mutex(State())
+    state = Latch(State())
   }
 
   deinit {

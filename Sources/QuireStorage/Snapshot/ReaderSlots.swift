@@ -31,7 +31,7 @@ package final class ReaderSlots: @unchecked Sendable {
 
   private let blocks: UnsafeMutablePointer<UInt>
   private let usedBlocks = Atomic<Int>(0)
-  private let growth = Mutex(())
+  private let growth = Latch(())
   private let published: Atomic<UInt>
   private let globalEpoch = Atomic<UInt64>(1)
 

@@ -123,7 +123,7 @@ package final class SnapshotPool: @unchecked Sendable {
     var free: [SnapshotRecord] = []
     var all: [SnapshotRecord] = []
   }
-  private let state = Mutex(State())
+  private let state = Latch(State())
 
   /// A pool without records.
   package init() {}

@@ -53,7 +53,7 @@ package final class CommitQueue: @unchecked Sendable {
     var lastGroup = 1
   }
 
-  private let state: Mutex<State>
+  private let state: Latch<State>
   private let slots: ReaderSlots
   private let reclaimer: Reclaimer
   private let allocator: PageAllocator
@@ -79,7 +79,7 @@ package final class CommitQueue: @unchecked Sendable {
     self.didFlush = didFlush
     durableWord = Atomic(durableLSN.rawValue)
     provenWord = Atomic(durableCheckpoint)
-    state = Mutex(State(durable: durableLSN))
+    state = Latch(State(durable: durableLSN))
   }
 
   /// The LSN up to which the log is durable.

@@ -161,8 +161,9 @@ package struct CursorPath: ~Copyable {
     // No position unless the whole way down can be read.
     leaf = nil
     depth = ancestor.depth
-    path[depth - 1].index += 1
-    var page = try push(ancestor.page, path[depth - 1].index)
+    let index = path[depth - 1].index + 1
+    path[depth - 1].index = index
+    var page = try push(ancestor.page, index)
     while depth <= root.level {
       path[depth - 1].index = 0
       page = try push(page, 0)
@@ -180,8 +181,9 @@ package struct CursorPath: ~Copyable {
     // No position unless the whole way down can be read.
     leaf = nil
     depth = ancestor.depth
-    path[depth - 1].index -= 1
-    var page = try push(ancestor.page, path[depth - 1].index)
+    let index = path[depth - 1].index - 1
+    path[depth - 1].index = index
+    var page = try push(ancestor.page, index)
     while depth <= root.level {
       let index = page.count - 1
       path[depth - 1].index = index

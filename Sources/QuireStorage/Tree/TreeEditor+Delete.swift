@@ -94,13 +94,25 @@ extension TreeEditor {
   /// Merges `path[level]` with a neighbour under the same parent if the two fill at most nine tenths of a page.
   /// Returns whether the parent lost a child.
   private func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
+    let index = path[level - 1].index
+    // Both are asked: deletes in ascending order leave a small page on the left and a full one on the right.
+    if index + 1 < path[level - 1].page.count, try merge(level: level, with: index + 1, in: root) { return true }
+    if index > 0 { return try merge(level: level, with: index - 1, in: root) }
+    return false
+  }
+
+  /// As above, with child `siblingIndex` of the parent.
+  private func merge(level: Int, with siblingIndex: Int, in root: TreeRoot) throws(StorageError) -> Bool {
     let parent = path[level - 1].page
     let index = path[level - 1].index
-    guard parent.count > 1 else { return false }
-    let siblingIndex = index + 1 < parent.count ? index + 1 : index - 1
     let sibling = PageReference(rawValue: parent.references[siblingIndex])
     let treeLevel = root.level - level
     let siblingPage = try reader.page(sibling, checksum: parent.checksums[siblingIndex], level: treeLevel)
+    let limit = pageSize * 9 / 10
+    // Together they share no more of a prefix than each does by itself, so they take at least this.
+    let prefixes = path[level].page.prefixCount + siblingPage.prefixCount
+    let least = usedByteCount(path[level].page) + usedByteCount(siblingPage) - PageLayout.headerByteCount - prefixes
+    guard least <= limit else { return false }
     if siblingPage.isFromDisk {
       let bounds = bounds(ofChildAt: level - 1).child(siblingIndex, of: parent)
       try check(siblingPage, sibling, count: parent.counts[siblingIndex], within: bounds, in: root)
@@ -111,7 +123,11 @@ extension TreeEditor {
     let (leftCopy, rightCopy) = (PageBytes(scratch + pageSize), PageBytes(scratch + 2 * pageSize))
     leftCopy.base.copyMemory(from: left.base, byteCount: pageSize)
     rightCopy.base.copyMemory(from: right.base, byteCount: pageSize)
-    let limit = pageSize * 9 / 10
+    // Copied into a page of this transaction, the neighbour's references must outlive the entries of frames written
+    // since it was made.
+    if needsTranslation(siblingPage, sibling) {
+      translateFlippedChildren(index < siblingIndex ? rightCopy : leftCopy)
+    }
     // The page at hand is private and takes everything; the neighbour is given up.
     if treeLevel == 0 {
       leafEntries.removeAll(keepingCapacity: true)

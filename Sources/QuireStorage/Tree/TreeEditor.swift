@@ -146,16 +146,19 @@ package final class TreeEditor {
     copy.birth = csn
     copy.checksum = 0
     copy.step = step
-    if reference.isDirty, page.level > 0, page.birth <= store.translationHorizon {
-      translateFlippedChildren(copy)
-    }
+    if needsTranslation(page, reference) { translateFlippedChildren(copy) }
     supersede(reference, page)
     return (copy, newReference)
   }
 
+  /// Whether a page may refer to frames that have been flipped since it was made.
+  @inline(__always) func needsTranslation(_ page: PageBytes, _ reference: PageReference) -> Bool {
+    reference.isDirty && page.level > 0 && page.birth <= store.translationHorizon
+  }
+
   /// Replaces references to frames that a checkpoint has written by the page numbers they got, so that the frames'
   /// entries can be freed once no older page refers to them.
-  private func translateFlippedChildren(_ page: PageBytes) {
+  func translateFlippedChildren(_ page: PageBytes) {
     let (references, checksums) = (page.references, page.checksums)
     for index in 0..<page.count {
       let reference = PageReference(rawValue: references[index])
@@ -218,8 +221,8 @@ package final class TreeEditor {
     }
   }
 
-  /// Looks closely at the page `path[index]`, which came from disk, before it is copied: what this process has built is
-  /// trusted.
+  /// Looks closely at the page `path[index]`, which was read from disk, before it is copied: what this process has made
+  /// is trusted. Costs about a microsecond for a page of 4 KiB.
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.

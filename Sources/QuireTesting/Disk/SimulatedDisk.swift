@@ -24,7 +24,7 @@ package final class SimulatedDisk: FileSystem {
   package let device: UInt64
   /// What the crash did that this disk is the image of.
   package let crashReport: CrashReport?
-  private let state: Mutex<DiskState>
+  private let state: Latch<DiskState>
 
   /// An empty disk with the power on and nothing planned.
   package convenience init() { self.init(DiskState(), crashReport: nil) }
@@ -32,7 +32,7 @@ package final class SimulatedDisk: FileSystem {
   private init(_ state: DiskState, crashReport: CrashReport?) {
     device = Self.deviceCount.wrappingAdd(1, ordering: .relaxed).newValue
     self.crashReport = crashReport
-    self.state = Mutex(state)
+    self.state = Latch(state)
   }
 
   package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {

@@ -1,7 +1,6 @@
 // One seed, one history: a database that works, crashes, recovers and works on, and a model that knows what it must hold.
 
 internal import QuireStorage
-internal import Synchronization
 
 /// A tree as the model knows it.
 struct NamedTree: Sendable {
@@ -219,7 +218,7 @@ package final class TortureHistory {
 
 /// Random numbers that several threads may draw, as the engine asks for.
 private final class SharedRandom: Sendable {
-  private let random: Mutex<SeededRandom>
-  init(seed: UInt64) { random = Mutex(SeededRandom(seed: seed)) }
+  private let random: Latch<SeededRandom>
+  init(seed: UInt64) { random = Latch(SeededRandom(seed: seed)) }
   func next() -> UInt64 { random.withLock { $0.next() } }
 }

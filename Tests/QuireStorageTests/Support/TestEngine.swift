@@ -2,7 +2,6 @@
 
 import QuireStorage
 import QuireTesting
-import Synchronization
 
 /// What a test found that should not be; the text says where and with which seed.
 struct Mismatch: Error, CustomStringConvertible {
@@ -17,8 +16,8 @@ func require(_ condition: Bool, _ what: @autoclosure () -> String) throws(Mismat
 
 /// Dice that a seed determines, to be rolled from any thread.
 final class SharedDice: Sendable {
-  private let random: Mutex<SeededRandom>
-  init(seed: UInt64) { random = Mutex(SeededRandom(seed: seed)) }
+  private let random: Latch<SeededRandom>
+  init(seed: UInt64) { random = Latch(SeededRandom(seed: seed)) }
   func next() -> UInt64 { random.withLock { $0.next() } }
 }
 

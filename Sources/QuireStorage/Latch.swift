@@ -1,0 +1,68 @@
+// Short mutual exclusion in memory. The lock is the standard library's; what is added is for the thread sanitizer alone.
+
+package import Synchronization
+
+#if DEBUG
+  #if canImport(Darwin)
+    internal import Darwin
+  #else
+    internal import Glibc
+  #endif
+#endif
+
+/// Guards a value: who is inside `withLock` is alone.
+///
+/// The thread sanitizer cannot look into the standard library's mutex and would report every use as a race, among which
+/// a real one would not be found. Debug builds therefore tell it when the latch is taken and given up; release builds
+/// hold the mutex and nothing else.
+package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
+  @usableFromInline let mutex: Mutex<Value>
+  #if DEBUG
+    /// What the sanitizer knows the latch by.
+    private let key = SanitizerKey()
+  #endif
+
+  /// Guards `value`.
+  package init(_ value: consuming sending Value) { mutex = Mutex(value) }
+
+  /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
+  #if DEBUG
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      try mutex.withLock { (value) throws(Failure) -> sending Result in
+        key.acquire()
+        defer { key.release() }
+        return try body(&value)
+      }
+    }
+  #else
+    @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      try mutex.withLock(body)
+    }
+  #endif
+}
+
+#if DEBUG
+  /// An address that stands for a latch in the thread sanitizer's eyes; does nothing in a process without one.
+  private struct SanitizerKey: ~Copyable, @unchecked Sendable {
+    // Sendable: safe because nothing is ever read or written through the address.
+    private typealias Hook = @convention(c) (UnsafeMutableRawPointer) -> Void
+
+    private static let acquireHook = hook("__tsan_acquire")
+    private static let releaseHook = hook("__tsan_release")
+    private let address = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
+
+    deinit { address.deallocate() }
+
+    private static func hook(_ name: String) -> Hook? {
+      guard let handle = dlopen(nil, RTLD_NOW), let symbol = dlsym(handle, name) else { return nil }
+      return unsafeBitCast(symbol, to: Hook.self)
+    }
+
+    func acquire() { Self.acquireHook?(address) }
+    func release() { Self.releaseHook?(address) }
+  }
+#endif

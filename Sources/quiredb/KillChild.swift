@@ -1,0 +1,48 @@
+// The victim of the kill test: writes, says what has been acknowledged, and waits to be killed.
+
+import ArgumentParser
+import QuireStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Counts in a database for ever and tells the number of each acknowledged commit to whoever reads its output.
+///
+/// Commit n stores n under `n % 64`, and n in the counter. `Tests/CrashTests/KillTests.swift` is the other side.
+struct KillChild: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kill-child", abstract: "Commit numbers until killed; for the tests.", shouldDisplay: false)
+
+  /// The key of the newest number.
+  static let counterKey: Int64 = -1
+
+  @Argument(help: "The path of the database.")
+  var path: String
+
+  @Flag(help: "Acknowledge before the disk has confirmed.")
+  var relaxed = false
+
+  func run() throws {
+    let engine = try StorageEngine(
+      at: path, options: StorageOptions(durability: relaxed ? .relaxed : .full, logLimit: 64 << 10),
+      environment: StorageEnvironment(initialSegmentByteCount: 16 << 10))
+    let tree = try engine.write { tx in try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64) }
+    while true {
+      let number = try engine.write { tx in
+        let old = try tx.value(for: Self.counterKey, in: tree).map { String(decoding: $0, as: UTF8.self) }
+        let next = (old.flatMap { Int64($0) } ?? 0) + 1
+        // Long enough that the log turns over every few dozen commits.
+        let text = String(next)
+        try tx.put(text + String(repeating: " ", count: 400), for: next % 64, in: tree)
+        try tx.put(text, for: Self.counterKey, in: tree)
+        return next
+      }
+      let count = withUnsafeBytes(of: number.littleEndian) { write(1, $0.baseAddress, $0.count) }
+      // The reader has gone, and with it the reason to go on.
+      if count != 8 { return }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// A process that is killed in the middle of its commits, on the real disk: whatever it was told is there must be there.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+#if os(Linux)
+  /// A folder that goes away with the test.
+  private final class KillFolder {
+    let path: String
+    init() {
+      var template = Array("/tmp/quire-kill-XXXXXX".utf8CString)
+      path = template.withUnsafeMutableBufferPointer { buffer in
+        guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return "/tmp" }
+        return String(cString: base)
+      }
+    }
+    deinit {
+      for name in ["db"] + (0..<Limits.segmentFileCount).map({ "db-log\($0)" }) { unlink("\(path)/\(name)") }
+      rmdir(path)
+    }
+  }
+
+  /// A running `quiredb kill-child`.
+  private struct Victim {
+    let process: pid_t
+    let output: Int32
+
+    init(_ database: String, isRelaxed: Bool) throws {
+      var ends: [Int32] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      var actions = posix_spawn_file_actions_t()
+      posix_spawn_file_actions_init(&actions)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+      let words = [Self.executable, "kill-child", database] + (isRelaxed ? ["--relaxed"] : [])
+      var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+      defer { for argument in arguments { free(argument) } }
+      var process = pid_t()
+      let result = posix_spawn(&process, Self.executable, &actions, nil, &arguments, environ)
+      close(ends[1])
+      try #require(result == 0, "\(Self.executable) cannot be started: \(systemErrorName(result))")
+      (self.process, output) = (process, ends[0])
+    }
+
+    /// The tool beside the tests.
+    private static let executable: String = {
+      var bytes = [CChar](repeating: 0, count: 4096)
+      let count = max(0, readlink("/proc/self/exe", &bytes, bytes.count - 1))
+      let path = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      return path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex) + "/quiredb"
+    }()
+
+    /// Waits for the first acknowledgement, kills after `microseconds` more; returns the newest acknowledged number.
+    func kill(after microseconds: Int) -> Int64? {
+      var newest = readNumber()
+      usleep(UInt32(microseconds))
+      Glibc.kill(process, SIGKILL)
+      while let number = readNumber() { newest = number }
+      var status: Int32 = 0
+      waitpid(process, &status, 0)
+      close(output)
+      // A victim that ended by itself has failed.
+      return status & 0x7f == SIGKILL ? newest : nil
+    }
+
+    /// The next number; nil at the end. Eight bytes go through a pipe whole or not at all.
+    private func readNumber() -> Int64? {
+      var number: Int64 = 0
+      let count = withUnsafeMutableBytes(of: &number) { read(output, $0.baseAddress, 8) }
+      return count == 8 ? Int64(littleEndian: number) : nil
+    }
+  }
+
+  // One victim at a time: a second one could inherit the first one's pipe.
+  @Suite(.serialized) struct KillTests {
+    /// 30 rounds, or what QUIRE_KILL_ROUNDS says.
+    private static var rounds: Int { getenv("QUIRE_KILL_ROUNDS").flatMap { Int(String(cString: $0)) } ?? 30 }
+
+    @Test("What was acknowledged survives kill -9", .timeLimit(.minutes(10)), arguments: [false, true])
+    func acknowledgedCommitsSurvive(isRelaxed: Bool) throws {
+      let folder = KillFolder()
+      let path = folder.path + "/db"
+      var random = SeededRandom(seed: 20)
+      var newest: Int64 = 0
+      for round in 0..<Self.rounds {
+        let victim = try Victim(path, isRelaxed: isRelaxed)
+        let acknowledged = victim.kill(after: random.below(random.oneIn(4) ? 60_000 : 4000))
+        let number = try #require(acknowledged, "the victim of round \(round) ended by itself")
+        #expect(number > newest)
+        // One commit more may have been acknowledged and not been told.
+        newest = try check(path, atLeast: number, round: round, opensTwice: random.oneIn(3))
+        #expect(newest <= number + 1)
+      }
+    }
+
+    /// Opens the database and checks that it is exactly what one of the acknowledged numbers left.
+    private func check(_ path: String, atLeast number: Int64, round: Int, opensTwice: Bool) throws -> Int64 {
+      var counter: Int64 = 0
+      for _ in 0..<(opensTwice ? 2 : 1) {
+        let engine = try StorageEngine(at: path)
+        counter = try engine.read { tx in
+          let found = tx.tree(named: "t")
+          let tree = try #require(found)
+          let text = try tx.value(for: Int64(-1), in: tree)
+          let counter = try #require(text.flatMap { Int64(String(decoding: $0, as: UTF8.self)) })
+          #expect(counter >= number, "round \(round): commit \(number) was acknowledged, \(counter) is there")
+          for key in 0..<Int64(64) {
+            let value = try tx.value(for: key, in: tree).map { String(decoding: $0.prefix { $0 != 32 }, as: UTF8.self) }
+            let expected = counter - (counter - key) % 64
+            #expect(value.flatMap { Int64($0) } == (expected > 0 && counter >= key ? expected : nil), "round \(round)")
+          }
+          return counter
+        }
+        // Half of the time the next victim finds a log.
+        if round % 2 == 0 { try engine.close() }
+      }
+      return counter
+    }
+  }
+#endif

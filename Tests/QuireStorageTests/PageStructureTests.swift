@@ -1,0 +1,119 @@
+// The tables below the trees: frames, slots, places, bits.
+
+import QuireTesting
+import Testing
+
+@testable import QuireStorage
+
+@Suite struct PageStructureTests {
+  @Test func pageBitsAgreeWithASet() {
+    var random = SeededRandom(seed: 7)
+    var (bits, set) = (PageBits(), Set<UInt64>())
+    for _ in 0..<3000 {
+      let number = UInt64(random.below(700))
+      let isIn = random.oneIn(2)
+      bits[number] = isIn
+      if isIn { set.insert(number) } else { set.remove(number) }
+    }
+    #expect(bits.count == set.count)
+    for number in 0..<1000 as Range<UInt64> { #expect(bits[number] == set.contains(number)) }
+    var excluded = PageBits()
+    for number in set where number % 3 == 0 { excluded[number] = true }
+    for start in 0..<800 as Range<UInt64> {
+      let expected = set.filter { $0 >= start && $0 % 3 != 0 }.min()
+      #expect(bits.first(from: start, excluding: excluded) == expected)
+    }
+  }
+
+  @Test func sparseTableKeepsItsEntriesWhileItGrows() throws {
+    let table = try SparseTable(entryByteCount: 8, chunkShift: 4, maximumCount: 1 << 20)
+    defer { table.release() }
+    var addresses: [UnsafeMutableRawPointer] = []
+    for count in 1...200 {
+      try table.grow(to: count)
+      let entry = table.entry(count - 1)
+      #expect(entry.load(as: UInt64.self) == 0)
+      entry.storeBytes(of: UInt64(count), as: UInt64.self)
+      addresses.append(entry)
+    }
+    for (index, address) in addresses.enumerated() {
+      #expect(table.entry(index) == address && address.load(as: UInt64.self) == UInt64(index + 1))
+    }
+  }
+
+  @Test(arguments: [512, 4096, 32768])
+  func slotsAreLentToOneOwnerEach(pageSize: Int) throws {
+    let pool = SlotPool(pageSize: pageSize, cacheSize: 1 << 20)
+    var random = SeededRandom(seed: 8)
+    var lent: [UnsafeMutableRawPointer] = []
+    for step in 0..<2000 {
+      if lent.isEmpty || random.below(5) < 3 {
+        let slot = try pool.allocate()
+        slot.storeBytes(of: UInt(bitPattern: slot), as: UInt.self)
+        lent.append(slot)
+      } else {
+        let slot = lent.remove(at: random.below(lent.count))
+        #expect(slot.load(as: UInt.self) == UInt(bitPattern: slot), "somebody else wrote into a slot")
+        pool.release(slot)
+      }
+      if step % 100 == 0 { #expect(pool.checkInvariants() == nil) }
+    }
+    #expect(pool.lentCount == lent.count && Set(lent).count == lent.count)
+    for slot in lent { pool.release(slot) }
+    #expect(pool.checkInvariants() == nil && pool.lentCount == 0)
+  }
+
+  @Test func framesFlipOnceAndAreRecycled() throws {
+    let (table, pool) = (try FrameTable(), SlotPool(pageSize: 512, cacheSize: 1 << 20))
+    let slots = try (0..<100).map { _ in try pool.allocate() }
+    let frames = try slots.enumerated().map { index, slot in
+      try table.allocate(slot: slot, birth: UInt64(index))
+    }
+    #expect(Set(frames).count == 100 && table.dirtyCount == 100 && table.usedCount == 100)
+    for (index, frame) in frames.enumerated() {
+      #expect(table.location(frame).slot == slots[index] && table.birth(frame) == UInt64(index))
+      if index % 2 == 0 { table.flip(frame, to: PageNumber(UInt64(index) + 2), checksum: UInt64(index) * 7) }
+    }
+    #expect(table.dirtyCount == 50)
+    for (index, frame) in frames.enumerated() where index % 2 == 0 {
+      #expect(table.location(frame).pageNumber == PageNumber(UInt64(index) + 2))
+      #expect(table.checksum(frame) == UInt64(index) * 7)
+    }
+    for frame in frames { table.release(frame) }
+    #expect(table.dirtyCount == 0 && table.usedCount == 0 && table.checkInvariants() == nil)
+    let again = try table.allocate(slot: slots[0], birth: 1)
+    #expect(frames.contains(again), "an index is recycled")
+  }
+
+  @Test("A place is given out again only when its checkpoint is proven and no reader needs it (A6, C6)")
+  func placesWaitForProofAndReaders() {
+    let allocator = PageAllocator(pageSize: 512, pageCount: 10, free: [4, 5], checkpoint: 1, isProven: true)
+    #expect(allocator.allocate() == PageNumber(4) && allocator.allocate() == PageNumber(5))
+    #expect(allocator.allocate() == PageNumber(10), "then the file grows")
+    allocator.supersede(PageNumber(7), csn: 3)
+    allocator.supersede(PageNumber(8), csn: 9)
+    allocator.applySuperseded(upTo: 5)
+    #expect(allocator.freeNumbers() == [7], "the map of this checkpoint")
+    allocator.finishCheckpoint(2)
+    allocator.rewind()
+    #expect(allocator.allocate() == PageNumber(11), "checkpoint 2 is not proven")
+    allocator.prove(2)
+    allocator.rewind()
+    #expect(allocator.allocate() == PageNumber(12), "a reader holds it")
+    allocator.release(PageNumber(7))
+    allocator.rewind()
+    #expect(allocator.allocate() == PageNumber(7))
+    #expect(allocator.checkInvariants() == nil)
+  }
+
+  @Test("A checkpoint that was not known durable gives out nothing that its predecessor needs (A6)")
+  func unprovenMapGivesNothingOut() {
+    let allocator = PageAllocator(pageSize: 512, pageCount: 10, free: [4, 5], checkpoint: 3, isProven: false)
+    #expect(allocator.allocate() == PageNumber(10))
+    allocator.prove(2)
+    #expect(allocator.allocate() == PageNumber(11))
+    allocator.prove(3)
+    allocator.rewind()
+    #expect(allocator.allocate() == PageNumber(4))
+  }
+}

@@ -1,0 +1,117 @@
+// The rule of reclamation, over every small combination of births, deaths and readers.
+
+import QuireTesting
+import Testing
+
+@testable import QuireStorage
+
+@Suite struct ReclaimerTests {
+  /// A store of 64 pages without trees, and a way to publish snapshots by hand.
+  private struct Bench {
+    let store: PageStore
+    let allocator: PageAllocator
+    let slots: ReaderSlots
+    let pool = SnapshotPool()
+    let reclaimer: Reclaimer
+
+    init() throws {
+      let file = try SimulatedDisk().open("/f", .createNew)
+      store = try PageStore(file: file, pageSize: 512, cacheSize: 1 << 20, checksumSeed: 1, pageCount: 64)
+      allocator = PageAllocator(pageSize: 512, pageCount: 64, free: [], checkpoint: 1, isProven: true)
+      slots = ReaderSlots(pool.make(csn: CSN(0), trees: [], names: TreeNames([:])))
+      reclaimer = Reclaimer(store: store, allocator: allocator, slots: slots, pool: pool)
+    }
+
+    func publish(_ csn: UInt64) {
+      let old = slots.newest
+      slots.publish(pool.make(csn: CSN(csn), trees: [], names: TreeNames([:])))
+      reclaimer.retire(old)
+    }
+
+    /// A frame as a transaction makes it.
+    func makeFrame(birth: UInt64) throws -> SupersededPage {
+      let slot = try store.pool.allocate()
+      let page = PageBytes(slot)
+      page.initialize(kind: .leaf, level: 0, keyKind: .int64, treeID: 1, birth: birth, pageSize: 512)
+      let frame = try store.frames.allocate(slot: slot, birth: birth)
+      return SupersededPage(reference: PageReference(frame: frame), birth: birth)
+    }
+  }
+
+  @Test("A frame is freed exactly when it is due and nobody sees it (B2)")
+  func frameIsFreedWhenNobodyNeedsIt() throws {
+    for birth in 1...4 as ClosedRange<UInt64> {
+      for death in birth + 1...6 {
+        for published in 0...6 as ClosedRange<UInt64> {
+          for readers in 0..<128 {
+            let seen = (0...6 as ClosedRange<UInt64>).filter { readers >> Int($0) & 1 == 1 && $0 <= published }
+            if seen.count != readers.nonzeroBitCount { continue }
+            try check(birth: birth, death: death, published: published, seen: seen)
+          }
+        }
+      }
+    }
+  }
+
+  private func check(birth: UInt64, death: UInt64, published: UInt64, seen: [UInt64]) throws {
+    let bench = try Bench()
+    if published > 0 { bench.publish(published) }
+    var slots = seen.map { (csn: $0, slot: bench.slots.announce(CSN($0))) }
+    bench.reclaimer.retire([try bench.makeFrame(birth: birth)], csn: death)
+    bench.reclaimer.collect()
+    // Readers leave one by one, and the rest of the commits is published at the end.
+    while true {
+      let isNeeded = slots.contains { $0.csn >= birth && $0.csn < death } || death > bench.slots.newest.csn.rawValue
+      let used = bench.store.frames.usedCount
+      try require(
+        used == (isNeeded ? 1 : 0),
+        "birth \(birth), death \(death), published \(bench.slots.newest.csn), readers \(slots.map(\.csn)): \(used)")
+      if let last = slots.popLast() {
+        bench.slots.end(last.slot)
+      } else if death > bench.slots.newest.csn.rawValue {
+        bench.publish(death)
+      } else {
+        break
+      }
+      bench.reclaimer.collect()
+    }
+    #expect(bench.store.pool.lentCount == 0 && bench.reclaimer.waitingCount == 0)
+  }
+
+  @Test("What a transaction made and replaced itself is freed at once")
+  func ownFrameIsFreedAtOnce() throws {
+    let bench = try Bench()
+    let slot = bench.slots.announce(CSN(0))
+    bench.reclaimer.retire([try bench.makeFrame(birth: 3)], csn: 3)
+    #expect(bench.store.frames.usedCount == 0)
+    bench.slots.end(slot)
+  }
+
+  @Test("A commit that fails takes its retirements back")
+  func failedCommitTakesBack() throws {
+    let bench = try Bench()
+    bench.reclaimer.retire([try bench.makeFrame(birth: 1)], csn: 2)
+    bench.reclaimer.unretire(csn: 2)
+    bench.publish(5)
+    bench.reclaimer.collect()
+    #expect(bench.store.frames.usedCount == 1)
+  }
+
+  @Test("Slots are found again, more than one block of them")
+  func readerSlotsGrow() throws {
+    let bench = try Bench()
+    bench.publish(7)
+    let held = (0..<200).map { _ in bench.slots.begin() }
+    #expect(bench.slots.activeCount == 200)
+    #expect(held.allSatisfy { $0.snapshot.csn == CSN(7) })
+    #expect(bench.slots.announcedCSNs() == [7])
+    let epoch = bench.slots.advanceEpoch()
+    #expect(bench.slots.oldestEpoch() == epoch)
+    for (index, reader) in held.enumerated() {
+      if index % 2 == 0 { #expect(bench.slots.refresh(reader.slot)) } else { bench.slots.rest(reader.slot) }
+    }
+    #expect(bench.slots.oldestEpoch() == epoch + 1)
+    for reader in held { bench.slots.end(reader.slot) }
+    #expect(bench.slots.activeCount == 0 && bench.slots.oldestEpoch() == .max)
+  }
+}
