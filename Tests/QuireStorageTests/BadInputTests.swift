@@ -94,7 +94,7 @@ import Testing
     edit(path) { bytes in
       for slot in 0..<2 {
         bytes[slot * pageSize + 16] = 2
-        sealMetaPage(&bytes, at: slot * pageSize)
+        sealMetaPage(&bytes, slot: slot)
       }
     }
     let error = refuse(.newerFormat, at: #_sourceLocation)
@@ -105,7 +105,7 @@ import Testing
     try makeClosed()
     edit(path) { bytes in
       bytes[pageSize + 16] = 9
-      sealMetaPage(&bytes, at: pageSize)
+      sealMetaPage(&bytes, slot: 1)
     }
     _ = refuse(.newerFormat, at: #_sourceLocation)
   }
@@ -149,11 +149,10 @@ import Testing
     return content
   }
 
-  private func sealMetaPage(_ bytes: inout [UInt8], at start: Int) {
+  private func sealMetaPage(_ bytes: inout [UInt8], slot: Int) {
+    let (start, seed) = (slot * pageSize, MetaPage.magic + UInt64(slot))
     let checksum = bytes.withUnsafeBytes { buffer in
-      buffer.baseAddress.map {
-        XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: MetaPage.magic &+ (start > 0 ? 1 : 0))
-      } ?? 0
+      buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: seed) } ?? 0
     }
     bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
   }

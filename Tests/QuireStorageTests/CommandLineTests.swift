@@ -65,7 +65,8 @@ import Testing
       #expect(log.contains("create tree 1") && log.contains("nothing was written behind the last record"))
       let check = run("check", path)
       #expect(check.contains("no defects"))
-      edit(path + "-log0") { $0[5000] ^= 1 }
+      let record = try #require(try Inspector(at: path).log()).scan.records[1]
+      edit(path + "-log0") { $0[record.offset + 80] ^= 1 }
       let damaged = run("check", path, status: 1)
       #expect(damaged.contains("damagedLog") && damaged.contains("offset "))
       _ = run("log", path, status: 1)

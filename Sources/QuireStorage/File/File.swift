@@ -88,6 +88,6 @@ package protocol FileSystem: AnyObject, Sendable {
 }
 
 extension FileSystem {
-  /// The path as it is: for file systems without links.
+  /// The path as it is: what a file system without links gives.
   package func canonicalPath(_ path: String) -> String { path }
 }
