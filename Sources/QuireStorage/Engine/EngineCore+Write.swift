@@ -113,7 +113,7 @@ extension EngineCore {
       }
       let room = withLog { log -> Room in
         guard let log else { return .never }
-        if log.hasRoom(forBody: byteCount) { return .here }
+        if log.hasRoom(forBody: byteCount, startsBlock: options.alignsLogGroups) { return .here }
         if let next = log.next {
           return LogWriter.fits(body: byteCount, segmentByteCount: next.descriptor.byteCount) ? .afterSwitch : .never
         }
@@ -154,7 +154,8 @@ extension EngineCore {
       do throws(StorageError) {
         return try log.append(
           context.log, kind: .commit, csn: csn, durableLSN: queue.durableLSN,
-          durableCheckpoint: queue.durableCheckpoint)
+          durableCheckpoint: queue.durableCheckpoint,
+          startsBlock: options.alignsLogGroups && log.endLSN <= queue.durableLSN)
       } catch {
         // Half a record may be in the file, and nothing may follow it.
         queue.fail(error)

@@ -11,18 +11,23 @@ public struct StorageOptions: Sendable {
   /// The size that a log segment may grow to, in bytes: a checkpoint starts when a segment is full. Recovery after a
   /// crash replays at most two segments.
   public var logLimit: Int
+  /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with it:
+  /// for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4 KiB of
+  /// log per flush.
+  public var alignsLogGroups: Bool
   /// Whether a database is created if there is nothing at the path.
   public var createsIfMissing: Bool
 
   /// Settings; what is left out has the value that suits most.
   public init(
     pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 64 << 20,
-    createsIfMissing: Bool = true
+    alignsLogGroups: Bool = false, createsIfMissing: Bool = true
   ) {
     self.pageSize = pageSize
     self.cacheSize = cacheSize
     self.durability = durability
     self.logLimit = logLimit
+    self.alignsLogGroups = alignsLogGroups
     self.createsIfMissing = createsIfMissing
   }
 

@@ -67,8 +67,11 @@ package final class LogWriter: @unchecked Sendable {
   package var position: Int { offset }
 
   /// Whether a record with such a body fits the rest of the current segment.
-  package func hasRoom(forBody byteCount: Int) -> Bool {
-    LogLayout.recordByteCount(body: byteCount) <= current.descriptor.byteCount - offset
+  ///
+  /// - Parameter startsBlock: whether the record would start at the next block.
+  package func hasRoom(forBody byteCount: Int, startsBlock: Bool) -> Bool {
+    let start = startsBlock ? LogLayout.align(offset, to: LogLayout.blockByteCount) : offset
+    return LogLayout.recordByteCount(body: byteCount) <= current.descriptor.byteCount - start
   }
 
   /// Whether a record with such a body would fit an empty segment of this size.
@@ -82,8 +85,10 @@ package final class LogWriter: @unchecked Sendable {
   /// - Throws: what the write call failed with; how much of the record is in the file is then unknown, and nothing may
   ///   be appended any more.
   package func append(
-    _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64
+    _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64,
+    startsBlock: Bool = false
   ) throws(StorageError) -> LSN {
+    if startsBlock { offset = LogLayout.align(offset, to: LogLayout.blockByteCount) }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: buffer.bodyByteCount, lsn: current.descriptor.lsn(at: offset), csn: csn,
       previousCSN: lastCSN, chain: chain, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
