@@ -1,4 +1,5 @@
-// Short mutual exclusion in memory. The lock is the standard library's; what is added is for the thread sanitizer alone.
+// Short mutual exclusion in memory. The lock is the standard library's; what is added is for the thread sanitizer
+// alone.
 
 package import Synchronization
 
@@ -25,8 +26,8 @@ package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
   /// Guards `value`.
   package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-  /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
   #if DEBUG
+    /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -37,6 +38,7 @@ package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
       }
     }
   #else
+    /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
     @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

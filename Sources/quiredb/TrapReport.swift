@@ -10,7 +10,9 @@
 enum TrapReport {
   private static let slotCount = 256
   /// Pairs of a thread and the seed that it runs.
+  // Safe because it is made before the first signal and never replaced; a torn pair costs a seed's name.
   nonisolated(unsafe) private static let slots = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * slotCount)
+  // Safe because it is written before the first signal and never after.
   nonisolated(unsafe) private static let suffix = UnsafeMutablePointer<CChar>.allocate(capacity: 64)
 
   /// Begins to listen.

@@ -130,7 +130,8 @@ package final class FreeMapFile {
       while plan.places.count < levels.count { plan.places.append([:]) }
       var dirty = allocator.dirtyPieces
       for level in 0..<levels.count {
-        for index in dirty where plan.places[level][index] == nil {
+        // In order: places follow the pieces, and a seed gives the same file every time.
+        for index in dirty.sorted() where plan.places[level][index] == nil {
           let old = levels[level][index].number
           if old != 0 { allocator.free(PageNumber(old)) }
           levels[level][index] = Reference()

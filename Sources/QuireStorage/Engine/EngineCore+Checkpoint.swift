@@ -256,7 +256,8 @@ extension EngineCore {
   private func finish(_ run: CheckpointRun) {
     // The slot is given up last: as long as the frozen snapshot is announced, no frame that raced with this checkpoint
     // can be freed, so that its entry still tells where it was written to.
-    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+    reclaimer.finishCheckpoint(
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
     slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
@@ -268,9 +269,9 @@ extension EngineCore {
   /// From now on, copies of branch pages made up to the running transaction are translated.
   ///
   /// No transaction may copy pages of one up to the horizon and not know the horizon: its copies, born above it, would
-  /// keep references to frames whose entries are about to go. The head is therefore looked at again. If it has not moved
-  /// since before the horizon was raised, the next transaction begins after that and sees the horizon; if it has, the
-  /// horizon is raised once more. Head and horizon are stored and loaded in one total order for this.
+  /// keep references to frames whose entries are about to go. The head is therefore looked at again. If it has not
+  /// moved since before the horizon was raised, the next transaction begins after that and sees the horizon; if it has,
+  /// the horizon is raised once more. Head and horizon are stored and loaded in one total order for this.
   private func raiseHorizon() -> UInt64 {
     while true {
       // A read-modify-write: everything flipped before is visible to a transaction that begins after it.
@@ -292,14 +293,15 @@ extension EngineCore {
       if run.madeFile, let next = run.next {
         next.file.close()
       }
-      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and it
-      // names this file.
+      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and
+      // it names this file.
       if run.madeFile, let next = run.next, queue.failure == nil {
         // What cannot be removed now is overwritten when its number comes up again.
         do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
       }
     }
-    reclaimer.finishCheckpoint(oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+    reclaimer.finishCheckpoint(
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
     slots.end(run.slot)
     checkpoints.end(error)
     reclaimer.collect()

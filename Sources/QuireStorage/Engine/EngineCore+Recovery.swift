@@ -23,6 +23,7 @@ extension EngineCore {
     // there may be no log to flush until the next commit.
     let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: queue.durableLSN)
     reclaimer.retire(context.superseded, csn: context.csn.rawValue)
+    context.didCommit()
     let old = head
     setHead(snapshot)
     slots.publish(snapshot)

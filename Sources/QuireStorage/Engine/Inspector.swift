@@ -8,8 +8,8 @@
 
 /// Reads a database's files without an engine.
 ///
-/// Opens everything read-only and writes nothing, whatever state the files are in. Takes a shared lock, so that no engine
-/// opens the files meanwhile; if one has them already, `isInUse` says so: what is read may then be changing.
+/// Opens everything read-only and writes nothing, whatever state the files are in. Takes a shared lock, so that no
+/// engine opens the files meanwhile; if one has them already, `isInUse` says so: what is read may then be changing.
 package final class Inspector {
   /// The path of the data file.
   package let path: String

@@ -9,7 +9,7 @@ internal import Synchronization
 /// refers to the frame has to change (hazard C1).
 ///
 /// Invariants:
-/// 1. An index is either free or in use; `freeIndexes` holds each free index below `count` exactly once.
+/// 1. An index is either free, reserved or in use; `freeIndexes` holds each free index below `count` exactly once.
 /// 2. An entry in use holds a slot's address (bit 0 clear) or a page number (bit 0 set), and flips at most once.
 /// 3. `birth` of an entry is written by the writer before its index is published, and never again.
 ///
@@ -66,27 +66,45 @@ package final class FrameTable: @unchecked Sendable {
   @inline(__always) package func birth(_ index: FrameIndex) -> UInt64 {
     details.entry(Int(index.rawValue)).load(fromByteOffset: 8, as: UInt64.self)
   }
-  /// Enters a page that lives in `slot`.
-  package func allocate(slot: UnsafeMutableRawPointer, birth: UInt64) throws(StorageError) -> FrameIndex {
-    let result: Result<UInt32, StorageError> = free.withLock { free in
-      if let index = free.indexes.popLast() { return .success(index) }
-      guard free.count < Limits.frameCount else {
-        return .failure(StorageError(.limitReached, "There are too many dirty pages. Use smaller transactions."))
+  /// Takes `count` indexes, to be given a page each by `assign` or back by `unreserve`.
+  package func reserve(_ count: Int, into indexes: inout [FrameIndex]) throws(StorageError) {
+    var taken: [FrameIndex] = []
+    let failure: StorageError? = free.withLock { free in
+      while taken.count < count, let index = free.indexes.popLast() { taken.append(FrameIndex(index)) }
+      let missing = count - taken.count
+      guard missing > 0 else { return nil }
+      guard free.count + missing <= Limits.frameCount else {
+        for index in taken { free.indexes.append(index.rawValue) }
+        return StorageError(.limitReached, "There are too many dirty pages. Use smaller transactions.")
       }
       do throws(StorageError) {
-        try locations.grow(to: free.count + 1)
-        try details.grow(to: free.count + 1)
+        try locations.grow(to: free.count + missing)
+        try details.grow(to: free.count + missing)
       } catch {
-        return .failure(error)
+        for index in taken { free.indexes.append(index.rawValue) }
+        return error
       }
-      free.count += 1
-      return .success(UInt32(free.count - 1))
+      for offset in 0..<missing { taken.append(FrameIndex(UInt32(free.count + missing - 1 - offset))) }
+      free.count += missing
+      return nil
     }
-    let index = FrameIndex(try result.get())
+    if let failure { throw failure }
+    dirty.wrappingAdd(count, ordering: .relaxed)
+    indexes.append(contentsOf: taken)
+  }
+
+  /// Gives back indexes that got no page.
+  package func unreserve(_ indexes: [FrameIndex]) {
+    dirty.wrappingSubtract(indexes.count, ordering: .relaxed)
+    free.withLock { free in
+      for index in indexes { free.indexes.append(index.rawValue) }
+    }
+  }
+
+  /// Enters a page that lives in `slot` under a reserved index.
+  @inline(__always) package func assign(_ index: FrameIndex, slot: UnsafeMutableRawPointer, birth: UInt64) {
     details.entry(Int(index.rawValue)).storeBytes(of: birth, toByteOffset: 8, as: UInt64.self)
     locationWord(index).pointee.store(UInt(bitPattern: slot), ordering: .releasing)
-    dirty.wrappingAdd(1, ordering: .relaxed)
-    return index
   }
 
   /// Says that the frame's page now stands at `number`. Readers that saw the slot before may still be inside it.
@@ -133,8 +151,8 @@ package struct FrameLocation: Equatable {
   package let rawValue: UInt
 
   /// Wraps a table entry's word.
-  /// The place of a page that has been written.
   @inline(__always) package init(rawValue: UInt) { self.rawValue = rawValue }
+  /// The place of a page that has been written.
   @inline(__always) package init(_ number: PageNumber) { rawValue = UInt(number.rawValue) << 1 | 1 }
 
   /// Whether the page has been written and handed over to the page table.

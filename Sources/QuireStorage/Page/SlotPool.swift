@@ -55,6 +55,26 @@ package final class SlotPool: Sendable {
     return slot
   }
 
+  /// Lends `count` slots at once.
+  package func allocate(_ count: Int, into slots: inout [UnsafeMutableRawPointer]) throws(StorageError) {
+    var addresses: [UInt] = []
+    let failure: StorageError? = state.withLock { state in
+      do throws(StorageError) {
+        while state.free.count < count { try grow(&state) }
+      } catch {
+        return error
+      }
+      state.lent += count
+      addresses = state.free.suffix(count).map { UInt(bitPattern: $0) }
+      state.free.removeLast(count)
+      return nil
+    }
+    if let failure { throw failure }
+    for address in addresses {
+      if let slot = UnsafeMutableRawPointer(bitPattern: address) { slots.append(slot) }
+    }
+  }
+
   /// Takes a slot back. Nobody may hold its address any more.
   package func release(_ slot: UnsafeMutableRawPointer) {
     let address = UInt(bitPattern: slot)

@@ -8,8 +8,8 @@ internal import DequeModule
 /// The rule (hazard B2): free when d is at most the published CSN and no announced snapshot s has b <= s < d. New
 /// readers start at the published CSN or later, hence at d or later, so the rule stays true once it is true.
 ///
-/// Frames that a checkpoint has written live on as table entries for one checkpoint more, because branch pages made
-/// before its end may still refer to them; see `finishCheckpoint`.
+/// Frames that a checkpoint has written live on as table entries until a later one has written every branch page made
+/// before its end, because those may still refer to them; see `finishCheckpoint`.
 ///
 /// Invariants:
 /// 1. Every retired item is in `waiting` or `entries`, both in the order of d (above the published CSN when it was last
@@ -49,8 +49,9 @@ package final class Reclaimer: Sendable {
     var flipped = PageBits()
     /// Frames replaced while a checkpoint runs that may be writing them.
     var raced: [(frame: UInt32, csn: UInt64)] = []
-    /// Frames written by checkpoints up to the last one, whose entries go after the next.
-    var written: [UInt32] = []
+    /// Frames written by checkpoints that have ended, with the horizon of each: their entries go after a checkpoint of
+    /// everything up to there.
+    var written: [(horizon: UInt64, frames: [UInt32])] = []
   }
 
   private let store: PageStore
@@ -240,16 +241,18 @@ package final class Reclaimer: Sendable {
 
   /// Ends a checkpoint.
   ///
-  /// Entries of the frames it wrote are kept: branch pages made up to `horizon` may refer to them. Those of the
-  /// checkpoint before are retired: every branch page made since its end was translated when it was copied, and the
-  /// ones made before its end are written by now or were replaced. Snapshots up to `horizon` may still have such a
-  /// frame as a root, hence the death at `horizon + 1`.
+  /// Entries of the frames it wrote are kept: branch pages made up to `horizon` may refer to them, and every one made
+  /// later was translated when it was copied. Those of a checkpoint before are retired if all pages made up to *its*
+  /// horizon are part of this one, and hence written by now, or were replaced. The last checkpoint need not be such a
+  /// one: a transaction that ran while it ended may have been appended only after this one had frozen its state.
+  /// Snapshots up to `horizon` may still have such a frame as a root, hence the death at `horizon + 1`.
   ///
   /// - Parameters:
+  ///   - csn: the commit that the checkpoint holds.
   ///   - oldSlots: slots of branch pages whose translated images took their place; readers may be inside them.
   ///   - horizon: the CSN of the transaction that is running, or of the next one.
   ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
-  package func finishCheckpoint(oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
+  package func finishCheckpoint(of csn: CSN, oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
     state.withLock { state in
       for (frame, csn) in state.raced where state.flipped[UInt64(frame)] {
         state.flipped[UInt64(frame)] = false
@@ -260,12 +263,16 @@ package final class Reclaimer: Sendable {
       state.isCheckpointing = false
       if !oldSlots.isEmpty { state.oldSlots.append((slots.advanceEpoch(), oldSlots)) }
       guard isDone else { return }
-      for frame in state.written {
-        let birth = store.frames.birth(FrameIndex(frame))
-        state.entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
+      for group in state.written where group.horizon <= csn.rawValue {
+        for frame in group.frames {
+          let birth = store.frames.birth(FrameIndex(frame))
+          state.entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
+        }
       }
-      state.written = []
-      state.flipped.forEach { state.written.append(UInt32($0)) }
+      state.written.removeAll { $0.horizon <= csn.rawValue }
+      var frames: [UInt32] = []
+      state.flipped.forEach { frames.append(UInt32($0)) }
+      state.written.append((horizon, frames))
       state.flipped = PageBits()
     }
   }

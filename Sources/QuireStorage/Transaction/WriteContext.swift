@@ -66,7 +66,10 @@ package final class WriteContext {
   }
 
   /// Notes that the commit is on its way: its row ids need not be recorded again.
-  package func didCommit() { loggedRowID = rowIDCounter }
+  package func didCommit() {
+    loggedRowID = rowIDCounter
+    editor.giveBackSupply()
+  }
 
   /// Undoes everything.
   package func rollback() {

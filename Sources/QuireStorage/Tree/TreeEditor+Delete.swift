@@ -119,6 +119,11 @@ extension TreeEditor {
     let (leftCopy, rightCopy) = (PageBytes(scratch + pageSize), PageBytes(scratch + 2 * pageSize))
     leftCopy.base.copyMemory(from: left.base, byteCount: pageSize)
     rightCopy.base.copyMemory(from: right.base, byteCount: pageSize)
+    // Copied into a page of this transaction, the neighbour's references must outlive the entries of frames written
+    // since it was made.
+    if needsTranslation(siblingPage, sibling) {
+      translateFlippedChildren(index < siblingIndex ? rightCopy : leftCopy)
+    }
     // The page at hand is private and takes everything; the neighbour is given up.
     if treeLevel == 0 {
       leafEntries.removeAll(keepingCapacity: true)

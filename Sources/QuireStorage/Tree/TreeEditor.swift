@@ -37,6 +37,7 @@ package final class TreeEditor {
   // back: `@exclusivity(unchecked)` on what every put touches.
   @exclusivity(unchecked) package private(set) var superseded: [SupersededPage] = []
   @exclusivity(unchecked) package private(set) var born: [FrameIndex] = []
+  @exclusivity(unchecked) private var supply: FrameSupply
   let path: UnsafeMutablePointer<PathStep>
   /// The number of steps in `path`; the last one is the leaf.
   @exclusivity(unchecked) var depth = 0
@@ -48,6 +49,7 @@ package final class TreeEditor {
   /// An editor between transactions. The store must outlive it.
   package init(_ store: PageStore) {
     self.store = store
+    supply = FrameSupply(store)
     pageSize = store.pageSize
     reader = TreeReader(store)
     path = UnsafeMutablePointer.allocate(capacity: Limits.treeLevels + 1)
@@ -88,29 +90,28 @@ package final class TreeEditor {
   }
 
   /// Forgets everything that was done since `begin`.
-  package func rollback() { restore(Mark(superseded: 0, born: 0)) }
+  package func rollback() {
+    restore(Mark(superseded: 0, born: 0))
+    giveBackSupply()
+  }
 
   // MARK: Pages of one's own
 
-  /// Makes a frame around `slot`.
-  func makeFrame(_ slot: UnsafeMutableRawPointer) throws(StorageError) -> PageReference {
-    do throws(StorageError) {
-      let frame = try store.frames.allocate(slot: slot, birth: csn)
-      born.append(frame)
-      return PageReference(frame: frame)
-    } catch {
-      store.pool.release(slot)
-      throw error
-    }
+  /// Makes a frame; its page's content is what the slot's last owner left.
+  @inline(__always) func makeFrame() throws(StorageError) -> (page: PageBytes, reference: PageReference) {
+    let (slot, frame) = try supply.take(birth: csn)
+    born.append(frame)
+    return (PageBytes(slot), PageReference(frame: frame))
   }
+
+  /// Gives back what was taken in advance: at the end of a transaction.
+  package func giveBackSupply() { supply.giveBack() }
 
   /// Makes an empty page.
   func makePage(
     kind: PageKind, level: Int, keyKind: KeyKind, treeID: UInt64
   ) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
-    let slot = try store.pool.allocate()
-    let reference = try makeFrame(slot)
-    let page = PageBytes(slot)
+    let (page, reference) = try makeFrame()
     initialize(page, kind: kind, level: level, keyKind: keyKind, treeID: treeID)
     return (page, reference)
   }
@@ -135,9 +136,8 @@ package final class TreeEditor {
   func copyForEditing(
     _ page: PageBytes, _ reference: PageReference
   ) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
-    let slot = try store.pool.allocate()
-    let newReference = try makeFrame(slot)
-    let copy = PageBytes(slot)
+    let (copy, newReference) = try makeFrame()
+    let slot = copy.base
     // The gap between arrays and cells is not copied: it is a third of the average page.
     let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
     let cellStart = page.cellStart
@@ -146,16 +146,19 @@ package final class TreeEditor {
     copy.birth = csn
     copy.checksum = 0
     copy.step = step
-    if reference.isDirty, page.level > 0, page.birth <= store.translationHorizon {
-      translateFlippedChildren(copy)
-    }
+    if needsTranslation(page, reference) { translateFlippedChildren(copy) }
     supersede(reference, page)
     return (copy, newReference)
   }
 
+  /// Whether a page may refer to frames that have been flipped since it was made.
+  @inline(__always) func needsTranslation(_ page: PageBytes, _ reference: PageReference) -> Bool {
+    reference.isDirty && page.level > 0 && page.birth <= store.translationHorizon
+  }
+
   /// Replaces references to frames that a checkpoint has written by the page numbers they got, so that the frames'
   /// entries can be freed once no older page refers to them.
-  private func translateFlippedChildren(_ page: PageBytes) {
+  func translateFlippedChildren(_ page: PageBytes) {
     let (references, checksums) = (page.references, page.checksums)
     for index in 0..<page.count {
       let reference = PageReference(rawValue: references[index])
@@ -203,7 +206,7 @@ package final class TreeEditor {
     var index = 0
     while index < depth {
       if !isPrivate(path[index].reference, path[index].page) {
-        if !path[index].reference.isDirty { try checkBeforeEditing(index, in: root) }
+        if path[index].page.isFromDisk { try checkBeforeEditing(index, in: root) }
         let copy = try copyForEditing(path[index].page, path[index].reference)
         path[index].page = copy.page
         path[index].reference = copy.reference
@@ -218,7 +221,8 @@ package final class TreeEditor {
     }
   }
 
-  /// Looks closely at the clean page `path[index]` before it is copied: what is in a frame is trusted from then on.
+  /// Looks closely at the page `path[index]`, which came from disk, before it is copied: what this process has built is
+  /// trusted.
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.

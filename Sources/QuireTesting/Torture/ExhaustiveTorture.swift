@@ -5,8 +5,8 @@ internal import QuireStorage
 /// Tries all crashes of one short history.
 ///
 /// For every change that the history makes to the disk the power is cut before it; then the images are tried in which
-/// everything unsynced is there, nothing is, and each single sector is missing; and the recoveries of these images are cut
-/// off before each of their own changes.
+/// everything unsynced is there, nothing is, and each single sector is missing; and the recoveries of these images are
+/// cut off before each of their own changes.
 package final class ExhaustiveTorture {
   private let seed: UInt64
   private var report = TortureReport()

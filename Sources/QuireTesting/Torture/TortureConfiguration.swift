@@ -141,7 +141,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     let operations = TortureOperation.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }
     return """
       pages \(pageSize), segments \(segmentByteCount) to \(logLimit), cache \(cachePages) pages, \(durability), \
-      \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), savepoints 1/\(savepointOneIn), \
+      \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \
+      savepoints 1/\(savepointOneIn), \
       \(keyCount) keys, values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
       faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(operations.joined(separator: ", "))

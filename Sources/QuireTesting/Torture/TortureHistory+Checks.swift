@@ -41,8 +41,8 @@ extension TortureHistory {
       throw failure(
         .broken,
         """
-        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \(core.reclaimer.waitingCount) items wait, \
-        \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
+        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \(core.reclaimer.waitingCount) items \
+        wait, \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
         """)
     }
     var owners = [UInt8](repeating: 0, count: Int(core.allocator.pageCount))

@@ -27,7 +27,8 @@ extension TortureHistory {
       allocatesRowIDs: random.oneIn(4))
   }
 
-  /// Runs a transaction; its commit is appended to the model, and its ticket kept. Nil if there is no commit to wait for.
+  /// Runs a transaction; its commit is appended to the model, and its ticket kept. Nil if there is no commit to wait
+  /// for.
   @discardableResult
   func transact(_ plan: TransactionPlan) throws -> CSN? {
     let engine = try opened()

@@ -1,4 +1,5 @@
-// One seed, one history: a database that works, crashes, recovers and works on, and a model that knows what it must hold.
+// One seed, one history: a database that works, crashes, recovers and works on, and a model that knows what it must
+// hold.
 
 internal import QuireStorage
 

@@ -1,0 +1,49 @@
+// Slots and frame indexes taken in advance, so that a writer takes two locks for many pages instead of for each.
+
+/// A few slots and frame indexes in the hand of one editor.
+///
+/// The batches grow with the transaction: a commit of one row takes no more than it needs, one of thousands of pages
+/// takes 64 at a time. What is left goes back at the end of the transaction.
+///
+/// Invariant: every slot and index in hand is lent by the pool and in use in the frame table, and nobody else knows it.
+struct FrameSupply {
+  private let pool: SlotPool
+  private let frames: FrameTable
+  private var slots: [UnsafeMutableRawPointer] = []
+  private var indexes: [FrameIndex] = []
+  private var batch = FrameSupply.smallestBatch
+
+  private static let smallestBatch = 4
+  private static let largestBatch = 64
+
+  init(_ store: PageStore) {
+    pool = store.pool
+    frames = store.frames
+  }
+
+  /// A slot and the frame around it, born with commit `birth`. The slot's content is what its last owner left.
+  @inline(__always) mutating func take(
+    birth: UInt64
+  ) throws(StorageError) -> (slot: UnsafeMutableRawPointer, frame: FrameIndex) {
+    if slots.isEmpty || indexes.isEmpty { try refill() }
+    let slot = slots.removeLast()
+    let frame = indexes.removeLast()
+    frames.assign(frame, slot: slot, birth: birth)
+    return (slot, frame)
+  }
+
+  @inline(never) private mutating func refill() throws(StorageError) {
+    if slots.isEmpty { try pool.allocate(batch, into: &slots) }
+    if indexes.isEmpty { try frames.reserve(batch, into: &indexes) }
+    batch = min(batch * 2, Self.largestBatch)
+  }
+
+  /// Gives back what is left.
+  mutating func giveBack() {
+    batch = Self.smallestBatch
+    if !slots.isEmpty { pool.release(slots) }
+    if !indexes.isEmpty { frames.unreserve(indexes) }
+    slots.removeAll(keepingCapacity: true)
+    indexes.removeAll(keepingCapacity: true)
+  }
+}
