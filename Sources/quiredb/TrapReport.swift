@@ -9,10 +9,10 @@
 /// Tells the seed of the thread that trapped. Whatever is used while a signal is handled is made before.
 enum TrapReport {
   private static let slotCount = 256
-  /// Pairs of a thread and the seed that it runs.
-  // Safe because it is made before the first signal and never replaced; a torn pair costs a seed's name.
+  /// Pairs of a thread and the seed that it runs. Safe because a thread writes its own pair only, and the
+  /// process is about to die when they are read.
   nonisolated(unsafe) private static let slots = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * slotCount)
-  // Safe because it is written before the first signal and never after.
+  /// The rest of the message; safe because it is written once, before the first history.
   nonisolated(unsafe) private static let suffix = UnsafeMutablePointer<CChar>.allocate(capacity: 64)
 
   /// Begins to listen.

@@ -137,9 +137,9 @@ func trace(_ text: @autoclosure () -> String) {
   private func resealingMetaPages(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     for slot in 0..<2 {
-      let start = slot * 512
+      let (start, seed) = (slot * 512, MetaPage.magic + UInt64(slot))
       let checksum = bytes.withUnsafeBytes { buffer in
-        buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: MetaPage.magic) } ?? 0
+        buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: seed) } ?? 0
       }
       bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
     }

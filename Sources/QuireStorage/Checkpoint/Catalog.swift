@@ -56,8 +56,7 @@ package final class Catalog {
       guard let entry = Self.entry(index, of: page, pageCount: store.pageCount),
         entry.root.id.rawValue > (trees.last?.id.rawValue ?? 0)
       else {
-        throw store.damaged(
-          PageReference(PageNumber(page.pageNumber)), "entry \(index) of this catalog page breaks the format")
+        throw store.damaged(root.reference, "entry \(index) of a catalog page below it breaks the format")
       }
       trees.append(entry.root)
       names[entry.root.id] = entry.name

@@ -138,7 +138,8 @@ extension EngineCore {
       reopen()
       writerLock.unlock()
       throw StorageError(
-        .inUse, "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive.",
+        .inUse,
+        "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive. End them first.",
         path: file.path)
     }
     var failure = queue.failure

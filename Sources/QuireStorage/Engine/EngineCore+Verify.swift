@@ -104,8 +104,8 @@ extension EngineCore {
       StorageError(
         .damagedMetaPage,
         """
-        The disk does not have the meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of the \
-        open database now.
+        The disk does not have the meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of \
+        the open database now.
         """, path: file.path, page: PageNumber(UInt64(meta.slot)))
     ]
   }

@@ -28,6 +28,7 @@ package final class Inspector {
   ///
   /// - Throws: `notFound`, `notADatabase` if it is no regular file, `inputOutput`. Damage is not thrown but shown.
   package init(at path: String, fileSystem: any FileSystem = RealFileSystem()) throws(StorageError) {
+    let path = fileSystem.canonicalPath(path)
     self.path = path
     self.fileSystem = fileSystem
     do throws(SystemError) { file = try fileSystem.open(path, .readOnly) } catch {

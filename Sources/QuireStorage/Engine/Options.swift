@@ -30,14 +30,15 @@ public struct StorageOptions: Sendable {
   func check(allowsTestPages: Bool) throws(StorageError) {
     let isTestPage = allowsTestPages && (pageSize == 512 || pageSize == 1024 || pageSize == 2048)
     guard Limits.pageSizes.contains(pageSize) || isTestPage else {
-      throw StorageError(.invalidOption, "The page size, \(pageSize), is none of \(Limits.pageSizes).")
+      throw StorageError(
+        .invalidOption, "The page size, \(pageSize), is none of \(Limits.pageSizes). Choose one of them.")
     }
     guard cacheSize >= 32 * pageSize else {
-      throw StorageError(.invalidOption, "The cache, \(cacheSize) bytes, is below 32 pages.")
+      throw StorageError(.invalidOption, "The cache, \(cacheSize) bytes, is below 32 pages. Choose a larger one.")
     }
     guard Limits.segmentByteCounts.contains(logLimit) else {
       throw StorageError(
-        .invalidOption, "The log limit, \(logLimit) bytes, is outside \(Limits.segmentByteCounts).")
+        .invalidOption, "The log limit, \(logLimit) bytes, is outside \(Limits.segmentByteCounts). Choose one inside.")
     }
   }
 }

@@ -32,6 +32,8 @@ public final class StorageEngine: Sendable {
   package init(
     at path: String, options: StorageOptions, environment: StorageEnvironment
   ) throws(StorageError) {
+    // The log lies beside the data file: a link to that, or a change of the working directory, must not lead elsewhere.
+    let path = environment.fileSystem.canonicalPath(path)
     core = try Opener(path: path, options: options, environment: environment).open()
   }
 

@@ -82,4 +82,12 @@ package protocol FileSystem: AnyObject, Sendable {
   func unlink(_ path: String) throws(SystemError)
   /// Makes the names in the directory that holds `path` durable.
   func synchronizeDirectory(of path: String) throws(SystemError)
+  /// The path that leads to the same place whatever becomes of symbolic links and of the working directory; the file
+  /// itself need not exist. `path` as it is where that cannot be found out.
+  func canonicalPath(_ path: String) -> String
+}
+
+extension FileSystem {
+  /// The path as it is: what a file system without links gives.
+  package func canonicalPath(_ path: String) -> String { path }
 }

@@ -50,6 +50,21 @@ package final class RealFileSystem: FileSystem {
     if result != 0 { throw SystemError(code: errno, call: "unlink") }
   }
 
+  package func canonicalPath(_ path: String) -> String {
+    if let whole = Self.resolve(path) { return whole }
+    // Not there yet: its folder is.
+    guard let slash = path.lastIndex(of: "/") else { return Self.resolve(".").map { "\($0)/\(path)" } ?? path }
+    let folder = slash == path.startIndex ? "/" : String(path[..<slash])
+    guard let resolved = Self.resolve(folder) else { return path }
+    return resolved == "/" ? String(path[slash...]) : resolved + path[slash...]
+  }
+
+  private static func resolve(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
   package func synchronizeDirectory(of path: String) throws(SystemError) {
     let directory =
       path.utf8.lastIndex(of: UInt8(ascii: "/")).map { index in

@@ -1,8 +1,7 @@
 // Pages on disk and in memory. All integers are little-endian.
 //
 //   bytes   header of every page but the meta pages
-//   0..<8   checksum: XXH3-64 of bytes 8..<page size, seeded by the database's identity. Guards against rot. In memory:
-//           zero in a page that this process has built, so that its content need not be doubted.
+//   0..<8   checksum: XXH3-64 of bytes 8..<page size, seeded by the database's identity. Guards against rot.
 //   8..<16  page number. Guards against a write or read that went to the wrong place. In memory: the writer's step at
 //           which a frame was made, zero in a page that was read.
 //   16..<24 birth: CSN of the commit that made this version. Guards against an older version of the page.
@@ -95,14 +94,14 @@ package struct PageBytes {
     get { base.load(fromByteOffset: PageLayout.checksumOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.checksumOffset, as: UInt64.self) }
   }
-  /// In memory: whether the page was read from disk rather than built here, even if it has been written since.
-  @inline(__always) package var isFromDisk: Bool { checksum != 0 }
   /// In memory: the writer's step, a transaction or a savepoint, at which the frame was made. It takes the place of the
   /// page number, which only the image on disk has, so that telling whether a page is private costs no cache miss.
   @inline(__always) package var step: UInt64 {
     get { base.load(fromByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
     nonmutating set { base.storeBytes(of: newValue, toByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }
   }
+  /// In memory: whether the page was read from disk; otherwise this process has made it. Steps count from 1.
+  @inline(__always) package var isFromDisk: Bool { step == 0 }
   /// Where the page stands in the file; on disk only.
   package var pageNumber: UInt64 {
     get { base.load(fromByteOffset: PageLayout.pageNumberOffset, as: UInt64.self) }

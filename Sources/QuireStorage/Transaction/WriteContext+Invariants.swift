@@ -12,8 +12,7 @@ extension WriteContext {
       found.append(StorageError(.damagedPage, "The names are not those of the trees."))
     }
     let store = editor.store
-    // A rollback to the newest commit leaves births of that commit; the running one's number is the highest there can
-    // be.
+    // The running commit's number is the highest that a page can have been born with.
     let verifier = TreeVerifier(store, WalkPages(store, usesMemory: true), newestBirth: csn)
     for tree in trees {
       do { try verifier.verify(tree) } catch {}

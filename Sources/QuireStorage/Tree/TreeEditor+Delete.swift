@@ -113,6 +113,10 @@ extension TreeEditor {
     let prefixes = path[level].page.prefixCount + siblingPage.prefixCount
     let least = usedByteCount(path[level].page) + usedByteCount(siblingPage) - PageLayout.headerByteCount - prefixes
     guard least <= limit else { return false }
+    if siblingPage.isFromDisk {
+      let bounds = bounds(ofChildAt: level - 1).child(siblingIndex, of: parent)
+      try check(siblingPage, sibling, count: parent.counts[siblingIndex], within: bounds, in: root)
+    }
     let page = path[level].page
     let leftIndex = min(index, siblingIndex)
     let (left, right) = index < siblingIndex ? (page, siblingPage) : (siblingPage, page)

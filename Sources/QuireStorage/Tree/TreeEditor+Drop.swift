@@ -4,8 +4,8 @@ extension TreeEditor {
   /// Notes every page of a tree as replaced. Touches each once, in key order; the depth of the walk is bounded by the
   /// tree's levels.
   ///
-  /// - Throws: `damagedPage` if two references lead to one page, or one leads to a page of another tree: its place
-  ///   would be given out while something still refers to it. Also what reading throws.
+  /// - Throws: `damagedPage` if two references lead to one page, or one to a page of another tree: its place would be
+  ///   given out while something still refers to it. Also what reading throws.
   package func supersedeAll(of root: TreeRoot) throws(StorageError) {
     if root.reference.isNone { return }
     let page = try reader.page(root.reference, checksum: root.checksum, level: root.level)

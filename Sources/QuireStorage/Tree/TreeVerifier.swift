@@ -69,8 +69,7 @@ package final class TreeVerifier {
 
   /// Checks the tree at `root`; touches every page of it once.
   ///
-  /// - Parameter look: called with every page that verifies, leaves in key order; an error that it throws ends the
-  ///   walk.
+  /// - Parameter look: called with every page that loads, leaves in key order; an error that it throws ends the walk.
   package func verify(_ root: TreeRoot, look: (PageBytes) throws -> Void = { _ in }) throws {
     guard !root.reference.isNone else {
       if root.count != 0 { note(inTree(root, "it has no pages but \(root.count) entries")) }

@@ -24,6 +24,8 @@ enum TortureOperation: Int, Sendable, CaseIterable {
   case checkpoint
   /// Some steps of the checkpoint that runs.
   case steps
+  /// A record that testifies to a burst of commits.
+  case mark
   case openPin
   case closePin
   /// Questions to a pin.
@@ -35,6 +37,8 @@ enum TortureOperation: Int, Sendable, CaseIterable {
   case allocateRowIDs
   /// The disk gets full, or has space again.
   case changeSpace
+  /// The engine checks itself, in memory and on the disk.
+  case verify
   /// Everything must work while the disk is well.
   case prove
 }
@@ -110,6 +114,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     // Long ones are rare, or there would be nothing else.
     self[.bigTransaction] = min(1, self[.bigTransaction])
     self[.prove] = min(1, self[.prove])
+    self[.verify] = min(1, self[.verify])
     self[.checkpoint] = min(random.pick([1, 8]), self[.checkpoint])
   }
 

@@ -19,9 +19,22 @@ extension TortureHistory {
     model.acknowledge(certain)
     checkForStop()
     if hasStopped { throw failure(.broken, "writing stopped on a disk without faults") }
+    try verify()
     try checkParts(engine.core)
     if pins.isEmpty { try checkForLeaks(engine.core) }
     note("proved")
+  }
+
+  /// Lets the engine check itself; it must find nothing.
+  func verify() throws {
+    let faults = disk.counters.faultCount
+    do {
+      try opened().verify()
+    } catch let failure as TortureFailure {
+      throw failure
+    } catch {
+      try judge(error, since: faults, during: "the engine's own check")
+    }
   }
 
   private func checkParts(_ core: EngineCore) throws {
@@ -41,8 +54,9 @@ extension TortureHistory {
       throw failure(
         .broken,
         """
-        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \(core.reclaimer.waitingCount) items \
-        wait, \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
+        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \
+        \(core.reclaimer.waitingCount) items wait, \
+        \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
         """)
     }
     var owners = [UInt8](repeating: 0, count: Int(core.allocator.pageCount))

@@ -84,6 +84,7 @@ extension TortureHistory {
       case .bigTransaction: try commitBig()
       case .checkpoint: try checkpoint()
       case .steps: try step(upTo: 1 + random.below(8))
+      case .mark: try opened().core.appendQuietMark()
       case .openPin: if pins.count < configuration.pinLimit { try openPin() }
       case .closePin: closePin()
       case .readPin: if !pins.isEmpty { try readPin(at: random.below(pins.count)) }
@@ -92,6 +93,7 @@ extension TortureHistory {
       case .allocateRowIDs:
         try transact(TransactionPlan(changes: 0, isAborted: random.oneIn(2), allocatesRowIDs: true))
       case .changeSpace: changeSpace()
+      case .verify: if !hasStopped { try verify() }
       case .prove: try proveInMidLife()
       }
     } catch {

@@ -11,6 +11,7 @@ extension TortureHistory {
     let csn = try identify(engine, floor: self.floor)
     try adopt(engine, disk, csn)
     if random.oneIn(4) { try readNewest(isThorough: false) }
+    if random.oneIn(8) { try verify() }
     if random.oneIn(16) { try prove() }
     disk.faultsAreEnabled = true
   }

@@ -101,6 +101,8 @@ struct DeclarationScanner {
         guard let opening = openingParenthesis(of: candidate), opening > 0 else { break }
         argument = tokens[opening + 1].text
         candidate = opening - 1
+        // `open(path)` in front of a declaration is a call: only access levels for setting take an argument.
+        if tokens[candidate].text == "open" { break }
       }
       let isAttribute = candidate > 0 && tokens[candidate - 1].text == "@" && tokens[candidate].kind == .word
       if isAttribute {

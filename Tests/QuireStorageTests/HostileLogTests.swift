@@ -1,0 +1,134 @@
+// Log records with valid checksums and impossible content.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct HostileLogTests {
+  private static let path = TinyDatabase.path
+
+  private func makeUnclean() throws -> SimulatedDisk {
+    let tiny = TinyDatabase()
+    let engine = try tiny.open()
+    try TinyDatabase.fill(engine, count: 100)
+    try engine.checkpoint()
+    try TinyDatabase.fill(engine, count: 60, seed: 2)
+    return tiny.disk.processKillImage()
+  }
+
+  /// Opens the disk; whatever comes of it, it is a StorageError or a database that checks and can be written.
+  private func exercise(_ disk: SimulatedDisk, seed: UInt64) throws {
+    let before = disk.bytes(of: Self.path)
+    do {
+      let inspector = try Inspector(at: Self.path, fileSystem: disk)
+      _ = try inspector.check()
+    } catch is StorageError {}
+    let engine: StorageEngine
+    do { engine = try TinyDatabase(disk).open() } catch let error as StorageError {
+      #expect(error.code == .damagedLog, "\(error)")
+      #expect(error.lsn != nil && error.offset != nil, "\(error)")
+      #expect(disk.bytes(of: Self.path) == before, "seed \(seed): a refusal changed the file")
+      return
+    }
+    try engine.verify()
+    let content = try DatabaseContent(of: engine)
+    try TinyDatabase.fill(engine, count: 8, seed: seed)
+    try engine.close()
+    let defects = try Inspector(at: Self.path, fileSystem: disk).check()
+    #expect(defects.isEmpty, "seed \(seed): \(defects)")
+    _ = content
+    let again = try TinyDatabase(disk).open()
+    try again.close()
+  }
+
+  @Test func sealingAloneReplays() throws {
+    let disk = try makeUnclean()
+    let expected = try DatabaseContent(of: TinyDatabase(disk).open(disk.copy()))
+    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    LogForger(meta: log.meta).write(LogForger.bodies(log).map { LogForger.Record(body: $0) }, to: disk)
+    let found = try DatabaseContent(of: TinyDatabase(disk).open())
+    #expect(found == expected)
+  }
+
+  @Test func mutatedBodies() throws {
+    let disk = try makeUnclean()
+    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let bodies = LogForger.bodies(log)
+    let start = firstSeed()
+    for seed in start..<(start + UInt64(trialCount(debug: 300, release: 5000))) {
+      trace("log, seed \(seed)")
+      var random = SeededRandom(seed: seed)
+      var records = bodies.map { LogForger.Record(body: $0) }
+      for _ in 0...random.below(2) { mutate(&records[random.below(records.count)], &random) }
+      let copy = disk.copy()
+      LogForger(meta: log.meta).write(records, to: copy)
+      try exercise(copy, seed: seed)
+    }
+  }
+
+  private func mutate(_ record: inout LogForger.Record, _ random: inout SeededRandom) {
+    switch random.below(8) {
+    case 0: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(256)) }
+    case 1: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(9)) }
+    case 2: record.body.removeLast(random.below(record.body.count + 1))
+    case 3: record.body += [UInt8(1 + random.below(7))]
+    case 4: record.csnStep = UInt64(random.below(3))
+    case 5: record.kind = .mark
+    default:
+      for _ in 0...random.below(4) where !record.body.isEmpty {
+        record.body[random.below(record.body.count)] = UInt8(random.below(random.oneIn(2) ? 8 : 256))
+      }
+    }
+  }
+
+  /// Operations that no transaction could have logged.
+  @Test(arguments: 0..<12) func impossibleOperations(index: Int) throws {
+    let disk = try makeUnclean()
+    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let buffer = LogBuffer()
+    let huge = [UInt8](repeating: 3, count: 5000)
+    let text = TreeID(1)
+    huge.withUnsafeBytes { bytes in
+      let some = UnsafeRawBufferPointer(rebasing: bytes[..<20])
+      switch index {
+      case 0: buffer.createTree(TreeID(.max), .bytes, name: "highest")
+      case 1: buffer.createTree(TreeID(1), .bytes, name: "again")
+      case 2: buffer.createTree(TreeID(1000), .bytes, name: "")
+      case 3: buffer.createTree(TreeID(1000), .bytes, name: "texts")
+      case 4: buffer.createTree(TreeID(1000), .int64, name: String(repeating: "n", count: 300))
+      case 5: buffer.dropTree(TreeID(99))
+      case 6: _ = buffer.put(TreeID(99), .bytes, SearchKey(some), some)
+      case 7: _ = buffer.put(text, .int64, SearchKey(7), some)
+      case 8: _ = buffer.put(text, .bytes, SearchKey(some), bytes)
+      case 9: _ = buffer.delete(TreeID(2), .bytes, SearchKey(some))
+      case 10: buffer.nextRowID(-5)
+      default: buffer.nextRowID(0)
+      }
+    }
+    let header = LogRecordHeader(
+      kind: .commit, bodyByteCount: buffer.bodyByteCount, lsn: LSN(0), csn: CSN(1), previousCSN: CSN(0), chain: 0,
+      durableLSN: LSN(0), durableCheckpoint: 0)
+    let body = Array(buffer.seal(header, seed: 0)[64..<(64 + buffer.bodyByteCount)])
+    LogForger(meta: log.meta).write([LogForger.Record(body: body)], to: disk)
+    let before = disk.bytes(of: Self.path)
+    let error = #expect(throws: StorageError.self) { _ = try TinyDatabase(disk).open() }
+    #expect(error?.code == .damagedLog)
+    #expect(error?.offset == log.meta.logOffset)
+    #expect(disk.bytes(of: Self.path) == before)
+  }
+
+  @Test func impossibleTestimony() throws {
+    let disk = try makeUnclean()
+    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let body = try #require(LogForger.bodies(log).first)
+    for (lsn, checkpoint, code) in [
+      (LSN(.max), UInt64(0), StorageError.Code.damagedLog), (LSN(0), .max, .damagedMetaPage),
+    ] {
+      let copy = disk.copy()
+      let record = LogForger.Record(body: body, durableLSN: lsn, durableCheckpoint: checkpoint)
+      LogForger(meta: log.meta).write([record], to: copy)
+      let error = #expect(throws: StorageError.self) { _ = try TinyDatabase(copy).open() }
+      #expect(error?.code == code)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// Running the command-line tool that was built beside the tests.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// What a command gave.
+struct CommandResult {
+  var status: Int32
+  var output: String
+}
+
+/// Runs `quiredb` with both its outputs in one; nil if it is not where the tests are.
+func runQuireDB(_ arguments: [String]) -> CommandResult? {
+  guard let program = programPath() else { return nil }
+  var ends: [Int32] = [0, 0]
+  guard pipe(&ends) == 0 else { return nil }
+  #if canImport(Darwin)
+    var actions: posix_spawn_file_actions_t?
+  #else
+    var actions = posix_spawn_file_actions_t()
+  #endif
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  for descriptor in Int32(1)...2 { posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor) }
+  posix_spawn_file_actions_addclose(&actions, ends[0])
+  var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+  defer { for word in words { free(word) } }
+  var process = pid_t()
+  let failure = posix_spawn(&process, program, &actions, nil, &words, nil)
+  close(ends[1])
+  defer { close(ends[0]) }
+  guard failure == 0 else { return nil }
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 4096)
+  while true {
+    let count = read(ends[0], &chunk, chunk.count)
+    if count <= 0 { break }
+    bytes.append(contentsOf: chunk[..<count])
+  }
+  var status: Int32 = 0
+  waitpid(process, &status, 0)
+  // A process that was killed by a signal has the signal in the low bits.
+  return CommandResult(
+    status: status & 0x7f != 0 ? -1 : status >> 8 & 0xff, output: String(decoding: bytes, as: UTF8.self))
+}
+
+/// The tool lies in the folder of the test bundle.
+private func programPath() -> String? {
+  #if os(Linux)
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    guard count > 0 else { return nil }
+    let executable = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard let slash = executable.lastIndex(of: "/") else { return nil }
+    let program = executable[..<slash] + "/quiredb"
+    return access(String(program), X_OK) == 0 ? String(program) : nil
+  #else
+    return nil
+  #endif
+}

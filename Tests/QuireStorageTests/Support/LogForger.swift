@@ -1,0 +1,54 @@
+// Logs whose checksums are right, with whatever in them.
+
+import QuireStorage
+import QuireTesting
+
+/// Writes log records with right checksums and a right chain.
+struct LogForger {
+  /// A record to be written.
+  struct Record {
+    var kind: LogRecordKind = .commit
+    var body: [UInt8]
+    var csnStep: UInt64 = 1
+    var durableLSN = LSN(0)
+    var durableCheckpoint: UInt64 = 0
+  }
+
+  let meta: MetaPage
+
+  /// The bodies of the records that `inspector` finds.
+  static func bodies(_ log: Inspector.Log) -> [[UInt8]] {
+    log.scan.records.filter { $0.header.kind == .commit }.map { Array(log.reader.body(of: $0)) }
+  }
+
+  /// Puts records into the first segment of the log of `disk`, in the place of what is there.
+  func write(_ records: [Record], to disk: SimulatedDisk) {
+    guard let segment = meta.segments.first else { return }
+    let path = "\(TinyDatabase.path)-log\(segment.fileIndex)"
+    var offset = meta.logOffset
+    disk.overwrite([UInt8](repeating: 0, count: segment.byteCount - offset), at: offset, of: path)
+    var (chain, csn) = (meta.chain, meta.csn.rawValue)
+    for record in records {
+      let padded = LogLayout.align(record.body.count, to: 8)
+      let byteCount = LogLayout.recordByteCount(body: record.body.count)
+      guard offset + byteCount <= segment.byteCount else { return }
+      let header = LogRecordHeader(
+        kind: record.kind, bodyByteCount: record.body.count, lsn: segment.lsn(at: offset),
+        csn: CSN(csn + record.csnStep), previousCSN: CSN(csn), chain: chain, durableLSN: record.durableLSN,
+        durableCheckpoint: record.durableCheckpoint)
+      var bytes = [UInt8](repeating: 0, count: LogLayout.headerByteCount) + record.body
+      bytes += [UInt8](repeating: 0, count: padded - record.body.count + 8)
+      bytes.withUnsafeMutableBytes { buffer in
+        guard let base = buffer.baseAddress else { return }
+        let headerChecksum = header.encode(to: base, seed: LogLayout.seed(segment, offset: offset))
+        chain = LogRecordHeader.recordChecksum(
+          body: UnsafeRawPointer(base + LogLayout.headerByteCount), paddedByteCount: padded,
+          headerChecksum: headerChecksum)
+        base.storeBytes(of: chain, toByteOffset: byteCount - 8, as: UInt64.self)
+      }
+      disk.overwrite(bytes, at: offset, of: path)
+      csn += record.csnStep
+      offset += byteCount
+    }
+  }
+}
