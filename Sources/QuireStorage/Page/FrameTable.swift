@@ -151,8 +151,8 @@ package struct FrameLocation: Equatable {
   package let rawValue: UInt
 
   /// Wraps a table entry's word.
-  /// The place of a page that has been written.
   @inline(__always) package init(rawValue: UInt) { self.rawValue = rawValue }
+  /// The place of a page that has been written.
   @inline(__always) package init(_ number: PageNumber) { rawValue = UInt(number.rawValue) << 1 | 1 }
 
   /// Whether the page has been written and handed over to the page table.

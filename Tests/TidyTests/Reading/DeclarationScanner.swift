@@ -88,13 +88,18 @@ struct DeclarationScanner {
     return name
   }
 
+  /// What may stand in parentheses behind a modifier; anything else there is a call of a function of that name.
+  private static let modifierArguments: Set<String?> = [nil, "set", "safe", "unsafe"]
+
   /// The first attribute or modifier in front of the keyword at `index`.
   private func firstTokenOfDeclaration(at index: Int) -> Int {
     var first = index
     while first > 0 {
       var candidate = first - 1
+      var argument: String?
       if tokens[candidate].text == ")" {
         guard let opening = openingParenthesis(of: candidate), opening > 0 else { break }
+        argument = tokens[opening + 1].text
         candidate = opening - 1
         // `open(path)` in front of a declaration is a call: only access levels for setting take an argument.
         if tokens[candidate].text == "open" { break }
@@ -102,7 +107,9 @@ struct DeclarationScanner {
       let isAttribute = candidate > 0 && tokens[candidate - 1].text == "@" && tokens[candidate].kind == .word
       if isAttribute {
         first = candidate - 1
-      } else if Declaration.modifierKeywords.contains(tokens[candidate].text) {
+      } else if Declaration.modifierKeywords.contains(tokens[candidate].text),
+        Self.modifierArguments.contains(argument)
+      {
         first = candidate
       } else {
         break

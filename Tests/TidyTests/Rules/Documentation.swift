@@ -94,7 +94,8 @@ struct DocumentationTests {
     "Documented and inner declarations, imports and witnesses are let through",
     arguments: [
       "/// It is.\npublic struct S {}", "/// It is.\n@inlinable\n@frozen\npublic struct S {}", "public import Glibc",
-      "struct S { let a = 1 }", "private(set) var a = 1", "/// S.\npublic struct S: P {\n  public func go() {}\n}",
+      "struct S { let a = 1 }", "func f() {\n  open(a)\n  let b = 1\n}",
+      "private(set) var a = 1", "/// S.\npublic struct S: P {\n  public func go() {}\n}",
       "extension S: P {\n  package func go() {}\n}", "extension [S]: P {\n  package func go() {}\n}",
       "extension S {\n  public var description: String { \"\" }\n}",
       "extension S {\n  public static func < (a: S, b: S) -> Bool { true }\n}", "public extension S {}",
