@@ -17,6 +17,14 @@ package final class MetaFile: @unchecked Sendable {
   /// What the other slot held at opening, if it was valid.
   package let predecessor: MetaPage?
 
+  /// Whether the other slot leads to the same trees, so that either of the two pages may be lost. The later one was
+  /// written when the earlier one had been synced.
+  package var hasTwin: Bool {
+    guard let predecessor else { return false }
+    return predecessor.catalog == current.catalog && predecessor.freeMap == current.freeMap
+      && predecessor.csn == current.csn
+  }
+
   private init(file: any File, current: MetaPage, slot: Int, predecessor: MetaPage?) {
     self.file = file
     self.current = current

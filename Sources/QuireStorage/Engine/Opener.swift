@@ -135,7 +135,9 @@ package struct Opener {
     try reader.checkTestimony(scan, path: path)
     if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
     let core = try assemble(file, meta, logFiles)
-    if !page.isComplete {
+    // A page that needs no log may have been written by a process that was killed before its sync: nobody may see its
+    // state before a meta page of this process is durable.
+    if !page.isComplete || !(meta.isProven || meta.hasTwin) {
       try core.replay(scan, reader)
       try core.finishRecovery(scan)
     }
@@ -151,12 +153,9 @@ package struct Opener {
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
-    // Two meta pages that agree on the trees reach the same pages: either may be lost.
-    let hasTwin =
-      meta.predecessor.map { $0.catalog == page.catalog && $0.freeMap == page.freeMap && $0.csn == page.csn } ?? false
     let allocator = PageAllocator(
       pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
-      isProven: meta.isProven || hasTwin)
+      isProven: meta.isProven || meta.hasTwin)
     let pool = SnapshotPool()
     let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
     let slots = ReaderSlots(empty)
