@@ -14,7 +14,9 @@ extension TortureHistory {
   /// Works until the operations are used up or the power fails.
   func live() throws {
     planFailures()
-    let isShort = random.oneIn(6)
+    // Soon after a failed sync is when what was shown may turn out not to be on the disk (hazards A5 and A6).
+    let isShort = random.oneIn(followsFailure ? 2 : 6)
+    followsFailure = false
     let count = isShort ? random.below(4) : configuration.operationsPerLife
     if random.oneIn(2) {
       // The cut falls between any two calls that change the disk, in the middle of whatever goes on then.
@@ -197,14 +199,16 @@ extension TortureHistory {
       end = hasStopped && random.oneIn(2) ? .kill : random.pick(LifeEnd.allCases)
     }
     note("\(end)")
+    followsFailure = hasStopped && disk.counters.faultCount > 0
     switch end {
-    case .powerCut: break
+    case .powerCut:
+      // The process may have died just there, and nothing else.
+      if disk.isPoweredOff, random.oneIn(4) { return try kill() }
     case .kill: return try kill()
     case .close, .closeAndPowerCut:
       if try close(), end == .close { return }
     }
-    if disk.isPoweredOff, engine == nil { return try cutPower(isOpen: false) }
-    try cutPower(isOpen: engine != nil)
+    try cutPower()
   }
 
   /// What is shown in the last moment must be there afterwards.
@@ -221,7 +225,7 @@ extension TortureHistory {
     finish(disk)
   }
 
-  private func cutPower(isOpen: Bool) throws {
+  private func cutPower() throws {
     disk.powerOff()
     leave()
     report.crashes += 1
@@ -237,7 +241,11 @@ extension TortureHistory {
     let floor = disk.counters.faultCount == 0 ? certain : model.durable
     leave()
     report.crashes += 1
-    try recover(disk.processKillImage(), floor: floor)
+    let image = disk.processKillImage()
+    // The cache of a file may have been dropped by the time that the next process looks.
+    if random.oneIn(4) { image.evictCache() }
+    try recover(image, floor: floor)
+    if random.oneIn(4) { disk.evictCache() }
   }
 
   /// Closes and opens again; false if the power failed or is to be cut now.

@@ -61,6 +61,7 @@ extension TortureHistory {
       note("the power failed in recovery")
       report.nested += 1
       finish(disk)
+      if random.oneIn(4) { return disk.processKillImage() }
       // Whatever a killed process left in the cache may be gone now.
       floor = min(floor, model.durable)
       return disk.crashImage(.random(random.next()))

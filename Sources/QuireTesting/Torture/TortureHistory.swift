@@ -63,6 +63,8 @@ package final class TortureHistory {
   var tickets: [(csn: CSN, ticket: CommitTicket)] = []
   /// Whether writing has stopped in this life.
   var hasStopped = false
+  /// Whether a sync or a write failed in the life before.
+  var followsFailure = false
   var operation = 0
   /// How many changes the last recovery made to the disk: where to cut the next one off.
   var recoveryChanges = 12
