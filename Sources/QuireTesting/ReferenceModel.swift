@@ -63,6 +63,9 @@ package struct ModelState: Sendable {
   /// The trees that exist, ascending.
   package var treeIDs: [TreeID] { trees.keys.sorted() }
 
+  /// How many entries all trees hold together.
+  package var entryCount: Int { trees.values.reduce(0) { $0 + $1.count } }
+
   /// Whether the tree exists.
   package func contains(_ tree: TreeID) -> Bool { trees[tree] != nil }
 

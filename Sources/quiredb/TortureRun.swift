@@ -44,6 +44,8 @@ final class TortureRun: Sendable {
     var started = 0
     var report = TortureReport()
     var lastNote = ContinuousClock.now
+    /// The histories under way, and since when.
+    var running: [UInt64: ContinuousClock.Instant] = [:]
   }
 
   let limits: TortureLimits
@@ -68,17 +70,20 @@ final class TortureRun: Sendable {
   var report: TortureReport { state.withLock { $0.report } }
 
   /// What runs the history of a seed again, and nothing else.
-  static func command(_ seed: UInt64, isExhaustive: Bool) -> String {
-    "quiredb torture --seed \(seed) --histories 1\(isExhaustive ? " --exhaustive" : "")"
+  func command(_ seed: UInt64) -> String {
+    "quiredb torture --seed \(seed) --histories 1\(kind == .exhaustive ? " --exhaustive" : "")"
   }
 
   /// Runs histories until the limits are reached or one has failed.
   func work(jobs: Int) {
     TrapReport.install(isExhaustive: kind == .exhaustive)
+    let watch = watchForHangs()
+    defer { watch.cancel() }
     DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { job in
       while let seed = takeSeed() {
         TrapReport.enter(seed, job: job)
-        finish(history(seed))
+        state.withLock { $0.running[seed] = ContinuousClock.now }
+        finish(history(seed), of: seed)
       }
     }
     let report = self.report
@@ -113,8 +118,29 @@ final class TortureRun: Sendable {
     }
   }
 
-  private func finish(_ report: TortureReport) {
+  /// A history takes milliseconds. One that does not end is as bad as one that fails, and must tell its seed too.
+  private func watchForHangs() -> any DispatchSourceTimer {
+    let timer = DispatchSource.makeTimerSource(queue: .global())
+    timer.schedule(deadline: .now() + 5, repeating: 5)
+    timer.setEventHandler { [self] in
+      let late = state.withLock { state in
+        state.running.filter { ContinuousClock.now - $0.value > Self.patience(kind) }.keys.min()
+      }
+      guard let late else { return }
+      print("broken at seed \(late): the history does not end\n  replay: \(command(late))")
+      print(report.verdictLine)
+      fflush(nil)
+      exit(1)
+    }
+    timer.resume()
+    return timer
+  }
+
+  private static func patience(_ kind: Kind) -> Duration { kind == .random ? .seconds(120) : .seconds(600) }
+
+  private func finish(_ report: TortureReport, of seed: UInt64) {
     let text = state.withLock { state -> String? in
+      state.running[seed] = nil
       state.report.add(report)
       guard ContinuousClock.now - state.lastNote > .seconds(10) else { return nil }
       state.lastNote = ContinuousClock.now

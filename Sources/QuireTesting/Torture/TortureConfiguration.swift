@@ -57,6 +57,10 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   /// How often a savepoint is made in a transaction: one in so many.
   var savepointOneIn = 2
   var keyCount = 64
+  /// Entries that are put in before anything else, so that trees are deep from the start.
+  var entriesAtFirst = 0
+  /// How often a change is a deletion, in tenths: one of these for each life.
+  var deletionTenths = [2]
   var valueSizes = ValueGenerator.Sizes.equal(24)
   var treeLimit = 3
   /// How many pins may be held, and whether they outlive the moment.
@@ -94,7 +98,10 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     operationsPerLife = random.pick([4, 12, 30, 60, 120])
     transactionLength = random.pick([1, 1, 3, 8, 24])
     savepointOneIn = random.pick([1, 2, 2, 8])
-    keyCount = random.pick([4, 16, 64, 64, 512, 10_000])
+    keyCount = random.pick([4, 16, 64, 512, 512, 4096])
+    // Branches that merge, and pages that no transaction touches for a while, need trees of several levels.
+    entriesAtFirst = keyCount < 512 || random.oneIn(3) ? 0 : random.pick([100, 300, 600])
+    deletionTenths = random.pick([[2], [2, 7], [1, 6], [1, 3, 8]])
     let length = random.pick([8, 16, 24, 24, 100])
     valueSizes = random.oneIn(4) ? .mixed(pageByteCount: pageSize / 8, rare: pageSize / 4) : .equal(length)
     treeLimit = 1 + random.below(4)
@@ -155,7 +162,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
       pages \(pageSize), segments \(segmentByteCount) to \(logLimit), cache \(cachePages) pages, \(durability), \
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \
       savepoints 1/\(savepointOneIn), \
-      \(keyCount) keys, values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
+      \(keyCount) keys, \(entriesAtFirst) at first, deletions \(deletionTenths)/10, values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
       faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(alignsLogGroups ? "aligned, " : "")\
       \(isPowerSafe ? "" : "not power-safe, ")\(operations.joined(separator: ", "))

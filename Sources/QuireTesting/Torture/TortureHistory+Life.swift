@@ -14,6 +14,7 @@ extension TortureHistory {
   /// Works until the operations are used up or the power fails.
   func live() throws {
     planFailures()
+    deletionTenths = random.pick(configuration.deletionTenths)
     // Soon after a failed sync is when what was shown may turn out not to be on the disk (hazards A5 and A6).
     let isShort = random.oneIn(followsFailure ? 2 : 6)
     followsFailure = false
@@ -28,6 +29,17 @@ extension TortureHistory {
       try operate()
       if hasStopped { left = min(left, 3) }
     }
+  }
+
+  /// Makes the trees that a history begins with; the disk is well meanwhile.
+  func fillAtFirst() throws {
+    guard configuration.entriesAtFirst > 0 else { return }
+    // Keys come up again, so the number is not always reached.
+    for _ in 0..<40 where model.newest.entryCount < configuration.entriesAtFirst {
+      try transact(TransactionPlan(changes: 0, byteCount: random.pick([500, 2000, 5000])))
+      try step(upTo: configuration.stepRate / 16 + random.below(2))
+    }
+    try wait(at: tickets.count - 1)
   }
 
   private func planFailures() {

@@ -157,7 +157,7 @@ extension TortureHistory {
     guard !draft.trees.isEmpty else { return 0 }
     let tree = random.pick(draft.trees).tree
     let key = nextKey(tree.keys)
-    let drawn = isPut ? 0 : random.below(10)
+    let drawn = isPut ? 0 : drawChange()
     if drawn >= 9 {
       try ask(tx, draft)
       return 0
@@ -183,6 +183,12 @@ extension TortureHistory {
       return 0
     }
     return try enter(result, drawn, key, value, old, in: tree, &draft)
+  }
+
+  /// 0 to 4 for a put, 5 for an insertion, 6 and 7 for a deletion, 8 and 9 for questions.
+  private func drawChange() -> Int {
+    if random.below(10) < deletionTenths { return 6 }
+    return [0, 1, 2, 3, 4, 5, 8, 9][random.below(8)]
   }
 
   /// Enters a change into the draft, and checks what the engine said of it.

@@ -63,6 +63,8 @@ package final class TortureHistory {
   var tickets: [(csn: CSN, ticket: CommitTicket)] = []
   /// Whether writing has stopped in this life.
   var hasStopped = false
+  /// How often a change is a deletion in this life, in tenths.
+  var deletionTenths = 2
   /// Whether an operation of the transaction failed and was gone over.
   var isHalfDone = false
   /// Whether a sync or a write failed in the life before.
@@ -110,6 +112,7 @@ package final class TortureHistory {
     do {
       disk.isPowerSafe = configuration.isPowerSafe
       try recover(disk, floor: CSN(0))
+      try fillAtFirst()
       for _ in 0..<configuration.lifeCount {
         try live()
         try endLife()
