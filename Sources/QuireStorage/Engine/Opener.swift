@@ -153,9 +153,12 @@ package struct Opener {
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
+    // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused because
+    // of it, and did a power cut then take it, the next recovery would fall back to a predecessor without pages.
+    let isOnlyOne = meta.predecessor == nil || meta.hasTwin
     let allocator = PageAllocator(
       pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
-      isProven: meta.isProven || meta.hasTwin)
+      isProven: isOnlyOne)
     let pool = SnapshotPool()
     let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
     let slots = ReaderSlots(empty)
