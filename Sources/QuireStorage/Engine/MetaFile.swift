@@ -14,6 +14,8 @@ package final class MetaFile: @unchecked Sendable {
   package var nextSlot: Int
   /// Whether `current` is known to be durable: written and synced by this process, or testified to by a log record.
   package var isProven = false
+  /// Whether this process has synced `current`. Until then its slot may hold, on the disk, an older page that names a log.
+  package private(set) var isSynced = false
   /// What the other slot held at opening, if it was valid.
   package let predecessor: MetaPage?
 
@@ -151,6 +153,7 @@ package final class MetaFile: @unchecked Sendable {
     slot = nextSlot
     // Durable now, so its predecessor is not needed any more.
     isProven = true
+    isSynced = true
     nextSlot = 1 - slot
   }
 
