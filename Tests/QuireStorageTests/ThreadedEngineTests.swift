@@ -373,17 +373,13 @@ private final class Home {
   /// Opens a database whose lock may live a moment longer: in a child that another test has forked and that has not
   /// reached its own program yet, which closes what it inherited.
   private func openSoon(_ path: String) throws -> StorageEngine {
-    var attempts = 0
-    while true {
-      do {
-        return try StorageEngine(
-          at: path, options: StorageOptions(durability: .relaxed, logLimit: 64 << 10),
-          environment: StorageEnvironment(initialSegmentByteCount: 64 << 10))
-      } catch  where error.code == .alreadyOpen && attempts < 200 {
-        attempts += 1
-        usleep(5000)
-      }
+    let options = StorageOptions(durability: .relaxed, logLimit: 64 << 10)
+    let environment = StorageEnvironment(initialSegmentByteCount: 64 << 10)
+    for _ in 0..<200 {
+      if let engine = try? StorageEngine(at: path, options: options, environment: environment) { return engine }
+      usleep(5000)
     }
+    return try StorageEngine(at: path, options: options, environment: environment)
   }
 
   private func entries(of path: String) -> [String] {
