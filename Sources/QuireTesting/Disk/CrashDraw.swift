@@ -50,6 +50,14 @@ enum SectorFate: Sendable {
   case newBack(Int)
   case zero
   case garbage
+
+  /// Whether the piece holds neither what it had nor what was written.
+  var isDamage: Bool {
+    switch self {
+    case .zero, .garbage: true
+    default: false
+    }
+  }
 }
 
 /// The choices of one crash, made in the order in which the pending operations are looked at.
@@ -70,6 +78,8 @@ struct CrashDraw {
   private var writeFate: (sequence: Int, fate: SectorFate)?
   private(set) var unitCount = 0
   private(set) var report = CrashReport()
+  /// Whether a sector that is damaged takes along the bytes in it that the write does not touch.
+  var damagesWholeSectors = false
 
   var sectorByteCount: Int { report.sectorByteCount }
 

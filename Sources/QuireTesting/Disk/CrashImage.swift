@@ -1,8 +1,8 @@
 // Crash images: what a disk may hold after a power cut, and after the mere end of a process.
 //
 // What was synced stays. Of what was not, each sector of each write is drawn by itself, and damage is confined to the
-// bytes that the write touches: we assume power-safe overwrite, as the design does. Lengths and names are drawn apart
-// from the bytes.
+// bytes that the write touches: we assume power-safe overwrite, as the design does, unless a test takes that away.
+// Lengths and names are drawn apart from the bytes.
 
 extension Inode {
   /// The content of the file after a crash.
@@ -53,6 +53,9 @@ extension Inode {
         let fate = draw.fate(of: operation, byteCount: new.count)
         if case .old = fate {
           // The page stays shared with the disk that crashed.
+        } else if draw.damagesWholeSectors, fate.isDamage {
+          let whole = max(0, sectorEnd - draw.sectorByteCount)..<min(sectorEnd, image.count)
+          image.withMutableBytes(whole) { crash($0, new, fate, &draw) }
         } else {
           image.withMutableBytes(target + done..<target + end) { crash($0, new, fate, &draw) }
         }
@@ -84,6 +87,7 @@ extension DiskState {
   /// The state after a power cut, and what the cut did.
   func crashed(_ mode: CrashMode) -> (state: DiskState, report: CrashReport, unitCount: Int) {
     var draw = CrashDraw(mode, sequences: pendingSequences)
+    draw.damagesWholeSectors = !isPowerSafe
     var image = self
     image.restart()
     for index in inodes.indices where inodes[index].isUsed {

@@ -33,6 +33,7 @@ struct DiskState: Sendable {
   var fileByteLimit = 1 << 30
   var historyPageCount = 32
   var isReadOnly = false
+  var isPowerSafe = true
   var processID: Int32 = 4711
   private var nextHandle = 1
 

@@ -76,6 +76,9 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var faultKinds: [FaultKind] = []
   /// Whether the disk gets full.
   var isSpaceShort = false
+  /// Whether groups of commits start blocks of their own, and whether the disk needs that.
+  var alignsLogGroups = false
+  var isPowerSafe = true
 
   /// The settings of short histories without faults, for tests that try every crash.
   package init() {}
@@ -129,6 +132,9 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     failureOneIn = random.pick([0, 0, 4, 1])
     isSpaceShort = random.oneIn(4)
     if !isSpaceShort { self[.changeSpace] = 0 }
+    alignsLogGroups = random.oneIn(4)
+    // Pages shorter than a sector cannot live on a disk that damages whole ones.
+    isPowerSafe = !(alignsLogGroups && pageSize == DiskGeometry.pageByteCount && random.oneIn(2))
   }
 
   subscript(operation: TortureOperation) -> Int {
@@ -139,7 +145,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var options: StorageOptions {
     StorageOptions(
       pageSize: pageSize, cacheSize: cachePages * pageSize, durability: durability, logLimit: logLimit,
-      createsIfMissing: true)
+      alignsLogGroups: alignsLogGroups, createsIfMissing: true)
   }
 
   package var description: String {
@@ -150,7 +156,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
       savepoints 1/\(savepointOneIn), \
       \(keyCount) keys, values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
-      faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(operations.joined(separator: ", "))
+      faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(alignsLogGroups ? "aligned, " : "")\
+      \(isPowerSafe ? "" : "not power-safe, ")\(operations.joined(separator: ", "))
       """
   }
 }

@@ -106,7 +106,8 @@ package final class TortureHistory {
   /// Runs the history to its end, or to its first failure.
   package func run() -> TortureReport {
     do {
-      try recover(SimulatedDisk(), floor: CSN(0))
+      disk.isPowerSafe = configuration.isPowerSafe
+      try recover(disk, floor: CSN(0))
       for _ in 0..<configuration.lifeCount {
         try live()
         try endLife()
