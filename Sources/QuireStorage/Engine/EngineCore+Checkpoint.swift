@@ -196,9 +196,6 @@ extension EngineCore {
   /// lock held, no checkpoint runs, there is no log.
   func activateLog() throws(StorageError) {
     try chooseMetaSlot()
-    // The page that was found may be in the cache alone, left by a process that was killed before its sync. The disk may
-    // then hold one that names a log, and files of that log are about to be replaced.
-    if !meta.isSynced { try writeMetaAgain() }
     let size = desiredSegmentByteCount
     // Not in files that the meta page before the newest may still need.
     var taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
@@ -228,18 +225,6 @@ extension EngineCore {
     setLog(
       LogWriter(
         current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
-  }
-
-  /// Writes the newest meta page once more, under the next number, and syncs it.
-  private func writeMetaAgain() throws(StorageError) {
-    var page = meta.current
-    page.checkpointNumber += 1
-    do throws(StorageError) { try meta.write(page) } catch {
-      queue.fail(error)
-      throw error
-    }
-    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-    queue.durableCheckpoint = page.checkpointNumber
   }
 
   // MARK: Ending

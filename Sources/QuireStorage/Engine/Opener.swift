@@ -135,9 +135,8 @@ package struct Opener {
     try reader.checkTestimony(scan, path: path)
     if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
     let core = try assemble(file, meta, logFiles)
-    // A page that needs no log may have been written by a process that was killed before its sync: nobody may see its
-    // state before a meta page of this process is durable.
-    if !page.isComplete || !(meta.isProven || meta.hasTwin) {
+    // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
+    if !meta.isSettled {
       try core.replay(scan, reader)
       try core.finishRecovery(scan)
     }
