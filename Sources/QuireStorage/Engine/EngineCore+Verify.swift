@@ -99,7 +99,11 @@ extension EngineCore {
   /// Whether the disk still has the meta page that this engine works with.
   private func metaDefects(_ page: MetaPage) throws(StorageError) -> [StorageError] {
     let slots = try MetaFile.decodeSlots(of: file)
-    guard (meta.slot == 0 ? slots.first : slots.second) != .valid(page) else { return [] }
+    let (own, other) = meta.slot == 0 ? (slots.first, slots.second) : (slots.second, slots.first)
+    if own == .valid(page) { return [] }
+    // A page that was found at opening and never proven may have been in the cache only, after a failed sync. Its twin
+    // leads to the same state, and the next meta page goes over it.
+    if !meta.isProven, meta.hasTwin, let twin = meta.predecessor, other == .valid(twin) { return [] }
     return [
       StorageError(
         .damagedMetaPage,

@@ -122,11 +122,12 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   }
 
   private mutating func drawFaults(_ random: inout SeededRandom) {
-    switch random.below(8) {
+    switch random.below(9) {
     case 0: faultKinds = FaultPlan.harmlessKinds
     case 1: faultKinds = FaultKind.allCases
     case 2: faultKinds = [.diskFull, .openError, .unlinkError, .directorySyncError, .statusError]
     case 3: faultKinds = [.syncError, .syncFull, .writeError, .shortWrite]
+    case 4: faultKinds = [.readError, .badSector, .shortRead, .interruptedRead]
     default: break
     }
     failureOneIn = random.pick([0, 0, 4, 1])

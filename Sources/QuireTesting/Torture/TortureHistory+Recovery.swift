@@ -8,7 +8,7 @@ extension TortureHistory {
   /// - Parameter floor: the oldest commit that may be found.
   func recover(_ image: SimulatedDisk, floor: CSN) throws {
     let (disk, engine) = try open(image, floor: floor)
-    let csn = try identify(engine, floor: self.floor)
+    let csn = random.oneIn(2) ? try identifyTwin(engine, disk) : try identify(engine, floor: self.floor)
     try adopt(engine, disk, csn)
     if random.oneIn(4) { try readNewest(isThorough: false) }
     if random.oneIn(8) { try verify() }
@@ -72,6 +72,22 @@ extension TortureHistory {
     guard isFaulty else { throw failure(.falseAlarm, "opening threw \(error) again") }
     finish(disk)
     return random.oneIn(2) ? disk.crashImage(.random(random.next())) : disk.processKillImage()
+  }
+
+  /// The same by way of a second opening of what the first has left, which must find the same commit. The engine itself
+  /// has no page in memory afterwards, so that later reads meet the disk and its faults.
+  private func identifyTwin(_ engine: StorageEngine, _ disk: SimulatedDisk) throws -> CSN {
+    let copy = disk.copy()
+    let csn = try engine.read { $0.csn }
+    let twin: StorageEngine
+    do throws(StorageError) {
+      twin = try StorageEngine(at: Self.path, options: configuration.options, environment: environment(copy))
+    } catch {
+      throw failure(.falseAlarm, "opening again what recovery had made threw \(error)")
+    }
+    let found = try identify(twin, floor: floor)
+    if found != csn { throw failure(.broken, "recovery gave \(csn), and opening it once more \(found)") }
+    return csn
   }
 
   /// Which commit the database stands for: it must be one that may be there, and nothing else may be.

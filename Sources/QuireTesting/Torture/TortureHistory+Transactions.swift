@@ -37,6 +37,7 @@ extension TortureHistory {
     var csn = CSN(0)
     let faults = disk.counters.faultCount
     let base = model.newest.csn
+    isHalfDone = false
     do {
       let (_, ticket) = try engine.core.writeWithoutWaiting { tx in
         csn = tx.csn
@@ -44,7 +45,10 @@ extension TortureHistory {
         if plan.isAborted { throw TortureAbort() }
         isBodyDone = true
       }
+      if isHalfDone { throw failure(.ghost, "a transaction committed although an operation had failed half-way") }
       return try didCommit(draft, ticket, base: base)
+    } catch let error as StorageError where error.code == .transactionFailed && isHalfDone {
+      note("refused, as an operation had failed half-way")
     } catch let failure as TortureFailure {
       throw failure
     } catch is TortureAbort {
@@ -111,6 +115,7 @@ extension TortureHistory {
         written += try change(tx, &draft, isPut: plan.byteCount > 0)
         done += 1
       }
+      if isHalfDone { return }
     }
     if random.oneIn(4) { try ask(tx, draft) }
   }
@@ -130,6 +135,8 @@ extension TortureHistory {
           } else {
             _ = try change(tx, &draft, isPut: false)
           }
+          // The savepoint ends as if nothing had happened; it must notice.
+          if isHalfDone { return }
         }
         if random.oneIn(4) { try allocate(tx) }
         if random.oneIn(12) { try changeTrees(tx, &draft) }
@@ -137,7 +144,11 @@ extension TortureHistory {
       }
     } catch is TortureAbort {
       draft = before
+    } catch let error as StorageError where error.code == .transactionFailed && isHalfDone {
+      draft = before
+      isHalfDone = false
     }
+    if isHalfDone { throw failure(.broken, "a savepoint ended well although an operation in it had failed half-way") }
     return isRolledBack ? 0 + (random.oneIn(2) ? 1 : 0) : count
   }
 
@@ -146,32 +157,52 @@ extension TortureHistory {
     guard !draft.trees.isEmpty else { return 0 }
     let tree = random.pick(draft.trees).tree
     let key = nextKey(tree.keys)
+    let drawn = isPut ? 0 : random.below(10)
+    if drawn >= 9 {
+      try ask(tx, draft)
+      return 0
+    }
     let old = draft.state.value(of: key, in: tree.id)
-    switch isPut ? 0 : random.below(10) {
-    case 0...4:
-      let value = nextValue(beside: key)
-      let isNew = try tx.store(value, key, in: tree)
-      draft.state.put(key, value, in: tree.id)
-      try expect(isNew == (old == nil), "a put said new: \(isNew)")
-      return key.count + value.count + 6
-    case 5:
-      let value = nextValue(beside: key)
-      let isNew = try tx.insertNew(value, key, in: tree)
-      if isNew { draft.state.put(key, value, in: tree.id) }
-      try expect(isNew == (old == nil), "an insertion said new: \(isNew)")
-      return isNew ? key.count + value.count + 6 : 0
-    case 6, 7:
-      let isDeleted = try tx.remove(key, in: tree)
-      draft.state.delete(key, in: tree.id)
-      try expect(isDeleted == (old != nil), "a deletion said there: \(isDeleted)")
-      return isDeleted ? key.count + 4 : 0
-    case 8:
+    if drawn == 8 {
       let found = try tx.find(key, in: tree)
       try expect(found == old, "a transaction read another value than it had written")
       return 0
-    default:
-      try ask(tx, draft)
+    }
+    let value = drawn < 6 ? nextValue(beside: key) : []
+    let result: Bool
+    do throws(StorageError) {
+      switch drawn {
+      case 0...4: result = try tx.store(value, key, in: tree)
+      case 5: result = try tx.insertNew(value, key, in: tree)
+      default: result = try tx.remove(key, in: tree)
+      }
+    } catch {
+      // Callers who do not care about errors must not get half an operation committed.
+      guard random.oneIn(2), error.code == .inputOutput, !disk.isPoweredOff else { throw error }
+      isHalfDone = true
       return 0
+    }
+    return try enter(result, drawn, key, value, old, in: tree, &draft)
+  }
+
+  /// Enters a change into the draft, and checks what the engine said of it.
+  private func enter(
+    _ result: Bool, _ drawn: Int, _ key: [UInt8], _ value: [UInt8], _ old: [UInt8]?, in tree: Tree,
+    _ draft: inout TortureDraft
+  ) throws -> Int {
+    switch drawn {
+    case 0...4:
+      draft.state.put(key, value, in: tree.id)
+      try expect(result == (old == nil), "a put said new: \(result)")
+      return key.count + value.count + 6
+    case 5:
+      if result { draft.state.put(key, value, in: tree.id) }
+      try expect(result == (old == nil), "an insertion said new: \(result)")
+      return result ? key.count + value.count + 6 : 0
+    default:
+      draft.state.delete(key, in: tree.id)
+      try expect(result == (old != nil), "a deletion said there: \(result)")
+      return result ? key.count + 4 : 0
     }
   }
 

@@ -63,6 +63,8 @@ package final class TortureHistory {
   var tickets: [(csn: CSN, ticket: CommitTicket)] = []
   /// Whether writing has stopped in this life.
   var hasStopped = false
+  /// Whether an operation of the transaction failed and was gone over.
+  var isHalfDone = false
   /// Whether a sync or a write failed in the life before.
   var followsFailure = false
   var operation = 0

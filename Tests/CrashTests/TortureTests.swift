@@ -1,0 +1,47 @@
+// A short torture in every test run, the seeds that found something once, and the proof that seeds repeat.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct TortureTests {
+  #if DEBUG
+    /// Without optimisation a history takes ten to twenty times as long.
+    static let historyCount: UInt64 = 24
+    static let exhaustiveCount: UInt64 = 1
+  #else
+    static let historyCount: UInt64 = 240
+    static let exhaustiveCount: UInt64 = 4
+  #endif
+
+  @Test func historiesSurviveTheirCrashes() {
+    var report = TortureReport()
+    for seed in 1...Self.historyCount { report.add(TortureHistory(seed: seed).run()) }
+    #expect(report.failures.isEmpty, "\(report.failures)")
+    #expect(report.crashes >= 6 * report.histories, "\(report.verdictLine)")
+    #expect(report.nested >= 2 * report.histories, "\(report.verdictLine)")
+    #expect(report.commits > 0 && report.checkpoints > 0 && report.snapshotReads > 0)
+  }
+
+  @Test func everyCrashOfAShortHistoryIsSurvived() {
+    var report = TortureReport()
+    for seed in 1...Self.exhaustiveCount { report.add(ExhaustiveTorture(seed: seed).run()) }
+    #expect(report.failures.isEmpty, "\(report.failures)")
+    #expect(report.crashes > 100 && report.nested > 500, "\(report.verdictLine)")
+  }
+
+  @Test(arguments: [3, 17, 234, 927] as [UInt64])
+  func seedsRepeat(seed: UInt64) {
+    let (first, second) = (TortureHistory(seed: seed).run(), TortureHistory(seed: seed).run())
+    #expect(first.hash == second.hash)
+    #expect(first.verdictLine == second.verdictLine)
+  }
+
+  @Test func exhaustiveSeedsRepeat() {
+    #expect(ExhaustiveTorture(seed: 2).run().hash == ExhaustiveTorture(seed: 2).run().hash)
+  }
+
+  @Test func differentSeedsDiffer() {
+    #expect(TortureHistory(seed: 3).run().hash != TortureHistory(seed: 4).run().hash)
+  }
+}
