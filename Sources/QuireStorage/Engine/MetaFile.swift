@@ -26,9 +26,10 @@ package final class MetaFile: @unchecked Sendable {
 
   /// Whether the disk needs no log, whatever of this process's view of it is in the page cache alone.
   ///
-  /// A page found here may have been written by a process that was killed before its sync. Its slot on the disk may then
-  /// hold an older page that names a log. Two pages in succession that both need none are safe: the earlier one was synced
-  /// before the later one was written. With a gap between their numbers, the page in the gap may be what the disk has.
+  /// A page found here may have been written by a process that was killed before its sync. Its slot on the disk may
+  /// then hold an older page that names a log. Two pages in succession that both need none are safe: the earlier one
+  /// was synced before the later one was written. With a gap between their numbers, the page in the gap may be what the
+  /// disk has.
   package var isSettled: Bool {
     guard current.isComplete else { return false }
     guard let predecessor else { return true }

@@ -152,8 +152,9 @@ package struct Opener {
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
-    // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused because
-    // of it, and did a power cut then take it, the next recovery would fall back to a predecessor without pages.
+    // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused
+    // because of it, and did a power cut then take it, the next recovery would fall back to a predecessor without
+    // pages.
     let isOnlyOne = meta.predecessor == nil || meta.hasTwin
     let allocator = PageAllocator(
       pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
