@@ -91,7 +91,8 @@ extension EngineCore {
       guard let log, !log.endsWithMark else { return true }
       let durable = queue.durableLSN
       if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
-      guard log.endLSN == durable else { return false }
+      // Something is on its way; the flush that it needs asks for a mark again.
+      guard log.endLSN == durable else { return true }
       do throws(StorageError) {
         _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
       } catch {

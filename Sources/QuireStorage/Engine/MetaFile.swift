@@ -17,12 +17,23 @@ package final class MetaFile: @unchecked Sendable {
   /// What the other slot held at opening, if it was valid.
   package let predecessor: MetaPage?
 
-  /// Whether the other slot leads to the same trees, so that either of the two pages may be lost. The later one was
-  /// written when the earlier one had been synced.
+  /// Whether the other slot leads to the same trees, so that either of the two pages may be lost.
   package var hasTwin: Bool {
     guard let predecessor else { return false }
     return predecessor.catalog == current.catalog && predecessor.freeMap == current.freeMap
       && predecessor.csn == current.csn
+  }
+
+  /// Whether the disk needs no log, whatever of this process's view of it is in the page cache alone.
+  ///
+  /// A page found here may have been written by a process that was killed before its sync. Its slot on the disk may
+  /// then hold an older page that names a log. Two pages in succession that both need none are safe: the earlier one
+  /// was synced before the later one was written. With a gap between their numbers, the page in the gap may be what the
+  /// disk has.
+  package var isSettled: Bool {
+    guard current.isComplete else { return false }
+    guard let predecessor else { return true }
+    return hasTwin && predecessor.isComplete && predecessor.checkpointNumber + 1 == current.checkpointNumber
   }
 
   private init(file: any File, current: MetaPage, slot: Int, predecessor: MetaPage?) {

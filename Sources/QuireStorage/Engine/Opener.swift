@@ -135,9 +135,8 @@ package struct Opener {
     try reader.checkTestimony(scan, path: path)
     if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
     let core = try assemble(file, meta, logFiles)
-    // A page that needs no log may have been written by a process that was killed before its sync: nobody may see its
-    // state before a meta page of this process is durable.
-    if !page.isComplete || !(meta.isProven || meta.hasTwin) {
+    // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
+    if !meta.isSettled {
       try core.replay(scan, reader)
       try core.finishRecovery(scan)
     }
@@ -153,9 +152,13 @@ package struct Opener {
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
+    // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused
+    // because of it, and did a power cut then take it, the next recovery would fall back to a predecessor without
+    // pages.
+    let isOnlyOne = meta.predecessor == nil || meta.hasTwin
     let allocator = PageAllocator(
       pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
-      isProven: meta.isProven || meta.hasTwin)
+      isProven: isOnlyOne)
     let pool = SnapshotPool()
     let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
     let slots = ReaderSlots(empty)

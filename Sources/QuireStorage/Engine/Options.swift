@@ -11,9 +11,9 @@ public struct StorageOptions: Sendable {
   /// The size that a log segment may grow to, in bytes: a checkpoint starts when a segment is full. Recovery after a
   /// crash replays at most two segments.
   public var logLimit: Int
-  /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with it:
-  /// for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4 KiB of
-  /// log per flush.
+  /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with
+  /// it: for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4
+  /// KiB of log per flush.
   public var alignsLogGroups: Bool
   /// Whether a database is created if there is nothing at the path.
   public var createsIfMissing: Bool

@@ -99,8 +99,8 @@ extension SimulatedDisk {
     set { withState { $0.isReadOnly = newValue } }
   }
 
-  /// Whether a power cut leaves the bytes alone that no write touches, as we assume. If not, a sector that becomes zeros
-  /// or garbage takes all bytes in it along.
+  /// Whether a power cut leaves the bytes alone that no write touches, as we assume. If not, a sector that becomes
+  /// zeros or garbage takes all bytes in it along.
   package var isPowerSafe: Bool {
     get { withState { $0.isPowerSafe } }
     set { withState { $0.isPowerSafe = newValue } }

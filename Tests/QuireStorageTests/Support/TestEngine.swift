@@ -50,13 +50,3 @@ extension [UInt8] {
     if count > 1 { self[count - 1] = UInt8(truncatingIfNeeded: number >> 8) }
   }
 }
-
-extension FrameTable {
-  /// Enters one page.
-  func allocate(slot: UnsafeMutableRawPointer, birth: UInt64) throws -> FrameIndex {
-    var indexes: [FrameIndex] = []
-    try reserve(1, into: &indexes)
-    assign(indexes[0], slot: slot, birth: birth)
-    return indexes[0]
-  }
-}
