@@ -162,7 +162,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
       pages \(pageSize), segments \(segmentByteCount) to \(logLimit), cache \(cachePages) pages, \(durability), \
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \
       savepoints 1/\(savepointOneIn), \
-      \(keyCount) keys, \(entriesAtFirst) at first, deletions \(deletionTenths)/10, values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
+      \(keyCount) keys, \(entriesAtFirst) at first, deletions \(deletionTenths)/10, values \(valueSizes), \
+      \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
       faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(alignsLogGroups ? "aligned, " : "")\
       \(isPowerSafe ? "" : "not power-safe, ")\(operations.joined(separator: ", "))
