@@ -47,9 +47,10 @@ extension TortureHistory {
       disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds))
     }
     guard configuration.failureOneIn > 0, random.oneIn(configuration.failureOneIn) else { return }
-    let path = random.oneIn(3) ? Self.path : nil
-    let skipping = random.below(random.pick([4, 16, 64]))
-    if random.oneIn(3) {
+    // Every other sync of the data file is that of a meta page, which matters most.
+    let path = random.oneIn(2) ? Self.path : nil
+    let skipping = random.below(path == nil ? random.pick([4, 16, 64]) : 8)
+    if random.oneIn(path == nil ? 3 : 8) {
       let kept = random.below(200)
       disk.failNext(.write, of: path, skipping: skipping, with: .errorAfter(kept, SystemCode.inputOutput))
     } else {
@@ -208,7 +209,7 @@ extension TortureHistory {
     var end = LifeEnd.powerCut
     if !disk.isPoweredOff {
       // A process that saw a sync fail is often the only one that ended; the machine follows later.
-      end = hasStopped && random.oneIn(2) ? .kill : random.pick(LifeEnd.allCases)
+      end = hasStopped && !random.oneIn(4) ? .kill : random.pick(LifeEnd.allCases)
     }
     note("\(end)")
     followsFailure = hasStopped && disk.counters.faultCount > 0

@@ -29,7 +29,8 @@ extension TortureHistory {
     var disk = image
     var depth = 0
     while true {
-      let isCut = depth < 3 && configuration.nestedOneIn > 0 && random.oneIn(configuration.nestedOneIn)
+      let oneIn = followsFailure ? 1 : configuration.nestedOneIn
+      let isCut = depth < 3 && configuration.nestedOneIn > 0 && random.oneIn(oneIn)
       if isCut { disk.powerOff(beforeChange: random.below(recoveryChanges + 1)) }
       // A full disk may still be full, or have been cleared.
       if disk.capacity != nil, depth > 2 || random.oneIn(2) { disk.capacity = nil }
