@@ -12,10 +12,12 @@ struct Fallback {
   let logFiles: LogFiles
 
   /// Whether the predecessor leads to the state of the newest page. Reads the predecessor's log, if it has one.
+  ///
+  /// There may be a gap between their numbers, where the newest page has replaced an unproven one in its slot: all the
+  /// more the predecessor must stay. Its pages are there as long as nothing after it is proven, and its log tells by
+  /// itself whether it still reaches as far.
   func isUsable() -> Bool {
-    guard let predecessor = meta.predecessor,
-      predecessor.checkpointNumber + 1 == meta.current.checkpointNumber
-    else { return false }
+    guard let predecessor = meta.predecessor else { return false }
     if predecessor.isComplete { return predecessor.csn >= meta.current.loggedCSN }
     var files: [any File] = []
     defer { for file in files { file.close() } }
