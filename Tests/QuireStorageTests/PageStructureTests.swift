@@ -116,4 +116,28 @@ import Testing
     allocator.rewind()
     #expect(allocator.allocate() == PageNumber(4))
   }
+
+  @Test("What is written ahead of a checkpoint is free in the maps before it, and given to nobody else (C5)")
+  func placesWrittenAhead() {
+    let allocator = PageAllocator(
+      pageSize: 512, pageCount: 20, free: [4, 5, 8, 9, 10, 15], checkpoint: 1, isProven: true)
+    #expect(allocator.allocateAhead(3, isCommitted: false) == PageNumber(8), "the first run that is long enough")
+    #expect(allocator.allocateAhead(4, isCommitted: true) == PageNumber(20), "no run is: the file grows")
+    #expect(allocator.freeNumbers() == [4, 5, 8, 9, 10, 15, 20, 21, 22, 23] && allocator.checkInvariants() == nil)
+    #expect(allocator.allocate() == PageNumber(4))
+    allocator.settleAhead(includingRunning: false)
+    #expect(allocator.freeNumbers() == [5, 8, 9, 10, 15], "the committed ones are in the map now")
+    allocator.discard(PageNumber(9))
+    #expect(allocator.allocateAhead(isCommitted: false) == PageNumber(5))
+    #expect(allocator.allocateAhead(isCommitted: false) == PageNumber(9), "given back, given out again")
+    allocator.commitAhead()
+    allocator.settleAhead(includingRunning: false)
+    #expect(allocator.freeNumbers() == [15] && allocator.checkInvariants() == nil)
+    #expect(allocator.allocateAhead(2, isCommitted: false) == PageNumber(24))
+    allocator.settleAhead(includingRunning: true)
+    #expect(allocator.freeNumbers() == [15])
+    allocator.discard(PageNumber(24), count: 2)
+    #expect(allocator.freeNumbers() == [15, 24, 25], "a commit by checkpoint that failed")
+    #expect(allocator.checkInvariants() == nil)
+  }
 }

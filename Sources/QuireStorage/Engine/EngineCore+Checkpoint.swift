@@ -52,6 +52,7 @@ extension EngineCore {
     }
     let slot = slots.announce(state.csn)
     reclaimer.beginCheckpoint()
+    allocator.settleAhead(includingRunning: state.csn > head.csn)
     let pages = CheckpointPages(
       state, store: store, allocator: allocator, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap)
     let run = CheckpointRun(

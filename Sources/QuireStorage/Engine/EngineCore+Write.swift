@@ -102,8 +102,8 @@ extension EngineCore {
   /// Makes room for the record in the log: by moving on to the next segment, which starts a checkpoint, after waiting
   /// for the one that runs. False if the record is too long for any segment there is.
   private func makeRoom() throws(StorageError) -> Bool {
+    guard !context.log.isGivenUp else { return false }
     let byteCount = context.log.bodyByteCount
-    guard byteCount <= Limits.recordBodyByteCount else { return false }
     while true {
       enum Room {
         case here
@@ -171,6 +171,7 @@ extension EngineCore {
     let csn = context.csn
     let snapshot = makeSnapshot(csn: csn, endLSN: endLSN)
     reclaimer.retire(superseded, csn: csn.rawValue)
+    allocator.commitAhead()
     context.didCommit()
     setHead(snapshot)
     slots.rest(writerSlot)

@@ -9,6 +9,9 @@ package final class LogBuffer {
   @exclusivity(unchecked) private var capacity: Int
   /// Bytes of operations so far.
   @exclusivity(unchecked) package private(set) var bodyByteCount = 0
+  /// Whether the record has become too long: the transaction commits by checkpoint, and the buffer holds no more than
+  /// the operation at hand.
+  @exclusivity(unchecked) package private(set) var isGivenUp = false
 
   private static let initialCapacity = 64 << 10
   /// What a buffer keeps between transactions; a larger one is given back.
@@ -24,6 +27,11 @@ package final class LogBuffer {
 
   /// Starts a new record.
   package func reset() {
+    isGivenUp = false
+    empty()
+  }
+
+  private func empty() {
     bodyByteCount = 0
     guard capacity > Self.keptCapacity else { return }
     memory.deallocate()
@@ -31,15 +39,26 @@ package final class LogBuffer {
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   }
 
-  /// Takes back everything behind `byteCount`.
-  package func truncate(to byteCount: Int) { bodyByteCount = byteCount }
+  /// Takes back everything behind `byteCount`. A record that was given up stays so.
+  package func truncate(to byteCount: Int) { if !isGivenUp { bodyByteCount = byteCount } }
 
   /// Where the next operation goes; valid after `reserve`.
   @inline(__always) private var cursor: UnsafeMutableRawPointer {
     memory + LogLayout.headerByteCount + bodyByteCount
   }
 
+  /// Makes room for an operation. One that the longest record has no room for makes it be given up.
   @inline(__always) private func reserve(_ byteCount: Int) {
+    if bodyByteCount &+ byteCount > Limits.recordBodyByteCount || isGivenUp { giveUp() }
+    makeRoom(byteCount)
+  }
+
+  @inline(never) private func giveUp() {
+    isGivenUp = true
+    empty()
+  }
+
+  @inline(__always) private func makeRoom(_ byteCount: Int) {
     // Behind the body there is always room for padding and trailer.
     let needed = LogLayout.headerByteCount + bodyByteCount + byteCount + 8 + LogLayout.trailerByteCount
     if needed > capacity { grow(to: needed) }
@@ -144,7 +163,7 @@ package final class LogBuffer {
 
   /// Completes the record: header in front, padding and checksum behind. Returns all its bytes.
   package func seal(_ header: LogRecordHeader, seed: UInt64) -> UnsafeRawBufferPointer {
-    reserve(0)
+    makeRoom(0)
     let padded = LogLayout.align(bodyByteCount, to: 8)
     let body = memory + LogLayout.headerByteCount
     if padded > bodyByteCount {

@@ -19,12 +19,17 @@ package struct SupersededPlace: Sendable {
 /// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
 /// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
 ///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
+/// 4. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
+///    places written before the checkpoint that will name them, by the running transaction and by those that have
+///    committed since the last freeze. A map written meanwhile calls them free, as after a crash they are.
 package final class PageAllocator: Sendable {
   private struct State {
     var pageCount: UInt64
     var mapFree = PageBits()
     var provenFree = PageBits()
     var held = PageBits()
+    var aheadOfCommit = PageBits()
+    var aheadOfCheckpoint = PageBits()
     /// Superseded since the last checkpoint, in the order of their commits.
     var superseded: [SupersededPlace] = []
     /// Freed by checkpoints that are not proven yet.
@@ -97,12 +102,68 @@ package final class PageAllocator: Sendable {
     return found
   }
 
-  /// Takes back a place that no meta page refers to and no reader ever saw.
-  package func discard(_ number: PageNumber) {
+  /// Takes back places that no meta page refers to and no reader ever saw.
+  package func discard(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      setMap(&state, number.rawValue, isFree: true)
-      state.provenFree[number.rawValue] = true
+      for number in number.rawValue..<(number.rawValue + UInt64(count)) {
+        if state.aheadOfCommit.remove(number) || state.aheadOfCheckpoint.remove(number) {
+          // The map has called it free all along.
+          state.provenFree[number] = true
+          continue
+        }
+        setMap(&state, number, isFree: true)
+        state.provenFree[number] = true
+      }
       state.isExhausted = false
+    }
+  }
+
+  // MARK: Ahead of a checkpoint
+
+  /// Gives out `count` places in a row for what is written before the checkpoint that will name it: a spilled page, or
+  /// the extent of a long value. The places count as used from the freeze on that includes their commit.
+  ///
+  /// First fit for several places, so that extents fill holes; linear in the size of the map.
+  ///
+  /// - Parameter isCommitted: whether the page belongs to a commit that has been appended; otherwise to the running
+  ///   transaction, which calls `commitAhead` or gives each place back by `discard`.
+  package func allocateAhead(_ count: Int = 1, isCommitted: Bool) -> PageNumber {
+    state.withLock { state in
+      let found = count == 1 ? search(&state) : state.provenFree.firstRun(of: count, from: 2, excluding: state.held)
+      let first = found ?? state.pageCount
+      for number in first..<(first + UInt64(count)) {
+        if found == nil {
+          setMap(&state, number, isFree: true)
+        } else {
+          state.provenFree[number] = false
+        }
+        if isCommitted { state.aheadOfCheckpoint[number] = true } else { state.aheadOfCommit[number] = true }
+      }
+      state.pageCount = max(state.pageCount, first + UInt64(count))
+      if count == 1 { state.cursor = first + 1 }
+      return PageNumber(first)
+    }
+  }
+
+  /// Notes that the running transaction, whose pages were given places ahead, is the newest commit.
+  package func commitAhead() {
+    state.withLock { state in
+      state.aheadOfCheckpoint.formUnion(state.aheadOfCommit)
+      state.aheadOfCommit = PageBits()
+    }
+  }
+
+  /// Called at a freeze, before `applySuperseded`: what was written ahead of this checkpoint is part of it.
+  ///
+  /// - Parameter includingRunning: whether the running transaction is frozen too: a commit by checkpoint.
+  package func settleAhead(includingRunning: Bool) {
+    state.withLock { state in
+      if includingRunning {
+        state.aheadOfCheckpoint.formUnion(state.aheadOfCommit)
+        state.aheadOfCommit = PageBits()
+      }
+      state.aheadOfCheckpoint.forEach { setMap(&state, $0, isFree: false) }
+      state.aheadOfCheckpoint = PageBits()
     }
   }
 
@@ -222,6 +283,12 @@ package final class PageAllocator: Sendable {
       for (index, word) in state.provenFree.words.enumerated() {
         let free = index < state.mapFree.words.count ? state.mapFree.words[index] : 0
         if word & ~free != 0 { return "a place that may be given out is not free in the map" }
+        let ahead = state.aheadOfCommit.word(index) | state.aheadOfCheckpoint.word(index)
+        if word & ahead != 0 { return "a place written ahead may be given out" }
+        if ahead & ~free != 0 { return "a place written ahead is used in the map" }
+        if state.aheadOfCommit.word(index) & state.aheadOfCheckpoint.word(index) != 0 {
+          return "a place is ahead twice"
+        }
       }
       return nil
     }

@@ -26,6 +26,22 @@ struct PageBits {
     }
   }
 
+  /// Takes a number out; returns whether it was in.
+  mutating func remove(_ number: UInt64) -> Bool {
+    guard self[number] else { return false }
+    self[number] = false
+    return true
+  }
+
+  /// The numbers from `64 * index` on, one bit each.
+  func word(_ index: Int) -> UInt64 { index < words.count ? words[index] : 0 }
+
+  /// Adds every number of `other`.
+  mutating func formUnion(_ other: PageBits) {
+    grow(to: UInt64(other.words.count) * 64)
+    for (index, word) in other.words.enumerated() { words[index] |= word }
+  }
+
   /// Calls `body` with every number in the set, in order.
   func forEach(_ body: (UInt64) -> Void) {
     for (index, word) in words.enumerated() {
@@ -50,6 +66,18 @@ struct PageBits {
       if word != 0 { return UInt64(index) << 6 + UInt64(word.trailingZeroBitCount) }
       mask = ~0
       index += 1
+    }
+    return nil
+  }
+
+  /// The least number from which on `count` numbers in a row are at least `start`, in this set and not in `excluded`.
+  func firstRun(of count: Int, from start: UInt64, excluding excluded: PageBits) -> UInt64? {
+    var runStart = start
+    var next = start
+    while let number = first(from: next, excluding: excluded) {
+      if number != next { runStart = number }
+      next = number + 1
+      if next - runStart >= UInt64(count) { return runStart }
     }
     return nil
   }

@@ -58,7 +58,7 @@ package final class WriteContext {
   }
 
   /// Whether there is anything to commit.
-  package var hasChanges: Bool { log.bodyByteCount > 0 || rowIDCounter != loggedRowID }
+  package var hasChanges: Bool { log.bodyByteCount > 0 || log.isGivenUp || rowIDCounter != loggedRowID }
 
   /// Completes the record's body before it is sealed.
   package func finishRecord() {
