@@ -46,7 +46,7 @@ package final class CheckpointVerifier {
     self.store = store
     self.meta = meta
     verifier = TreeVerifier(
-      store, WalkPages(store, usesMemory: false), newestBirth: meta.csn, defectLimit: defectLimit)
+      store, WalkPages(store), newestBirth: meta.csn, defectLimit: defectLimit)
   }
 
   /// What is wrong, in the order it was found.

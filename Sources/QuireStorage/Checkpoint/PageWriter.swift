@@ -107,7 +107,7 @@ final class PageWriter {
     var image = visit.page
     var oldSlot: UInt = 0
     if visit.page.level > 0 {
-      let slot = try store.pool.allocate()
+      let slot = try store.allocateSlot()
       slot.copyMemory(from: visit.page.base, byteCount: pageSize)
       image = PageBytes(slot)
       translate(image)

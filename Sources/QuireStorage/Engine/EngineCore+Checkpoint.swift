@@ -51,6 +51,8 @@ extension EngineCore {
       page.lsn = log.current.descriptor.lsn(at: log.position)
     }
     let slot = slots.announce(state.csn)
+    // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
+    slots.rest(slot)
     reclaimer.beginCheckpoint()
     allocator.settleAhead(includingRunning: state.csn > head.csn)
     let pages = CheckpointPages(
@@ -105,6 +107,8 @@ extension EngineCore {
       if run.requiredLSN > queue.durableLSN { try queue.wait(for: run.requiredLSN) }
       run.phase = .pages
     case .pages:
+      _ = slots.refresh(run.slot)
+      defer { slots.rest(run.slot) }
       let hasMore = try run.pages.step()
       if !hasMore { run.phase = .segment }
     case .segment:

@@ -7,8 +7,10 @@ extension EngineCore {
   func replay(_ scan: LogScan, _ reader: LogReader) throws(StorageError) {
     guard !scan.records.isEmpty else { return }
     context.begin(on: head)
+    defer { slots.rest(writerSlot) }
     for record in scan.records {
       var operations = LogOperationReader(reader.body(of: record))
+      _ = slots.refresh(writerSlot)
       do throws(StorageError) {
         while let operation = operations.next() { try context.replay(operation) }
       } catch {
@@ -23,6 +25,7 @@ extension EngineCore {
     // there may be no log to flush until the next commit.
     let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: queue.durableLSN)
     reclaimer.retire(context.superseded, csn: context.csn.rawValue)
+    allocator.commitAhead()
     context.didCommit()
     let old = head
     setHead(snapshot)

@@ -45,17 +45,18 @@ extension EngineCore {
       if Task.isCancelled { throw CancellationError() }
       try progress(VerificationProgress(pages: done + pages, total: 2 * Int(store.pageCount)))
     }
+    // Page by page: a check may take minutes, and no address may stand in the way of eviction for as long.
+    slots.rest(slot)
+    let memory = WalkPages.MemoryAccess(
+      enter: { [slots] in _ = slots.refresh(slot) }, leave: { [slots] in slots.rest(slot) })
     let verifier = TreeVerifier(
-      store, WalkPages(store, usesMemory: true), newestBirth: snapshot.csn, defectLimit: defectLimit)
+      store, WalkPages(store, memory: memory), newestBirth: snapshot.csn, defectLimit: defectLimit)
     for tree in trees(of: snapshot) where !verifier.isFull {
       try verifier.verify(tree) { _ in
         done += 1
         if done % 64 == 0 { try report(0) }
       }
-      // Between trees no address is kept.
-      _ = slots.refresh(slot)
     }
-    slots.rest(slot)
     var attempt = 0
     while true {
       attempt += 1

@@ -89,6 +89,7 @@ package final class EngineCore: @unchecked Sendable {
     context = WriteContext(store: parts.store, base: parts.snapshot)
     writerSlot = parts.slots.announce(CSN(.max - 2))
     parts.slots.rest(writerSlot)
+    parts.store.evict(parts.slots)
     desiredSegmentByteCount = min(parts.options.logLimit, parts.environment.initialSegmentByteCount)
     let services = Services(isThreaded: parts.environment.scheduling == .threads)
     self.services = services

@@ -7,17 +7,18 @@
 ///
 /// Invariant: every slot and index in hand is lent by the pool and in use in the frame table, and nobody else knows it.
 struct FrameSupply {
-  private let pool: SlotPool
+  private let store: PageStore
   private let frames: FrameTable
   private var slots: [UnsafeMutableRawPointer] = []
   private var indexes: [FrameIndex] = []
   private var batch = FrameSupply.smallestBatch
 
   private static let smallestBatch = 4
-  private static let largestBatch = 64
+  private let largestBatch: Int
 
   init(_ store: PageStore) {
-    pool = store.pool
+    self.store = store
+    largestBatch = max(Self.smallestBatch, min(64, store.pool.slotLimit / 32))
     frames = store.frames
   }
 
@@ -33,15 +34,15 @@ struct FrameSupply {
   }
 
   @inline(never) private mutating func refill() throws(StorageError) {
-    if slots.isEmpty { try pool.allocate(batch, into: &slots) }
+    if slots.isEmpty { try store.allocateSlots(batch, into: &slots) }
     if indexes.isEmpty { try frames.reserve(batch, into: &indexes) }
-    batch = min(batch * 2, Self.largestBatch)
+    batch = min(batch * 2, largestBatch)
   }
 
   /// Gives back what is left.
   mutating func giveBack() {
     batch = Self.smallestBatch
-    if !slots.isEmpty { pool.release(slots) }
+    if !slots.isEmpty { store.pool.release(slots) }
     if !indexes.isEmpty { frames.unreserve(indexes) }
     slots.removeAll(keepingCapacity: true)
     indexes.removeAll(keepingCapacity: true)

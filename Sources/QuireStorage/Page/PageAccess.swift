@@ -7,11 +7,11 @@ internal import Synchronization
 /// A plain value. A strong reference would be retained and released around every call, and two threads on one shared
 /// object pay for that with a contended cache line. Whoever owns the value keeps the store alive.
 package struct PageAccess {
-  private let table: SparseTable
+  private let table: PageTable
   private let frameEntries: SparseTable
   private let store: Unmanaged<PageStore>
 
-  init(_ store: PageStore, table: SparseTable, frameEntries: SparseTable) {
+  init(_ store: PageStore, table: PageTable, frameEntries: SparseTable) {
     self.store = Unmanaged.passUnretained(store)
     self.table = table
     self.frameEntries = frameEntries
@@ -41,10 +41,10 @@ package struct PageAccess {
       }
       number = location.pageNumber
     }
-    let address = table.entry(Int(number.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
-      .pointee.load(ordering: .acquiring)
-    if address == 0 { return try load(reference, number, checksum: checksum(), level: level) }
-    let page = PageBytes(UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped)
+    guard let slot = table.hotSlot(number) else {
+      return try load(reference, number, checksum: checksum(), level: level)
+    }
+    let page = PageBytes(slot)
     page.prefetchArrays()
     // Checked on hits too: only so can a descent through a damaged tree not run in a circle (hazard C8).
     if page.level != level { throw wrongLevel(reference, page.level, level) }
@@ -55,9 +55,14 @@ package struct PageAccess {
     _ reference: PageReference, _ number: PageNumber, checksum: UInt64, level: Int
   ) throws(StorageError) -> PageBytes {
     let store = store.takeUnretainedValue()
-    return try store.load(
+    let page = try store.load(
       number, checksum: reference.isDirty ? store.frames.checksum(reference.frame) : checksum, level: level)
+    if page.level != level { throw wrongLevel(reference, page.level, level) }
+    return page
   }
+
+  /// Whether readers are lent copies, as memory is short.
+  @inline(__always) var lendsCopies: Bool { store._withUnsafeGuaranteedRef { $0.lendsCopies } }
 
   @inline(never) private func wrongLevel(_ reference: PageReference, _ actual: Int, _ expected: Int) -> StorageError {
     store.takeUnretainedValue().damaged(reference, "its level is \(actual) where \(expected) was expected")

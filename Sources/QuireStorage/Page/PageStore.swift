@@ -5,8 +5,8 @@ internal import Synchronization
 /// The pages of one data file, in memory and on disk.
 ///
 /// Invariants:
-/// 1. `table[n]` is zero or the address of a slot that holds page n as it stands on disk, verified, but for the first
-///    16 bytes, which nobody reads in memory but the writer (`PageBytes.step`).
+/// 1. The table's slot for n holds page n as it stands on disk, verified, but for the first 16 bytes, which nobody
+///    reads in memory but the writer (`PageBytes.step`).
 /// 2. A page number is given to a new page only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
 package final class PageStore: @unchecked Sendable {
@@ -17,13 +17,13 @@ package final class PageStore: @unchecked Sendable {
   package let frames: FrameTable
   /// Seeds every page checksum, so that a page of another database never verifies.
   package let checksumSeed: UInt64
-  private let table: SparseTable
-  private let knownPageCount: Atomic<UInt64>
+  let table: PageTable
+  /// Takes clean pages out of memory; nil before readers can be told of.
+  private(set) var evictor: Evictor?
+  private let lendsCopiesWord = Atomic<Bool>(false)
   private let pagesRead = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
   private let growth = Latch(())
-
-  private static let chunkShift = 16
 
   /// Serves the pages of an open file, none of which is read yet. The store does not close the file.
   package init(
@@ -34,15 +34,32 @@ package final class PageStore: @unchecked Sendable {
     self.checksumSeed = checksumSeed
     pool = SlotPool(pageSize: pageSize, cacheSize: cacheSize)
     frames = try FrameTable()
-    table = try SparseTable(entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: Limits.pageCount)
-    knownPageCount = Atomic(0)
+    table = try PageTable()
     try grow(toPageCount: pageCount)
   }
 
   deinit { table.release() }
 
+  /// Evicts from now on, once readers in `epochs` have moved on. Called once, before the first reader.
+  package func evict(_ epochs: any AccessEpochs) { evictor = Evictor(pool: pool, epochs: epochs) }
+
+  /// Whether readers must not keep addresses between their calls, as memory is short: they are lent copies instead. Set
+  /// for good when an eighth of the budget is left, long before anything is evicted, so that nobody who began to read
+  /// without copies stands in the way then.
+  package var lendsCopies: Bool { lendsCopiesWord.load(ordering: .relaxed) }
+
+  func noteShortage() {
+    if evictor != nil, !lendsCopies { lendsCopiesWord.store(true, ordering: .relaxed) }
+  }
+
+  /// How many clean pages have been taken out of memory since opening.
+  package var evictedCount: Int { evictor?.evictedCount ?? 0 }
+
+  /// How many slots wait for readers to move on.
+  package var retiredCount: Int { evictor?.retiredCount ?? 0 }
+
   /// The number of pages that references may name: those of the file, and those being written behind its end.
-  package var pageCount: UInt64 { knownPageCount.load(ordering: .acquiring) }
+  package var pageCount: UInt64 { table.pageCount }
 
   /// How many pages were read from the file since opening.
   package var pagesReadCount: Int { pagesRead.load(ordering: .relaxed) }
@@ -63,20 +80,13 @@ package final class PageStore: @unchecked Sendable {
     }
     let failure: StorageError? = growth.withLock { _ in
       do throws(StorageError) {
-        if count > knownPageCount.load(ordering: .relaxed) {
-          try table.grow(to: Int(count))
-          knownPageCount.store(count, ordering: .releasing)
-        }
+        if count > table.pageCount { try table.grow(to: count) }
         return nil
       } catch {
         return error
       }
     }
     if let failure { throw failure }
-  }
-
-  @inline(__always) private func word(_ number: PageNumber) -> UnsafeMutablePointer<Atomic<UInt>> {
-    table.entry(Int(number.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
   /// Fast access to the pages, for readers and the writer.
@@ -96,32 +106,36 @@ package final class PageStore: @unchecked Sendable {
       offset: Int(number.rawValue) * pageSize)
   }
 
-  /// Reads, verifies and publishes a page.
+  /// The page, heated; read, verified and published if it is not in memory.
   @inline(never) func load(
     _ number: PageNumber, checksum: UInt64, level: Int
   ) throws(StorageError) -> PageBytes {
-    let slot = try pool.allocate()
-    do throws(StorageError) {
-      try read(number, into: slot, checksum: checksum)
-      let page = PageBytes(slot)
-      if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
-        throw damaged(PageReference(number), defect)
+    while true {
+      if let slot = table.heatedSlot(number) { return PageBytes(slot) }
+      let slot = try allocateSlot()
+      do throws(StorageError) {
+        try read(number, into: slot, checksum: checksum)
+        try check(PageBytes(slot), number, level: level)
+      } catch {
+        pool.release(slot)
+        throw error
       }
-      if page.level != level {
-        throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
-      }
-      // A page number left here would be taken for the step of a frame.
-      page.step = 0
-    } catch {
+      if table.publish(slot, at: number) { return PageBytes(slot) }
+      // Another reader was faster; its page may be gone again already.
       pool.release(slot)
-      throw error
     }
-    let (exchanged, current) = word(number).pointee.compareExchange(
-      expected: 0, desired: UInt(bitPattern: slot), ordering: .acquiringAndReleasing)
-    if exchanged { return PageBytes(slot) }
-    // Another reader was faster.
-    pool.release(slot)
-    return PageBytes(UnsafeMutableRawPointer(bitPattern: current).unsafelyUnwrapped)
+  }
+
+  /// Checks what a search relies on in a page that was just read, and makes it ready to be published.
+  private func check(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
+    if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
+      throw damaged(PageReference(number), defect)
+    }
+    if page.level != level {
+      throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
+    }
+    // A page number left here would be taken for the step of a frame.
+    page.step = 0
   }
 
   /// Reads a page of any kind into `buffer` and verifies checksum and page number, but not its content.
@@ -150,19 +164,18 @@ package final class PageStore: @unchecked Sendable {
   }
 
   /// Hands a slot with the final image of page `number` to the page table.
-  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
-    let old = word(number).pointee.exchange(UInt(bitPattern: slot), ordering: .acquiringAndReleasing)
-    precondition(old == 0, "a page number was given out while its page was still in memory")
-  }
+  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) { table.install(slot, at: number) }
 
   /// Empties the table's entry and recycles its slot. No snapshot may be able to reach the page.
   package func forget(_ number: PageNumber) {
-    let old = word(number).pointee.exchange(0, ordering: .acquiringAndReleasing)
-    if let slot = UnsafeMutableRawPointer(bitPattern: old) { pool.release(slot) }
+    if let slot = table.remove(number) { pool.release(slot) }
   }
 
   /// Whether page `number` is in memory.
-  package func isResident(_ number: PageNumber) -> Bool { word(number).pointee.load(ordering: .acquiring) != 0 }
+  package func isResident(_ number: PageNumber) -> Bool { table.isResident(number) }
+
+  /// The number of clean pages in memory.
+  package var residentCount: Int { table.residentCount }
 
   /// Frees a frame that never left memory: its slot and its index.
   package func releaseFrame(_ index: FrameIndex) {

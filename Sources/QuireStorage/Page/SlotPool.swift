@@ -8,6 +8,9 @@
 /// Invariants:
 /// 1. Every slot is either free (in `free` exactly once) or lent to exactly one owner: a frame, or a page table entry.
 /// 2. `lent + free.count` is the number of slots of all slabs.
+///
+/// The budget is a number of lent slots. The pool counts, and says when it is used up; making room, and deciding when
+/// to go beyond it, is the page store's business.
 package final class SlotPool: Sendable {
   private struct State: ~Copyable {
     var slabs: [VirtualMemory] = []
@@ -16,6 +19,8 @@ package final class SlotPool: Sendable {
   }
 
   package let pageSize: Int
+  /// How many slots may be lent: the memory budget.
+  package let slotLimit: Int
   private let slabByteCount: Int
   // Sendable is unchecked by the compiler for raw pointers; here they are data, only followed by their owners.
   private let state: Latch<State>
@@ -25,6 +30,7 @@ package final class SlotPool: Sendable {
   /// - Parameter cacheSize: the engine's memory budget; small budgets get small slabs.
   package init(pageSize: Int, cacheSize: Int) {
     self.pageSize = pageSize
+    slotLimit = max(1, cacheSize / pageSize)
     slabByteCount = cacheSize >= 16 << 20 ? Self.hugePageByteCount : max(64 * pageSize, 64 << 10)
     state = Latch(State())
   }
@@ -35,7 +41,53 @@ package final class SlotPool: Sendable {
     }
   }
 
-  /// Lends a slot; its content is whatever its last owner left. O(1), a system call once per slab.
+  /// Lends a slot within the budget; its content is whatever its last owner left. O(1), a system call once per slab.
+  ///
+  /// - Returns: the slot, or nil if the budget is used up; and how many more the budget has.
+  func take() throws(StorageError) -> (slot: UnsafeMutableRawPointer?, room: Int) {
+    let result: Result<(UInt, Int), StorageError> = state.withLock { state in
+      guard state.lent < slotLimit else { return .success((0, slotLimit - state.lent)) }
+      do throws(StorageError) {
+        if state.free.isEmpty { try grow(&state) }
+      } catch {
+        return .failure(error)
+      }
+      state.lent += 1
+      return .success((UInt(bitPattern: state.free.removeLast()), slotLimit - state.lent))
+    }
+    let (address, room) = try result.get()
+    return (UnsafeMutableRawPointer(bitPattern: address), room)
+  }
+
+  /// Lends `count` slots if the budget then has at least `reserve` more, or none at all; returns whether it did.
+  func take(
+    _ count: Int, leaving reserve: Int, into slots: inout [UnsafeMutableRawPointer]
+  ) throws(StorageError) -> Bool {
+    var addresses: [UInt] = []
+    let failure: StorageError? = state.withLock { state in
+      guard state.lent + count + reserve <= slotLimit else { return nil }
+      do throws(StorageError) {
+        while state.free.count < count { try grow(&state) }
+      } catch {
+        return error
+      }
+      state.lent += count
+      addresses = state.free.suffix(count).map { UInt(bitPattern: $0) }
+      state.free.removeLast(count)
+      return nil
+    }
+    if let failure { throw failure }
+    for address in addresses {
+      if let slot = UnsafeMutableRawPointer(bitPattern: address) { slots.append(slot) }
+    }
+    return !addresses.isEmpty
+  }
+
+  /// How many slots the budget still has; negative when it is exceeded.
+  var room: Int { state.withLock { slotLimit - $0.lent } }
+
+  /// Lends a slot, whatever the budget says; its content is whatever its last owner left. O(1), a system call once per
+  /// slab.
   package func allocate() throws(StorageError) -> UnsafeMutableRawPointer {
     // The closure of withLock cannot be given a typed throw together with a result of pointer type across versions of
     // the compiler, so the failure travels as a value.
@@ -53,26 +105,6 @@ package final class SlotPool: Sendable {
       preconditionFailure("a slot is never at address zero")
     }
     return slot
-  }
-
-  /// Lends `count` slots at once.
-  package func allocate(_ count: Int, into slots: inout [UnsafeMutableRawPointer]) throws(StorageError) {
-    var addresses: [UInt] = []
-    let failure: StorageError? = state.withLock { state in
-      do throws(StorageError) {
-        while state.free.count < count { try grow(&state) }
-      } catch {
-        return error
-      }
-      state.lent += count
-      addresses = state.free.suffix(count).map { UInt(bitPattern: $0) }
-      state.free.removeLast(count)
-      return nil
-    }
-    if let failure { throw failure }
-    for address in addresses {
-      if let slot = UnsafeMutableRawPointer(bitPattern: address) { slots.append(slot) }
-    }
   }
 
   /// Takes a slot back. Nobody may hold its address any more.

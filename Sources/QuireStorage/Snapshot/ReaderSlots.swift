@@ -23,7 +23,7 @@ package struct ReaderSlot: Equatable, @unchecked Sendable {
 /// The proof that nothing is freed under a reader: the writer publishes a snapshot and then looks at the slots; a
 /// reader announces and then looks at what is published. Both sides' store comes before their load in one total order,
 /// so either the writer sees the announcement or the reader sees the newer snapshot and announces again.
-package final class ReaderSlots: @unchecked Sendable {
+package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   // Sendable: safe because blocks are added under a mutex, published by an atomic count, and never move.
   private static let slotsPerBlock = 64
   private static let slotByteCount = 64
@@ -81,7 +81,7 @@ package final class ReaderSlots: @unchecked Sendable {
     var record = newest
     var csn = record.csn.rawValue
     let slot = claim(csn &+ 1)
-    slot.epoch.pointee.store(globalEpoch.load(ordering: .acquiring), ordering: .sequentiallyConsistent)
+    enter(slot)
     while true {
       let again = newest
       if again == record, again.csn.rawValue == csn { return (slot, record) }
@@ -94,7 +94,7 @@ package final class ReaderSlots: @unchecked Sendable {
   /// Announces a snapshot that is protected already, by another announcement or by the writer lock.
   package func announce(_ csn: CSN) -> ReaderSlot {
     let slot = claim(csn.rawValue &+ 1)
-    slot.epoch.pointee.store(globalEpoch.load(ordering: .acquiring), ordering: .sequentiallyConsistent)
+    enter(slot)
     return slot
   }
 
@@ -109,15 +109,25 @@ package final class ReaderSlots: @unchecked Sendable {
   @inline(__always) package func refresh(_ slot: ReaderSlot) -> Bool {
     let now = globalEpoch.load(ordering: .acquiring)
     if slot.epoch.pointee.load(ordering: .relaxed) == now { return false }
-    slot.epoch.pointee.store(now, ordering: .sequentiallyConsistent)
+    enter(slot)
     return true
+  }
+
+  /// Announces the epoch as of now, and looks again: had the epoch ended before the announcement could be seen, what
+  /// was taken out of the tables meanwhile might be reused although this reader has found it there before.
+  @inline(__always) private func enter(_ slot: ReaderSlot) {
+    while true {
+      let now = globalEpoch.load(ordering: .sequentiallyConsistent)
+      slot.epoch.pointee.store(now, ordering: .sequentiallyConsistent)
+      if globalEpoch.load(ordering: .sequentiallyConsistent) == now { return }
+    }
   }
 
   /// The access epoch as of now.
   @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }
 
   /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does.
-  package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }
+  @inline(__always) package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }
 
   private func claim(_ word: UInt64) -> ReaderSlot {
     // Threads start at different slots, so that they rarely meet.

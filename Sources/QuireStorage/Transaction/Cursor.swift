@@ -35,7 +35,7 @@ public struct Cursor: ~Copyable {
 
   /// Called at the start of each step: addresses from the last one are given up.
   @inline(__always) private mutating func enter() throws(StorageError) {
-    if let writer, writer._withUnsafeGuaranteedRef({ $0.mutations }) != mutations { throw invalidated() }
+    try checkWriter()
     // Another call on the same transaction may have moved the slot's epoch: the cursor remembers its own.
     let now = slots._withUnsafeGuaranteedRef { slots in
       _ = slots.refresh(slot)
@@ -47,6 +47,15 @@ public struct Cursor: ~Copyable {
     }
   }
 
+  /// At the end of each step: with a copy of the leaf no address is kept.
+  @inline(__always) private func leave() {
+    if path.hasCopy { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
+  }
+
+  @inline(__always) private func checkWriter() throws(StorageError) {
+    if let writer, writer._withUnsafeGuaranteedRef({ $0.mutations }) != mutations { throw invalidated() }
+  }
+
   @inline(never) private func invalidated() -> StorageError {
     StorageError(
       .cursorInvalidated, "\(tree.id) or another tree was changed since this cursor was made. Make a new cursor.")
@@ -56,6 +65,7 @@ public struct Cursor: ~Copyable {
   public mutating func seek<Key: StorageKey & ~Escapable>(_ key: Key) throws(StorageError) -> Bool {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     try enter()
+    defer { leave() }
     isFresh = false
     let outcome: Result<Bool, StorageError> = try key.withSearchKey { key in
       do throws(StorageError) { return .success(try path.seek(key)) } catch { return .failure(error) }
@@ -66,6 +76,7 @@ public struct Cursor: ~Copyable {
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
   public mutating func seek(toIndex index: Int) throws(StorageError) -> Bool {
     try enter()
+    defer { leave() }
     isFresh = false
     return try path.seek(rank: index)
   }
@@ -73,6 +84,7 @@ public struct Cursor: ~Copyable {
   /// Goes to the first entry; false if there is none. O(log n).
   public mutating func seekFirst() throws(StorageError) -> Bool {
     try enter()
+    defer { leave() }
     isFresh = false
     return try path.seekFirst()
   }
@@ -80,6 +92,7 @@ public struct Cursor: ~Copyable {
   /// Goes to the last entry; false if there is none. O(log n).
   public mutating func seekLast() throws(StorageError) -> Bool {
     try enter()
+    defer { leave() }
     isFresh = false
     return try path.seekLast()
   }
@@ -87,14 +100,26 @@ public struct Cursor: ~Copyable {
   /// Goes to the next entry; false behind the last one. O(1) within a page.
   public mutating func next() throws(StorageError) -> Bool {
     if isFresh { return try seekFirst() }
+    if path.hasCopy {
+      // Inside a copy nothing is touched that anybody else could take away.
+      try checkWriter()
+      if path.stepInLeaf(1) { return true }
+    }
     try enter()
+    defer { leave() }
     return try path.next()
   }
 
   /// Goes to the entry before; false in front of the first one. O(1) within a page.
   public mutating func previous() throws(StorageError) -> Bool {
     if isFresh { return try seekLast() }
+    if path.hasCopy {
+      // Inside a copy nothing is touched that anybody else could take away.
+      try checkWriter()
+      if path.stepInLeaf(-1) { return true }
+    }
     try enter()
+    defer { leave() }
     return try path.previous()
   }
 

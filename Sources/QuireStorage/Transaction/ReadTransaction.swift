@@ -9,6 +9,7 @@ public struct ReadTransaction: ~Copyable {
   private let slot: ReaderSlot
   private let snapshot: SnapshotRecord
   private let reader: TreeReader
+  private let lender: ValueLender
 
   /// Announces the newest snapshot.
   package init(_ slots: ReaderSlots, _ reader: TreeReader) {
@@ -22,6 +23,15 @@ public struct ReadTransaction: ~Copyable {
     self.slot = slot
     self.snapshot = snapshot
     self.reader = reader
+    lender = ValueLender(reader)
+  }
+
+  /// At the start of each call: addresses of the one before are given up.
+  @inline(__always) private func enter() { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
+
+  /// At the end of each call.
+  @inline(__always) private func leave() {
+    if lender.copies { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
   }
 
   deinit { slots._withUnsafeGuaranteedRef { $0.end(slot) } }
@@ -46,9 +56,10 @@ public struct ReadTransaction: ~Copyable {
 
   /// The value stored under a key, as a pointer that is good until the next call on this transaction.
   @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
-    _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) }
+    enter()
+    defer { leave() }
     guard let index = snapshot.index(of: tree.id, hint: tree.hint) else { throw tree.missing() }
-    return try reader.value(key, in: snapshot.trees[index])
+    return lender.lend(try reader.value(key, in: snapshot.trees[index]))
   }
 
   /// Calls `body` with the value stored under `key` and returns its result, or nil if there is no such entry.
@@ -94,7 +105,8 @@ public struct ReadTransaction: ~Copyable {
     of key: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    _ = slots.takeUnretainedValue().refresh(slot)
+    enter()
+    defer { leave() }
     let root = try root(tree)
     return try key.withSearchKey { (key) throws(StorageError) in try reader.rank(of: key, in: root).rank }
   }

@@ -2,7 +2,8 @@
 
 extension WriteContext {
   /// Checks the invariants of the transaction's trees, dirty pages included; returns what is broken. Touches every page
-  /// of every tree. Under the writer lock.
+  /// of every tree. Under the writer lock, while no other thread reads: a page is copied before the next one is looked
+  /// up, and nobody else takes pages out of memory.
   package func checkInvariants() -> [StorageError] {
     var found: [StorageError] = []
     for (before, tree) in zip(trees, trees.dropFirst()) where before.id >= tree.id {
@@ -13,7 +14,8 @@ extension WriteContext {
     }
     let store = editor.store
     // The running commit's number is the highest that a page can have been born with.
-    let verifier = TreeVerifier(store, WalkPages(store, usesMemory: true), newestBirth: csn)
+    let memory = WalkPages.MemoryAccess(enter: {}, leave: {})
+    let verifier = TreeVerifier(store, WalkPages(store, memory: memory), newestBirth: csn)
     for tree in trees {
       do { try verifier.verify(tree) } catch {}
     }

@@ -10,12 +10,14 @@ public struct WriteTransaction: ~Copyable {
   private let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
+  private let lender: ValueLender
 
   /// Lends the context for one transaction. The caller holds the writer lock, and `slot` while addresses are held.
   package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
     self.context = context
     self.slots = slots
     self.slot = slot
+    lender = ValueLender(context.reader)
   }
 
   /// The number that this transaction's commit will have.
@@ -39,7 +41,11 @@ public struct WriteTransaction: ~Copyable {
   public var treeNames: [String] { context.names.ids.keys.sorted() }
 
   /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
-  public func dropTree(_ tree: Tree) throws(StorageError) { try context.dropTree(tree) }
+  public func dropTree(_ tree: Tree) throws(StorageError) {
+    enter()
+    defer { leave() }
+    try context.dropTree(tree)
+  }
 
   // MARK: Entries
 
@@ -48,11 +54,17 @@ public struct WriteTransaction: ~Copyable {
     _ = slots.refresh(slot)
   }
 
+  /// At the end of each call.
+  @inline(__always) private func leave() {
+    if lender.copies { slots.rest(slot) }
+  }
+
   /// Stores an entry; the kind of the key has been checked.
   @usableFromInline package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, isInsertOnly: Bool, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
     enter()
+    defer { leave() }
     return try context.put(
       key, value, mode: isInsertOnly ? .insertIfAbsent : .insertOrReplace, in: tree)
   }
@@ -91,6 +103,7 @@ public struct WriteTransaction: ~Copyable {
   /// Removes an entry; the kind of the key has been checked.
   @usableFromInline package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     enter()
+    defer { leave() }
     return try context.delete(key, in: tree)
   }
 
@@ -109,7 +122,8 @@ public struct WriteTransaction: ~Copyable {
   /// The value stored under a key, as a pointer that is good until the next call on this transaction.
   @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
-    return try context.reader.value(key, in: context.trees[try context.index(of: tree)])
+    defer { leave() }
+    return lender.lend(try context.reader.value(key, in: context.trees[try context.index(of: tree)]))
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns; `body`
@@ -152,6 +166,7 @@ public struct WriteTransaction: ~Copyable {
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     enter()
+    defer { leave() }
     let root = context.trees[try context.index(of: tree)]
     return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
   }

@@ -24,15 +24,25 @@ package struct CursorPath: ~Copyable {
   private var leaf: PageBytes?
   /// The number of entries in `leaf`.
   private var leafCount = 0
+  /// When memory is short: room for a copy of the leaf, so that between its steps the cursor holds no address of a page
+  /// and nobody waits for it (hazard C3).
+  private let copy: UnsafeMutableRawPointer?
 
   /// A cursor without a position. The reader's store must outlive it, and `root` must stay protected.
   package init(_ reader: TreeReader, _ root: TreeRoot) {
     self.reader = reader
     self.root = root
     path = UnsafeMutablePointer.allocate(capacity: root.level + 1)
+    copy = reader.lendsCopies ? UnsafeMutableRawPointer.allocate(byteCount: reader.pageSize, alignment: 16) : nil
   }
 
-  deinit { path.deallocate() }
+  deinit {
+    path.deallocate()
+    copy?.deallocate()
+  }
+
+  /// Whether the leaf is the cursor's own copy.
+  @inline(__always) package var hasCopy: Bool { copy != nil }
 
   /// Whether the cursor stands on an entry.
   @inline(__always) package var isOnEntry: Bool {
@@ -49,7 +59,7 @@ package struct CursorPath: ~Copyable {
 
   /// Looks the leaf's address up again. Called when addresses from before may have become invalid.
   package mutating func refresh() throws(StorageError) {
-    guard leaf != nil else { return }
+    guard leaf != nil, copy == nil else { return }
     let step = path[depth - 1]
     leaf = try reader.page(step.reference, checksum: step.checksum, level: 0)
   }
@@ -117,6 +127,15 @@ package struct CursorPath: ~Copyable {
     return try retreatLeaf()
   }
 
+  /// Moves by `distance`, 1 or -1, if that leads to another entry of the same leaf; otherwise changes nothing.
+  @inline(__always) package mutating func stepInLeaf(_ distance: Int) -> Bool {
+    guard leaf != nil else { return false }
+    let index = path[depth &- 1].index &+ distance
+    guard index >= 0, index < leafCount else { return false }
+    path[depth &- 1].index = index
+    return true
+  }
+
   private mutating func start() -> Bool {
     depth = 0
     if root.reference.isNone { return false }
@@ -134,7 +153,12 @@ package struct CursorPath: ~Copyable {
   }
 
   private mutating func settle(_ page: PageBytes, _ index: Int) {
-    leaf = page
+    if let copy {
+      copy.copyMemory(from: page.base, byteCount: reader.pageSize)
+      leaf = PageBytes(copy)
+    } else {
+      leaf = page
+    }
     leafCount = page.count
     path[depth - 1].index = index
   }

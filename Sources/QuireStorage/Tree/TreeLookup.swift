@@ -5,7 +5,15 @@ package struct TreeReader {
   private let access: PageAccess
 
   /// Reads the pages of `store`, which must outlive the value.
-  package init(_ store: PageStore) { access = store.access }
+  package init(_ store: PageStore) {
+    access = store.access
+    pageSize = store.pageSize
+  }
+
+  /// Whether readers must not keep addresses between their calls, as memory is short.
+  package var lendsCopies: Bool { access.lendsCopies }
+  /// The size of a page in bytes.
+  package let pageSize: Int
 
   /// The page that a reference names.
   @inline(__always) package func page(

@@ -7,18 +7,30 @@
 package final class WalkPages {
   private let store: PageStore
   private let reader: TreeReader
-  private let usesMemory: Bool
+  private let memory: MemoryAccess?
   private var buffers: [UnsafeMutableRawPointer] = []
   /// How many pages were read from the file.
   package private(set) var readCount = 0
 
+  /// How a walk announces that it looks at addresses.
+  package struct MemoryAccess {
+    let enter: () -> Void
+    let leave: () -> Void
+
+    /// `enter` is called before an address is looked up, `leave` when it is not needed any more.
+    package init(enter: @escaping () -> Void, leave: @escaping () -> Void) {
+      self.enter = enter
+      self.leave = leave
+    }
+  }
+
   /// - Parameters:
   ///   - store: where the pages are; it must outlive this object.
-  ///   - usesMemory: false to read every page from the file. If true the caller must be protected by an announced
-  ///     snapshot or hold the writer lock, for as long as it uses a page.
-  package init(_ store: PageStore, usesMemory: Bool) {
+  ///   - memory: nil to read every page from the file. Otherwise pages in memory are copied from there, and the caller
+  ///     must be protected by an announced snapshot or hold the writer lock.
+  package init(_ store: PageStore, memory: MemoryAccess? = nil) {
     self.store = store
-    self.usesMemory = usesMemory
+    self.memory = memory
     reader = TreeReader(store)
   }
 
@@ -28,18 +40,31 @@ package final class WalkPages {
   ///
   /// - Throws: `damagedPage`, `truncatedFile`, `inputOutput`.
   package func page(_ reference: PageReference, checksum: UInt64, level: Int) throws(StorageError) -> PageBytes {
+    let copy = PageBytes(try buffer(level))
+    memory?.enter()
+    defer { memory?.leave() }
     var number = reference.pageNumber
     var checksum = checksum
     if reference.isDirty {
       let location = store.frames.location(reference.frame)
-      if !location.isPageNumber { return PageBytes(location.slot) }
+      if !location.isPageNumber {
+        copy.base.copyMemory(from: location.slot, byteCount: store.pageSize)
+        return copy
+      }
       number = location.pageNumber
       checksum = store.frames.checksum(reference.frame)
     }
-    if usesMemory, number.rawValue < store.pageCount, store.isResident(number) {
-      return try reader.page(PageReference(number), checksum: checksum, level: level)
+    if memory != nil, number.rawValue < store.pageCount, store.isResident(number) {
+      let page = try reader.page(PageReference(number), checksum: checksum, level: level)
+      copy.base.copyMemory(from: page.base, byteCount: store.pageSize)
+      return copy
     }
-    let page = PageBytes(try buffer(level))
+    return try read(number, into: copy, checksum: checksum, level: level)
+  }
+
+  private func read(
+    _ number: PageNumber, into page: PageBytes, checksum: UInt64, level: Int
+  ) throws(StorageError) -> PageBytes {
     try store.read(number, into: page.base, checksum: checksum)
     readCount += 1
     if let defect = PageValidation.defect(in: page, pageSize: store.pageSize, pageCount: store.pageCount) {

@@ -83,8 +83,9 @@ extension TortureHistory {
       throw failure(.broken, "page \(lost) of \(owners.count) is neither reached nor free")
     }
     let resident = (2..<core.store.pageCount).count { core.store.isResident(PageNumber($0)) }
-    if core.store.pool.lentCount != resident {
-      throw failure(.broken, "\(core.store.pool.lentCount) slots are lent, \(resident) pages are in memory")
+    let lent = core.store.pool.lentCount - core.store.retiredCount
+    if lent != resident {
+      throw failure(.broken, "\(lent) slots are lent, \(resident) pages are in memory")
     }
   }
 

@@ -1,0 +1,29 @@
+// Where slots come from: the pool as long as the budget lasts, then whatever eviction makes free.
+
+extension PageStore {
+  /// Lends a slot for one page; its content is whatever its last owner left.
+  ///
+  /// When the budget is used up, clean pages are taken out of memory. If none can be, because everything is dirty or
+  /// readers are inside what was taken out, the budget is exceeded rather than anybody made to wait: writers keep dirty
+  /// pages below it, and readers move on.
+  package func allocateSlot() throws(StorageError) -> UnsafeMutableRawPointer {
+    let (slot, room) = try pool.take()
+    guard let evictor else {
+      if let slot { return slot }
+      return try pool.allocate()
+    }
+    if room < pool.slotLimit / 8 { noteShortage() }
+    if let slot, room > evictor.reserve / 2 { return slot }
+    evictor.makeRoom(for: slot == nil ? 1 : 0, in: table)
+    if let slot { return slot }
+    if let slot = try pool.take().slot { return slot }
+    return try pool.allocate()
+  }
+
+  /// Lends `count` slots.
+  func allocateSlots(_ count: Int, into slots: inout [UnsafeMutableRawPointer]) throws(StorageError) {
+    // One lock for all while memory is plenty, which is what a commit in steady state sees.
+    if try pool.take(count, leaving: pool.slotLimit / 8, into: &slots) { return }
+    for _ in 0..<count { slots.append(try allocateSlot()) }
+  }
+}

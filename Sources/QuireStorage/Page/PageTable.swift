@@ -1,0 +1,117 @@
+// Which clean pages are in memory, and where.
+
+internal import Synchronization
+
+/// The page table: one word per page of the file.
+///
+/// A word is zero (not in memory), a slot's address with bit 0 set (hot), or the address alone (cool: the next turn of
+/// the evictor's hand takes the page out unless somebody touches it before). Slots are aligned, so bit 0 is free. A
+/// descent tests that bit and nothing else: what is not hot takes the slow path.
+///
+/// Invariant: a page number is given to a new page only while its word is zero.
+struct PageTable: @unchecked Sendable {
+  // Sendable: safe because the words are atomics, as is the count.
+  private let words: SparseTable
+  private let counters: UnsafeMutablePointer<Counters>
+
+  private struct Counters: ~Copyable {
+    let pages = Atomic<UInt64>(0)
+    let resident = Atomic<Int>(0)
+  }
+
+  private static let chunkShift = 16
+  private static let hotBit: UInt = 1
+
+  init() throws(StorageError) {
+    words = try SparseTable(entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: Limits.pageCount)
+    counters = UnsafeMutablePointer.allocate(capacity: 1)
+    counters.initialize(to: Counters())
+  }
+
+  /// Gives all memory back.
+  func release() {
+    words.release()
+    counters.deinitialize(count: 1)
+    counters.deallocate()
+  }
+
+  /// The number of pages that have a word.
+  var pageCount: UInt64 { counters.pointee.pages.load(ordering: .acquiring) }
+
+  /// About how many pages are in memory.
+  var residentCount: Int { counters.pointee.resident.load(ordering: .relaxed) }
+
+  /// Gives pages below `count` a word. One caller at a time.
+  func grow(to count: UInt64) throws(StorageError) {
+    try words.grow(to: Int(count))
+    counters.pointee.pages.store(count, ordering: .releasing)
+  }
+
+  @inline(__always) private func word(_ number: PageNumber) -> UnsafeMutablePointer<Atomic<UInt>> {
+    words.entry(Int(number.rawValue)).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+
+  /// The page's slot if it is hot, otherwise nil: the fast half of a lookup.
+  @inline(__always) func hotSlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    let value = word(number).pointee.load(ordering: .acquiring)
+    if value & Self.hotBit == 0 { return nil }
+    return UnsafeMutableRawPointer(bitPattern: value & ~Self.hotBit).unsafelyUnwrapped
+  }
+
+  /// The page's slot, which is hot from now on; nil if the page is not in memory: the slow half.
+  func heatedSlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    while true {
+      let value = word(number).pointee.load(ordering: .acquiring)
+      if value == 0 { return nil }
+      if value & Self.hotBit == 0 {
+        let result = word(number).pointee.compareExchange(
+          expected: value, desired: value | Self.hotBit, ordering: .acquiringAndReleasing)
+        if !result.exchanged { continue }
+      }
+      return UnsafeMutableRawPointer(bitPattern: value & ~Self.hotBit)
+    }
+  }
+
+  /// Whether the page is in memory.
+  func isResident(_ number: PageNumber) -> Bool { word(number).pointee.load(ordering: .acquiring) != 0 }
+
+  /// Enters a page that was read; false if somebody else was faster. It starts cool.
+  func publish(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> Bool {
+    let result = word(number).pointee.compareExchange(
+      expected: 0, desired: UInt(bitPattern: slot), ordering: .acquiringAndReleasing)
+    if result.exchanged { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
+    return result.exchanged
+  }
+
+  /// Enters a page that has just been written, under a number that is new. It starts hot.
+  func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
+    let old = word(number).pointee.exchange(
+      UInt(bitPattern: slot) | Self.hotBit, ordering: .acquiringAndReleasing)
+    precondition(old == 0, "a page number was given out while its page was still in memory")
+    counters.pointee.resident.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Takes a page out; returns its slot if it was in memory.
+  func remove(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    let old = word(number).pointee.exchange(0, ordering: .acquiringAndReleasing)
+    guard old != 0 else { return nil }
+    counters.pointee.resident.wrappingSubtract(1, ordering: .relaxed)
+    return UnsafeMutableRawPointer(bitPattern: old & ~Self.hotBit)
+  }
+
+  /// One step of the evictor's hand: cools a hot page; takes a cool one out and returns its slot.
+  func coolOrTake(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    let value = word(number).pointee.load(ordering: .relaxed)
+    if value == 0 { return nil }
+    if value & Self.hotBit != 0 {
+      // Whoever comes in between has heated it or taken it out; either way the hand moves on.
+      _ = word(number).pointee.compareExchange(
+        expected: value, desired: value & ~Self.hotBit, ordering: .relaxed)
+      return nil
+    }
+    let result = word(number).pointee.compareExchange(expected: value, desired: 0, ordering: .sequentiallyConsistent)
+    guard result.exchanged else { return nil }
+    counters.pointee.resident.wrappingSubtract(1, ordering: .relaxed)
+    return UnsafeMutableRawPointer(bitPattern: value)
+  }
+}
