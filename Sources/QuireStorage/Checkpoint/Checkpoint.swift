@@ -38,6 +38,9 @@ package final class CheckpointPages {
   private var phase = Phase.trees(0)
   private var plan: FreeMapFile.Plan?
   package private(set) var freeMapRoot = PageRoot()
+  /// The number of pages that the file has for this checkpoint; valid when all pages are written. The running
+  /// transaction may have been given places behind that already.
+  package var filePageCount: UInt64 { plan?.pageCount ?? 0 }
 
   /// Freezes `state` and takes the places that commits up to it gave up into the map. Nothing is written before `step`.
   package init(

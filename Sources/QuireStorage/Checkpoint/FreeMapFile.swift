@@ -117,6 +117,8 @@ package final class FreeMapFile {
     fileprivate var places: [[Int: PageNumber]] = []
     /// The references before, to return to if the checkpoint fails.
     fileprivate var old: [[Reference]] = []
+    /// The pages that the map speaks for.
+    package fileprivate(set) var pageCount: UInt64 = 0
   }
 
   /// Takes places for all pages of the map that change. Taking a place changes the map too, so this goes on until
@@ -126,9 +128,12 @@ package final class FreeMapFile {
     var isChanging = true
     while isChanging {
       isChanging = false
-      extend(toPageCount: allocator.pageCount)
+      // What the running transaction changes from here on is the next map's business.
+      let frozen = allocator.freezeMap()
+      plan.pageCount = frozen.pageCount
+      extend(toPageCount: plan.pageCount)
       while plan.places.count < levels.count { plan.places.append([:]) }
-      var dirty = allocator.dirtyPieces
+      var dirty = frozen.dirtyPieces
       for level in 0..<levels.count {
         // In order: places follow the pieces, and a seed gives the same file every time.
         for index in dirty.sorted() where plan.places[level][index] == nil {
@@ -173,7 +178,7 @@ package final class FreeMapFile {
         page.level = level
         page.birth = birth
         page.pageNumber = number.rawValue
-        if level == 0 { fillPiece(page, index, allocator) } else { fillBranch(page, level, index) }
+        if level == 0 { fillPiece(page, index, allocator, plan.pageCount) } else { fillBranch(page, level, index) }
         page.checksum = PageChecksum.compute(page, pageSize: pageSize, seed: store.checksumSeed)
         try store.file.writeFully(
           UnsafeRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
@@ -185,8 +190,8 @@ package final class FreeMapFile {
       ? PageRoot() : PageRoot(number: PageNumber(root.number), checksum: root.checksum, level: levels.count - 1)
   }
 
-  private func fillPiece(_ page: PageBytes, _ index: Int, _ allocator: PageAllocator) {
-    let bytes = allocator.piece(index)
+  private func fillPiece(_ page: PageBytes, _ index: Int, _ allocator: PageAllocator, _ pageCount: UInt64) {
+    let bytes = allocator.piece(index, pageCount: pageCount)
     bytes.withUnsafeBytes { source in
       if let base = source.baseAddress {
         (page.base + PageLayout.headerByteCount).copyMemory(from: base, byteCount: source.count)
@@ -206,6 +211,7 @@ package final class FreeMapFile {
 
   /// Returns to the map before `plan`, after a checkpoint that failed: its places are free again, the old pages stand.
   package func undo(_ plan: Plan, _ allocator: PageAllocator) {
+    allocator.thawMap()
     for places in plan.places {
       for number in places.values { allocator.discard(number) }
     }

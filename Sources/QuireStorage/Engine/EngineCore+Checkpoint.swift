@@ -128,6 +128,10 @@ extension EngineCore {
       run.phase = .mark
     case .mark:
       try prove(run)
+      run.phase = .held
+    case .held:
+      // The checkpoint is complete without this; what cannot be written now stays in memory until the next one.
+      do throws(StorageError) { try writeHeldPages(before: run.state.csn) } catch {}
       run.phase = .done
     case .done:
       break
@@ -137,7 +141,7 @@ extension EngineCore {
   /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
   /// failed are counted but were never written: a meta page that counts them would look like a truncated file.
   private func settleLength(_ run: CheckpointRun) throws(StorageError) {
-    run.meta.pageCount = allocator.pageCount
+    run.meta.pageCount = run.pages.filePageCount
     let needed = Int(run.meta.pageCount) * store.pageSize
     do throws(SystemError) {
       if try file.status().byteCount < needed { try file.resize(to: needed) }
@@ -290,7 +294,7 @@ extension EngineCore {
     // A meta page that has been written stands, whatever came after it.
     let isWritten: Bool
     switch run.phase {
-    case .mark, .done: isWritten = true
+    case .mark, .held, .done: isWritten = true
     default: isWritten = false
     }
     if !isWritten {

@@ -21,7 +21,8 @@ package struct SupersededPlace: Sendable {
 ///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
 /// 4. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
-///    committed since the last freeze. A map written meanwhile calls them free, as after a crash they are.
+///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
+///    meanwhile calls them free, as after a crash they are.
 package final class PageAllocator: Sendable {
   private struct State {
     var pageCount: UInt64
@@ -30,6 +31,8 @@ package final class PageAllocator: Sendable {
     var held = PageBits()
     var aheadOfCommit = PageBits()
     var aheadOfCheckpoint = PageBits()
+    /// Lent to pages that only readers of old snapshots need, and that no map will ever know of.
+    var lent = PageBits()
     /// Superseded since the last checkpoint, in the order of their commits.
     var superseded: [SupersededPlace] = []
     /// Freed by checkpoints that are not proven yet.
@@ -38,6 +41,8 @@ package final class PageAllocator: Sendable {
     var freedNow: [UInt64] = []
     /// Pieces of the map that differ from what is on disk.
     var dirtyPieces: Set<Int> = []
+    /// Those of them that the checkpoint under way writes.
+    var frozenPieces: Set<Int> = []
     var cursor: UInt64 = 2
     /// Whether a search has found nothing since the last place became free: then the end of the file is next.
     var isExhausted = false
@@ -106,7 +111,9 @@ package final class PageAllocator: Sendable {
   package func discard(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
       for number in number.rawValue..<(number.rawValue + UInt64(count)) {
-        if state.aheadOfCommit.remove(number) || state.aheadOfCheckpoint.remove(number) {
+        if state.aheadOfCommit.remove(number) || state.aheadOfCheckpoint.remove(number)
+          || state.lent.remove(number)
+        {
           // The map has called it free all along.
           state.provenFree[number] = true
           continue
@@ -179,7 +186,23 @@ package final class PageAllocator: Sendable {
   package func release(_ number: PageNumber) {
     state.withLock { state in
       state.held[number.rawValue] = false
+      if state.lent.remove(number.rawValue) { state.provenFree[number.rawValue] = true }
       state.isExhausted = false
+    }
+  }
+
+  /// Gives out a place for a page that only readers of old snapshots need; `release` takes it back.
+  package func allocateLent() -> PageNumber {
+    state.withLock { state in
+      let number = search(&state) ?? state.pageCount
+      if number == state.pageCount {
+        state.pageCount += 1
+        setMap(&state, number, isFree: true)
+      }
+      state.provenFree[number] = false
+      state.lent[number] = true
+      state.cursor = number + 1
+      return PageNumber(number)
     }
   }
 
@@ -232,19 +255,35 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// The pieces of the map that must be written.
-  package var dirtyPieces: Set<Int> { state.withLock { $0.dirtyPieces } }
+  /// The pieces of the map that the checkpoint under way must write, and the pages that it speaks for. May be called
+  /// again when that has changed the map.
+  package func freezeMap() -> (dirtyPieces: Set<Int>, pageCount: UInt64) {
+    state.withLock { state in
+      state.frozenPieces.formUnion(state.dirtyPieces)
+      state.dirtyPieces = []
+      return (state.frozenPieces, state.pageCount)
+    }
+  }
 
-  /// The bits of a piece, lowest page number first, as they stand now.
-  package func piece(_ index: Int) -> [UInt8] {
+  /// Takes `freezeMap` back: the checkpoint failed.
+  package func thawMap() {
+    state.withLock { state in
+      state.dirtyPieces.formUnion(state.frozenPieces)
+      state.frozenPieces = []
+    }
+  }
+
+  /// The bits of a piece for pages below `pageCount`, lowest page number first.
+  package func piece(_ index: Int, pageCount: UInt64) -> [UInt8] {
     state.withLock { state in
       let first = UInt64(index * bitsPerPiece)
       var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
       for byte in 0..<bytes.count {
         let number = first + UInt64(byte * 8)
         let word = Int(number >> 6)
-        guard word < state.mapFree.words.count else { break }
+        guard word < state.mapFree.words.count, number < pageCount else { break }
         bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+        if number + 8 > pageCount { bytes[byte] &= (1 << UInt8(pageCount - number)) - 1 }
       }
       return bytes
     }
@@ -255,7 +294,7 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       state.unproven.append((checkpoint, state.freedNow))
       state.freedNow = []
-      state.dirtyPieces = []
+      state.frozenPieces = []
     }
   }
 
@@ -283,7 +322,7 @@ package final class PageAllocator: Sendable {
       for (index, word) in state.provenFree.words.enumerated() {
         let free = index < state.mapFree.words.count ? state.mapFree.words[index] : 0
         if word & ~free != 0 { return "a place that may be given out is not free in the map" }
-        let ahead = state.aheadOfCommit.word(index) | state.aheadOfCheckpoint.word(index)
+        let ahead = state.aheadOfCommit.word(index) | state.aheadOfCheckpoint.word(index) | state.lent.word(index)
         if word & ahead != 0 { return "a place written ahead may be given out" }
         if ahead & ~free != 0 { return "a place written ahead is used in the map" }
         if state.aheadOfCommit.word(index) & state.aheadOfCheckpoint.word(index) != 0 {

@@ -149,15 +149,29 @@ public struct Cursor: ~Copyable {
     return BorrowedValue(base: keyBuffer, count: prefixCount + cell.keyCount)
   }
 
+  /// Bytes of the leaf are lent; a copy of it needs no protection.
+  @usableFromInline package func beginLoan() {
+    if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) } }
+  }
+
+  /// A loan is over.
+  @usableFromInline package func endLoan() {
+    if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
+  }
+
   /// Calls `body` with the current key; nil if the cursor is on no entry or the keys are integers.
   @inlinable public func withKey<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
     guard let key = borrowedKey else { return nil }
+    beginLoan()
+    defer { endLoan() }
     return try body(RawSpan(_unsafeStart: key.base, byteCount: key.count))
   }
 
   /// Calls `body` with the current value, valid until it returns; nil if the cursor is on no entry.
   @inlinable public func withValue<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
     guard let value = borrowedValue else { return nil }
+    beginLoan()
+    defer { endLoan() }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 

@@ -25,9 +25,3 @@ package struct TreeRoot {
     self.count = count
   }
 }
-
-/// A value that lies in a page: valid until the call that lent it, or the next mutation, is over.
-@usableFromInline package struct BorrowedValue {
-  @usableFromInline package let base: UnsafeRawPointer
-  @usableFromInline package let count: Int
-}
