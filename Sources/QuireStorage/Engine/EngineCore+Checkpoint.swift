@@ -116,12 +116,7 @@ extension EngineCore {
       run.phase = .sync
     case .sync:
       try settleLength(run)
-      do throws(SystemError) { try file.synchronize() } catch {
-        let failure = StorageError(synchronizing: error, path: file.path)
-        queue.fail(failure)
-        throw failure
-      }
-      counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+      try synchronizePages()
       run.phase = .meta
     case .meta:
       try writeMeta(run)

@@ -71,6 +71,17 @@ extension EngineCore {
       writer.abandon()
       throw error
     }
+    // Nothing leaves memory before it is durable; beside what has been written, a flush is cheap.
+    try synchronizePages()
+  }
+
+  /// Syncs the data file; a failure stops all writing.
+  func synchronizePages() throws(StorageError) {
+    do throws(StorageError) { try store.synchronize() } catch {
+      queue.fail(error)
+      throw error
+    }
+    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
   }
 
   /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
@@ -94,5 +105,6 @@ extension EngineCore {
       writer.abandon()
       throw error
     }
+    if writer.pagesWritten > 0 { try synchronizePages() }
   }
 }
