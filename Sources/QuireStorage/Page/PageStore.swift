@@ -173,8 +173,8 @@ package final class PageStore: @unchecked Sendable {
 
   /// Syncs the file; what was written before can then be taken out of memory.
   ///
-  /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any more,
-  ///   and what has been written since the last sync stays in memory.
+  /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any
+  ///   more, and what has been written since the last sync stays in memory.
   package func synchronize() throws(StorageError) {
     let numbers = unsynced.withLock { numbers in
       defer { numbers = [] }

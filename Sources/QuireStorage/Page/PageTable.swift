@@ -7,8 +7,8 @@ internal import Synchronization
 /// A word is zero (not in memory), a slot's address with bit 0 set (hot), or the address alone (cool: the next turn of
 /// the evictor's hand takes the page out unless somebody touches it before). Bit 1 says that the page has been written
 /// but not synced: were it taken out, and the sync failed, its commit would be durable in the log and still not be
-/// readable. Slots are aligned, so both bits are free. A descent tests bit 0 and nothing else: what is not hot takes the
-/// slow path.
+/// readable. Slots are aligned, so both bits are free. A descent tests bit 0 and nothing else: what is not hot takes
+/// the slow path.
 ///
 /// Invariant: a page number is given to a new page only while its word is zero.
 struct PageTable: @unchecked Sendable {

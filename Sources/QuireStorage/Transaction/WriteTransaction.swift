@@ -72,8 +72,8 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// - Returns: whether the entry is new.
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything;
-  ///   `damagedPage`, `truncatedFile`, `inputOutput`, `diskFull` and `limitReached`, after which the transaction can only
-  ///   be rolled back, to a savepoint or as a whole.
+  ///   `damagedPage`, `truncatedFile`, `inputOutput`, `diskFull` and `limitReached`, after which the transaction can
+  ///   only be rolled back, to a savepoint or as a whole.
   @inlinable @discardableResult
   public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
     _ value: Value, for key: Key, in tree: Tree
@@ -141,8 +141,8 @@ public struct WriteTransaction: ~Copyable {
     return try context.reader.value(key, in: context.trees[try context.index(of: tree)]) != nil
   }
 
-  /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which may
-  /// read on, but must change nothing. Cost and errors as in `ReadTransaction`.
+  /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which
+  /// may read on, but must change nothing. Cost and errors as in `ReadTransaction`.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
     for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
