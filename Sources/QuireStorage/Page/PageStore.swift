@@ -5,8 +5,8 @@ internal import Synchronization
 /// The pages of one data file, in memory and on disk.
 ///
 /// Invariants:
-/// 1. `table[n]` is zero or the address of a slot that holds page n as it stands on disk, verified, but for the first
-///    16 bytes, which nobody reads in memory but the writer (`PageBytes.step`).
+/// 1. `table[n]` is zero or the address of a slot that holds page n as it stands on disk, verified, but for bytes
+///    8..<16, which nobody reads in memory but the writer (`PageBytes.step`).
 /// 2. A page number is given to a new page only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
 package final class PageStore: @unchecked Sendable {
@@ -149,10 +149,22 @@ package final class PageStore: @unchecked Sendable {
     }
   }
 
-  /// Hands a slot with the final image of page `number` to the page table.
-  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
+  /// Hands a slot with the final image of page `number`, whose checksum is entered, to the page table.
+  ///
+  /// - Returns: the slot that the table had for the number, or nil. In a forged file, a reference to the place may have
+  ///   outlived its page, and a reader may have followed it since the place was found to be empty: he may still be
+  ///   inside that slot, which is therefore the caller's to recycle when the access epoch has passed.
+  package func install(
+    _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64
+  ) -> UnsafeMutableRawPointer? {
+    PageBytes(slot).checksum = checksum
     let old = word(number).pointee.exchange(UInt(bitPattern: slot), ordering: .acquiringAndReleasing)
-    precondition(old == 0, "a page number was given out while its page was still in memory")
+    return UnsafeMutableRawPointer(bitPattern: old)
+  }
+
+  /// Empties the table's entry and leaves its slot, if there is one, to the caller.
+  package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    UnsafeMutableRawPointer(bitPattern: word(number).pointee.exchange(0, ordering: .acquiringAndReleasing))
   }
 
   /// Empties the table's entry and recycles its slot. No snapshot may be able to reach the page.

@@ -7,7 +7,7 @@
 /// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
-  private let context: WriteContext
+  let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
 
@@ -38,12 +38,12 @@ public struct WriteTransaction: ~Copyable {
   /// The names of all trees, in order.
   public var treeNames: [String] { context.names.ids.keys.sorted() }
 
-  /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
+  /// Removes a tree with all its entries. Reads its branch pages, but no leaf. Its id is never given again.
   public func dropTree(_ tree: Tree) throws(StorageError) { try context.dropTree(tree) }
 
   // MARK: Entries
 
-  @inline(__always) private func enter() {
+  @inline(__always) func enter() {
     // The transaction holds no address between its calls.
     _ = slots.refresh(slot)
   }
