@@ -7,8 +7,8 @@ internal import Synchronization
 /// A plain value. A strong reference would be retained and released around every call, and two threads on one shared
 /// object pay for that with a contended cache line. Whoever owns the value keeps the store alive.
 package struct PageAccess {
-  private let table: SparseTable
-  private let frameEntries: SparseTable
+  let table: SparseTable
+  let frameEntries: SparseTable
   private let store: Unmanaged<PageStore>
 
   init(_ store: PageStore, table: SparseTable, frameEntries: SparseTable) {

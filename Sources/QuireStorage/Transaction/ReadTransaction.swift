@@ -5,10 +5,10 @@
 /// A transaction lives as long as the closure it was handed to and cannot leave it. Use it on the thread that it was
 /// handed to.
 public struct ReadTransaction: ~Copyable {
-  private let slots: Unmanaged<ReaderSlots>
-  private let slot: ReaderSlot
-  private let snapshot: SnapshotRecord
-  private let reader: TreeReader
+  let slots: Unmanaged<ReaderSlots>
+  let slot: ReaderSlot
+  let snapshot: SnapshotRecord
+  let reader: TreeReader
 
   /// Announces the newest snapshot.
   package init(_ slots: ReaderSlots, _ reader: TreeReader) {
