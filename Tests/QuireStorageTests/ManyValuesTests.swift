@@ -38,14 +38,16 @@ import Testing
       for count in [0, 1, 2, 15, 16, 17, 100, 1000] {
         let keys = (0..<count).map { _ in universe.keys[random.below(universe.keys.count)] }
         try engine.read { tx in
-          let found = try kind.0 == .int64 ? tx.values(for: keys.map(integer), in: tree) : tx.values(for: keys, in: tree)
+          let found =
+            try kind.0 == .int64 ? tx.values(for: keys.map(integer), in: tree) : tx.values(for: keys, in: tree)
           #expect(found == (try keys.map { try tx.modelValue($0, in: tree) }))
         }
         try engine.write { tx in
           if let first = keys.first {
             _ = try kind.0 == .int64 ? tx.put([9], for: integer(first), in: tree) : tx.put([9], for: first, in: tree)
           }
-          let found = try kind.0 == .int64 ? tx.values(for: keys.map(integer), in: tree) : tx.values(for: keys, in: tree)
+          let found =
+            try kind.0 == .int64 ? tx.values(for: keys.map(integer), in: tree) : tx.values(for: keys, in: tree)
           #expect(found == (try keys.map { try tx.modelValue($0, in: tree) }))
         }
       }

@@ -9,7 +9,7 @@ internal import Synchronization
 package struct PageAccess {
   let table: SparseTable
   let frameEntries: SparseTable
-  private let store: Unmanaged<PageStore>
+  let store: Unmanaged<PageStore>
 
   init(_ store: PageStore, table: SparseTable, frameEntries: SparseTable) {
     self.store = Unmanaged.passUnretained(store)

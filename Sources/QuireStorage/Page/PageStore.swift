@@ -103,19 +103,28 @@ package final class PageStore: @unchecked Sendable {
     let slot = try pool.allocate()
     do throws(StorageError) {
       try read(number, into: slot, checksum: checksum)
-      let page = PageBytes(slot)
-      if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
-        throw damaged(PageReference(number), defect)
-      }
-      if page.level != level {
-        throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
-      }
-      // A page number left here would be taken for the step of a frame.
-      page.step = 0
+      try validate(PageBytes(slot), number, level: level)
     } catch {
       pool.release(slot)
       throw error
     }
+    return publish(slot, at: number)
+  }
+
+  /// Checks the content of a page that has verified.
+  func validate(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
+    if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
+      throw damaged(PageReference(number), defect)
+    }
+    if page.level != level {
+      throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
+    }
+  }
+
+  /// Enters a page that was read, verified and validated; returns the one that readers see.
+  func publish(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> PageBytes {
+    // A page number left here would be taken for the step of a frame.
+    PageBytes(slot).step = 0
     let (exchanged, current) = word(number).pointee.compareExchange(
       expected: 0, desired: UInt(bitPattern: slot), ordering: .acquiringAndReleasing)
     if exchanged { return PageBytes(slot) }
@@ -137,8 +146,15 @@ package final class PageStore: @unchecked Sendable {
     }
     try file.readFully(
       into: UnsafeMutableRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
-    pagesRead.wrappingAdd(1, ordering: .relaxed)
-    let page = PageBytes(buffer)
+    noteRead(1)
+    try verify(PageBytes(buffer), number, checksum: checksum)
+  }
+
+  /// Counts pages that were read from the file.
+  func noteRead(_ count: Int) { pagesRead.wrappingAdd(count, ordering: .relaxed) }
+
+  /// Checks that a page is the one at `number`, as it was written, in the version that its parent refers to.
+  func verify(_ page: PageBytes, _ number: PageNumber, checksum: UInt64) throws(StorageError) {
     let actual = PageChecksum.compute(page, pageSize: pageSize, seed: checksumSeed)
     guard actual == page.checksum else { throw damaged(PageReference(number), "its checksum does not match") }
     guard page.pageNumber == number.rawValue else {

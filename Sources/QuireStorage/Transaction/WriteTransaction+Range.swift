@@ -1,14 +1,6 @@
 // Deleting many entries at once.
 
 extension WriteTransaction {
-  /// Removes a range of entries; the kind of the keys has been checked.
-  @usableFromInline package func deleteRange(
-    _ lower: SearchKey?, _ upper: SearchKey?, in tree: Tree
-  ) throws(StorageError) -> Int {
-    enter()
-    return try context.deleteRange(from: lower, to: upper, in: tree)
-  }
-
   /// Removes the entries whose keys are at least `lower` and below `upper`, and returns how many there were.
   ///
   ///     try tx.deleteRange(from: "album/17/", to: "album/17/~", in: songs)

@@ -1,12 +1,6 @@
 // Looking many keys up at once, in a tree as the transaction has made it.
 
 extension WriteTransaction {
-  /// Looks the keys of a batch up; what it found is good until the next call on this transaction.
-  @usableFromInline package func lookUp(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
-    enter()
-    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
-  }
-
   /// Calls `body` for each of `keys`, in their order, with its index and the value stored under it, or nil. The bytes
   /// are valid until `body` returns; `body` must not use the transaction. Cost and errors as in `ReadTransaction`.
   @inlinable public func withValues<Key: StorageKey>(

@@ -7,7 +7,7 @@
 /// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
-  let context: WriteContext
+  private let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
 
@@ -43,7 +43,7 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Entries
 
-  @inline(__always) func enter() {
+  @inline(__always) private func enter() {
     // The transaction holds no address between its calls.
     _ = slots.refresh(slot)
   }
@@ -94,6 +94,14 @@ public struct WriteTransaction: ~Copyable {
     return try context.delete(key, in: tree)
   }
 
+  /// Removes a range of entries; the kind of the keys has been checked.
+  @usableFromInline package func deleteRange(
+    _ lower: SearchKey?, _ upper: SearchKey?, in tree: Tree
+  ) throws(StorageError) -> Int {
+    enter()
+    return try context.deleteRange(from: lower, to: upper, in: tree)
+  }
+
   /// Removes the entry under `key`; returns whether there was one. Touches one page per level, and a neighbour when
   /// pages merge. Errors as `put`.
   @inlinable @discardableResult
@@ -110,6 +118,12 @@ public struct WriteTransaction: ~Copyable {
   @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
     return try context.reader.value(key, in: context.trees[try context.index(of: tree)])
+  }
+
+  /// Looks the keys of a batch up; what it found is good until the next call on this transaction.
+  @usableFromInline package func lookUp(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
+    enter()
+    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns; `body`
@@ -151,9 +165,14 @@ public struct WriteTransaction: ~Copyable {
     of key: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in try rank(key, in: tree) }
+  }
+
+  /// As above; the kind of the key has been checked. A call of its own: Swift 6.3.1 cannot optimise a closure that
+  /// borrows the context.
+  private func rank(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Int {
     enter()
-    let root = context.trees[try context.index(of: tree)]
-    return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
+    return try context.reader.rank(of: key, in: context.trees[try context.index(of: tree)]).rank
   }
 
   /// The number of entries whose keys are in `range`. O(log n).
