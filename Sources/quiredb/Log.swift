@@ -52,6 +52,8 @@ struct Log: ParsableCommand {
     switch operation {
     case .put(let tree, let key, let value): "put \(tree) \(describe(key)) = \(hexadecimalBytes(value, limit: 32))"
     case .delete(let tree, let key): "delete \(tree) \(describe(key))"
+    case .deleteRange(let tree, let lower, let upper):
+      "delete \(tree) from \(lower.map(describe) ?? "the start") to \(upper.map(describe) ?? "the end")"
     case .createTree(let tree, let kind, let name): "create \(tree), \(kind), \(readable([UInt8](name)))"
     case .dropTree(let tree): "drop \(tree)"
     case .nextRowID(let next): "next row id \(next)"

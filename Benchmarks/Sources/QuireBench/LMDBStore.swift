@@ -59,6 +59,11 @@
       }
     }
 
+    /// LMDB has no call for many keys.
+    func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
+      try sumOfValues(of: keys, range)
+    }
+
     func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {
       try withCursor { cursor in
         var total: UInt64 = 0

@@ -41,6 +41,18 @@ final class QuireStore: StoreUnderTest {
     }
   }
 
+  @inline(never)
+  func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
+    try engine.read { tx in
+      var total: UInt64 = 0
+      try tx.withValues(count: range.count, in: tree, { keys[range.lowerBound + $0] }) { _, value in
+        guard let value else { throw StoreFailure(description: "Quire: a key is missing") }
+        total &+= value.withUnsafeBytes { sum(of: $0) }
+      }
+      return total
+    }
+  }
+
   func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {
     try engine.read { tx in
       var total: UInt64 = 0

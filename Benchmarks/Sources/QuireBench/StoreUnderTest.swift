@@ -15,6 +15,8 @@ protocol StoreUnderTest: AnyObject, Sendable {
   func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws
   /// Gets the keys of `range` in one read transaction; every one must be there.
   func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64
+  /// The same, by whatever call the store has for looking many keys up at once; single gets if it has none.
+  func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64
   /// Starts at each key of `range` and reads `length` rows in key order, all in one read transaction.
   func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64
   /// Reads every row in key order.

@@ -48,7 +48,7 @@ package final class LogBuffer {
   }
 
   /// Makes room for an operation. One that the longest record has no room for makes it be given up.
-  @inline(__always) private func reserve(_ byteCount: Int) {
+  @inline(__always) func reserve(_ byteCount: Int) {
     if bodyByteCount &+ byteCount > Limits.recordBodyByteCount || isGivenUp { giveUp() }
     makeRoom(byteCount)
   }
@@ -73,16 +73,16 @@ package final class LogBuffer {
     capacity = newCapacity
   }
 
-  @inline(__always) private func appendByte(_ byte: UInt8) {
+  @inline(__always) func appendByte(_ byte: UInt8) {
     cursor.storeBytes(of: byte, as: UInt8.self)
     bodyByteCount &+= 1
   }
 
-  @inline(__always) private func appendVarint(_ value: UInt64) {
+  @inline(__always) func appendVarint(_ value: UInt64) {
     bodyByteCount &+= Varint.write(value, to: cursor)
   }
 
-  @inline(__always) private func appendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
+  @inline(__always) func appendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
     appendVarint(UInt64(count))
     let offset = bodyByteCount
     if count > 0 { cursor.copyMemory(from: base, byteCount: count) }
@@ -96,7 +96,7 @@ package final class LogBuffer {
     package let value: UnsafeRawBufferPointer
   }
 
-  @inline(__always) private func copied(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
+  @inline(__always) func copied(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory + LogLayout.headerByteCount + offset, count: count)
   }
 

@@ -35,6 +35,8 @@ package final class PageAllocator: Sendable {
     var lent = PageBits()
     /// Superseded since the last checkpoint, in the order of their commits.
     var superseded: [SupersededPlace] = []
+    /// The numbers of `superseded`.
+    var supersededBits = PageBits()
     /// Freed by checkpoints that are not proven yet.
     var unproven: [(checkpoint: UInt64, numbers: [UInt64])] = []
     /// Freed for the checkpoint being written.
@@ -174,11 +176,19 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Notes that the commit `csn` replaced the page there.
-  package func supersede(_ number: PageNumber, csn: UInt64) {
+  /// Notes that the commit `csn` replaced the page there. False, and then nothing is noted, if the place was given up
+  /// before: two references lead to it.
+  @discardableResult
+  package func supersede(_ number: PageNumber, csn: UInt64) -> Bool {
     state.withLock { state in
-      state.held[number.rawValue] = true
+      let raw = number.rawValue
+      // What was written ahead of a checkpoint is free in the map and in use all the same.
+      let isFree = state.mapFree[raw] && !state.aheadOfCommit[raw] && !state.aheadOfCheckpoint[raw]
+      if isFree || state.held[raw] || state.supersededBits[raw] { return false }
+      state.held[raw] = true
+      state.supersededBits[raw] = true
       state.superseded.append(SupersededPlace(number: number, csn: csn))
+      return true
     }
   }
 
@@ -211,6 +221,7 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       state.held[number.rawValue] = false
       state.superseded.removeAll { $0.number == number }
+      state.supersededBits[number.rawValue] = false
       state.freedNow.removeAll { $0 == number.rawValue }
       setMap(&state, number.rawValue, isFree: false)
     }
@@ -233,6 +244,7 @@ package final class PageAllocator: Sendable {
           continue
         }
         setMap(&state, place.number.rawValue, isFree: true)
+        state.supersededBits[place.number.rawValue] = false
         state.freedNow.append(place.number.rawValue)
       }
       state.superseded = later

@@ -5,8 +5,8 @@ internal import Synchronization
 /// The pages of one data file, in memory and on disk.
 ///
 /// Invariants:
-/// 1. The table's slot for n holds page n as it stands on disk, verified, but for the first 16 bytes, which nobody
-///    reads in memory but the writer (`PageBytes.step`).
+/// 1. The table's slot for n holds page n as it stands on disk, verified, but for bytes 8..<16, which nobody reads in
+///    memory but the writer (`PageBytes.step`).
 /// 2. A page number is given to a new page only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
 package final class PageStore: @unchecked Sendable {
@@ -117,27 +117,34 @@ package final class PageStore: @unchecked Sendable {
       let slot = try allocateSlot()
       do throws(StorageError) {
         try read(number, into: slot, checksum: checksum)
-        try check(PageBytes(slot), number, level: level)
+        try validate(PageBytes(slot), number, level: level)
       } catch {
         pool.release(slot)
         throw error
       }
-      if table.publish(slot, at: number) { return PageBytes(slot) }
+      if publish(slot, at: number) { return PageBytes(slot) }
       // Another reader was faster; its page may be gone again already.
-      pool.release(slot)
     }
   }
 
-  /// Checks what a search relies on in a page that was just read, and makes it ready to be published.
-  private func check(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
+  /// Checks the content of a page that has verified.
+  func validate(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
     if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
       throw damaged(PageReference(number), defect)
     }
     if page.level != level {
       throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
     }
+  }
+
+  /// Enters a page that was read, verified and validated; false if another reader was faster, and then the slot is free
+  /// again.
+  func publish(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> Bool {
     // A page number left here would be taken for the step of a frame.
-    page.step = 0
+    PageBytes(slot).step = 0
+    if table.publish(slot, at: number) { return true }
+    pool.release(slot)
+    return false
   }
 
   /// Reads a page of any kind into `buffer` and verifies checksum and page number, but not its content.
@@ -153,8 +160,15 @@ package final class PageStore: @unchecked Sendable {
     }
     try file.readFully(
       into: UnsafeMutableRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
-    pagesRead.wrappingAdd(1, ordering: .relaxed)
-    let page = PageBytes(buffer)
+    noteRead(1)
+    try verify(PageBytes(buffer), number, checksum: checksum)
+  }
+
+  /// Counts pages that were read from the file.
+  func noteRead(_ count: Int) { pagesRead.wrappingAdd(count, ordering: .relaxed) }
+
+  /// Checks that a page is the one at `number`, as it was written, in the version that its parent refers to.
+  func verify(_ page: PageBytes, _ number: PageNumber, checksum: UInt64) throws(StorageError) {
     let actual = PageChecksum.compute(page, pageSize: pageSize, seed: checksumSeed)
     guard actual == page.checksum else { throw damaged(PageReference(number), "its checksum does not match") }
     guard page.pageNumber == number.rawValue else {
@@ -165,11 +179,21 @@ package final class PageStore: @unchecked Sendable {
     }
   }
 
-  /// Hands a slot with the final image of page `number` to the page table.
-  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
-    table.install(slot, at: number)
+  /// Hands a slot with the final image of page `number`, whose checksum is entered, to the page table.
+  ///
+  /// - Returns: the slot that the table had for the number, or nil. In a forged file, a reference to the place may have
+  ///   outlived its page, and a reader may have followed it since the place was found to be empty: he may still be
+  ///   inside that slot, which is therefore the caller's to recycle when the access epoch has passed.
+  package func install(
+    _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64
+  ) -> UnsafeMutableRawPointer? {
+    PageBytes(slot).checksum = checksum
     unsynced.withLock { $0.append(number) }
+    return table.install(slot, at: number)
   }
+
+  /// Empties the table's entry and leaves its slot, if there is one, to the caller.
+  package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { table.remove(number) }
 
   /// Syncs the file; what was written before can then be taken out of memory.
   ///

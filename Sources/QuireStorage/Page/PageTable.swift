@@ -1,5 +1,6 @@
 // Which clean pages are in memory, and where.
 
+internal import CQuirePlatform
 internal import Synchronization
 
 /// The page table: one word per page of the file.
@@ -76,6 +77,14 @@ struct PageTable: @unchecked Sendable {
     }
   }
 
+  /// The page's slot, if it is in memory; neither heated nor looked at.
+  @inline(__always) func slot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    UnsafeMutableRawPointer(bitPattern: word(number).pointee.load(ordering: .acquiring) & ~Self.tagBits)
+  }
+
+  /// Asks for the word's cache line.
+  @inline(__always) func prefetchWord(_ number: PageNumber) { quire_prefetch(word(number)) }
+
   /// Whether the page is in memory.
   func isResident(_ number: PageNumber) -> Bool { word(number).pointee.load(ordering: .acquiring) != 0 }
 
@@ -89,11 +98,13 @@ struct PageTable: @unchecked Sendable {
 
   /// Enters a page that has just been written, under a number that is new. It starts hot, and is not taken out before
   /// `noteSynced`.
-  func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
+  ///
+  /// - Returns: the slot that was entered before: none, unless the file is forged.
+  func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> UnsafeMutableRawPointer? {
     let old = word(number).pointee.exchange(
       UInt(bitPattern: slot) | Self.tagBits, ordering: .acquiringAndReleasing)
-    precondition(old == 0, "a page number was given out while its page was still in memory")
-    counters.pointee.resident.wrappingAdd(1, ordering: .relaxed)
+    if old == 0 { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
+    return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
   }
 
   /// Says that the page, if it is in memory, is durable in the file as well.

@@ -25,7 +25,7 @@ package final class WriteContext {
   /// Writes dirty pages home until there are few enough; set once, by the engine.
   package var relieveMemory: (() throws(StorageError) -> Void)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
-  @exclusivity(unchecked) package private(set) var trees: [TreeRoot] = []
+  @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
   package private(set) var names = TreeNames([:])
   package private(set) var csn = CSN(0)
   package var rowIDCounter: Int64
@@ -33,7 +33,7 @@ package final class WriteContext {
   /// The next row id as the newest commit recorded it.
   private var loggedRowID: Int64
   /// Counts changes, so that a cursor can tell that its tree moved under it.
-  @exclusivity(unchecked) private(set) var mutations = 0
+  @exclusivity(unchecked) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
   let keyLimit: Int
@@ -155,7 +155,7 @@ package final class WriteContext {
 
   /// Called at the start of each change, when what the caller has lent is copied and no other address is held: writes
   /// pages home if too many are dirty, and announces that addresses will be taken.
-  @inline(__always) private func enter() throws(StorageError) {
+  @inline(__always) func enter() throws(StorageError) {
     if editor.isOverDirtyLimit { try relieveMemory?() }
     _ = slots.refresh(slot)
   }
@@ -169,7 +169,7 @@ package final class WriteContext {
     return index
   }
 
-  @inline(__always) private func checkUsable() throws(StorageError) {
+  @inline(__always) func checkUsable() throws(StorageError) {
     if let failure { throw unusable(failure) }
   }
 
@@ -184,7 +184,7 @@ package final class WriteContext {
   package func checkCommittable() throws(StorageError) { try checkUsable() }
 
   /// Notes that an operation failed half-way, and passes its error on.
-  private func fail(_ error: StorageError) -> StorageError {
+  func fail(_ error: StorageError) -> StorageError {
     failure = error
     return error
   }
@@ -216,7 +216,7 @@ package final class WriteContext {
     mutations &+= 1
   }
 
-  /// Removes a tree with all its entries. Touches every page of it once.
+  /// Removes a tree with all its entries. Touches its branch pages.
   package func dropTree(_ tree: Tree) throws(StorageError) {
     try checkUsable()
     let index = try index(of: tree)
@@ -301,6 +301,8 @@ package final class WriteContext {
     case .delete(let id, let key):
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])
+    case .deleteRange(let id, let lower, let upper):
+      try replayRange(id, lower, upper)
     case .createTree(let id, let kind, let name):
       guard id.rawValue >= treeIDCounter, id.rawValue < Limits.treeID else {
         throw unreplayable("creates \(id), which is not new")
@@ -319,14 +321,14 @@ package final class WriteContext {
     }
   }
 
-  private func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
+  func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
     guard let index = trees.firstIndex(where: { $0.id == id }) else {
       throw unreplayable("names \(id), which is not there")
     }
     return index
   }
 
-  private func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
+  func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
     switch (key, trees[index].keyKind) {
     case (.bytes(let bytes), .bytes): return SearchKey(bytes)
     case (.int64(let key), .int64): return SearchKey(key)
@@ -334,7 +336,7 @@ package final class WriteContext {
     }
   }
 
-  private func unreplayable(_ what: String) -> StorageError {
+  func unreplayable(_ what: String) -> StorageError {
     StorageError(.damagedLog, "A log record \(what). Restore the database from a backup.")
   }
 

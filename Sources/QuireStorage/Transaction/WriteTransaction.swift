@@ -41,7 +41,7 @@ public struct WriteTransaction: ~Copyable {
   /// The names of all trees, in order.
   public var treeNames: [String] { context.names.ids.keys.sorted() }
 
-  /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
+  /// Removes a tree with all its entries. Reads its branch pages, but no leaf. Its id is never given again.
   public func dropTree(_ tree: Tree) throws(StorageError) {
     defer { leave() }
     try context.dropTree(tree)
@@ -105,6 +105,14 @@ public struct WriteTransaction: ~Copyable {
     return try context.delete(key, in: tree)
   }
 
+  /// Removes a range of entries; the kind of the keys has been checked.
+  @usableFromInline package func deleteRange(
+    _ lower: SearchKey?, _ upper: SearchKey?, in tree: Tree
+  ) throws(StorageError) -> Int {
+    defer { leave() }
+    return try context.deleteRange(from: lower, to: upper, in: tree)
+  }
+
   /// Removes the entry under `key`; returns whether there was one. Touches one page per level, and a neighbour when
   /// pages merge. Errors as `put`.
   @inlinable @discardableResult
@@ -139,6 +147,19 @@ public struct WriteTransaction: ~Copyable {
     enter()
     defer { leave() }
     return try context.reader.value(key, in: context.trees[try context.index(of: tree)]) != nil
+  }
+
+  /// Looks the keys of a batch up; what it found is on loan until `endLoan(of:)`.
+  @usableFromInline package func lookUp(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
+    enter()
+    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
+    slots.beginLoan(slot)
+  }
+
+  /// The loan of what a batch has found is over.
+  @usableFromInline package func endLoan(of batch: borrowing LookupBatch) {
+    slots.endLoan(slot)
+    leave()
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which
@@ -182,10 +203,15 @@ public struct WriteTransaction: ~Copyable {
     of key: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    return try key.withSearchKey { (key) throws(StorageError) in try rank(key, in: tree) }
+  }
+
+  /// As above; the kind of the key has been checked. A call of its own: Swift 6.3.1 cannot optimise a closure that
+  /// borrows the context.
+  private func rank(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Int {
     enter()
     defer { leave() }
-    let root = context.trees[try context.index(of: tree)]
-    return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
+    return try context.reader.rank(of: key, in: context.trees[try context.index(of: tree)]).rank
   }
 
   /// The number of entries whose keys are in `range`. O(log n).

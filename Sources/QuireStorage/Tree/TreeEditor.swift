@@ -147,6 +147,12 @@ package final class TreeEditor {
     superseded.append(SupersededPage(reference: reference, birth: page.birth))
   }
 
+  /// The same for a page that has not been looked at. A birth of 0 stands for "unknown": every snapshot before this
+  /// commit then counts as one that needs the page (hazard C7).
+  @inline(__always) func supersede(_ reference: PageReference, birth: UInt64) {
+    superseded.append(SupersededPage(reference: reference, birth: birth))
+  }
+
   /// A copy of `page` that may be edited in place.
   func copyForEditing(
     _ page: PageBytes, _ reference: PageReference
@@ -156,7 +162,8 @@ package final class TreeEditor {
     // The gap between arrays and cells is not copied: it is a third of the average page.
     let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
     let cellStart = page.cellStart
-    slot.copyMemory(from: page.base, byteCount: arraysEnd)
+    // Nor is the checksum, which a checkpoint may be entering at this moment.
+    (slot + 8).copyMemory(from: page.base + 8, byteCount: arraysEnd - 8)
     (slot + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
     copy.birth = csn
     copy.checksum = 0
@@ -221,6 +228,8 @@ package final class TreeEditor {
     var index = 0
     while index < depth {
       if !isPrivate(path[index].reference, path[index].page) {
+        let expected = index == 0 ? root.checksum : path[index &- 1].page.checksums[path[index &- 1].index]
+        if !path[index].reference.isDirty, path[index].page.checksum != expected { throw notTheVersion(index) }
         if path[index].page.isFromDisk { try checkBeforeEditing(index, in: root) }
         let copy = try copyForEditing(path[index].page, path[index].reference)
         path[index].page = copy.page
@@ -234,6 +243,19 @@ package final class TreeEditor {
       }
       index &+= 1
     }
+  }
+
+  /// The error for a clean reference that leads to another version of its page than it was made for.
+  ///
+  /// A hit in memory is not verified again, so a forged file can make a reference outlive its page: two references lead
+  /// to one place, the page is given up through the first, and the place is another page's when the second is followed.
+  /// A reader finds the wrong entries there and that is all. An edit trusts what this process has made, whatever
+  /// separators led there; hence this comparison, whose two words are being copied anyway.
+  @inline(never) func notTheVersion(_ index: Int) -> StorageError { notTheVersion(path[index].reference) }
+
+  /// As above, for any reference.
+  @inline(never) func notTheVersion(_ reference: PageReference) -> StorageError {
+    store.damaged(reference, "it is not the version that its parent refers to")
   }
 
   /// Looks closely at the page `path[index]`, which was read from disk, before it is copied: what this process has made

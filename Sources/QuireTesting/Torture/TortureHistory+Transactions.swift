@@ -156,8 +156,9 @@ extension TortureHistory {
   private func change(_ tx: borrowing WriteTransaction, _ draft: inout TortureDraft, isPut: Bool) throws -> Int {
     guard !draft.trees.isEmpty else { return 0 }
     let tree = random.pick(draft.trees).tree
-    let key = nextKey(tree.keys)
     let drawn = isPut ? 0 : drawChange()
+    if drawn == 6, random.oneIn(10) { return try deleteRange(tx, tree, &draft) }
+    let key = nextKey(tree.keys)
     if drawn >= 9 {
       try ask(tx, draft)
       return 0

@@ -1,0 +1,50 @@
+// Looking many keys up at once, in a tree as the transaction has made it.
+
+extension WriteTransaction {
+  /// Calls `body` for each of `keys`, in their order, with its index and the value stored under it, or nil. The bytes
+  /// are valid until `body` returns, which may read on, but must change nothing. Cost and errors as in
+  /// `ReadTransaction`.
+  @inlinable public func withValues<Key: StorageKey>(
+    for keys: [Key], in tree: Tree, _ body: (Int, RawSpan?) throws -> Void
+  ) throws {
+    try withValues(count: keys.count, in: tree, { keys[$0] }, body)
+  }
+
+  /// Calls `body` for each of `count` keys, with its index and the value stored under it, or nil; `key` gives the key
+  /// of an index, and may be called some time ahead. Otherwise as above, for keys that are in no array.
+  @inlinable public func withValues<Key: StorageKey>(
+    count: Int, in tree: Tree, _ key: (Int) throws -> Key, _ body: (Int, RawSpan?) throws -> Void
+  ) throws {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    var batch = LookupBatch(tree.keys)
+    var first = 0
+    while first < count {
+      while !batch.isFull, first &+ batch.count < count {
+        try key(first &+ batch.count).withSearchKey { (key) throws(StorageError) in batch.add(key) }
+      }
+      try lookUp(batch, in: tree)
+      defer { endLoan(of: batch) }
+      for lane in 0..<batch.count {
+        if let value = batch.value(lane) {
+          try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
+        } else {
+          try body(first &+ lane, nil)
+        }
+      }
+      first &+= batch.count
+      batch.removeAll()
+    }
+  }
+
+  /// The values stored under `keys`, copied, in their order; nil for a key that is not there. Cost and errors as in
+  /// `withValues`.
+  @inlinable public func values<Key: StorageKey>(for keys: [Key], in tree: Tree) throws -> [[UInt8]?] {
+    var values: [[UInt8]?] = []
+    values.reserveCapacity(keys.count)
+    try withValues(for: keys, in: tree) { _, value in
+      guard let value else { return values.append(nil) }
+      values.append(value.withUnsafeBytes { [UInt8]($0) })
+    }
+    return values
+  }
+}
