@@ -34,7 +34,10 @@ import Testing
 
   @Test(arguments: [false, true]) func scansReadRuns(backwards: Bool) throws {
     let disk = try makeDisk()
-    let engine = try TinyDatabase(disk).open(disk)
+    var tiny = TinyDatabase(disk)
+    // Room for the whole tree.
+    tiny.options.cacheSize = 64 << 20
+    let engine = try tiny.open(disk)
     let before = (pages: engine.statistics.pagesRead, calls: reads(disk))
     #expect(try scan(engine, backwards: backwards) == Self.rows)
     let pages = engine.statistics.pagesRead - before.pages

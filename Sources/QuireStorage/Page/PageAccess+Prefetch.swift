@@ -9,7 +9,7 @@ extension PageAccess {
     if reference.isDirty {
       quire_prefetch(frameEntries.entry(Int(reference.frame.rawValue)))
     } else {
-      table.prefetchWord(reference.pageNumber)
+      quire_prefetch(table.address(of: reference.pageNumber))
     }
   }
 
@@ -30,7 +30,7 @@ extension PageAccess {
       if !location.isPageNumber { return PageBytes(location.slot) }
       number = location.pageNumber
     }
-    return table.slot(number).map(PageBytes.init)
+    return table.anySlot(number).map(PageBytes.init)
   }
 }
 

@@ -183,7 +183,8 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       let raw = number.rawValue
       // What was written ahead of a checkpoint is free in the map and in use all the same.
-      let isFree = state.mapFree[raw] && !state.aheadOfCommit[raw] && !state.aheadOfCheckpoint[raw]
+      let isAhead = state.aheadOfCommit[raw] || state.aheadOfCheckpoint[raw] || state.lent[raw]
+      let isFree = state.mapFree[raw] && !isAhead
       if isFree || state.held[raw] || state.supersededBits[raw] { return false }
       state.held[raw] = true
       state.supersededBits[raw] = true

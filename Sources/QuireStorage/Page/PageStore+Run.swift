@@ -60,10 +60,11 @@ extension PageStore {
     noteRead(1)
     do throws(StorageError) {
       try verify(page, wanted.number, checksum: wanted.checksum)
-      try validate(page, wanted.number, level: 0)
+      try check(page, wanted.number, level: 0)
       let slot = try allocateSlot()
       slot.copyMemory(from: page.base, byteCount: pageSize)
-      _ = publish(slot, at: wanted.number)
+      // Another reader may have been faster.
+      if !table.publish(slot, at: wanted.number) { pool.release(slot) }
     } catch {
       // Its own visit tells.
     }

@@ -117,34 +117,27 @@ package final class PageStore: @unchecked Sendable {
       let slot = try allocateSlot()
       do throws(StorageError) {
         try read(number, into: slot, checksum: checksum)
-        try validate(PageBytes(slot), number, level: level)
+        try check(PageBytes(slot), number, level: level)
       } catch {
         pool.release(slot)
         throw error
       }
-      if publish(slot, at: number) { return PageBytes(slot) }
+      if table.publish(slot, at: number) { return PageBytes(slot) }
       // Another reader was faster; its page may be gone again already.
+      pool.release(slot)
     }
   }
 
-  /// Checks the content of a page that has verified.
-  func validate(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
+  /// Checks what a search relies on in a page that was just read, and makes it ready to be published.
+  func check(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
     if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
       throw damaged(PageReference(number), defect)
     }
     if page.level != level {
       throw damaged(PageReference(number), "its level is \(page.level) where \(level) was expected")
     }
-  }
-
-  /// Enters a page that was read, verified and validated; false if another reader was faster, and then the slot is free
-  /// again.
-  func publish(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> Bool {
     // A page number left here would be taken for the step of a frame.
-    PageBytes(slot).step = 0
-    if table.publish(slot, at: number) { return true }
-    pool.release(slot)
-    return false
+    page.step = 0
   }
 
   /// Reads a page of any kind into `buffer` and verifies checksum and page number, but not its content.
@@ -188,8 +181,9 @@ package final class PageStore: @unchecked Sendable {
     _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64
   ) -> UnsafeMutableRawPointer? {
     PageBytes(slot).checksum = checksum
+    let old = table.install(slot, at: number)
     unsynced.withLock { $0.append(number) }
-    return table.install(slot, at: number)
+    return old
   }
 
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.

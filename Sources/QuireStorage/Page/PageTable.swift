@@ -1,6 +1,5 @@
 // Which clean pages are in memory, and where.
 
-internal import CQuirePlatform
 internal import Synchronization
 
 /// The page table: one word per page of the file.
@@ -77,14 +76,6 @@ struct PageTable: @unchecked Sendable {
     }
   }
 
-  /// The page's slot, if it is in memory; neither heated nor looked at.
-  @inline(__always) func slot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
-    UnsafeMutableRawPointer(bitPattern: word(number).pointee.load(ordering: .acquiring) & ~Self.tagBits)
-  }
-
-  /// Asks for the word's cache line.
-  @inline(__always) func prefetchWord(_ number: PageNumber) { quire_prefetch(word(number)) }
-
   /// Whether the page is in memory.
   func isResident(_ number: PageNumber) -> Bool { word(number).pointee.load(ordering: .acquiring) != 0 }
 
@@ -99,12 +90,22 @@ struct PageTable: @unchecked Sendable {
   /// Enters a page that has just been written, under a number that is new. It starts hot, and is not taken out before
   /// `noteSynced`.
   ///
-  /// - Returns: the slot that was entered before: none, unless the file is forged.
+  /// - Returns: the slot of a page that was there before; see `PageStore.install`.
   func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> UnsafeMutableRawPointer? {
     let old = word(number).pointee.exchange(
       UInt(bitPattern: slot) | Self.tagBits, ordering: .acquiringAndReleasing)
     if old == 0 { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
     return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
+  }
+
+  /// The page's slot, hot or not, for a glance that does not count: nil if the page is not in memory.
+  @inline(__always) func anySlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    UnsafeMutableRawPointer(bitPattern: word(number).pointee.load(ordering: .acquiring) & ~Self.tagBits)
+  }
+
+  /// Where the page's word is, to be prefetched.
+  @inline(__always) func address(of number: PageNumber) -> UnsafeMutableRawPointer {
+    words.entry(Int(number.rawValue))
   }
 
   /// Says that the page, if it is in memory, is durable in the file as well.

@@ -1,18 +1,18 @@
 // Looking many keys up at once.
 
 extension ReadTransaction {
-  /// Looks the keys of a batch up; what it found is on loan until `endLoan(of:)`.
-  @usableFromInline package func lookUp(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
+  /// Looks the keys of a batch up and lends what it found, until `endLoans`.
+  @usableFromInline package func lend(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
     enter()
+    defer { leave() }
     guard let index = snapshot.index(of: tree.id, hint: tree.hint) else { throw tree.missing() }
     try reader.lookUp(batch, in: snapshot.trees[index])
-    slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) }
+    if lendsCopies { batch.copyValues() } else { slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) } }
   }
 
-  /// The loan of what a batch has found is over.
-  @usableFromInline package func endLoan(of batch: borrowing LookupBatch) {
-    slots._withUnsafeGuaranteedRef { $0.endLoan(slot) }
-    leave()
+  /// Takes back what a batch was lent.
+  @usableFromInline package func endLoans(_ batch: borrowing LookupBatch) {
+    if lendsCopies { batch.freeCopies() } else { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
   }
 
   /// Calls `body` for each of `keys`, in their order, with its index and the value stored under it, or nil.
@@ -21,8 +21,8 @@ extension ReadTransaction {
   ///
   /// Takes a fraction of the time of as many single lookups where the tree is larger than the processor's caches: 16
   /// descents are under way at a time, so that they wait for memory together. Touches one page per level for each key,
-  /// copies no value and allocates nothing per key. The order of the keys does not matter. The bytes are valid until
-  /// `body` returns, which may read on.
+  /// copies no value and allocates nothing per key as long as memory is not short. The order of the keys does not
+  /// matter. The bytes are valid until `body` returns, which may read on.
   ///
   /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws;
   ///   `body` may have been called for some of the keys then.
@@ -41,11 +41,12 @@ extension ReadTransaction {
     var batch = LookupBatch(tree.keys)
     var first = 0
     while first < count {
+      batch.removeAll()
       while !batch.isFull, first &+ batch.count < count {
         try key(first &+ batch.count).withSearchKey { (key) throws(StorageError) in batch.add(key) }
       }
-      try lookUp(batch, in: tree)
-      defer { endLoan(of: batch) }
+      try lend(batch, in: tree)
+      defer { endLoans(batch) }
       for lane in 0..<batch.count {
         if let value = batch.value(lane) {
           try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
@@ -54,7 +55,6 @@ extension ReadTransaction {
         }
       }
       first &+= batch.count
-      batch.removeAll()
     }
   }
 

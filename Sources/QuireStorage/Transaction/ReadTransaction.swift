@@ -10,7 +10,7 @@ public struct ReadTransaction: ~Copyable {
   let snapshot: SnapshotRecord
   let reader: TreeReader
   /// Whether bytes are lent as copies, as memory is short.
-  private let lendsCopies: Bool
+  let lendsCopies: Bool
 
   /// Announces the newest snapshot.
   package init(_ slots: ReaderSlots, _ reader: TreeReader) {

@@ -19,11 +19,12 @@ extension WriteTransaction {
     var batch = LookupBatch(tree.keys)
     var first = 0
     while first < count {
+      batch.removeAll()
       while !batch.isFull, first &+ batch.count < count {
         try key(first &+ batch.count).withSearchKey { (key) throws(StorageError) in batch.add(key) }
       }
-      try lookUp(batch, in: tree)
-      defer { endLoan(of: batch) }
+      try lend(batch, in: tree)
+      defer { endLoans(batch) }
       for lane in 0..<batch.count {
         if let value = batch.value(lane) {
           try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
@@ -32,7 +33,6 @@ extension WriteTransaction {
         }
       }
       first &+= batch.count
-      batch.removeAll()
     }
   }
 

@@ -109,6 +109,7 @@ public struct WriteTransaction: ~Copyable {
   @usableFromInline package func deleteRange(
     _ lower: SearchKey?, _ upper: SearchKey?, in tree: Tree
   ) throws(StorageError) -> Int {
+    enter()
     defer { leave() }
     return try context.deleteRange(from: lower, to: upper, in: tree)
   }
@@ -137,6 +138,19 @@ public struct WriteTransaction: ~Copyable {
     return value
   }
 
+  /// Looks the keys of a batch up and lends what it found, until `endLoans`.
+  @usableFromInline package func lend(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
+    enter()
+    defer { leave() }
+    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
+    if lendsCopies { batch.copyValues() } else { slots.beginLoan(slot) }
+  }
+
+  /// Takes back what a batch was lent.
+  @usableFromInline package func endLoans(_ batch: borrowing LookupBatch) {
+    if lendsCopies { batch.freeCopies() } else { slots.endLoan(slot) }
+  }
+
   /// Takes back what `lend` returned.
   @usableFromInline package func endLoan(_ value: BorrowedValue) {
     if value.isCopy { value.deallocate() } else { slots.endLoan(slot) }
@@ -147,19 +161,6 @@ public struct WriteTransaction: ~Copyable {
     enter()
     defer { leave() }
     return try context.reader.value(key, in: context.trees[try context.index(of: tree)]) != nil
-  }
-
-  /// Looks the keys of a batch up; what it found is on loan until `endLoan(of:)`.
-  @usableFromInline package func lookUp(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
-    enter()
-    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
-    slots.beginLoan(slot)
-  }
-
-  /// The loan of what a batch has found is over.
-  @usableFromInline package func endLoan(of batch: borrowing LookupBatch) {
-    slots.endLoan(slot)
-    leave()
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which

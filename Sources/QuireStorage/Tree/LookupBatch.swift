@@ -75,6 +75,18 @@
   @usableFromInline package func value(_ index: Int) -> BorrowedValue? { lanes[index].value }
 }
 
+extension LookupBatch {
+  /// Replaces what was found by copies, which outlive the addresses.
+  package func copyValues() {
+    for lane in 0..<count { lanes[lane].value = lanes[lane].value.map(BorrowedValue.init(copying:)) }
+  }
+
+  /// Frees the copies.
+  package func freeCopies() {
+    for lane in 0..<count { lanes[lane].value?.deallocate() }
+  }
+}
+
 extension TreeReader {
   /// Looks all keys of a batch up. Touches one page per level for each; allocates nothing.
   package func lookUp(_ batch: borrowing LookupBatch, in root: TreeRoot) throws(StorageError) {

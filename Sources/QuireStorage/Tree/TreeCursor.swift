@@ -24,12 +24,12 @@ package struct CursorPath: ~Copyable {
   private var leaf: PageBytes?
   /// The number of entries in `leaf`.
   private var leafCount = 0
-  /// When memory is short: room for a copy of the leaf, so that between its steps the cursor holds no address of a page
-  /// and nobody waits for it (hazard C3).
-  private let copy: UnsafeMutableRawPointer?
   /// How many leaves the cursor has entered by steps in one direction since it was put somewhere; negative for
   /// backwards.
   private var leavesPassed = 0
+  /// When memory is short: room for a copy of the leaf, so that between its steps the cursor holds no address of a page
+  /// and nobody waits for it (hazard C3).
+  private let copy: UnsafeMutableRawPointer?
 
   /// A cursor without a position. The reader's store must outlive it, and `root` must stay protected.
   package init(_ reader: TreeReader, _ root: TreeRoot) {
