@@ -8,7 +8,7 @@ extension EngineCore {
     guard !scan.records.isEmpty else { return }
     context.begin(on: head)
     for record in scan.records {
-      var operations = LogOperationReader(reader.body(of: record))
+      var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {
         while let operation = operations.next() { try context.replay(operation) }
       } catch {
@@ -56,6 +56,7 @@ extension EngineCore {
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure { throw failure }
     queue.noteRecovered(head.endLSN)
+    removeAllLogs()
   }
 
   /// The roots of a snapshot.

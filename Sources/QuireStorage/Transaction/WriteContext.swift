@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
-/// 2. The record in `log` applied to the base snapshot gives `trees`.
+/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees`, unless it was given up.
 /// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
 package final class WriteContext {
   let editor: TreeEditor
@@ -58,7 +58,7 @@ package final class WriteContext {
   }
 
   /// Whether there is anything to commit.
-  package var hasChanges: Bool { log.bodyByteCount > 0 || log.isGivenUp || rowIDCounter != loggedRowID }
+  package var hasChanges: Bool { !log.isEmpty || rowIDCounter != loggedRowID }
 
   /// Completes the record's body before it is sealed.
   package func finishRecord() {
@@ -90,12 +90,12 @@ package final class WriteContext {
     fileprivate let mark: TreeEditor.Mark
     fileprivate let trees: [TreeRoot]
     fileprivate let names: TreeNames
-    fileprivate let bodyByteCount: Int
+    fileprivate let logPosition: Int
   }
 
   /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
-    Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
+    Savepoint(mark: editor.mark(), trees: trees, names: names, logPosition: log.position)
   }
 
   /// Undoes what came after `savepoint`; all but the id counters is as it was.
@@ -103,7 +103,7 @@ package final class WriteContext {
     editor.restore(savepoint.mark)
     trees = savepoint.trees
     names = savepoint.names
-    log.truncate(to: savepoint.bodyByteCount)
+    log.truncate(to: savepoint.logPosition)
     failure = nil
     mutations &+= 1
   }
@@ -202,7 +202,7 @@ package final class WriteContext {
     let index = try index(of: tree)
     if key.count > keyLimit { throw keyTooLong(key) }
     if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
-    let before = log.bodyByteCount
+    let before = log.position
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
     do throws(StorageError) {
@@ -219,7 +219,7 @@ package final class WriteContext {
     try checkUsable()
     let index = try index(of: tree)
     if key.count > keyLimit { return false }
-    let before = log.bodyByteCount
+    let before = log.position
     let copy = log.delete(tree.id, tree.keys, key)
     mutations &+= 1
     do throws(StorageError) {
