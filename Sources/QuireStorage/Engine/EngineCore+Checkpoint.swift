@@ -208,6 +208,7 @@ extension EngineCore {
     slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
+    cutNextSegment(run)
     if run.madeFile { removeLogs(except: run.meta.segments) }
     checkpoints.end(nil)
     reclaimer.collect()
@@ -237,9 +238,7 @@ extension EngineCore {
     }
     if !isWritten {
       run.pages.undo()
-      if run.madeFile, let next = run.next {
-        next.file.close()
-      }
+      run.next?.file.close()
       // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and
       // it names this file.
       if run.madeFile, let next = run.next, queue.failure == nil {

@@ -38,34 +38,45 @@ extension EngineCore {
     min(options.logLimit, environment.initialSegmentByteCount) & ~7
   }
 
-  /// The size of the next segment. While it is made there are three: beside it the current one and the one before. All
-  /// files together stay within twice the limit.
-  private func nextSegmentByteCount(beside named: [SegmentDescriptor]) -> Int {
-    let taken = named.reduce(0) { $0 + $1.byteCount }
-    return max(min(desiredSegmentByteCount, 2 * largestSegmentByteCount - taken), smallestSegmentByteCount)
-  }
-
   // MARK: Making
 
   /// Finds or makes the file of the segment after the current one. On the checkpoint's thread.
+  ///
+  /// The file of the segment that this checkpoint makes superfluous takes the next turn, so that there are never more
+  /// than two. The newest meta page still needs that segment: its file may become longer now, but shorter only when the
+  /// checkpoint is proven.
   func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
     guard let log else { return }
     let current = log.current.descriptor
-    let old = meta.current.segments.filter { $0.fileIndex != current.fileIndex }
-    let size = nextSegmentByteCount(beside: old + [current])
-    var descriptor = SegmentDescriptor(
-      number: current.number + 1, salt: environment.random(), byteCount: size, firstLSN: current.endLSN, fileIndex: 0)
-    // The segment that this checkpoint makes superfluous takes the next turn, unless its size is not the one any more.
-    if let reusable = old.first(where: { $0.byteCount >= size && $0.byteCount < 2 * size }) {
-      descriptor.byteCount = reusable.byteCount
-      descriptor.fileIndex = reusable.fileIndex
-      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.open(reusable, .readWrite))
+    let old = meta.current.segments.first { $0.fileIndex != current.fileIndex }
+    let descriptor = SegmentDescriptor(
+      number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
+      firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
+    guard let old else {
+      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
+      run.madeFile = true
       return
     }
-    let taken = Set((old + [current]).map(\.fileIndex))
-    descriptor.fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-    run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
-    run.madeFile = true
+    let file = try logFiles.open(old, .readWrite)
+    do throws(StorageError) {
+      if old.byteCount < descriptor.byteCount { try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount) }
+    } catch {
+      file.close()
+      throw error
+    }
+    run.next = OpenSegment(descriptor: descriptor, file: file)
+  }
+
+  /// Cuts the file of the next segment to its size: at the end of a checkpoint, when nothing needs the rest.
+  func cutNextSegment(_ run: CheckpointRun) {
+    guard let next = run.next else { return }
+    do throws(SystemError) {
+      if try next.file.status().byteCount > next.descriptor.byteCount {
+        try next.file.resize(to: next.descriptor.byteCount)
+      }
+    } catch {
+      // Its next turn has another try.
+    }
   }
 
   /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
