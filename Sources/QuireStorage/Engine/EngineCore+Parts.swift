@@ -110,6 +110,6 @@ extension EngineCore {
 
   /// Keeps parts well below the size of a segment.
   func limitParts() {
-    context.log.partByteCount = min(environment.partByteCount, desiredSegmentByteCount / 4)
+    context.log.partByteCount = min(environment.partByteCount, desiredSegmentByteCount / 8)
   }
 }

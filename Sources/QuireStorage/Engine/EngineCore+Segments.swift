@@ -59,7 +59,9 @@ extension EngineCore {
     }
     let file = try logFiles.open(old, .readWrite)
     do throws(StorageError) {
-      if old.byteCount < descriptor.byteCount { try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount) }
+      if old.byteCount < descriptor.byteCount {
+        try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
+      }
     } catch {
       file.close()
       throw error

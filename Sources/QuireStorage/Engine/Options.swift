@@ -65,7 +65,7 @@ package struct StorageEnvironment: Sendable {
   /// The size of the first log segments, in bytes.
   package var initialSegmentByteCount: Int
   /// How many bytes of operations a transaction collects before it appends them as a part of its record. Never more
-  /// than a quarter of a segment, so that little of one stays unused.
+  /// than an eighth of a segment, so that little of one stays unused.
   package var partByteCount: Int
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
