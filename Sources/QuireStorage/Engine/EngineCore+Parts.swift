@@ -3,17 +3,19 @@
 internal import Synchronization
 
 extension EngineCore {
-  /// Appends what the running transaction's record holds, as a part or as the commit. There is room. Writer lock held.
+  /// Appends what the running transaction's record holds, as a part or as the commit. Writer lock held.
   ///
-  /// - Returns: the LSN behind the record.
+  /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was.
   /// - Throws: what the write failed with; all writing has stopped then.
-  func appendRecord(_ kind: LogRecordKind) throws(StorageError) -> LSN {
-    try withLog { (log) throws(StorageError) -> LSN in
-      guard let log else { return LSN(0) }
+  func appendRecord(_ kind: LogRecordKind) throws(StorageError) -> LSN? {
+    try withLog { (log) throws(StorageError) -> LSN? in
+      guard let log else { return nil }
+      let startsBlock = startsBlock(log)
+      guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
       do throws(StorageError) {
         return try log.append(
           context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
-          durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock(log))
+          durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock)
       } catch {
         // Half a record may be in the file, and nothing may follow it.
         queue.fail(error)
@@ -32,8 +34,9 @@ extension EngineCore {
     do throws(StorageError) {
       try queue.checkFailure()
       if withLog({ $0 == nil }) { try activateLog() }
-      guard makeRoomBehindParts() else { return false }
-      _ = try appendRecord(.part)
+      repeat {
+        guard makeRoomBehindParts() else { return false }
+      } while try appendRecord(.part) == nil
       return true
     } catch {
       return false

@@ -92,10 +92,12 @@ extension EngineCore {
     do throws(StorageError) {
       try queue.checkFailure()
       if withLog({ $0 == nil }) { try activateLog() }
-      guard try makeRoom() else { return try commitByCheckpoint() }
-      let endLSN = try appendRecord(.commit)
-      return publish(
-        endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+      while true {
+        guard try makeRoom() else { return try commitByCheckpoint() }
+        guard let endLSN = try appendRecord(.commit) else { continue }
+        return publish(
+          endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+      }
     } catch {
       _ = rollBack()
       throw error
