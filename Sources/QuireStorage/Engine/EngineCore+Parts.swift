@@ -91,7 +91,8 @@ extension EngineCore {
   }
 
   /// Begins a checkpoint of the newest appended commit in the midst of a transaction: when memory is short. Writer lock
-  /// held. Waits for the checkpoint that runs, not for the one that it begins.
+  /// held. Waits for the checkpoint that runs, not for the one that it begins; so it is called between two operations,
+  /// with no address of a page in hand.
   ///
   /// A transaction that streams, that is, `context.log.partCount` is not 0, commits by checkpoint then; any other goes
   /// on as before. False if there is nothing to write yet, as nothing has been logged, or if writing has stopped.
