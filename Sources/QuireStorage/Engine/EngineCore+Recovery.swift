@@ -10,7 +10,7 @@ extension EngineCore {
     context.begin(on: head)
     defer { slots.rest(writerSlot) }
     for record in scan.records {
-      var operations = LogOperationReader(reader.body(of: record))
+      var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {
         while let operation = operations.next() { try context.replay(operation) }
       } catch {
@@ -59,6 +59,7 @@ extension EngineCore {
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure { throw failure }
     queue.noteRecovered(head.endLSN)
+    removeAllLogs()
   }
 
   /// The roots of a snapshot.

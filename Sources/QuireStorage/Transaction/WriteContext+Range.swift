@@ -7,11 +7,11 @@ extension WriteContext {
   ) throws(StorageError) -> Int {
     try checkUsable()
     let index = try index(of: tree)
-    let before = log.bodyByteCount
+    do throws(StorageError) { try enter() } catch { throw fail(error) }
+    let before = log.position
     let copy = log.deleteRange(tree.id, tree.keys, from: lower.map(shortened), to: upper.map(shortened))
     mutations &+= 1
     do throws(StorageError) {
-      try enter()
       let count = try editor.deleteRange(from: copy.lower, to: copy.upper, in: &trees[index])
       if count == 0 { log.truncate(to: before) }
       return count

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
-/// 2. The record in `log` applied to the base snapshot gives `trees`.
+/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees`, unless it was given up.
 /// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
 package final class WriteContext {
   let editor: TreeEditor
@@ -75,7 +75,7 @@ package final class WriteContext {
   }
 
   /// Whether there is anything to commit.
-  package var hasChanges: Bool { log.bodyByteCount > 0 || log.isGivenUp || rowIDCounter != loggedRowID }
+  package var hasChanges: Bool { !log.isEmpty || rowIDCounter != loggedRowID }
 
   /// Completes the record's body before it is sealed.
   package func finishRecord() {
@@ -109,13 +109,13 @@ package final class WriteContext {
     fileprivate let mark: TreeEditor.Mark
     fileprivate let trees: [TreeRoot]
     fileprivate let names: TreeNames
-    fileprivate let bodyByteCount: Int
+    fileprivate let logPosition: Int
   }
 
   /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
     savepointTrees.append(trees)
-    return Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
+    return Savepoint(mark: editor.mark(), trees: trees, names: names, logPosition: log.position)
   }
 
   /// Notes that the newest savepoint will not be returned to.
@@ -129,7 +129,7 @@ package final class WriteContext {
     spilledCount = min(spilledCount, editor.born.count)
     trees = savepoint.trees
     names = savepoint.names
-    log.truncate(to: savepoint.bodyByteCount)
+    log.truncate(to: savepoint.logPosition)
     failure = nil
     mutations &+= 1
   }
@@ -153,8 +153,8 @@ package final class WriteContext {
   /// Sets how many dirty pages there may be before `relieveMemory` is called.
   package func setDirtyLimit(_ count: Int) { editor.setDirtyLimit(count) }
 
-  /// Called at the start of each change, when what the caller has lent is copied and no other address is held: writes
-  /// pages home if too many are dirty, and announces that addresses will be taken.
+  /// Called at the start of each change: writes pages home if too many are dirty, and announces that addresses will be
+  /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
   @inline(__always) func enter() throws(StorageError) {
     if editor.isOverDirtyLimit { try relieveMemory?() }
     _ = slots.refresh(slot)
@@ -220,8 +220,8 @@ package final class WriteContext {
   package func dropTree(_ tree: Tree) throws(StorageError) {
     try checkUsable()
     let index = try index(of: tree)
-    log.dropTree(tree.id)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
+    log.dropTree(tree.id)
     try removeTree(at: index)
   }
 
@@ -255,11 +255,11 @@ package final class WriteContext {
     let index = try index(of: tree)
     if key.count > keyLimit { throw keyTooLong(key) }
     if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
-    let before = log.bodyByteCount
+    do throws(StorageError) { try enter() } catch { throw fail(error) }
+    let before = log.position
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
     do throws(StorageError) {
-      try enter()
       let outcome = try editor.put(copy.key, copy.value, mode: mode, in: &trees[index])
       if outcome == .kept { log.truncate(to: before) }
       return outcome
@@ -273,11 +273,11 @@ package final class WriteContext {
     try checkUsable()
     let index = try index(of: tree)
     if key.count > keyLimit { return false }
-    let before = log.bodyByteCount
+    do throws(StorageError) { try enter() } catch { throw fail(error) }
+    let before = log.position
     let copy = log.delete(tree.id, tree.keys, key)
     mutations &+= 1
     do throws(StorageError) {
-      try enter()
       let isDeleted = try editor.delete(copy, in: &trees[index])
       if !isDeleted { log.truncate(to: before) }
       return isDeleted

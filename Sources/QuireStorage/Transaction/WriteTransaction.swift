@@ -109,7 +109,6 @@ public struct WriteTransaction: ~Copyable {
   @usableFromInline package func deleteRange(
     _ lower: SearchKey?, _ upper: SearchKey?, in tree: Tree
   ) throws(StorageError) -> Int {
-    enter()
     defer { leave() }
     return try context.deleteRange(from: lower, to: upper, in: tree)
   }

@@ -116,8 +116,23 @@ extension TortureHistory {
         done += 1
       }
       if isHalfDone { return }
+      if random.oneIn(12) { try interrupt() }
     }
     if random.oneIn(4) { try ask(tx, draft) }
+  }
+
+  /// What other threads may do in the midst of a transaction.
+  private func interrupt() throws {
+    let core = try opened().core
+    switch random.below(8) {
+    case 0, 1: core.appendQuietMark()
+    case 2:
+      let newest = certain
+      try core.queue.flush()
+      model.acknowledge(newest)
+    case 3...6: try step(upTo: 1 + random.below(4))
+    default: core.beginCheckpointInTransaction()
+    }
   }
 
   /// A savepoint that is rolled back every other time.
