@@ -76,5 +76,7 @@ final class QuireStore: StoreUnderTest {
     return UInt64(statistics.flushes + statistics.dataSyncs)
   }
 
+  func settle() throws { try engine.checkpoint() }
+
   func close() throws { try engine.close() }
 }

@@ -21,8 +21,14 @@ protocol StoreUnderTest: AnyObject, Sendable {
   func scan() throws -> Contents
   /// How many times the store has asked the disk to flush since it was opened, if it counts.
   var flushes: UInt64? { get }
+  /// Writes home what waits in a log, for stores that have one.
+  func settle() throws
   /// Closes the store; nothing is called afterwards.
   func close() throws
+}
+
+extension StoreUnderTest {
+  func settle() throws {}
 }
 
 /// What a store holds: how many rows, and the sum of their values.

@@ -7,10 +7,11 @@ extension EngineCore {
   func replay(_ scan: LogScan, _ reader: LogReader) throws(StorageError) {
     guard !scan.records.isEmpty else { return }
     context.begin(on: head)
+    var batch = ReplayBatch(context)
     for record in scan.records {
       var operations = LogOperationReader(reader.body(of: record))
       do throws(StorageError) {
-        while let operation = operations.next() { try context.replay(operation) }
+        while let operation = operations.next() { try batch.add(operation) }
       } catch {
         throw located(error, record)
       }
@@ -18,6 +19,7 @@ extension EngineCore {
         throw located(StorageError(.damagedLog, "A log record breaks the format. Restore a backup."), record)
       }
     }
+    try batch.flush()
     counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
     // Nothing waits for the log that this came from: before anybody sees the result it is durable in the data file, and
     // there may be no log to flush until the next commit.

@@ -237,10 +237,7 @@ package final class WriteContext {
     case .put(let id, let key, let value):
       let index = try replayIndex(id)
       let key = try replayKey(key, index)
-      // What no transaction could have logged would not fit the pages either.
-      guard key.count <= keyLimit, key.count + value.count <= entryLimit else {
-        throw unreplayable("has an entry that is too long")
-      }
+      try checkReplayed(key, valueByteCount: value.count)
       _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
     case .delete(let id, let key):
       let index = try replayIndex(id)
@@ -263,14 +260,29 @@ package final class WriteContext {
     }
   }
 
-  private func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
+  /// What no transaction could have logged would not fit the pages either.
+  func checkReplayed(_ key: SearchKey, valueByteCount: Int) throws(StorageError) {
+    guard key.count <= keyLimit, key.count + valueByteCount <= entryLimit else {
+      throw unreplayable("has an entry that is too long")
+    }
+  }
+
+  /// Merges sorted operations into a tree; nothing is noted in a record.
+  func apply(
+    _ operations: UnsafeBufferPointer<SortableOperation>, toTreeAt index: Int, _ applier: BatchApplier
+  ) throws(StorageError) {
+    mutations &+= 1
+    do throws(StorageError) { try applier.apply(operations, in: &trees[index]) } catch { throw fail(error) }
+  }
+
+  func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
     guard let index = trees.firstIndex(where: { $0.id == id }) else {
       throw unreplayable("names \(id), which is not there")
     }
     return index
   }
 
-  private func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
+  func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
     switch (key, trees[index].keyKind) {
     case (.bytes(let bytes), .bytes): return SearchKey(bytes)
     case (.int64(let key), .int64): return SearchKey(key)

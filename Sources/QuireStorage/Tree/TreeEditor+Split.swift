@@ -45,7 +45,7 @@ extension TreeEditor {
   }
 
   /// Whether the page `path[depth]` is the last one of its level.
-  private func isRightmost(levelsBelow depth: Int) -> Bool {
+  func isRightmost(levelsBelow depth: Int) -> Bool {
     for index in 0..<depth where path[index].index != path[index].page.count - 1 { return false }
     return true
   }
@@ -84,7 +84,7 @@ extension TreeEditor {
   }
 
   /// Enters the pages that the split of `path[level]` made into its parent, splitting that as well if it must.
-  private func addToParent(
+  func addToParent(
     of level: Int, firstCount: Int, _ pages: [SplitPage], in root: inout TreeRoot
   ) throws(StorageError) {
     let total = pages.reduce(firstCount) { $0 + $1.count }

@@ -226,7 +226,7 @@ package final class TreeEditor {
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
-  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+  @inline(never) func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
     let count = index == 0 ? UInt64(root.count) : path[index - 1].page.counts[path[index - 1].index]
     try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
   }
