@@ -8,6 +8,7 @@ package final class BatchApplier {
   private let editor: TreeEditor
   private let pageSize: Int
   private let packers: (bytes: LeafPacker, integers: LeafPacker)
+  private let leaves: LeafSource
   private var ends: [Int] = []
   /// The leaf being merged, if it is itself written anew.
   private let source: UnsafeMutableRawPointer
@@ -19,6 +20,7 @@ package final class BatchApplier {
   package init(_ editor: TreeEditor) {
     self.editor = editor
     pageSize = editor.pageSize
+    leaves = LeafSource(editor)
     packers = (
       LeafPacker(pageSize: editor.pageSize, keyKind: .bytes), LeafPacker(pageSize: editor.pageSize, keyKind: .int64)
     )
@@ -35,6 +37,7 @@ package final class BatchApplier {
     _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot
   ) throws(StorageError) {
     var next = 0
+    leaves.reset()
     while next < operations.count {
       if root.reference.isNone {
         try build(operations, from: next, in: &root)
@@ -55,13 +58,43 @@ package final class BatchApplier {
     root = try builder.finish()
   }
 
+  /// Walks to the leaf of `key` and fills the editor's path; the leaf may lie in the buffer of `leaves`.
+  private func descend(
+    _ key: SearchKey, in root: TreeRoot, readsAhead: Bool
+  ) throws(StorageError) -> PageBytes {
+    guard root.level > 0 else {
+      _ = try editor.descend(key, in: root)
+      return editor.path[0].page
+    }
+    var level = root.level
+    var reference = root.reference
+    var page = try editor.reader.page(reference, checksum: root.checksum, level: level)
+    editor.depth = 0
+    while true {
+      let index = page.childIndex(key)
+      editor.path[editor.depth] = PathStep(page: page, reference: reference, index: index)
+      editor.depth += 1
+      level -= 1
+      reference = PageReference(rawValue: page.references[index])
+      if level == 0 {
+        page = try leaves.leaf(index, of: page, readsAhead: readsAhead)
+        editor.path[editor.depth] = PathStep(page: page, reference: reference, index: 0)
+        editor.depth += 1
+        return page
+      }
+      page = try editor.reader.page(reference, checksum: page.checksums[index], level: level)
+    }
+  }
+
   /// Merges the operations that fall into one leaf, from `start` on; returns the first one that it left.
   private func merge(
     _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
-    _ = try editor.descend(operations[start].searchKey(root.keyKind), in: root)
+    let leaf = try descend(
+      operations[start].searchKey(root.keyKind), in: root,
+      // An operation for every fourth leaf or so.
+      readsAhead: operations.count > root.count / 64)
     let packer = root.keyKind == .int64 ? packers.integers : packers.bytes
-    let leaf = editor.path[editor.depth - 1].page
     let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
     if leaf.isFromDisk { try editor.checkBeforeEditing(editor.depth - 1, in: root) }
     var old = leaf

@@ -106,3 +106,16 @@ struct LeafMerger {
     return LeafPosition(index: index, isFound: false)
   }
 }
+
+extension LeafPacker {
+  /// Adds what a put stores.
+  @inline(__always) func append(_ operation: SortableOperation) {
+    append(
+      PackedEntry(
+        front: operation.key, back: operation.key, payload: operation.value,
+        integer: hasIntegerKeys ? operation.head : 0,
+        frontCount: 0, backCount: operation.keyCount,
+        payloadCount: UInt16(truncatingIfNeeded: operation.valueCount),
+        valueField: UInt16(truncatingIfNeeded: operation.valueCount)))
+  }
+}

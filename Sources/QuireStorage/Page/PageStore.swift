@@ -137,8 +137,12 @@ package final class PageStore: @unchecked Sendable {
     }
     try file.readFully(
       into: UnsafeMutableRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
+    try verify(PageBytes(buffer), number, checksum: checksum)
+  }
+
+  /// Verifies checksum and page number of a page as it was read from the file, but not its content.
+  package func verify(_ page: PageBytes, _ number: PageNumber, checksum: UInt64) throws(StorageError) {
     pagesRead.wrappingAdd(1, ordering: .relaxed)
-    let page = PageBytes(buffer)
     let actual = PageChecksum.compute(page, pageSize: pageSize, seed: checksumSeed)
     guard actual == page.checksum else { throw damaged(PageReference(number), "its checksum does not match") }
     guard page.pageNumber == number.rawValue else {

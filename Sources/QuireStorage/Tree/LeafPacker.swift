@@ -144,17 +144,6 @@ final class LeafPacker {
     }
   }
 
-  /// Adds what a put stores.
-  @inline(__always) func append(_ operation: SortableOperation) {
-    append(
-      PackedEntry(
-        front: operation.key, back: operation.key, payload: operation.value,
-        integer: hasIntegerKeys ? operation.head : 0,
-        frontCount: 0, backCount: operation.keyCount,
-        payloadCount: UInt16(truncatingIfNeeded: operation.valueCount),
-        valueField: UInt16(truncatingIfNeeded: operation.valueCount)))
-  }
-
   // MARK: Measuring
 
   /// The prefix that a leaf of the entries `range` has. A single entry keeps its key whole: as a prefix it would make
