@@ -7,7 +7,6 @@
 package final class BatchApplier {
   private let editor: TreeEditor
   private let pageSize: Int
-  private let packers: (bytes: LeafPacker, integers: LeafPacker)
   private let leaves: LeafSource
   private var ends: [Int] = []
   /// The leaf being merged, if it is itself written anew.
@@ -21,9 +20,6 @@ package final class BatchApplier {
     self.editor = editor
     pageSize = editor.pageSize
     leaves = LeafSource(editor)
-    packers = (
-      LeafPacker(pageSize: editor.pageSize, keyKind: .bytes), LeafPacker(pageSize: editor.pageSize, keyKind: .int64)
-    )
     source = UnsafeMutableRawPointer.allocate(byteCount: editor.pageSize, alignment: 16)
   }
 
@@ -38,6 +34,7 @@ package final class BatchApplier {
   ) throws(StorageError) {
     var next = 0
     leaves.reset()
+    editor.forgetTail()
     while next < operations.count {
       if root.reference.isNone {
         try build(operations, from: next, in: &root)
@@ -94,7 +91,7 @@ package final class BatchApplier {
       operations[start].searchKey(root.keyKind), in: root,
       // An operation for every fourth leaf or so.
       readsAhead: operations.count > root.count / 64)
-    let packer = root.keyKind == .int64 ? packers.integers : packers.bytes
+    let packer = editor.packer(root.keyKind)
     let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
     if leaf.isFromDisk { try editor.checkBeforeEditing(editor.depth - 1, in: root) }
     var old = leaf
@@ -132,17 +129,7 @@ package final class BatchApplier {
       if merged.hasDeletes { try editor.tidy(level: level, in: &root) }
       return
     }
-    var pages: [SplitPage] = []
-    pages.reserveCapacity(ends.count - 1)
-    var begin = first
-    for end in ends.dropFirst() {
-      let made = try editor.makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      packer.encode(begin..<end, into: made.page)
-      let separator = Separator.between(
-        packer.entries[begin - 1].splitKey, packer.entries[begin].splitKey, keyKind: root.keyKind)
-      pages.append(SplitPage(separator: separator, reference: made.reference, count: end - begin))
-      begin = end
-    }
+    let pages = try editor.makeLeaves(packer, from: first, ends: ends.dropFirst(), in: root)
     try editor.addToParent(of: level, firstCount: first, pages, in: &root)
     root.count += merged.change
   }

@@ -1,4 +1,4 @@
-// Sorting operations by key: two passes of a stable radix sort over the bits that tell the keys apart, then small groups.
+// Sorting operations by key: two passes of a stable radix sort over the bits that tell keys apart, then small groups.
 
 /// Sorts operations by key and keeps the last one of each key. Its memory is kept from one sort to the next.
 ///

@@ -87,6 +87,7 @@ package final class EngineCore: @unchecked Sendable {
     headCSN = Atomic(parts.snapshot.csn.rawValue)
     reader = TreeReader(parts.store)
     context = WriteContext(store: parts.store, base: parts.snapshot)
+    context.fileSystem = parts.environment.fileSystem
     writerSlot = parts.slots.announce(CSN(.max - 2))
     parts.slots.rest(writerSlot)
     desiredSegmentByteCount = min(parts.options.logLimit, parts.environment.initialSegmentByteCount)

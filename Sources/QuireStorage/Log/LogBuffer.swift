@@ -53,6 +53,9 @@ package final class LogBuffer {
     makeRoom(byteCount)
   }
 
+  /// Gives the record up: what the transaction did is not in it, and it must commit by checkpoint.
+  package func abandonRecord() { giveUp() }
+
   @inline(never) private func giveUp() {
     isGivenUp = true
     empty()

@@ -26,6 +26,8 @@ package final class WriteContext {
   @exclusivity(unchecked) private(set) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
+  /// Where temporary files go; set once, by the engine.
+  var fileSystem: (any FileSystem)?
   let keyLimit: Int
   let entryLimit: Int
 
@@ -132,7 +134,7 @@ package final class WriteContext {
   package func checkCommittable() throws(StorageError) { try checkUsable() }
 
   /// Notes that an operation failed half-way, and passes its error on.
-  private func fail(_ error: StorageError) -> StorageError {
+  func fail(_ error: StorageError) -> StorageError {
     failure = error
     return error
   }
@@ -200,8 +202,7 @@ package final class WriteContext {
   ) throws(StorageError) -> PutOutcome {
     try checkUsable()
     let index = try index(of: tree)
-    if key.count > keyLimit { throw keyTooLong(key) }
-    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
+    try checkLengths(key, value)
     let before = log.bodyByteCount
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
@@ -212,6 +213,18 @@ package final class WriteContext {
     } catch {
       throw fail(error)
     }
+  }
+
+  /// Throws if an entry is longer than the engine stores.
+  @inline(__always) func checkLengths(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
+    if key.count > keyLimit { throw keyTooLong(key) }
+    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
+  }
+
+  /// Puts the root of a tree that was built in its place.
+  func setRoot(_ root: TreeRoot, at index: Int) {
+    trees[index] = root
+    mutations &+= 1
   }
 
   /// Removes an entry.

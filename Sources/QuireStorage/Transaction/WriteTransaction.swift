@@ -7,7 +7,7 @@
 /// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
-  private let context: WriteContext
+  let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
 
@@ -43,7 +43,7 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Entries
 
-  @inline(__always) private func enter() {
+  @inline(__always) func enter() {
     // The transaction holds no address between its calls.
     _ = slots.refresh(slot)
   }

@@ -144,6 +144,15 @@ final class LeafPacker {
     }
   }
 
+  /// Adds a new entry.
+  func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) {
+    append(
+      PackedEntry(
+        front: key.base, back: key.base, payload: value.baseAddress ?? key.base, integer: key.integer, frontCount: 0,
+        backCount: UInt16(truncatingIfNeeded: key.count), payloadCount: UInt16(truncatingIfNeeded: value.count),
+        valueField: UInt16(truncatingIfNeeded: value.count)))
+  }
+
   // MARK: Measuring
 
   /// The prefix that a leaf of the entries `range` has. A single entry keeps its key whole: as a prefix it would make

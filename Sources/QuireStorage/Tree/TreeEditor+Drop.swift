@@ -7,6 +7,7 @@ extension TreeEditor {
   /// - Throws: `damagedPage` if two references lead to one page, or one to a page of another tree: its place would be
   ///   given out while something still refers to it. Also what reading throws.
   package func supersedeAll(of root: TreeRoot) throws(StorageError) {
+    forgetTail()
     if root.reference.isNone { return }
     let page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
     var seen = PageBits()
