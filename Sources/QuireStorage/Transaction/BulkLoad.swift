@@ -182,4 +182,40 @@ extension WriteContext {
   /// A place, between two pages, where dirty pages of this transaction may be written home early: those below `trees`
   /// and below the completed references of `builder`. No address of a page is held here.
   @inline(__always) func relieve(_ builder: TreeBuilder?) throws(StorageError) {}
+
+  /// Packs leaves of a tree, changing no entry: see `TreeRepacker.repack`. What maintenance does; nothing is logged, so
+  /// the transaction commits by checkpoint.
+  package func repack(treeAt index: Int, from key: [UInt8]?, leafLimit: Int) throws(StorageError) -> [UInt8]? {
+    beginUnlogged()
+    mutations &+= 1
+    do throws(StorageError) {
+      return try TreeRepacker(editor, .all).repack(&trees[index], from: key, leafLimit: leafLimit)
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// Packs the leaves that a large transaction has made, before its commit is sealed.
+  ///
+  /// Only what is mostly new is packed: where old leaves were copied and have grown, the next transaction of the kind
+  /// would split full ones again.
+  func packOwnLeaves() throws(StorageError) {
+    guard born.count - superseded.count >= Self.packedFrameCount, superseded.count * 4 <= born.count else { return }
+    let repacker = TreeRepacker(editor, .own)
+    for index in trees.indices where trees[index].level > 0 {
+      var key: [UInt8]?
+      repeat {
+        do throws(StorageError) {
+          key = try repacker.repack(&trees[index], from: key, leafLimit: Self.packedFrameCount)
+        } catch {
+          throw fail(error)
+        }
+        try relieve(nil)
+      } while key != nil
+    }
+    mutations &+= 1
+  }
+
+  /// Transactions that make fewer pages are not worth packing.
+  private static var packedFrameCount: Int { 256 }
 }

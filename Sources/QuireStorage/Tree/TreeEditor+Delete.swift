@@ -38,6 +38,7 @@ extension TreeEditor {
   /// Merges or removes the page `path[level]` if it has become too small, and then its ancestors in turn.
   func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
     var level = start
+    forgetTail()
     while level > 0 {
       let page = path[level].page
       if page.count == 0 {
@@ -54,7 +55,7 @@ extension TreeEditor {
   }
 
   /// The bytes of a page that are in use.
-  private func usedByteCount(_ page: PageBytes) -> Int {
+  func usedByteCount(_ page: PageBytes) -> Int {
     let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
     return arraysEnd + pageSize - page.cellStart - page.garbage
   }
@@ -93,7 +94,7 @@ extension TreeEditor {
 
   /// Merges `path[level]` with a neighbour under the same parent if the two fill at most nine tenths of a page.
   /// Returns whether the parent lost a child.
-  private func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
+  func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
     let index = path[level - 1].index
     // Both are asked: deletes in ascending order leave a small page on the left and a full one on the right.
     if index + 1 < path[level - 1].page.count, try merge(level: level, with: index + 1, in: root) { return true }
