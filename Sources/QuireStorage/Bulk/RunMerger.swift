@@ -61,7 +61,7 @@ private final class RunReader {
 /// Hands out the entries of several runs in key order; of equal keys the latest run's.
 ///
 /// Memory: one block for each run. A binary heap, as in Knuth, The Art of Computer Programming, volume 3, 5.2.3.
-struct RunMerger {
+final class RunMerger {
   private var heap: [RunReader] = []
   private let kind: KeyKind
   /// Whether the entry on top is the one that `next` returned last.
@@ -78,7 +78,7 @@ struct RunMerger {
   }
 
   /// The next entry, or nil at the end. Its bytes are good until the next call.
-  mutating func next() throws(StorageError) -> SortableOperation? {
+  func next() throws(StorageError) -> SortableOperation? {
     if hasHandedOutTop { try advanceTop() }
     hasHandedOutTop = false
     // Of equal keys only the last is wanted: an entry is dropped if the one behind it has its key.
@@ -93,7 +93,7 @@ struct RunMerger {
     return nil
   }
 
-  private mutating func advanceTop() throws(StorageError) {
+  private func advanceTop() throws(StorageError) {
     guard let top = heap.first else { return }
     if try top.advance() {
       sift(0)
@@ -113,7 +113,7 @@ struct RunMerger {
     return false
   }
 
-  private mutating func sift(_ start: Int) {
+  private func sift(_ start: Int) {
     var index = start
     while true {
       var child = 2 * index + 1
@@ -127,22 +127,28 @@ struct RunMerger {
 }
 
 /// Entries in key order, no key twice: sorted in memory, or merged from runs.
-enum SortedSource {
-  case memory(ArraySlice<SortableOperation>)
-  case runs(RunMerger)
+struct SortedSource {
+  private let operations: [SortableOperation]
+  private var index = 0
+  private let merger: RunMerger?
+
+  /// Hands out sorted operations.
+  init(_ operations: [SortableOperation]) {
+    self.operations = operations
+    merger = nil
+  }
+
+  /// Hands out what is being merged.
+  init(_ merger: RunMerger) {
+    operations = []
+    self.merger = merger
+  }
 
   /// The next entry, or nil at the end. Its bytes are good until the next call.
   mutating func next() throws(StorageError) -> SortableOperation? {
-    switch self {
-    case .memory(var rest):
-      guard let first = rest.popFirst() else { return nil }
-      self = .memory(rest)
-      return first
-    case .runs(var merger):
-      // Emptied meanwhile, so that the heap is not copied.
-      self = .memory([])
-      defer { self = .runs(merger) }
-      return try merger.next()
-    }
+    if let merger { return try merger.next() }
+    guard index < operations.count else { return nil }
+    index += 1
+    return operations[index - 1]
   }
 }

@@ -61,7 +61,7 @@ final class BulkLoad {
     if let file {
       try spill()
       try reduceRuns(file)
-      try write(.runs(RunMerger(file, file.runs[...], tree.keys)), progress)
+      try write(SortedSource(RunMerger(file, file.runs[...], tree.keys)), progress)
     } else if buffer.usedByteCount <= Self.loggedByteCount {
       buffer.sort(sorter, tree.keys)
       for operation in buffer.operations {
@@ -69,7 +69,7 @@ final class BulkLoad {
       }
     } else {
       buffer.sort(sorter, tree.keys)
-      try write(.memory(buffer.operations[...]), progress)
+      try write(SortedSource(buffer.operations), progress)
     }
     return context.trees[try context.index(of: tree)].count - before
   }
@@ -80,7 +80,7 @@ final class BulkLoad {
       // All of them, in groups of neighbours: of equal keys the latest must stay behind the others.
       let old = file.runs.count
       for start in stride(from: 0, to: old, by: Self.mergeWidth) {
-        var merger = try RunMerger(file, file.runs[start..<min(start + Self.mergeWidth, old)], tree.keys)
+        let merger = try RunMerger(file, file.runs[start..<min(start + Self.mergeWidth, old)], tree.keys)
         file.beginRun()
         while let operation = try merger.next() { try file.append(operation, tree.keys) }
         try file.endRun()
@@ -187,9 +187,11 @@ extension WriteContext {
   /// the transaction commits by checkpoint.
   package func repack(treeAt index: Int, from key: [UInt8]?, leafLimit: Int) throws(StorageError) -> [UInt8]? {
     beginUnlogged()
-    mutations &+= 1
     do throws(StorageError) {
-      return try TreeRepacker(editor, .all).repack(&trees[index], from: key, leafLimit: leafLimit)
+      var root = trees[index]
+      let next = try TreeRepacker(editor, .all).repack(&root, from: key, leafLimit: leafLimit)
+      setRoot(root, at: index)
+      return next
     } catch {
       throw fail(error)
     }
@@ -206,14 +208,15 @@ extension WriteContext {
       var key: [UInt8]?
       repeat {
         do throws(StorageError) {
-          key = try repacker.repack(&trees[index], from: key, leafLimit: Self.packedFrameCount)
+          var root = trees[index]
+          key = try repacker.repack(&root, from: key, leafLimit: Self.packedFrameCount)
+          setRoot(root, at: index)
         } catch {
           throw fail(error)
         }
         try relieve(nil)
       } while key != nil
     }
-    mutations &+= 1
   }
 
   /// Transactions that make fewer pages are not worth packing.

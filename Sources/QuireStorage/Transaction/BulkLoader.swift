@@ -85,9 +85,8 @@ extension WriteTransaction {
     into tree: Tree, options: BulkLoadOptions = BulkLoadOptions(),
     progress: ((BulkLoadProgress) throws -> Void)? = nil, _ body: (borrowing BulkLoader) throws -> Void
   ) throws -> Int {
-    let load = try BulkLoad(context, into: tree, options)
+    let load = try beginLoad(into: tree, options)
     try body(BulkLoader(load))
-    enter()
-    return try load.finish(progress)
+    return try finishLoad(load, progress)
   }
 }

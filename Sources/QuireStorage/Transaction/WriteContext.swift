@@ -15,7 +15,7 @@ package final class WriteContext {
   let reader: TreeReader
   private let store: PageStore
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
-  @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
+  @exclusivity(unchecked) package private(set) var trees: [TreeRoot] = []
   package private(set) var names = TreeNames([:])
   package private(set) var csn = CSN(0)
   package var rowIDCounter: Int64
@@ -23,7 +23,7 @@ package final class WriteContext {
   /// The next row id as the newest commit recorded it.
   private var loggedRowID: Int64
   /// Counts changes, so that a cursor can tell that its tree moved under it.
-  @exclusivity(unchecked) var mutations = 0
+  @exclusivity(unchecked) private(set) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
   /// Where temporary files go; set once, by the engine.

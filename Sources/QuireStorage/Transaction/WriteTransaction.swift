@@ -7,7 +7,7 @@
 /// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
-  let context: WriteContext
+  private let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
 
@@ -43,9 +43,20 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Entries
 
-  @inline(__always) func enter() {
+  @inline(__always) private func enter() {
     // The transaction holds no address between its calls.
     _ = slots.refresh(slot)
+  }
+
+  /// Starts a bulk load.
+  func beginLoad(into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) -> BulkLoad {
+    try BulkLoad(context, into: tree, options)
+  }
+
+  /// Ends a bulk load.
+  func finishLoad(_ load: BulkLoad, _ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+    enter()
+    return try load.finish(progress)
   }
 
   /// Stores an entry; the kind of the key has been checked.
@@ -153,7 +164,8 @@ public struct WriteTransaction: ~Copyable {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     enter()
     let root = context.trees[try context.index(of: tree)]
-    return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
+    let reader = context.reader
+    return try key.withSearchKey { (key) throws(StorageError) in try reader.rank(of: key, in: root).rank }
   }
 
   /// The number of entries whose keys are in `range`. O(log n).
