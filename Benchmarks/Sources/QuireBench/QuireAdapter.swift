@@ -26,6 +26,24 @@ final class QuireStore: StoreUnderTest {
     }
   }
 
+  func load(_ rows: RowBlock) throws {
+    try engine.write { tx in
+      try tx.bulkLoad(into: tree) { loader in
+        for index in 0..<rows.count { try loader.append(rows.value(index).bytes, for: rows.key(index).bytes) }
+      }
+    }
+  }
+
+  func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
+    try engine.write { tx in
+      for index in range {
+        guard try tx.delete(rows.key(index).bytes, in: tree) else {
+          throw StoreFailure(description: "Quire: a key is missing")
+        }
+      }
+    }
+  }
+
   @inline(never)
   func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
     try engine.read { tx in
@@ -87,6 +105,8 @@ final class QuireStore: StoreUnderTest {
     let statistics = engine.statistics
     return UInt64(statistics.flushes + statistics.dataSyncs)
   }
+
+  func settle() throws { try engine.checkpoint() }
 
   func close() throws { try engine.close() }
 }

@@ -79,6 +79,7 @@ extension EngineCore {
     context.finishRecord()
     do throws(StorageError) {
       try queue.checkFailure()
+      try context.packOwnLeaves()
       if withLog({ $0 == nil }) { try activateLog() }
       while true {
         guard try makeRoom() else { return try commitByCheckpoint() }

@@ -94,6 +94,7 @@ package final class EngineCore: @unchecked Sendable {
     parts.slots.rest(writerSlot)
     context = WriteContext(
       store: parts.store, reclaimer: parts.reclaimer, slots: parts.slots, slot: writerSlot, base: parts.snapshot)
+    context.fileSystem = parts.environment.fileSystem
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
     let services = Services(isThreaded: parts.environment.scheduling == .threads)

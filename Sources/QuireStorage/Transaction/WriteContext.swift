@@ -20,6 +20,8 @@ package final class WriteContext {
   private let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
   private var savepointTrees: [[TreeRoot]] = []
+  /// Subtrees of a tree that is being built, while memory is relieved.
+  var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
   private var spilledCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
@@ -36,6 +38,8 @@ package final class WriteContext {
   @exclusivity(unchecked) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
+  /// Where temporary files go; set once, by the engine.
+  var fileSystem: (any FileSystem)?
   let keyLimit: Int
   let entryLimit: Int
 
@@ -136,9 +140,10 @@ package final class WriteContext {
 
   // MARK: Memory
 
-  /// Everything that the transaction may still want to read: its trees, and those of its savepoints.
+  /// Everything that the transaction may still want to read: its trees, those of its savepoints, and what it is
+  /// building.
   package var reachableRoots: [PageReference] {
-    (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone }
+    (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone } + looseReferences
   }
 
   /// About how many dirty pages the transaction has made and not spilled.
@@ -253,8 +258,7 @@ package final class WriteContext {
   ) throws(StorageError) -> PutOutcome {
     try checkUsable()
     let index = try index(of: tree)
-    if key.count > keyLimit { throw keyTooLong(key) }
-    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
+    try checkLengths(key, value)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
     let before = log.position
     let copy = log.put(tree.id, tree.keys, key, value)
@@ -266,6 +270,18 @@ package final class WriteContext {
     } catch {
       throw fail(error)
     }
+  }
+
+  /// Throws if an entry is longer than the engine stores.
+  @inline(__always) func checkLengths(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
+    if key.count > keyLimit { throw keyTooLong(key) }
+    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
+  }
+
+  /// Puts the root of a tree that was built in its place.
+  func setRoot(_ root: TreeRoot, at index: Int) {
+    trees[index] = root
+    mutations &+= 1
   }
 
   /// Removes an entry.
@@ -293,10 +309,7 @@ package final class WriteContext {
     case .put(let id, let key, let value):
       let index = try replayIndex(id)
       let key = try replayKey(key, index)
-      // What no transaction could have logged would not fit the pages either.
-      guard key.count <= keyLimit, key.count + value.count <= entryLimit else {
-        throw unreplayable("has an entry that is too long")
-      }
+      try checkReplayed(key, valueByteCount: value.count)
       _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
     case .delete(let id, let key):
       let index = try replayIndex(id)
@@ -319,6 +332,31 @@ package final class WriteContext {
       rowIDCounter = next
       loggedRowID = next
     }
+  }
+
+  /// What no transaction could have logged would not fit the pages either.
+  func checkReplayed(_ key: SearchKey, valueByteCount: Int) throws(StorageError) {
+    guard key.count <= keyLimit, key.count + valueByteCount <= entryLimit else {
+      throw unreplayable("has an entry that is too long")
+    }
+  }
+
+  /// Merges sorted operations into a tree; nothing is noted in a record.
+  func apply(
+    _ operations: UnsafeBufferPointer<SortableOperation>, toTreeAt index: Int, _ applier: BatchApplier
+  ) throws(StorageError) {
+    mutations &+= 1
+    var root = trees[index]
+    do throws(StorageError) {
+      try enter()
+      try applier.apply(operations, in: &root) { [self] (root, completed) throws(StorageError) in
+        trees[index] = root
+        try relieve(completed)
+      }
+    } catch {
+      throw fail(error)
+    }
+    trees[index] = root
   }
 
   func replayIndex(_ id: TreeID) throws(StorageError) -> Int {

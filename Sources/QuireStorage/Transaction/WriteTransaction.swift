@@ -59,6 +59,18 @@ public struct WriteTransaction: ~Copyable {
     if lendsCopies { slots.rest(slot) }
   }
 
+  /// Starts a bulk load.
+  func beginLoad(into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) -> BulkLoad {
+    try BulkLoad(context, into: tree, options)
+  }
+
+  /// Ends a bulk load.
+  func finishLoad(_ load: BulkLoad, _ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+    enter()
+    defer { leave() }
+    return try load.finish(progress)
+  }
+
   /// Stores an entry; the kind of the key has been checked.
   @usableFromInline package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, isInsertOnly: Bool, in tree: Tree

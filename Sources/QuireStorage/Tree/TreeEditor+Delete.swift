@@ -36,8 +36,9 @@ extension TreeEditor {
   }
 
   /// Merges or removes the page `path[level]` if it has become too small, and then its ancestors in turn.
-  private func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
+  func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
     var level = start
+    forgetTail()
     while level > 0 {
       let page = path[level].page
       if page.count == 0 {

@@ -39,6 +39,7 @@ extension TreeEditor {
   /// - Throws: `damagedPage` if two references lead to one page, or one leads to a branch of another tree. Also what
   ///   reading throws.
   package func supersedeAll(of root: TreeRoot) throws(StorageError) {
+    forgetTail()
     if root.reference.isNone { return }
     var givenUp = GivenUpPages()
     try supersedeAll(below: root.reference, checksum: root.checksum, level: root.level, of: root, &givenUp)

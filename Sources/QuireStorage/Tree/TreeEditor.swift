@@ -45,6 +45,10 @@ package final class TreeEditor {
   let scratch: UnsafeMutableRawPointer
   @exclusivity(unchecked) var leafEntries: [LeafEntry] = []
   @exclusivity(unchecked) var branchEntries: [BranchEntry] = []
+  private let packers: (bytes: LeafPacker, integers: LeafPacker)
+  @exclusivity(unchecked) var leafEnds: [Int] = []
+  /// The way to the last leaf of the tree `tail.treeID`; see `TreeEditor+Append.swift`.
+  @exclusivity(unchecked) var tail: TreeTail
 
   /// An editor between transactions. The store must outlive it.
   package init(_ store: PageStore) {
@@ -54,16 +58,25 @@ package final class TreeEditor {
     reader = TreeReader(store)
     path = UnsafeMutablePointer.allocate(capacity: Limits.treeLevels + 1)
     scratch = UnsafeMutableRawPointer.allocate(byteCount: 3 * store.pageSize, alignment: 16)
+    packers = (
+      LeafPacker(pageSize: store.pageSize, keyKind: .bytes), LeafPacker(pageSize: store.pageSize, keyKind: .int64)
+    )
+    tail = TreeTail()
   }
 
   deinit {
     path.deallocate()
     scratch.deallocate()
+    tail.path.deallocate()
   }
+
+  /// Room for the entries of leaves that are written anew.
+  func packer(_ kind: KeyKind) -> LeafPacker { kind == .int64 ? packers.integers : packers.bytes }
 
   /// Starts a transaction whose commit will be `csn`.
   package func begin(csn: UInt64) {
     self.csn = csn
+    forgetTail()
     step &+= 1
     superseded.removeAll(keepingCapacity: true)
     born.removeAll(keepingCapacity: true)
@@ -78,11 +91,13 @@ package final class TreeEditor {
   /// From here on, nothing made before is edited in place.
   package func mark() -> Mark {
     step &+= 1
+    forgetTail()
     return Mark(superseded: superseded.count, born: born.count)
   }
 
   /// Forgets all that was done since `mark`; the caller restores the roots.
   package func restore(_ mark: Mark) {
+    forgetTail()
     for frame in born[mark.born...] { store.releaseFrame(frame) }
     born.removeSubrange(mark.born...)
     superseded.removeSubrange(mark.superseded...)
@@ -117,7 +132,10 @@ package final class TreeEditor {
   package func born(since mark: Mark) -> ArraySlice<FrameIndex> { born[mark.born...] }
 
   /// From here on, nothing made before is edited in place: the transaction's pages have been written home.
-  package func noteSpill() { step &+= 1 }
+  package func noteSpill() {
+    step &+= 1
+    forgetTail()
+  }
 
   /// Gives back what was taken in advance: at the end of a transaction.
   package func giveBackSupply() { supply.giveBack() }
@@ -263,7 +281,7 @@ package final class TreeEditor {
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
-  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+  @inline(never) func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
     let count = index == 0 ? UInt64(root.count) : path[index - 1].page.counts[path[index - 1].index]
     try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
   }
