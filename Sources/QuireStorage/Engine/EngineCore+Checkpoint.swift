@@ -240,7 +240,9 @@ extension EngineCore {
     default: isWritten = false
     }
     if !isWritten {
-      run.pages.undo()
+      // In fail stop its places stay taken: the meta page whose sync has failed may be on the disk, and a transaction
+      // that is still running must not write over what it names.
+      if queue.failure == nil { run.pages.undo() }
       run.next?.file.close()
       // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and
       // it names this file.
