@@ -121,12 +121,16 @@ package final class FreeMapFile {
 
   /// Takes places for all pages of the map that change. Taking a place changes the map too, so this goes on until
   /// nothing new becomes dirty; only then are the bits what they will be on disk.
-  package func plan(_ allocator: PageAllocator) throws(StorageError) -> Plan {
+  ///
+  /// - Parameter limit: pages of the map at this place or above are replaced as well, changed or not.
+  package func plan(_ allocator: PageAllocator, vacating limit: UInt64 = .max) throws(StorageError) -> Plan {
     var plan = Plan(places: [], old: levels)
-    var isChanging = true
-    while isChanging {
-      isChanging = false
-      extend(toPageCount: allocator.pageCount)
+    shrink(toPageCount: allocator.pageCount, allocator)
+    touchPages(from: limit, allocator)
+    while true {
+      var isChanging = false
+      let pageCount = allocator.pageCount
+      extend(toPageCount: pageCount)
       while plan.places.count < levels.count { plan.places.append([:]) }
       var dirty = allocator.dirtyPieces
       for level in 0..<levels.count {
@@ -142,8 +146,36 @@ package final class FreeMapFile {
         }
         dirty = Set(dirty.map { $0 / fanOut })
       }
+      if isChanging { continue }
+      if allocator.freezeMap(planned: Set(plan.places[0].keys), pageCount: pageCount) { return plan }
     }
-    return plan
+  }
+
+  /// Gives up the pages that a file of this length does not need.
+  private func shrink(toPageCount pageCount: UInt64, _ allocator: PageAllocator) {
+    var width = max(1, Int((pageCount + UInt64(bitsPerPiece) - 1) / UInt64(bitsPerPiece)))
+    var level = 0
+    while level < levels.count {
+      let kept = level > 0 && levels[level - 1].count == 1 ? 0 : width
+      for reference in levels[level].dropFirst(kept) where reference.number != 0 {
+        allocator.free(PageNumber(reference.number))
+      }
+      levels[level] = Array(levels[level].prefix(kept))
+      width = (width + fanOut - 1) / fanOut
+      level += 1
+    }
+    levels.removeAll(where: \.isEmpty)
+  }
+
+  /// Has every page of the map at `limit` or above written anew, by way of a piece below it.
+  private func touchPages(from limit: UInt64, _ allocator: PageAllocator) {
+    var pieces = 1
+    for level in levels {
+      for (index, reference) in level.enumerated() where reference.number >= limit {
+        allocator.touchPiece(min(index * pieces, levels[0].count - 1))
+      }
+      pieces *= fanOut
+    }
   }
 
   /// Makes references for a file of this length.
@@ -213,5 +245,6 @@ package final class FreeMapFile {
       for reference in level where reference.number != 0 { allocator.keep(PageNumber(reference.number)) }
     }
     levels = plan.old
+    allocator.abandonMap()
   }
 }

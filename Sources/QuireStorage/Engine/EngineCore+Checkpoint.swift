@@ -51,6 +51,7 @@ extension EngineCore {
       page.lsn = log.current.descriptor.lsn(at: log.position)
     }
     let slot = slots.announce(state.csn)
+    trimFile()
     reclaimer.beginCheckpoint()
     allocator.settleAhead(includingRunning: state.csn > head.csn)
     let pages = CheckpointPages(
@@ -133,13 +134,14 @@ extension EngineCore {
   /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
   /// failed are counted but were never written: a meta page that counts them would look like a truncated file.
   private func settleLength(_ run: CheckpointRun) throws(StorageError) {
-    run.meta.pageCount = allocator.pageCount
+    run.meta.pageCount = run.pages.pageCount
     let needed = Int(run.meta.pageCount) * store.pageSize
-    do throws(SystemError) {
-      if try file.status().byteCount < needed { try file.resize(to: needed) }
-    } catch {
+    let byteCount: Int
+    do throws(SystemError) { byteCount = try file.status().byteCount } catch {
       throw StorageError(writing: error, path: file.path)
     }
+    // Blocks, not a hole: a page that the map calls free can be written without asking the disk for space.
+    if byteCount < needed { try file.allocateFully(from: byteCount, count: needed - byteCount) }
   }
 
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
@@ -189,28 +191,45 @@ extension EngineCore {
     }
     let taken = Set((meta.current.segments + [current]).map(\.fileIndex))
     descriptor.fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-    run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
-    run.madeFile = true
+    do throws(StorageError) {
+      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
+      run.madeFile = true
+    } catch {
+      // A full disk must not keep the checkpoint from giving space back: the smaller segment does for another turn.
+      guard error.code == .diskFull, let reusable = old.max(by: { $0.byteCount < $1.byteCount }) else { throw error }
+      descriptor.byteCount = reusable.byteCount
+      descriptor.fileIndex = reusable.fileIndex
+      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.open(reusable, .readWrite))
+    }
   }
 
   /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
   /// lock held, no checkpoint runs, there is no log.
   func activateLog() throws(StorageError) {
     try chooseMetaSlot()
-    let size = desiredSegmentByteCount
     // Not in files that the meta page before the newest may still need.
     var taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
     var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
     var firstLSN = meta.current.lsn
     var segments: [OpenSegment] = []
-    for _ in 0..<2 {
-      let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-      taken.insert(fileIndex)
-      let descriptor = SegmentDescriptor(
-        number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
-      segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
-      number += 1
-      firstLSN = descriptor.endLSN
+    do throws(StorageError) {
+      for _ in 0..<2 {
+        let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+        taken.insert(fileIndex)
+        let descriptor = SegmentDescriptor(
+          number: number, salt: environment.random(), byteCount: desiredSegmentByteCount, firstLSN: firstLSN,
+          fileIndex: fileIndex)
+        segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
+        number += 1
+        firstLSN = descriptor.endLSN
+      }
+    } catch {
+      // No meta page names the first one: its space goes back to a disk that is full.
+      for segment in segments {
+        segment.file.close()
+        do throws(StorageError) { try logFiles.remove(segment.descriptor.fileIndex) } catch {}
+      }
+      throw error
     }
     var page = meta.current
     page.checkpointNumber += 1

@@ -90,6 +90,7 @@ extension EngineCore {
     context.finishRecord()
     do throws(StorageError) {
       try queue.checkFailure()
+      try reservePlaces()
       if withLog({ $0 == nil }) { try activateLog() }
       guard try makeRoom() else { return try commitByCheckpoint() }
       return try append()

@@ -50,6 +50,8 @@ package final class EngineCore: @unchecked Sendable {
   let counters = Counters()
   /// A size for the next segment that is made, in bytes; grows when segments fill; writer lock.
   var desiredSegmentByteCount: Int
+  /// What the writer knows of the space that checkpoints will take; writer lock.
+  var space: SpaceReservation
   /// Log files that were there at opening and that no meta page names any more are removed once.
   var hasRemovedStrayLogs = false
 
@@ -90,6 +92,7 @@ package final class EngineCore: @unchecked Sendable {
     writerSlot = parts.slots.announce(CSN(.max - 2))
     parts.slots.rest(writerSlot)
     desiredSegmentByteCount = min(parts.options.logLimit, parts.environment.initialSegmentByteCount)
+    space = SpaceReservation(pageSize: parts.store.pageSize)
     let services = Services(isThreaded: parts.environment.scheduling == .threads)
     self.services = services
     queue = CommitQueue(

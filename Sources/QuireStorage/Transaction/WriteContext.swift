@@ -26,6 +26,9 @@ package final class WriteContext {
   @exclusivity(unchecked) private(set) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
+  /// Whether something was put, replaced or made, and whether something was removed.
+  @exclusivity(unchecked) private var hasGrown = false
+  private var hasRemoved = false
   let keyLimit: Int
   let entryLimit: Int
 
@@ -54,8 +57,14 @@ package final class WriteContext {
     names = base.names
     log.reset()
     failure = nil
+    hasGrown = false
+    hasRemoved = false
     mutations &+= 1
   }
+
+  /// Whether the transaction only takes away: it removed something and put nothing, not even in the place of something
+  /// longer, as nobody measured that. Such a transaction may use the space that is kept back for it.
+  package var isShrinking: Bool { hasRemoved && !hasGrown }
 
   /// Whether there is anything to commit.
   package var hasChanges: Bool { log.bodyByteCount > 0 || log.isGivenUp || rowIDCounter != loggedRowID }
@@ -147,6 +156,7 @@ package final class WriteContext {
     guard names.ids[name] == nil else {
       throw StorageError(.treeMismatch, "There is a tree named “\(name)” already. Open it with tree(named:).")
     }
+    hasGrown = true
     let id = TreeID(treeIDCounter)
     treeIDCounter += 1
     log.createTree(id, kind, name: name)
@@ -169,6 +179,7 @@ package final class WriteContext {
     try checkUsable()
     let index = try index(of: tree)
     log.dropTree(tree.id)
+    hasRemoved = true
     try removeTree(at: index)
   }
 
@@ -207,7 +218,7 @@ package final class WriteContext {
     mutations &+= 1
     do throws(StorageError) {
       let outcome = try editor.put(copy.key, copy.value, mode: mode, in: &trees[index])
-      if outcome == .kept { log.truncate(to: before) }
+      if outcome == .kept { log.truncate(to: before) } else { hasGrown = true }
       return outcome
     } catch {
       throw fail(error)
@@ -224,7 +235,7 @@ package final class WriteContext {
     mutations &+= 1
     do throws(StorageError) {
       let isDeleted = try editor.delete(copy, in: &trees[index])
-      if !isDeleted { log.truncate(to: before) }
+      if isDeleted { hasRemoved = true } else { log.truncate(to: before) }
       return isDeleted
     } catch {
       throw fail(error)

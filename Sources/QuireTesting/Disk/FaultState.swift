@@ -67,6 +67,7 @@ struct FaultState: Sendable {
     case .write: return fullEffect(number, allocates) ?? writeEffect(operation)
     case .resize:
       return fullEffect(number, allocates) ?? (strikes(.resizeError) ? .error(SystemCode.inputOutput) : nil)
+    case .allocate: return fullEffect(number, allocates) ?? allocateEffect(operation)
     case .synchronize: return synchronizeEffect()
     case .open:
       if !strikes(.openError) { return nil }
@@ -95,6 +96,12 @@ struct FaultState: Sendable {
         : .errorAfter(random.below(operation.count + 1), SystemCode.inputOutput)
     }
     return strikes(.shortWrite) ? short(operation.count) : nil
+  }
+
+  private mutating func allocateEffect(_ operation: DiskOperation) -> FaultEffect? {
+    if strikes(.interruptedWrite) { return .error(SystemCode.interrupted) }
+    if !strikes(.resizeError) { return nil }
+    return .errorAfter(random.below(operation.count + 1), SystemCode.inputOutput)
   }
 
   /// A full disk stays full for a while, however often one asks.
