@@ -27,6 +27,8 @@ struct FaultState: Sendable {
   private var planned: [Planned] = []
   private var lies: [PlannedLie] = []
   private var fullUntil = 0
+  /// The numbers of the calls that find no space.
+  var fullRange = 0..<0
 
   mutating func setPlan(_ plan: FaultPlan) {
     self.plan = plan
@@ -61,6 +63,7 @@ struct FaultState: Sendable {
   mutating func effect(for operation: DiskOperation, number: Int, allocates: Bool) -> FaultEffect? {
     if !isEnabled { return nil }
     if !planned.isEmpty, let effect = takePlanned(operation, number: number) { return effect }
+    if allocates, fullRange.contains(number) { return .error(SystemCode.noSpace) }
     if isCalm { return nil }
     switch operation.kind {
     case .read: return readEffect(operation)
