@@ -1,5 +1,5 @@
-// A disk that is full for a while: what was acknowledged stays, calls throw `diskFull` or work, deletes get through, and
-// the engine goes on by itself once there is space (hazard A13, goal G8).
+// A disk that is full for a while: what was acknowledged stays, calls throw `diskFull` or work, deletes get through,
+// and the engine goes on by itself once there is space (hazard A13, goal G8).
 
 import QuireStorage
 import QuireTesting

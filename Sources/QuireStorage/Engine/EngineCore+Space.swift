@@ -59,7 +59,9 @@ extension EngineCore {
   /// Bounds from above what checkpoints need besides dirty pages. All pages of the map may change at once; of the
   /// catalog, too, and its pages may be a quarter full.
   private func measureOverhead() {
-    let pageCount = Int(max(allocator.pageCount, allocator.backedEnd)) + 2 * Self.chunkPages(of: .max, store.pageSize)
+    // As long as the file may become before this is measured again.
+    let backed = max(allocator.pageCount, allocator.backedEnd)
+    let pageCount = Int(backed) + 2 * (store.frames.dirtyCount + Self.chunkPages(of: backed, store.pageSize))
     let pieces = pageCount / FreeMapFormat.bitsPerPiece(pageSize: store.pageSize) + 1
     let mapPages = pieces + pieces / FreeMapFormat.fanOut(pageSize: store.pageSize) + 3
     // Trees that the catalog does not know yet may have the longest names.

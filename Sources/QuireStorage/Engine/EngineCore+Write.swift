@@ -40,6 +40,30 @@ extension EngineCore {
     return (result, try commit())
   }
 
+  /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
+  /// has no operation of its own. If `body` returns false or throws, nothing remains of it.
+  func rearrange(_ body: (WriteContext) throws(StorageError) -> Bool) throws(StorageError) {
+    try beginWrite()
+    do throws(StorageError) {
+      guard try body(context) else {
+        _ = rollBack()
+        return
+      }
+      context.finishRecord()
+      try queue.checkFailure()
+      try reservePlaces()
+      if withLog({ $0 == nil }) { try activateLog() }
+      guard try makeRoom() else {
+        _ = rollBack()
+        return
+      }
+      _ = try append(waitsForFlush: false)
+    } catch {
+      _ = rollBack()
+      throw error
+    }
+  }
+
   // MARK: Begin
 
   private func beginWrite() throws(StorageError) {
@@ -93,7 +117,7 @@ extension EngineCore {
       try reservePlaces()
       if withLog({ $0 == nil }) { try activateLog() }
       guard try makeRoom() else { return try commitByCheckpoint() }
-      return try append()
+      return try append(waitsForFlush: options.durability.waitsForFlush)
     } catch {
       _ = rollBack()
       throw error
@@ -148,7 +172,7 @@ extension EngineCore {
   }
 
   /// Appends the record and hands the commit over to the queue.
-  private func append() throws(StorageError) -> CommitTicket {
+  private func append(waitsForFlush: Bool) throws(StorageError) -> CommitTicket {
     let csn = context.csn
     let endLSN = try withLog { (log) throws(StorageError) -> LSN in
       guard let log else { return LSN(0) }
@@ -163,8 +187,7 @@ extension EngineCore {
         throw error
       }
     }
-    return publish(
-      endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+    return publish(endLSN: endLSN, retiring: context.superseded, waitsForFlush: waitsForFlush)
   }
 
   /// Makes the transaction the newest commit, and lets the next writer go.

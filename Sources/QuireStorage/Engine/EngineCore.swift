@@ -44,6 +44,8 @@ package final class EngineCore: @unchecked Sendable {
   let logLatch = Latch(())
   let checkpoints = CheckpointGate()
   let markBuffer = LogBuffer()
+  /// The newest commit when idle maintenance was last considered.
+  let quietCSN = Atomic<UInt64>(.max)
   /// The durable LSN when the quiet mark was last considered.
   let quietLSN = Atomic<UInt64>(0)
   private let isClosed = Atomic<Bool>(false)
@@ -52,6 +54,8 @@ package final class EngineCore: @unchecked Sendable {
   var desiredSegmentByteCount: Int
   /// What the writer knows of the space that checkpoints will take; writer lock.
   var space: SpaceReservation
+  /// How far the maintenance of the file has come; writer lock.
+  var maintenance = MaintenanceState()
   /// Log files that were there at opening and that no meta page names any more are removed once.
   var hasRemovedStrayLogs = false
 
@@ -103,7 +107,13 @@ package final class EngineCore: @unchecked Sendable {
       { [weak self] in
         // A failure reaches those who wait; nobody else is listening here.
         do throws(StorageError) { try self?.queue.flush() } catch {}
-      }, mark: { [weak self] in self?.appendQuietMark() ?? true })
+      },
+      mark: { [weak self] in
+        guard let self else { return true }
+        let isDone = appendQuietMark()
+        if isDone, options.maintainsWhenIdle { services.requestMaintenance() }
+        return isDone
+      }, maintenance: { [weak self] in self?.maintainWhileIdle() ?? true })
   }
 
   deinit {

@@ -242,6 +242,16 @@ package final class WriteContext {
     }
   }
 
+  /// Lets `work` copy and pack pages of the tree at `index` in `trees`. What the tree holds must stay the same, so that
+  /// the record needs no word of it.
+  package func rearrange<Result>(
+    treeAt index: Int, _ work: (TreeEditor, inout TreeRoot) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try checkUsable()
+    mutations &+= 1
+    do throws(StorageError) { return try work(editor, &trees[index]) } catch { throw fail(error) }
+  }
+
   /// Applies an operation of the log; nothing is noted in a record again.
   package func replay(_ operation: LogOperation) throws(StorageError) {
     switch operation {
