@@ -85,7 +85,7 @@ extension EngineCore {
         let pageCount = allocator.pageCount
         // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
         let used = pageCount - UInt64(allocator.freeCount)
-        maintenance.limit = used + used / 32 + UInt64(space.overhead / 2) + 8
+        maintenance.limit = used + used / 32 + 8
         let gain = pageCount > maintenance.limit ? pageCount - maintenance.limit : 0
         if gain > pageCount / 8, let first = trees(of: head).first?.id {
           maintenance.phase = .relocate(tree: first, rank: 0)

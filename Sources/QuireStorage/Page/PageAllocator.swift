@@ -326,6 +326,9 @@ package final class PageAllocator: Sendable {
     }
   }
 
+  /// How many places the next checkpoint would free.
+  package var supersededCount: Int { state.withLock { $0.superseded.count } }
+
   /// Whether no checkpoint's freed places wait for their proof: nothing can fall back to a checkpoint before the
   /// newest.
   package var isProven: Bool { state.withLock { $0.unproven.isEmpty } }
