@@ -57,7 +57,8 @@ extension EngineCore {
         _ = rollBack()
         return
       }
-      _ = try append(waitsForFlush: false)
+      // Nobody waits for it; readers see it once it is durable, like any other.
+      _ = try append()
     } catch {
       _ = rollBack()
       throw error
@@ -117,7 +118,7 @@ extension EngineCore {
       try reservePlaces()
       if withLog({ $0 == nil }) { try activateLog() }
       guard try makeRoom() else { return try commitByCheckpoint() }
-      return try append(waitsForFlush: options.durability.waitsForFlush)
+      return try append()
     } catch {
       _ = rollBack()
       throw error
@@ -172,7 +173,7 @@ extension EngineCore {
   }
 
   /// Appends the record and hands the commit over to the queue.
-  private func append(waitsForFlush: Bool) throws(StorageError) -> CommitTicket {
+  private func append() throws(StorageError) -> CommitTicket {
     let csn = context.csn
     let endLSN = try withLog { (log) throws(StorageError) -> LSN in
       guard let log else { return LSN(0) }
@@ -187,7 +188,8 @@ extension EngineCore {
         throw error
       }
     }
-    return publish(endLSN: endLSN, retiring: context.superseded, waitsForFlush: waitsForFlush)
+    return publish(
+      endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
   }
 
   /// Makes the transaction the newest commit, and lets the next writer go.
