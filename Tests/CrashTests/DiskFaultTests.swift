@@ -41,6 +41,7 @@ import Testing
       (.synchronize, { try file.synchronize() }),
       (.status, { _ = try file.status() }),
       (.lock, { try file.lock(.exclusive) }),
+      (.allocate, { try file.allocate(from: 0, count: 20) }),
     ]
     #expect(calls.map(\.0) == OperationKind.allCases)
     for (kind, call) in calls {

@@ -110,6 +110,7 @@ import Testing
     #expect(try file.put(fill(2, 60), at: 60) == 40)
     #expect(errorCode { try file.put([3], at: 100) } == SystemCode.noSpace)
     #expect(errorCode { try file.resize(to: 101) } == SystemCode.noSpace)
+    #expect(errorCode { try file.allocate(from: 90, count: 11) } == SystemCode.noSpace)
     #expect(try file.put(fill(3, 50), at: 20) == 50)
     #expect(errorCode { try disk.open("/b", .createNew).put([1], at: 0) } == SystemCode.noSpace)
     disk.capacity = 90

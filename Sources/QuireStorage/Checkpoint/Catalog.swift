@@ -1,5 +1,7 @@
 // The catalog: the tree of trees. Commits do not pay for it, as it is written by checkpoints only.
 
+internal import Synchronization
+
 /// The catalog of the newest checkpoint, and its next version while one is written.
 ///
 /// Invariant: between checkpoints `root` is clean and holds exactly the trees in `written`.
@@ -14,6 +16,7 @@ package final class Catalog {
   private var before: (root: TreeRoot, written: [TreeID: [UInt8]])?
   /// Pages of the version before, freed in the map by this checkpoint.
   private var freed: [PageNumber] = []
+  private let entryByteCount = Atomic<Int>(0)
 
   /// The catalog of a meta page.
   package init(_ meta: MetaPage, store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer) {
@@ -66,11 +69,16 @@ package final class Catalog {
     guard trees.count == root.count else {
       throw store.damaged(root.reference, "the catalog has \(trees.count) trees where \(root.count) are expected")
     }
+    entryByteCount.store(written.reduce(0) { $0 + 16 + $1.value.count }, ordering: .relaxed)
     return (trees, TreeNames(names))
   }
 
   /// Changes the catalog to what a snapshot holds, whose dirty pages have all been written.
-  package func update(to trees: [TreeRoot], names: TreeNames, csn: CSN) throws(StorageError) {
+  ///
+  /// - Parameter limit: pages of the catalog at this place or above are copied, changed or not.
+  package func update(
+    to trees: [TreeRoot], names: TreeNames, csn: CSN, vacating limit: UInt64 = .max
+  ) throws(StorageError) {
     before = (root, written)
     freed = []
     editor.begin(csn: csn.rawValue)
@@ -94,7 +102,12 @@ package final class Catalog {
       _ = try editor.delete(SearchKey(Int64(bitPattern: id.rawValue)), in: &root)
       written[id] = nil
     }
+    entryByteCount.store(written.reduce(0) { $0 + 16 + $1.value.count }, ordering: .relaxed)
+    if limit < .max { _ = try editor.relocate(&root, fromRank: 0, above: limit, pageLimit: .max) }
   }
+
+  /// How many bytes the entries take: what the next version will need about, for those who reserve places.
+  package var byteCount: Int { entryByteCount.load(ordering: .relaxed) }
 
   /// Called when the new version's pages have been written: the root becomes clean, the old pages free in the map.
   package func finishPages() {

@@ -38,9 +38,8 @@ package final class CheckpointPages {
   private var phase = Phase.trees(0)
   private var plan: FreeMapFile.Plan?
   package private(set) var freeMapRoot = PageRoot()
-  /// The number of pages that the file has for this checkpoint; valid when all pages are written. The running
-  /// transaction may have been given places behind that already.
-  package var filePageCount: UInt64 { plan?.pageCount ?? 0 }
+  /// Pages at this place or above are written anew even if nothing in them changes; see `vacate`.
+  private var vacated: UInt64 = .max
 
   /// Freezes `state` and takes the places that commits up to it gave up into the map. Nothing is written before `step`.
   package init(
@@ -53,6 +52,7 @@ package final class CheckpointPages {
     self.allocator = allocator
     allocator.rewind()
     allocator.applySuperseded(upTo: state.csn.rawValue)
+    allocator.trim()
     writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer)
     if let first = state.trees.first { writer.begin(first.reference) }
   }
@@ -61,8 +61,14 @@ package final class CheckpointPages {
   package var catalogRoot: TreeRoot { catalog.root }
   /// Slots whose pages were replaced by translated images.
   package var oldSlots: [UInt] { writer.oldSlots }
+  /// How many pages the file has that the meta page is to name; valid when all pages are written.
+  package var pageCount: UInt64 { allocator.mapPageCount }
   /// Tree and catalog pages handed to the system so far.
   package var pagesWritten: Int { writer.pagesWritten }
+
+  /// Has the pages of the catalog and of the free map that stand at `limit` or above moved to lower places, as far as
+  /// there are any. Called before the first step.
+  package func vacate(from limit: UInt64) { vacated = limit }
 
   /// Does the next piece of work; false when all pages have been written.
   ///
@@ -80,7 +86,7 @@ package final class CheckpointPages {
       }
       return true
     case .catalog:
-      try catalog.update(to: state.trees, names: state.names, csn: state.csn)
+      try catalog.update(to: state.trees, names: state.names, csn: state.csn, vacating: vacated)
       writer.begin(catalog.root.reference)
       phase = .catalogPages
       return true
@@ -91,7 +97,7 @@ package final class CheckpointPages {
       phase = .map
       return true
     case .map:
-      let plan = try freeMap.plan(allocator)
+      let plan = try freeMap.plan(allocator, vacating: vacated)
       self.plan = plan
       freeMapRoot = try freeMap.write(plan, allocator, birth: state.csn.rawValue)
       phase = .done

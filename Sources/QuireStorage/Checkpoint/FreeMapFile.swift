@@ -117,23 +117,22 @@ package final class FreeMapFile {
     fileprivate var places: [[Int: PageNumber]] = []
     /// The references before, to return to if the checkpoint fails.
     fileprivate var old: [[Reference]] = []
-    /// The pages that the map speaks for.
-    package fileprivate(set) var pageCount: UInt64 = 0
   }
 
   /// Takes places for all pages of the map that change. Taking a place changes the map too, so this goes on until
   /// nothing new becomes dirty; only then are the bits what they will be on disk.
-  package func plan(_ allocator: PageAllocator) throws(StorageError) -> Plan {
+  ///
+  /// - Parameter limit: pages of the map at this place or above are replaced as well, changed or not.
+  package func plan(_ allocator: PageAllocator, vacating limit: UInt64 = .max) throws(StorageError) -> Plan {
     var plan = Plan(places: [], old: levels)
-    var isChanging = true
-    while isChanging {
-      isChanging = false
-      // What the running transaction changes from here on is the next map's business.
-      let frozen = allocator.freezeMap()
-      plan.pageCount = frozen.pageCount
-      extend(toPageCount: plan.pageCount)
+    shrink(toPageCount: allocator.pageCount, allocator)
+    touchPages(from: limit, allocator)
+    while true {
+      var isChanging = false
+      let pageCount = allocator.pageCount
+      extend(toPageCount: pageCount)
       while plan.places.count < levels.count { plan.places.append([:]) }
-      var dirty = frozen.dirtyPieces
+      var dirty = allocator.dirtyPieces
       for level in 0..<levels.count {
         // In order: places follow the pieces, and a seed gives the same file every time.
         for index in dirty.sorted() where plan.places[level][index] == nil {
@@ -147,8 +146,36 @@ package final class FreeMapFile {
         }
         dirty = Set(dirty.map { $0 / fanOut })
       }
+      if isChanging { continue }
+      if allocator.freezeMap(planned: Set(plan.places[0].keys), pageCount: pageCount) { return plan }
     }
-    return plan
+  }
+
+  /// Gives up the pages that a file of this length does not need.
+  private func shrink(toPageCount pageCount: UInt64, _ allocator: PageAllocator) {
+    var width = max(1, Int((pageCount + UInt64(bitsPerPiece) - 1) / UInt64(bitsPerPiece)))
+    var level = 0
+    while level < levels.count {
+      let kept = level > 0 && levels[level - 1].count == 1 ? 0 : width
+      for reference in levels[level].dropFirst(kept) where reference.number != 0 {
+        allocator.free(PageNumber(reference.number))
+      }
+      levels[level] = Array(levels[level].prefix(kept))
+      width = (width + fanOut - 1) / fanOut
+      level += 1
+    }
+    levels.removeAll(where: \.isEmpty)
+  }
+
+  /// Has every page of the map at `limit` or above written anew, by way of a piece below it.
+  private func touchPages(from limit: UInt64, _ allocator: PageAllocator) {
+    var pieces = 1
+    for level in levels {
+      for (index, reference) in level.enumerated() where reference.number >= limit {
+        allocator.touchPiece(min(index * pieces, levels[0].count - 1))
+      }
+      pieces *= fanOut
+    }
   }
 
   /// Makes references for a file of this length.
@@ -178,7 +205,7 @@ package final class FreeMapFile {
         page.level = level
         page.birth = birth
         page.pageNumber = number.rawValue
-        if level == 0 { fillPiece(page, index, allocator, plan.pageCount) } else { fillBranch(page, level, index) }
+        if level == 0 { fillPiece(page, index, allocator) } else { fillBranch(page, level, index) }
         page.checksum = PageChecksum.compute(page, pageSize: pageSize, seed: store.checksumSeed)
         try store.file.writeFully(
           UnsafeRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
@@ -190,8 +217,8 @@ package final class FreeMapFile {
       ? PageRoot() : PageRoot(number: PageNumber(root.number), checksum: root.checksum, level: levels.count - 1)
   }
 
-  private func fillPiece(_ page: PageBytes, _ index: Int, _ allocator: PageAllocator, _ pageCount: UInt64) {
-    let bytes = allocator.piece(index, pageCount: pageCount)
+  private func fillPiece(_ page: PageBytes, _ index: Int, _ allocator: PageAllocator) {
+    let bytes = allocator.piece(index)
     bytes.withUnsafeBytes { source in
       if let base = source.baseAddress {
         (page.base + PageLayout.headerByteCount).copyMemory(from: base, byteCount: source.count)
@@ -211,7 +238,6 @@ package final class FreeMapFile {
 
   /// Returns to the map before `plan`, after a checkpoint that failed: its places are free again, the old pages stand.
   package func undo(_ plan: Plan, _ allocator: PageAllocator) {
-    allocator.thawMap()
     for places in plan.places {
       for number in places.values { allocator.discard(number) }
     }
@@ -219,5 +245,6 @@ package final class FreeMapFile {
       for reference in level where reference.number != 0 { allocator.keep(PageNumber(reference.number)) }
     }
     levels = plan.old
+    allocator.abandonMap()
   }
 }

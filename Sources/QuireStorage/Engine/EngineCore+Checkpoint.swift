@@ -57,6 +57,7 @@ extension EngineCore {
     let slot = slots.announce(state.csn)
     // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
     slots.rest(slot)
+    trimFile()
     reclaimer.beginCheckpoint()
     allocator.settleAhead(includingRunning: state.csn > head.csn)
     let pages = CheckpointPages(
@@ -140,13 +141,14 @@ extension EngineCore {
   /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
   /// failed are counted but were never written: a meta page that counts them would look like a truncated file.
   private func settleLength(_ run: CheckpointRun) throws(StorageError) {
-    run.meta.pageCount = run.pages.filePageCount
+    run.meta.pageCount = run.pages.pageCount
     let needed = Int(run.meta.pageCount) * store.pageSize
-    do throws(SystemError) {
-      if try file.status().byteCount < needed { try file.resize(to: needed) }
-    } catch {
+    let byteCount: Int
+    do throws(SystemError) { byteCount = try file.status().byteCount } catch {
       throw StorageError(writing: error, path: file.path)
     }
+    // Blocks, not a hole: a page that the map calls free can be written without asking the disk for space.
+    if byteCount < needed { try file.allocateFully(from: byteCount, count: needed - byteCount) }
   }
 
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {

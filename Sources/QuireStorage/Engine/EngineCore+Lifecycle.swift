@@ -157,6 +157,7 @@ extension EngineCore {
       // Here and now: nobody else writes any more.
       while stepCheckpoint() {}
       failure = checkpoints.lastFailure
+      if failure == nil { cutFileAtClose() }
     }
     writerLock.unlock()
     services.stop()

@@ -49,7 +49,7 @@ extension EngineCore {
     guard let log else { return }
     let current = log.current.descriptor
     let old = meta.current.segments.first { $0.fileIndex != current.fileIndex }
-    let descriptor = SegmentDescriptor(
+    var descriptor = SegmentDescriptor(
       number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
       firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
     guard let old else {
@@ -63,8 +63,12 @@ extension EngineCore {
         try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
       }
     } catch {
-      file.close()
-      throw error
+      guard error.code == .diskFull else {
+        file.close()
+        throw error
+      }
+      // A full disk must not keep the checkpoint from giving space back: the smaller segment does for another turn.
+      descriptor.byteCount = old.byteCount
     }
     run.next = OpenSegment(descriptor: descriptor, file: file)
   }
@@ -91,14 +95,23 @@ extension EngineCore {
     var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
     var firstLSN = meta.current.lsn
     var segments: [OpenSegment] = []
-    for _ in 0..<2 {
-      let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-      taken.insert(fileIndex)
-      let descriptor = SegmentDescriptor(
-        number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
-      segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
-      number += 1
-      firstLSN = descriptor.endLSN
+    do throws(StorageError) {
+      for _ in 0..<2 {
+        let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+        taken.insert(fileIndex)
+        let descriptor = SegmentDescriptor(
+          number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
+        segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
+        number += 1
+        firstLSN = descriptor.endLSN
+      }
+    } catch {
+      // No meta page names the first one: its space goes back to a disk that is full.
+      for segment in segments {
+        segment.file.close()
+        do throws(StorageError) { try logFiles.remove(segment.descriptor.fileIndex) } catch {}
+      }
+      throw error
     }
     var page = meta.current
     page.checkpointNumber += 1

@@ -40,6 +40,36 @@ extension EngineCore {
     return (result, try commit())
   }
 
+  /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
+  /// has no operation of its own. If `body` returns false or throws, nothing remains of it.
+  func rearrange(_ body: (WriteContext) throws(StorageError) -> Bool) throws(StorageError) {
+    try beginWrite()
+    do throws(StorageError) {
+      guard try body(context) else {
+        _ = rollBack()
+        return
+      }
+      context.finishRecord()
+      try queue.checkFailure()
+      try reservePlaces()
+      if withLog({ $0 == nil }) { try activateLog() }
+      while true {
+        guard try makeRoom() else {
+          _ = rollBack()
+          return
+        }
+        guard let endLSN = try appendRecord(.commit) else { continue }
+        // Nobody waits for it; readers see it once it is durable, like any other.
+        _ = publish(
+          endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+        return
+      }
+    } catch {
+      _ = rollBack()
+      throw error
+    }
+  }
+
   // MARK: Begin
 
   private func beginWrite() throws(StorageError) {
@@ -80,6 +110,7 @@ extension EngineCore {
     do throws(StorageError) {
       try queue.checkFailure()
       try context.packOwnLeaves()
+      try reservePlaces()
       if withLog({ $0 == nil }) { try activateLog() }
       while true {
         guard try makeRoom() else { return try commitByCheckpoint() }

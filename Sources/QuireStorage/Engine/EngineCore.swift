@@ -44,6 +44,8 @@ package final class EngineCore: @unchecked Sendable {
   let logLatch = Latch(())
   let checkpoints = CheckpointGate()
   let markBuffer = LogBuffer()
+  /// The newest commit when idle maintenance was last considered.
+  let quietCSN = Atomic<UInt64>(.max)
   /// The durable LSN when the quiet mark was last considered.
   let quietLSN = Atomic<UInt64>(0)
   private let isClosed = Atomic<Bool>(false)
@@ -56,6 +58,10 @@ package final class EngineCore: @unchecked Sendable {
   var frozenPosition = 0
   /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
   var owesCheckpoint = false
+  /// What the writer knows of the space that checkpoints will take; writer lock.
+  var space: SpaceReservation
+  /// How far the maintenance of the file has come; writer lock.
+  var maintenance = MaintenanceState()
 
   /// Everything that opening has found out.
   struct Parts {
@@ -97,6 +103,7 @@ package final class EngineCore: @unchecked Sendable {
     context.fileSystem = parts.environment.fileSystem
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
+    space = SpaceReservation(pageSize: parts.store.pageSize)
     let services = Services(isThreaded: parts.environment.scheduling == .threads)
     self.services = services
     queue = CommitQueue(
@@ -107,7 +114,13 @@ package final class EngineCore: @unchecked Sendable {
       { [weak self] in
         // A failure reaches those who wait; nobody else is listening here.
         do throws(StorageError) { try self?.queue.flush() } catch {}
-      }, mark: { [weak self] in self?.appendQuietMark() ?? true })
+      },
+      mark: { [weak self] in
+        guard let self else { return true }
+        let isDone = appendQuietMark()
+        if isDone, options.maintainsWhenIdle { services.requestMaintenance() }
+        return isDone
+      }, maintenance: { [weak self] in self?.maintainWhileIdle() ?? true })
     context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
     limitParts()
     context.log.stream { [weak self] in self?.appendPart() ?? false }

@@ -15,19 +15,23 @@ public struct StorageOptions: Sendable {
   /// it: for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4
   /// KiB of log per flush.
   public var alignsLogGroups: Bool
+  /// Whether the engine tidies its file by itself when nothing has been written for a second: moves pages from the end
+  /// of the file to free places and cuts the file, if there is much to gain. See `StorageEngine.maintain`.
+  public var maintainsWhenIdle: Bool
   /// Whether a database is created if there is nothing at the path.
   public var createsIfMissing: Bool
 
   /// Settings; what is left out has the value that suits most.
   public init(
     pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 64 << 20,
-    alignsLogGroups: Bool = false, createsIfMissing: Bool = true
+    alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true
   ) {
     self.pageSize = pageSize
     self.cacheSize = cacheSize
     self.durability = durability
     self.logLimit = logLimit
     self.alignsLogGroups = alignsLogGroups
+    self.maintainsWhenIdle = maintainsWhenIdle
     self.createsIfMissing = createsIfMissing
   }
 

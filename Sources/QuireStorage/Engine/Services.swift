@@ -121,18 +121,49 @@ package final class Services: @unchecked Sendable {
   private let markThread = ServiceThread()
   private let hasMarkRequest = Atomic<Bool>(false)
   private let markInterrupt = DispatchSemaphore(value: 0)
+  private let maintenanceThread = ServiceThread()
+  private let hasMaintenanceRequest = Atomic<Bool>(false)
+  private let maintenanceInterrupt = DispatchSemaphore(value: 0)
   private let isStopping = Atomic<Bool>(false)
   private var mark: @Sendable () -> Bool = { true }
+  private var maintenance: @Sendable () -> Bool = { true }
+  /// How long the engine must have been quiet before its file is tidied.
+  private static let idleMilliseconds = 1000
   /// How long the log must have been quiet before a mark is worth its block.
   private static let quietMilliseconds = 5
 
   init(isThreaded: Bool) { self.isThreaded = isThreaded }
 
-  /// What to call for a flush, and for a mark: that returns false while commits are still on their way.
-  func setFlush(_ flush: @escaping @Sendable () -> Void, mark: @escaping @Sendable () -> Bool) {
+  /// What to call for a flush, for a mark, and for maintenance: the latter two return false while commits are still on
+  /// their way.
+  func setFlush(
+    _ flush: @escaping @Sendable () -> Void, mark: @escaping @Sendable () -> Bool,
+    maintenance: @escaping @Sendable () -> Bool
+  ) {
     self.flush = flush
     self.mark = mark
+    self.maintenance = maintenance
   }
+
+  /// Whether the engine's owner has given it up: long work is to end.
+  var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
+  /// Has the file tidied when no burst of commits has ended for a second.
+  func requestMaintenance() {
+    guard isThreaded, !hasMaintenanceRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    maintenanceThread.enqueue { [self] in
+      while !mustStop {
+        _ = maintenanceInterrupt.wait(timeout: .now() + .milliseconds(Self.idleMilliseconds))
+        if mustStop { return }
+        // Lowered before looking: a burst that ends in between asks again.
+        hasMaintenanceRequest.store(false, ordering: .sequentiallyConsistent)
+        if maintenance() || hasMaintenanceRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
+      }
+    }
+  }
+
+  /// Runs `job` on the thread that tidies the file; false if the engine is stopping.
+  func runMaintenance(_ job: @escaping @Sendable () -> Void) -> Bool { maintenanceThread.enqueue(job) }
 
   /// Has a mark written when no flush has come for a few milliseconds.
   func requestMark() {
@@ -192,6 +223,8 @@ package final class Services: @unchecked Sendable {
     isStopping.store(true, ordering: .releasing)
     markInterrupt.signal()
     flushInterrupt.signal()
-    for thread in [markThread, writerThread] + readerThreads + [checkpointThread, flushThread] { thread.stop() }
+    maintenanceInterrupt.signal()
+    let others = [markThread, writerThread] + readerThreads + [checkpointThread, flushThread]
+    for thread in [maintenanceThread] + others { thread.stop() }
   }
 }

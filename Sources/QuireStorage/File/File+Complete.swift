@@ -58,6 +58,18 @@ extension File {
       }
     }
   }
+
+  /// Gives `count` bytes from `offset` on blocks of their own.
+  ///
+  /// - Throws: `diskFull` when the disk, the quota or the file size limit is exhausted, `inputOutput` otherwise. The
+  ///   file may then be longer than before.
+  package func allocateFully(from offset: Int, count: Int) throws(StorageError) {
+    while true {
+      do throws(SystemError) { return try allocate(from: offset, count: count) } catch {
+        if error.code != EINTR { throw StorageError(writing: error, path: path, offset: offset) }
+      }
+    }
+  }
 }
 
 extension StorageError {

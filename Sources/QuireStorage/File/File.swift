@@ -64,6 +64,12 @@ package protocol File: AnyObject, Sendable {
   func synchronize() throws(SystemError)
   /// Cuts or extends the file with zeros.
   func resize(to byteCount: Int) throws(SystemError)
+  /// Gives the `count` bytes from `offset` on blocks of their own, lengthening the file with zeros as needed, so that
+  /// later writes there cannot fail for want of space. Bytes that are there keep their values. Like a length, it is
+  /// durable only after a sync.
+  ///
+  /// A call that fails may have done a part of it.
+  func allocate(from offset: Int, count: Int) throws(SystemError)
   /// Length, identity and kind, as of now.
   func status() throws(SystemError) -> FileStatus
   /// Takes an advisory lock on the whole file that lives as long as this open file; fails with `EWOULDBLOCK` at once.

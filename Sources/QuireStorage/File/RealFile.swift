@@ -123,6 +123,41 @@ package final class RealFile: File {
     }
   }
 
+  package func allocate(from offset: Int, count: Int) throws(SystemError) {
+    #if canImport(Darwin)
+      try allocateBlocks(to: offset + count)
+    #else
+      // Returns its error. What the file system cannot do by itself, the C library does by writing to each block.
+      let result = posix_fallocate(descriptor.load(ordering: .relaxed), off_t(offset), off_t(count))
+      switch result {
+      case 0: return
+      case EOPNOTSUPP, EINVAL, ENOSYS:
+        // A file system that cannot promise space: a full disk then shows up at the write.
+        try lengthen(to: offset + count)
+      default: throw SystemError(code: result, call: "posix_fallocate")
+      }
+    #endif
+  }
+
+  #if canImport(Darwin)
+    /// Allocates behind the end of the file, where all that the engine asks for lies, and moves the end.
+    private func allocateBlocks(to byteCount: Int) throws(SystemError) {
+      let missing = byteCount - (try status().byteCount)
+      guard missing > 0 else { return }
+      var request = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(missing),
+        fst_bytesalloc: 0)
+      if fcntl(descriptor.load(ordering: .relaxed), F_PREALLOCATE, &request) != 0, errno != ENOTSUP {
+        throw SystemError(code: errno, call: "F_PREALLOCATE")
+      }
+      try lengthen(to: byteCount)
+    }
+  #endif
+
+  private func lengthen(to byteCount: Int) throws(SystemError) {
+    if try status().byteCount < byteCount { try resize(to: byteCount) }
+  }
+
   package func status() throws(SystemError) -> FileStatus {
     var information = stat()
     guard fstat(descriptor.load(ordering: .relaxed), &information) == 0 else {

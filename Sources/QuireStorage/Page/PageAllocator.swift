@@ -1,5 +1,7 @@
 // Which pages of the file are free, and for whom.
 
+internal import Synchronization
+
 /// A page that a commit replaced.
 package struct SupersededPlace: Sendable {
   package let number: PageNumber
@@ -23,36 +25,14 @@ package struct SupersededPlace: Sendable {
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
 ///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
 ///    meanwhile calls them free, as after a crash they are.
+///
+/// Space: a commit is let through only while the next checkpoint has places that need nothing from the disk any more
+/// (hazard A13). `availableCount` is what the commit compares with; a relaxed load, so that asking costs nothing.
 package final class PageAllocator: Sendable {
-  private struct State {
-    var pageCount: UInt64
-    var mapFree = PageBits()
-    var provenFree = PageBits()
-    var held = PageBits()
-    var aheadOfCommit = PageBits()
-    var aheadOfCheckpoint = PageBits()
-    /// Lent to pages that only readers of old snapshots need, and that no map will ever know of.
-    var lent = PageBits()
-    /// Superseded since the last checkpoint, in the order of their commits.
-    var superseded: [SupersededPlace] = []
-    /// The numbers of `superseded`.
-    var supersededBits = PageBits()
-    /// Freed by checkpoints that are not proven yet.
-    var unproven: [(checkpoint: UInt64, numbers: [UInt64])] = []
-    /// Freed for the checkpoint being written.
-    var freedNow: [UInt64] = []
-    /// Pieces of the map that differ from what is on disk.
-    var dirtyPieces: Set<Int> = []
-    /// Those of them that the checkpoint under way writes.
-    var frozenPieces: Set<Int> = []
-    var cursor: UInt64 = 2
-    /// Whether a search has found nothing since the last place became free: then the end of the file is next.
-    var isExhausted = false
-  }
-
   /// Bits in one page of the map.
   package let bitsPerPiece: Int
-  private let state: Latch<State>
+  private let state: Latch<PlaceState>
+  private let available: Atomic<Int>
 
   /// - Parameters:
   ///   - free: the page numbers that the map of the newest checkpoint says are free.
@@ -60,13 +40,13 @@ package final class PageAllocator: Sendable {
   ///     out until `prove` is called for it.
   package init(pageSize: Int, pageCount: UInt64, free: [UInt64], checkpoint: UInt64, isProven: Bool) {
     bitsPerPiece = (pageSize - PageLayout.headerByteCount) * 8
-    var state = State(pageCount: pageCount)
-    state.mapFree.grow(to: pageCount)
+    var state = PlaceState(pageCount: pageCount)
     for number in free {
       state.mapFree[number] = true
-      if isProven { state.provenFree[number] = true }
+      if isProven { state.setProven(number, true) }
     }
     if !isProven { state.unproven.append((checkpoint, free)) }
+    available = Atomic(state.availableCount)
     self.state = Latch(state)
   }
 
@@ -90,18 +70,19 @@ package final class PageAllocator: Sendable {
       let number: UInt64
       if let found = search(&state) {
         number = found
-        state.provenFree[number] = false
+        state.setProven(number, false)
       } else {
         number = state.pageCount
         state.pageCount += 1
       }
       state.cursor = number + 1
       setMap(&state, number, isFree: false)
+      publish(state)
       return PageNumber(number)
     }
   }
 
-  private func search(_ state: inout State) -> UInt64? {
+  private func search(_ state: inout PlaceState) -> UInt64? {
     if state.isExhausted { return nil }
     if let found = state.provenFree.first(from: state.cursor, excluding: state.held) { return found }
     let found = state.provenFree.first(from: 2, excluding: state.held)
@@ -117,13 +98,14 @@ package final class PageAllocator: Sendable {
           || state.lent.remove(number)
         {
           // The map has called it free all along.
-          state.provenFree[number] = true
+          state.setProven(number, true)
           continue
         }
         setMap(&state, number, isFree: true)
-        state.provenFree[number] = true
+        state.setProven(number, true)
       }
       state.isExhausted = false
+      publish(state)
     }
   }
 
@@ -144,12 +126,13 @@ package final class PageAllocator: Sendable {
         if found == nil {
           setMap(&state, number, isFree: true)
         } else {
-          state.provenFree[number] = false
+          state.setProven(number, false)
         }
         if isCommitted { state.aheadOfCheckpoint[number] = true } else { state.aheadOfCommit[number] = true }
       }
       state.pageCount = max(state.pageCount, first + UInt64(count))
       if count == 1 { state.cursor = first + 1 }
+      publish(state)
       return PageNumber(first)
     }
   }
@@ -186,8 +169,9 @@ package final class PageAllocator: Sendable {
       let isAhead = state.aheadOfCommit[raw] || state.aheadOfCheckpoint[raw] || state.lent[raw]
       let isFree = state.mapFree[raw] && !isAhead
       if isFree || state.held[raw] || state.supersededBits[raw] { return false }
-      state.held[raw] = true
+      state.setHeld(raw, true)
       state.supersededBits[raw] = true
+      publish(state)
       state.superseded.append(SupersededPlace(number: number, csn: csn))
       return true
     }
@@ -196,9 +180,10 @@ package final class PageAllocator: Sendable {
   /// Notes that no reader needs a superseded place any more.
   package func release(_ number: PageNumber) {
     state.withLock { state in
-      state.held[number.rawValue] = false
-      if state.lent.remove(number.rawValue) { state.provenFree[number.rawValue] = true }
+      state.setHeld(number.rawValue, false)
+      if state.lent.remove(number.rawValue) { state.setProven(number.rawValue, true) }
       state.isExhausted = false
+      publish(state)
     }
   }
 
@@ -210,9 +195,10 @@ package final class PageAllocator: Sendable {
         state.pageCount += 1
         setMap(&state, number, isFree: true)
       }
-      state.provenFree[number] = false
+      state.setProven(number, false)
       state.lent[number] = true
       state.cursor = number + 1
+      publish(state)
       return PageNumber(number)
     }
   }
@@ -220,15 +206,19 @@ package final class PageAllocator: Sendable {
   /// Takes `supersede` back: the commit has failed.
   package func restore(_ number: PageNumber) {
     state.withLock { state in
-      state.held[number.rawValue] = false
+      state.setHeld(number.rawValue, false)
       state.superseded.removeAll { $0.number == number }
       state.supersededBits[number.rawValue] = false
       state.freedNow.removeAll { $0 == number.rawValue }
       setMap(&state, number.rawValue, isFree: false)
+      publish(state)
     }
   }
 
-  private func setMap(_ state: inout State, _ number: UInt64, isFree: Bool) {
+  /// Lets `availableCount` know.
+  private func publish(_ state: PlaceState) { available.store(state.availableCount, ordering: .relaxed) }
+
+  private func setMap(_ state: inout PlaceState, _ number: UInt64, isFree: Bool) {
     state.mapFree[number] = isFree
     state.dirtyPieces.insert(Int(number) / bitsPerPiece)
   }
@@ -268,35 +258,53 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// The pieces of the map that the checkpoint under way must write, and the pages that it speaks for. May be called
-  /// again when that has changed the map.
-  package func freezeMap() -> (dirtyPieces: Set<Int>, pageCount: UInt64) {
+  /// The pieces of the map that must be written.
+  package var dirtyPieces: Set<Int> { state.withLock { $0.dirtyPieces } }
+
+  /// Gives up the free places at the end of the file that nobody needs; the caller is at a freeze. What a running
+  /// transaction has written ahead stays.
+  package func trim() {
     state.withLock { state in
-      state.frozenPieces.formUnion(state.dirtyPieces)
+      state.trim(bitsPerPiece: bitsPerPiece)
+      publish(state)
+    }
+  }
+
+  /// Has a piece of the map written anew by the next checkpoint.
+  package func touchPiece(_ index: Int) { state.withLock { _ = $0.dirtyPieces.insert(index) } }
+
+  /// Ends the planning of a map that is written piece by piece: its bits below `mapPageCount` stand from now on,
+  /// whatever is given out ahead meanwhile, and later changes count for the next map.
+  ///
+  /// - Parameters:
+  ///   - planned: the pieces that have places.
+  ///   - pageCount: the length of the file that the plan is for.
+  /// - Returns: false if something has changed that the plan lacks.
+  package func freezeMap(planned: Set<Int>, pageCount: UInt64) -> Bool {
+    state.withLock { state in
+      guard state.pageCount == pageCount, state.dirtyPieces.isSubset(of: planned) else { return false }
+      state.mapPageCount = pageCount
+      state.writtenPieces = state.dirtyPieces
       state.dirtyPieces = []
-      return (state.frozenPieces, state.pageCount)
+      return true
     }
   }
 
-  /// Takes `freezeMap` back: the checkpoint failed.
-  package func thawMap() {
-    state.withLock { state in
-      state.dirtyPieces.formUnion(state.frozenPieces)
-      state.frozenPieces = []
-    }
-  }
+  /// How many pages the map that was planned last describes: what the meta page names as the length.
+  package var mapPageCount: UInt64 { state.withLock { $0.mapPageCount } }
 
-  /// The bits of a piece for pages below `pageCount`, lowest page number first.
-  package func piece(_ index: Int, pageCount: UInt64) -> [UInt8] {
+  /// The bits of a piece, lowest page number first, as they stand now.
+  package func piece(_ index: Int) -> [UInt8] {
     state.withLock { state in
       let first = UInt64(index * bitsPerPiece)
       var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
       for byte in 0..<bytes.count {
         let number = first + UInt64(byte * 8)
         let word = Int(number >> 6)
-        guard word < state.mapFree.words.count, number < pageCount else { break }
+        guard word < state.mapFree.words.count, number < state.mapPageCount else { break }
         bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
-        if number + 8 > pageCount { bytes[byte] &= (1 << UInt8(pageCount - number)) - 1 }
+        // Places given out ahead behind the end of this map are free in memory only.
+        if number + 8 > state.mapPageCount { bytes[byte] &= (1 << UInt8(state.mapPageCount - number)) &- 1 }
       }
       return bytes
     }
@@ -307,7 +315,15 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       state.unproven.append((checkpoint, state.freedNow))
       state.freedNow = []
-      state.frozenPieces = []
+      state.writtenPieces = []
+    }
+  }
+
+  /// Notes that the checkpoint has failed after its map was planned: the pieces must be written by the next one.
+  package func abandonMap() {
+    state.withLock { state in
+      state.dirtyPieces.formUnion(state.writtenPieces)
+      state.writtenPieces = []
     }
   }
 
@@ -315,12 +331,38 @@ package final class PageAllocator: Sendable {
   package func prove(_ checkpoint: UInt64) {
     state.withLock { state in
       for entry in state.unproven where entry.checkpoint <= checkpoint {
-        for number in entry.numbers { state.provenFree[number] = true }
+        for number in entry.numbers { state.setProven(number, true) }
       }
       state.unproven.removeAll { $0.checkpoint <= checkpoint }
       state.isExhausted = false
+      publish(state)
     }
   }
+
+  // MARK: Space
+
+  /// How many places can be given out and written without asking the disk for space. A value as of some moment ago: of
+  /// what others give out or give up meanwhile the caller must be certain by other means.
+  @inline(__always) package var availableCount: Int { available.load(ordering: .relaxed) }
+
+  /// Where the part of the file ends that has blocks on the disk, in pages.
+  package var backedEnd: UInt64 { state.withLock { $0.backedEnd } }
+
+  /// Notes how far the file has blocks on the disk. To lower it, the caller must keep everybody from being given
+  /// places.
+  package func setBackedEnd(_ end: UInt64) {
+    state.withLock { state in
+      state.setBackedEnd(end)
+      publish(state)
+    }
+  }
+
+  /// How many places the next checkpoint would free.
+  package var supersededCount: Int { state.withLock { $0.superseded.count } }
+
+  /// Whether no checkpoint's freed places wait for their proof: nothing can fall back to a checkpoint before the
+  /// newest.
+  package var isProven: Bool { state.withLock { $0.unproven.isEmpty } }
 
   /// Every page number that the map calls free.
   package func freeNumbers() -> [UInt64] {

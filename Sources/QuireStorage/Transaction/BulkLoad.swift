@@ -174,6 +174,7 @@ extension WriteContext {
 
   /// From here on the transaction's record is not kept: it commits by checkpoint as a whole (hazard D8).
   func beginUnlogged() {
+    hasGrown = true
     log.giveUp()
     editor.forgetTail()
   }

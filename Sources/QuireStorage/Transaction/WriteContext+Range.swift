@@ -13,7 +13,7 @@ extension WriteContext {
     mutations &+= 1
     do throws(StorageError) {
       let count = try editor.deleteRange(from: copy.lower, to: copy.upper, in: &trees[index])
-      if count == 0 { log.truncate(to: before) }
+      if count == 0 { log.truncate(to: before) } else { hasRemoved = true }
       return count
     } catch {
       throw fail(error)

@@ -40,6 +40,9 @@ package final class WriteContext {
   package private(set) var failure: StorageError?
   /// Where temporary files go; set once, by the engine.
   var fileSystem: (any FileSystem)?
+  /// Whether something was put, replaced or made, and whether something was removed.
+  @exclusivity(unchecked) var hasGrown = false
+  var hasRemoved = false
   let keyLimit: Int
   let entryLimit: Int
 
@@ -75,8 +78,14 @@ package final class WriteContext {
     failure = nil
     savepointTrees = []
     spilledCount = 0
+    hasGrown = false
+    hasRemoved = false
     mutations &+= 1
   }
+
+  /// Whether the transaction only takes away: it removed something and put nothing, not even in the place of something
+  /// longer, as nobody measured that. Such a transaction may use the space that is kept back for it.
+  package var isShrinking: Bool { hasRemoved && !hasGrown }
 
   /// Whether there is anything to commit.
   package var hasChanges: Bool { !log.isEmpty || rowIDCounter != loggedRowID }
@@ -204,6 +213,7 @@ package final class WriteContext {
     guard names.ids[name] == nil else {
       throw StorageError(.treeMismatch, "There is a tree named “\(name)” already. Open it with tree(named:).")
     }
+    hasGrown = true
     let id = TreeID(treeIDCounter)
     treeIDCounter += 1
     log.createTree(id, kind, name: name)
@@ -227,6 +237,7 @@ package final class WriteContext {
     let index = try index(of: tree)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
     log.dropTree(tree.id)
+    hasRemoved = true
     try removeTree(at: index)
   }
 
@@ -265,7 +276,7 @@ package final class WriteContext {
     mutations &+= 1
     do throws(StorageError) {
       let outcome = try editor.put(copy.key, copy.value, mode: mode, in: &trees[index])
-      if outcome == .kept { log.truncate(to: before) }
+      if outcome == .kept { log.truncate(to: before) } else { hasGrown = true }
       return outcome
     } catch {
       throw fail(error)
@@ -295,8 +306,26 @@ package final class WriteContext {
     mutations &+= 1
     do throws(StorageError) {
       let isDeleted = try editor.delete(copy, in: &trees[index])
-      if !isDeleted { log.truncate(to: before) }
+      if isDeleted { hasRemoved = true } else { log.truncate(to: before) }
       return isDeleted
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// Lets `work` copy and pack pages of the tree at `index` in `trees`. What the tree holds must stay the same, so that
+  /// the record needs no word of it.
+  package func rearrange<Result>(
+    treeAt index: Int, _ work: (TreeEditor, inout TreeRoot) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try checkUsable()
+    do throws(StorageError) {
+      try enter()
+      mutations &+= 1
+      var root = trees[index]
+      let result = try work(editor, &root)
+      trees[index] = root
+      return result
     } catch {
       throw fail(error)
     }

@@ -85,6 +85,31 @@ extension DiskState {
     usedByteCount += growth
   }
 
+  /// Lengthens a file to the end of the range, if it is shorter. What lies below the length has its space already, so
+  /// that only the growth needs room. A fault may strike when a part is done.
+  mutating func allocate(_ inode: Int, from offset: Int, _ operation: DiskOperation) throws(SystemError) {
+    if offset < 0 || operation.count <= 0 { throw SystemError(code: SystemCode.invalid, call: "posix_fallocate") }
+    let length = inodes[inode].live.count
+    var end = offset + operation.count
+    var failure: Int32?
+    switch fault(for: operation, allocates: end > length) {
+    case .error(let code), .failedSync(_, let code, _): throw SystemError(code: code, call: "posix_fallocate")
+    case .errorAfter(let limit, let code):
+      end = min(end, offset + limit)
+      failure = code
+    case .short, .badSector, nil: break
+    }
+    if end > fileByteLimit { throw SystemError(code: SystemCode.fileTooLarge, call: "posix_fallocate") }
+    if end > length {
+      if end - length > (capacity ?? Int.max) - usedByteCount {
+        throw SystemError(code: SystemCode.noSpace, call: "posix_fallocate")
+      }
+      inodes[inode].resize(to: end, sequence: sequence)
+      usedByteCount += end - length
+    }
+    if let failure { throw SystemError(code: failure, call: "posix_fallocate") }
+  }
+
   /// Makes a file's bytes and length durable, or fails and loses them in the way that is planned.
   mutating func synchronize(_ inode: Int, _ operation: DiskOperation) throws(SystemError) {
     if isReadOnly && !inodes[inode].pending.isEmpty {

@@ -68,8 +68,8 @@ struct DiskState: Sendable {
   }
 
   /// The same for calls that work or fail as a whole.
-  mutating func failIfPlanned(_ operation: DiskOperation) throws(SystemError) {
-    switch fault(for: operation) {
+  mutating func failIfPlanned(_ operation: DiskOperation, allocates: Bool = false) throws(SystemError) {
+    switch fault(for: operation, allocates: allocates) {
     case .error(let code), .errorAfter(_, let code), .failedSync(_, let code, _):
       throw SystemError(code: code, call: operation.kind.call)
     case .short, .badSector, nil: return
@@ -89,7 +89,7 @@ extension DiskState {
   /// Opens a file; returns its inode and the handle of the open file.
   mutating func open(_ mode: OpenMode, _ operation: DiskOperation) throws(SystemError) -> OpenedFile {
     let path = operation.path
-    try failIfPlanned(operation)
+    try failIfPlanned(operation, allocates: mode == .createNew)
     let inode: Int
     if mode == .createNew {
       if names[path] != nil { throw SystemError(code: SystemCode.exists, call: "open") }

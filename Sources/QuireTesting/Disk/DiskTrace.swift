@@ -23,6 +23,8 @@ package enum OperationKind: UInt8, Sendable, CaseIterable {
   case status
   /// Takes a lock.
   case lock
+  /// Gives a part of a file blocks of its own.
+  case allocate
 
   /// The system call that stands behind it, as errors name it.
   package var call: String {
@@ -37,6 +39,7 @@ package enum OperationKind: UInt8, Sendable, CaseIterable {
     case .synchronize: "fdatasync"
     case .status: "fstat"
     case .lock: "flock"
+    case .allocate: "posix_fallocate"
     }
   }
 }

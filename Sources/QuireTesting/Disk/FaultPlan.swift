@@ -16,7 +16,7 @@ package enum FaultKind: Int, Sendable, CaseIterable {
   case badSector
   /// A write fails; a part of it may have been done.
   case writeError
-  /// A resize fails.
+  /// A resize or an allocation fails.
   case resizeError
   /// There is no space, or no quota, for a number of operations.
   case diskFull

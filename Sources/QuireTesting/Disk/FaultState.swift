@@ -27,6 +27,8 @@ struct FaultState: Sendable {
   private var planned: [Planned] = []
   private var lies: [PlannedLie] = []
   private var fullUntil = 0
+  /// The numbers of the calls that find no space.
+  var fullRange = 0..<0
 
   mutating func setPlan(_ plan: FaultPlan) {
     self.plan = plan
@@ -61,12 +63,14 @@ struct FaultState: Sendable {
   mutating func effect(for operation: DiskOperation, number: Int, allocates: Bool) -> FaultEffect? {
     if !isEnabled { return nil }
     if !planned.isEmpty, let effect = takePlanned(operation, number: number) { return effect }
+    if allocates, fullRange.contains(number) { return .error(SystemCode.noSpace) }
     if isCalm { return nil }
     switch operation.kind {
     case .read: return readEffect(operation)
     case .write: return fullEffect(number, allocates) ?? writeEffect(operation)
     case .resize:
       return fullEffect(number, allocates) ?? (strikes(.resizeError) ? .error(SystemCode.inputOutput) : nil)
+    case .allocate: return fullEffect(number, allocates) ?? allocateEffect(operation)
     case .synchronize: return synchronizeEffect()
     case .open:
       if !strikes(.openError) { return nil }
@@ -95,6 +99,12 @@ struct FaultState: Sendable {
         : .errorAfter(random.below(operation.count + 1), SystemCode.inputOutput)
     }
     return strikes(.shortWrite) ? short(operation.count) : nil
+  }
+
+  private mutating func allocateEffect(_ operation: DiskOperation) -> FaultEffect? {
+    if strikes(.interruptedWrite) { return .error(SystemCode.interrupted) }
+    if !strikes(.resizeError) { return nil }
+    return .errorAfter(random.below(operation.count + 1), SystemCode.inputOutput)
   }
 
   /// A full disk stays full for a while, however often one asks.

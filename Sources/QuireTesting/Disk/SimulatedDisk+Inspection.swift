@@ -112,6 +112,9 @@ extension SimulatedDisk {
     set { withState { $0.processID = newValue } }
   }
 
+  /// Lets the disk be full for the calls of these numbers: those fail that need space, whatever `capacity` says.
+  package func fill(duringOperations numbers: Range<Int>) { withState { $0.faults.fullRange = numbers } }
+
   // MARK: Faults
 
   /// Begins to draw faults from `plan`; sectors that an earlier plan made unreadable can be read again.

@@ -56,6 +56,15 @@ package final class SimulatedFile: File {
     }
   }
 
+  package func allocate(from offset: Int, count: Int) throws(SystemError) {
+    let operation = DiskOperation(kind: .allocate, path: path, offset: offset, count: count, isChange: true)
+    _ = try perform(operation) { (state) throws(SystemError) in
+      try requireWritable(operation)
+      try state.allocate(inode, from: offset, operation)
+      return 0
+    }
+  }
+
   package func status() throws(SystemError) -> FileStatus {
     let operation = DiskOperation(kind: .status, path: path)
     var linkCount = 0

@@ -41,6 +41,8 @@ enum TortureOperation: Int, Sendable, CaseIterable {
   case verify
   /// Everything must work while the disk is well.
   case prove
+  /// Some steps of the maintenance of the file.
+  case maintain
 }
 
 /// How a history goes.

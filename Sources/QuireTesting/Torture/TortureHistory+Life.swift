@@ -110,6 +110,7 @@ extension TortureHistory {
       case .changeSpace: changeSpace()
       case .verify: if !hasStopped { try verify() }
       case .prove: try proveInMidLife()
+      case .maintain: try maintain()
       }
     } catch {
       try judge(error, since: faults, during: "\(drawn)")
@@ -160,7 +161,12 @@ extension TortureHistory {
   private func checkpoint() throws {
     // What a checkpoint holds is durable, in every mode.
     let newest = certain
-    try opened().checkpoint()
+    do {
+      try opened().checkpoint()
+    } catch let error as StorageError where error.code == .diskFull && configuration.faultKinds.isEmpty {
+      // Nothing is committed before there are places for it (hazard A13).
+      throw failure(.broken, "a checkpoint found no space: \(error)")
+    }
     model.acknowledge(newest)
     note("checkpoint of \(newest)")
   }
@@ -180,6 +186,36 @@ extension TortureHistory {
     // The oldest stays to the end of the life if pins are kept.
     let first = configuration.keepsPins ? 1 : 0
     if pins.count > first { pins.remove(at: first + random.below(pins.count - first)) }
+  }
+
+  /// Takes some steps of maintenance, or all that there are. Each may be a commit that changes nothing.
+  private func maintain() throws {
+    let engine = try opened()
+    let isWhole = random.oneIn(3)
+    for _ in 0..<(isWhole ? 200 : 1 + random.below(6)) where !disk.isPoweredOff {
+      do {
+        let hasMore = try engine.core.maintainStep()
+        try noteMaintenance(engine.core)
+        if !hasMore { break }
+      } catch {
+        checkForStop()
+        try noteMaintenance(engine.core)
+        // A record without operations may be in the file.
+        if hasStopped {
+          try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
+        }
+        throw error
+      }
+      if random.oneIn(8) { try readNewest() }
+    }
+  }
+
+  private func noteMaintenance(_ core: EngineCore) throws {
+    while model.newest.csn < core.head.csn {
+      try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
+      certain = model.newest.csn
+      note("a step of maintenance made \(certain)")
+    }
   }
 
   private func changeSpace() {

@@ -1,0 +1,186 @@
+// Making the file short again: pages move from its end to free places in front, in small transactions that change no
+// content, and then the end is cut off.
+
+internal import Synchronization
+
+/// Where the maintenance of the file stands. It is kept in memory only: what is done is done, and after a restart, or
+/// when others have written meanwhile, a new pass finds the rest.
+struct MaintenanceState {
+  enum Phase {
+    /// Nothing is under way.
+    case idle
+    /// Pages of the tree of this id, or of the next one, are moved from the entry of this rank on.
+    case relocate(tree: TreeID, rank: Int)
+    /// The checkpoint that gives copies, catalog and free map their new places; it frees the old ones.
+    case vacate
+    /// The checkpoint whose page count is the lower one, and the cut.
+    case cut
+  }
+
+  var phase = Phase.idle
+  /// Pages at this place or above are to move.
+  var limit: UInt64 = .max
+  /// Pages copied since the last checkpoint, and in the whole pass.
+  var copiedSinceCheckpoint = 0
+  var copied = 0
+  /// The newest commit when the last pass ended: without another there is nothing to gain.
+  var finishedCSN = CSN(.max)
+}
+
+/// One pass goes through the trees in the order of their keys. What is worth moving is known from the branches above
+/// the leaves, so that only pages that do move are read. Every step is a transaction of its own, an ordinary commit
+/// with an empty record: CSNs, publication and reclamation go on by their rules, a crash at any point leaves one state
+/// or the other, and both hold the same.
+///
+/// Values that stand in runs of pages of their own, outside their trees' pages, move where the leaf that names them is
+/// copied: `TreeEditor.relocate` is the one place to do it.
+extension EngineCore {
+  /// How many pages a step may copy: a few milliseconds with the writer lock held.
+  private static let pagesPerStep = 128
+  /// A checkpoint comes after so many copied pages, so that they never fill the cache.
+  private var pagesPerCheckpoint: Int { max(Self.pagesPerStep, options.cacheSize / store.pageSize / 8) }
+
+  /// Does the next piece of maintenance; false when there is nothing (more) to gain. Writer lock not held.
+  ///
+  /// - Throws: what commits and checkpoints throw. The pass is over then; nothing is lost.
+  package func maintainStep() throws(StorageError) -> Bool {
+    do throws(StorageError) {
+      switch try maintenancePhase() {
+      case .idle: return false
+      case .relocate: try relocate()
+      case .vacate:
+        try checkpointForMaintenance(vacating: true)
+        try setMaintenancePhase(.cut)
+      case .cut:
+        try checkpointForMaintenance(vacating: false)
+        try endMaintenance()
+        return false
+      }
+      return true
+    } catch {
+      try setMaintenancePhase(.idle)
+      throw error
+    }
+  }
+
+  /// Runs `body` under the writer lock.
+  private func withWriterLock<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+    try checkOpen()
+    try writerLock.lock()
+    defer { writerLock.unlock() }
+    try checkOpen()
+    return try body()
+  }
+
+  private func setMaintenancePhase(_ phase: MaintenanceState.Phase) throws(StorageError) {
+    try withWriterLock { maintenance.phase = phase }
+  }
+
+  /// The phase that is under way, or the first one of a new pass if that is worth it.
+  private func maintenancePhase() throws(StorageError) -> MaintenanceState.Phase {
+    try withWriterLock { () throws(StorageError) in
+      try queue.checkFailure()
+      if case .idle = maintenance.phase, head.csn != maintenance.finishedCSN {
+        maintenance = MaintenanceState()
+        let pageCount = allocator.pageCount
+        // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
+        let used = pageCount - UInt64(allocator.freeCount)
+        maintenance.limit = used + used / 32 + 8
+        let gain = pageCount > maintenance.limit ? pageCount - maintenance.limit : 0
+        if gain > pageCount / 8, let first = trees(of: head).first?.id {
+          maintenance.phase = .relocate(tree: first, rank: 0)
+        } else if allocator.backedEnd > pageCount + pageCount / 8 + UInt64(space.reserve + space.overhead) {
+          // Nothing but a tail that is too long.
+          maintenance.phase = .cut
+        }
+      }
+      return maintenance.phase
+    }
+  }
+
+  /// Copies some pages that stand too high.
+  private func relocate() throws(StorageError) {
+    try rearrange { (context) throws(StorageError) -> Bool in
+      guard case .relocate(let tree, let rank) = maintenance.phase else { return false }
+      guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
+        maintenance.phase = .vacate
+        return false
+      }
+      let limit = maintenance.limit
+      let found = context.trees[index].id
+      let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
+        try editor.relocate(
+          &root, fromRank: found == tree ? rank : 0, above: limit, pageLimit: Self.pagesPerStep)
+      }
+      maintenance.copied += moved.copied
+      maintenance.copiedSinceCheckpoint += moved.copied
+      maintenance.phase =
+        moved.nextRank.map { .relocate(tree: found, rank: $0) }
+        ?? .relocate(tree: TreeID(found.rawValue + 1), rank: 0)
+      return moved.copied > 0
+    }
+    let isDue = try withWriterLock { maintenance.copiedSinceCheckpoint >= pagesPerCheckpoint }
+    if isDue { try checkpointForMaintenance(vacating: false) }
+  }
+
+  /// Runs a checkpoint to its end, even if there has been no commit since the last.
+  private func checkpointForMaintenance(vacating: Bool) throws(StorageError) {
+    try withWriterLock { () throws(StorageError) in
+      finishRunningCheckpoint()
+      try queue.checkFailure()
+      // Without a log nothing has been written since opening: there must be one to testify to the checkpoint.
+      context.begin(on: head)
+      defer { context.rollback() }
+      try reservePlaces()
+      if withLog({ $0 == nil }) { try activateLog() }
+      maintenance.copiedSinceCheckpoint = 0
+      let run = beginCheckpoint()
+      if vacating { run.pages.vacate(from: maintenance.limit) }
+    }
+    dispatchCheckpoint()
+    finishRunningCheckpoint()
+    try queue.checkFailure()
+    if let failure = checkpoints.lastFailure { throw failure }
+    reclaimer.collect()
+  }
+
+  /// Cuts the file and notes that there is no more to gain for now.
+  private func endMaintenance() throws(StorageError) {
+    try withWriterLock {
+      finishRunningCheckpoint()
+      cutFile(keeping: 0)
+      maintenance.phase = .idle
+      maintenance.finishedCSN = head.csn
+    }
+  }
+
+  // MARK: Driving
+
+  /// Works until nothing is left to gain; `progress` may end it by throwing.
+  package func maintain(_ progress: (MaintenanceProgress) throws -> Void) throws {
+    // Who asks wants it looked at again: a reader may have given up what it held.
+    try withWriterLock { maintenance.finishedCSN = CSN(.max) }
+    var hasMore = true
+    while hasMore {
+      hasMore = try maintainStep()
+      let copied = try withWriterLock { maintenance.copied }
+      try progress(MaintenanceProgress(movedPages: copied, filePages: Int(allocator.pageCount)))
+    }
+  }
+
+  /// Called when the engine has been quiet for a while. False if it is not quiet after all.
+  func maintainWhileIdle() -> Bool {
+    var expected = headCSN.load(ordering: .sequentiallyConsistent)
+    guard quietCSN.exchange(expected, ordering: .relaxed) == expected else { return false }
+    // Whatever fails shows up again where somebody is waiting for it.
+    do throws(StorageError) {
+      while !services.mustStop, try maintainStep() {
+        let now = headCSN.load(ordering: .sequentiallyConsistent)
+        // A step makes one commit at the most; who has made another has priority.
+        if now > expected + 1 { return false }
+        expected = now
+      }
+    } catch {}
+    return true
+  }
+}

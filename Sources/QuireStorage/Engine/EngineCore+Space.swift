@@ -1,0 +1,146 @@
+// Places for the next checkpoint, made sure of before a commit is logged.
+
+/// What the writer knows of the space that checkpoints will take; writer lock.
+struct SpaceReservation {
+  /// The pages that two checkpoints, the running one and the next, may take for catalog and free map.
+  var overhead = 0
+  /// `overhead` holds for up to so many trees.
+  var treeLimit = -1
+  /// Places, in pages, that only transactions which shrink the database may use.
+  let reserve: Int
+
+  /// 1 MiB; less for the tiny pages of tests, where as many pages would be a whole database.
+  init(pageSize: Int) { reserve = pageSize < Limits.pageSizes[0] ? 24 : (1 << 20) / pageSize }
+}
+
+/// A database that can log but never checkpoint is lost to its user: the log fills up, and then not even a delete gets
+/// through (hazard A13). So before a commit is logged, the engine makes sure that all dirty pages, and what a
+/// checkpoint adds to them, have places with blocks: free ones in the file, and a tail behind its end that was
+/// allocated in advance. What cannot be checkpointed is not logged.
+///
+/// All dirty frames count, those too that only readers hold: more than needed, but known without a search. What a
+/// running checkpoint writes leaves both sides of the comparison at once, a page and its place, so it may run
+/// meanwhile.
+extension EngineCore {
+  /// Makes sure that the running transaction can be written home. Writer lock held. Costs a comparison of two numbers
+  /// as long as there are places; no lock, no call to the system.
+  ///
+  /// - Throws: `diskFull`, `inputOutput`: nothing of the transaction has been logged.
+  func reservePlaces() throws(StorageError) {
+    if context.trees.count <= space.treeLimit, missingPlaces <= 0 { return }
+    try makePlaces()
+  }
+
+  /// How many places the running transaction lacks.
+  private var missingPlaces: Int {
+    let reserve = context.isShrinking ? 0 : space.reserve
+    return store.frames.dirtyCount &+ space.overhead &+ reserve &- allocator.availableCount
+  }
+
+  /// First lengthens the file. If the disk is full, a checkpoint may still give back what the newest commits replaced.
+  @inline(never) private func makePlaces() throws(StorageError) {
+    measureOverhead()
+    reclaimer.collect()
+    if missingPlaces <= 0 { return }
+    startCheckpointInsteadOfGrowing()
+    let failure: StorageError
+    do throws(StorageError) { return try lengthenFile() } catch { failure = error }
+    guard failure.code == .diskFull else { throw failure }
+    finishRunningCheckpoint()
+    reclaimer.collect()
+    if missingPlaces <= 0 { return }
+    guard withLog({ $0 != nil }), head.csn != meta.current.csn, queue.failure == nil else { throw failure }
+    beginCheckpoint()
+    dispatchCheckpoint()
+    finishRunningCheckpoint()
+    reclaimer.collect()
+    if missingPlaces > 0 { throw failure }
+  }
+
+  /// Starts a checkpoint, and does not wait for it, when the file is about to grow although the newest commits have
+  /// replaced an eighth of it. Deletes write little log: without this, the copies of all leaves of a tree could come to
+  /// stand beside the originals.
+  private func startCheckpointInsteadOfGrowing() {
+    guard checkpoints.current == nil, withLog({ $0 != nil }), queue.failure == nil else { return }
+    let superseded = allocator.supersededCount
+    guard superseded >= space.reserve * 4, superseded >= Int(allocator.pageCount) / 8 else { return }
+    beginCheckpoint()
+    dispatchCheckpoint()
+  }
+
+  /// Bounds from above what checkpoints need besides dirty pages. All pages of the map may change at once; of the
+  /// catalog, too, and its pages may be a quarter full.
+  private func measureOverhead() {
+    // As long as the file may become before this is measured again.
+    let backed = max(allocator.pageCount, allocator.backedEnd)
+    let pageCount = Int(backed) + 2 * (store.frames.dirtyCount + Self.chunkPages(of: backed, store.pageSize))
+    let pieces = pageCount / FreeMapFormat.bitsPerPiece(pageSize: store.pageSize) + 1
+    let mapPages = pieces + pieces / FreeMapFormat.fanOut(pageSize: store.pageSize) + 3
+    // Trees that the catalog does not know yet may have the longest names.
+    space.treeLimit = context.trees.count + 16
+    let newTrees = max(0, space.treeLimit - meta.current.treeCount)
+    let newBytes = newTrees * min(store.pageSize / 4, CatalogFormat.headerByteCount + Limits.treeNameByteCount + 16)
+    let catalogPages = 4 + 4 * ((catalog.byteCount + newBytes) / store.pageSize + 1)
+    space.overhead = 2 * (mapPages + catalogPages)
+  }
+
+  /// How many pages a file of `pageCount` grows by: a sixteenth, within 64 pages (256 KiB at 4 KiB) and 16 MiB.
+  private static func chunkPages(of pageCount: UInt64, _ pageSize: Int) -> Int {
+    max(64, Int(min(pageCount / 16, UInt64((16 << 20) / pageSize))))
+  }
+
+  /// Allocates behind the end of the file until the transaction has its places: in large pieces, in smaller ones when
+  /// the disk has no more.
+  private func lengthenFile() throws(StorageError) {
+    while true {
+      let end = allocator.backedEnd
+      // Pages written ahead may lie behind the part that has been allocated.
+      let missing = missingPlaces + Int(max(allocator.pageCount, end) - end)
+      if missingPlaces <= 0 { return }
+      var count = max(missing, Self.chunkPages(of: end, store.pageSize))
+      while true {
+        do throws(StorageError) {
+          try file.allocateFully(from: Int(end) * store.pageSize, count: count * store.pageSize)
+          allocator.setBackedEnd(end + UInt64(count))
+          break
+        } catch {
+          guard error.code == .diskFull, count > missing else { throw error }
+          count = max(missing, count / 4)
+        }
+      }
+    }
+  }
+
+  // MARK: Giving back
+
+  /// Cuts the part of the tail that is out of proportion. Called at a freeze: writer lock held, no checkpoint runs.
+  func trimFile() {
+    let pageCount = allocator.pageCount
+    let chunk = Self.chunkPages(of: pageCount, store.pageSize)
+    guard allocator.backedEnd > pageCount + pageCount / 4 + UInt64(2 * chunk) else { return }
+    cutFile(keeping: chunk)
+  }
+
+  /// Cuts the file behind its last page in use, but for `count` pages and what has been reserved. Writer lock held, no
+  /// checkpoint runs, so that nobody is being given places.
+  ///
+  /// Not below what the newest meta page counts, and not before that page is proven: until then a crash may fall back
+  /// to the one before it, which counts more (hazard C6).
+  func cutFile(keeping count: Int) {
+    guard allocator.isProven, queue.failure == nil else { return }
+    let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
+    let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
+    guard end < allocator.backedEnd else { return }
+    // A tail that cannot be cut is in nobody's way.
+    do throws(SystemError) { try file.resize(to: Int(end) * store.pageSize) } catch { return }
+    allocator.setBackedEnd(end)
+  }
+
+  /// Gives the whole tail back: after the last checkpoint, whose meta page stands in both slots.
+  func cutFileAtClose() {
+    let end = Int(meta.current.pageCount) * store.pageSize
+    do throws(SystemError) {
+      if try file.status().byteCount > end { try file.resize(to: end) }
+    } catch {}
+  }
+}

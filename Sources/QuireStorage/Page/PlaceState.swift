@@ -1,0 +1,87 @@
+// The sets behind the page allocator, and how many places are left in them.
+
+/// What is known of each place of the data file; see `PageAllocator`, whose lock guards it.
+///
+/// Invariants, besides the allocator's:
+/// 1. `freeBackedCount` is the number of places below `backedEnd` that are in `provenFree` and not in `held`.
+/// 2. The places below `backedEnd` have blocks on the disk: writing there cannot fail for want of space.
+struct PlaceState {
+  var pageCount: UInt64
+  var mapFree = PageBits()
+  private(set) var provenFree = PageBits()
+  private(set) var held = PageBits()
+  var aheadOfCommit = PageBits()
+  var aheadOfCheckpoint = PageBits()
+  /// Lent to pages that only readers of old snapshots need, and that no map will ever know of.
+  var lent = PageBits()
+  /// Superseded since the last checkpoint, in the order of their commits.
+  var superseded: [SupersededPlace] = []
+  /// The numbers of `superseded`.
+  var supersededBits = PageBits()
+  /// Freed by checkpoints that are not proven yet.
+  var unproven: [(checkpoint: UInt64, numbers: [UInt64])] = []
+  /// Freed for the checkpoint being written.
+  var freedNow: [UInt64] = []
+  /// Pieces of the map that differ from what is on disk, and those that a checkpoint is writing.
+  var dirtyPieces: Set<Int> = []
+  var writtenPieces: Set<Int> = []
+  /// How many pages the map that is being written describes.
+  var mapPageCount: UInt64 = 0
+  var cursor: UInt64 = 2
+  /// Whether a search has found nothing since the last place became free: then the end of the file is next.
+  var isExhausted = false
+  /// Where the part of the file ends that has blocks on the disk, in pages.
+  private(set) var backedEnd: UInt64
+  private var freeBackedCount = 0
+
+  /// A file of `pageCount` pages, all of which were written once.
+  init(pageCount: UInt64) {
+    self.pageCount = pageCount
+    backedEnd = pageCount
+    mapFree.grow(to: pageCount)
+  }
+
+  /// How many places can be given out and written without asking the disk for space.
+  var availableCount: Int { freeBackedCount + Int(backedEnd) - Int(min(pageCount, backedEnd)) }
+
+  /// Says whether a place may be given out as far as checkpoints are concerned.
+  mutating func setProven(_ number: UInt64, _ isProven: Bool) {
+    guard provenFree[number] != isProven else { return }
+    provenFree[number] = isProven
+    if number < backedEnd, !held[number] { freeBackedCount += isProven ? 1 : -1 }
+  }
+
+  /// Says whether readers may need what a place holds.
+  mutating func setHeld(_ number: UInt64, _ isHeld: Bool) {
+    guard held[number] != isHeld else { return }
+    held[number] = isHeld
+    if number < backedEnd, provenFree[number] { freeBackedCount += isHeld ? -1 : 1 }
+  }
+
+  /// Says how far the file has blocks. Cost: the places between the old end and the new.
+  mutating func setBackedEnd(_ end: UInt64) {
+    for number in min(backedEnd, end)..<max(backedEnd, end) where provenFree[number] && !held[number] {
+      freeBackedCount += end > backedEnd ? 1 : -1
+    }
+    backedEnd = end
+  }
+
+  /// Lowers the page count to behind the last place that is not free for everybody: what lies above is in no map any
+  /// more, and the file may be cut there once this has been proven. Cost: the places given up.
+  mutating func trim(bitsPerPiece: Int) {
+    let before = pageCount
+    while pageCount > 2, mapFree[pageCount - 1], provenFree[pageCount - 1], !held[pageCount - 1] {
+      pageCount -= 1
+      setProven(pageCount, false)
+      mapFree[pageCount] = false
+    }
+    guard pageCount < before else { return }
+    // The last piece is written anew even if no bit of it changes, and with it the branches above it, which must not
+    // go on naming pieces that are gone.
+    let last = Int(pageCount - 1) / bitsPerPiece
+    dirtyPieces = dirtyPieces.filter { $0 <= last }
+    dirtyPieces.insert(last)
+    cursor = 2
+    isExhausted = false
+  }
+}

@@ -1,0 +1,111 @@
+// Long runs that show what becomes of the files: full-size forms of what the test suite does in seconds.
+
+import ArgumentParser
+import QuireStorage
+import QuireTesting
+
+/// `quiredb soak`: sizes of files under long work.
+struct Soak: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Works for long on a new database and tells the sizes of its files.",
+    discussion: """
+      First: so many commits, each overwriting one of 1,000 rows, with one reader held from the start to the end; the \
+      files may hold the live data, the reader's view and twice the log limit; if they hold more, it ends with status \
+      1. Then: so many rows are put in, half of them removed at random, and the file is tidied.
+      """,
+    shouldDisplay: false)
+
+  @Argument(help: "A folder for the databases, which stay there.")
+  var folder: String
+  @Option(help: "Commits under the reader.")
+  var commits = 1_000_000
+  @Option(help: "Rows to put in, half of which are removed.")
+  var rows = 1_000_000
+  @Option(help: "The log limit of the first part in MiB.")
+  var logLimit = 8
+
+  func run() throws {
+    try overwrite()
+    try removeHalf()
+  }
+
+  /// The length of the data file and of all log files.
+  private func byteCount(_ path: String) throws -> Int {
+    let files = RealFileSystem()
+    var total = 0
+    for name in [path] + (0..<8).map({ "\(path)-log\($0)" }) {
+      do throws(SystemError) {
+        let file = try files.open(name, .readOnly)
+        defer { file.close() }
+        total += try file.status().byteCount
+      } catch { continue }
+    }
+    return total
+  }
+
+  private func overwrite() throws {
+    let path = folder + "/overwrite.quire"
+    let options = StorageOptions(durability: .relaxed, logLimit: logLimit << 20, maintainsWhenIdle: false)
+    let engine = try StorageEngine(at: path, options: options)
+    let tree = try engine.write { tx in try tx.createTree("rows", keys: .int64) }
+    func put(_ index: Int) throws {
+      let value = [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 150)
+      try engine.write { tx in try tx.put(value, for: Int64(index &* 7919 % 1000), in: tree) }
+    }
+    for index in 0..<20_000 { try put(index) }
+    try engine.checkpoint()
+    let live = try byteCount(path)
+    let view = engine.statistics.filePages * options.pageSize
+    var pin: PinnedSnapshot? = try engine.pin()
+    var largest = 0
+    for index in 0..<commits {
+      try put(index)
+      if index % 5000 == 0 { largest = max(largest, try byteCount(path)) }
+    }
+    // Besides, the file has a tail that was allocated in advance, and a growing log has three segments for a moment.
+    let limit = live + view + 2 * options.logLimit + (4 << 20)
+    print("\(commits) commits under a reader: at first \(live) bytes, at most \(largest), allowed \(limit)")
+    withExtendedLifetime(pin) {}
+    pin = nil
+    try put(0)
+    try engine.maintain()
+    let after = try byteCount(path)
+    try engine.close()
+    print("without the reader, tidied: \(after); closed: \(try byteCount(path))")
+    guard largest <= limit else { throw ExitCode(1) }
+  }
+
+  private func removeHalf() throws {
+    let path = folder + "/half.quire"
+    let options = StorageOptions(maintainsWhenIdle: false)
+    let engine = try StorageEngine(at: path, options: options)
+    let tree = try engine.write { tx in try tx.createTree("rows", keys: .int64) }
+    for start in stride(from: 0, to: rows, by: 1000) {
+      let value = [UInt8](repeating: UInt8(truncatingIfNeeded: start), count: 150)
+      try engine.write { tx in for key in start..<start + 1000 { try tx.put(value, for: Int64(key), in: tree) } }
+    }
+    try engine.checkpoint()
+    let full = try byteCount(path)
+    var random = SeededRandom(seed: 1)
+    var left = rows
+    for start in stride(from: 0, to: rows, by: 1000) {
+      try engine.write { tx in
+        for key in start..<start + 1000 where random.oneIn(2) {
+          try tx.delete(Int64(key), in: tree)
+          left -= 1
+        }
+      }
+    }
+    try engine.checkpoint()
+    let payload = left * 158
+    let atOnce = try byteCount(path)
+    try engine.maintain()
+    let tidied = try byteCount(path)
+    try engine.close()
+    let closed = try byteCount(path)
+    print("of which the data file \(engine.statistics.filePages * options.pageSize) bytes")
+    func ratio(_ byteCount: Int) -> String { "\(byteCount) bytes, \(byteCount * 100 / payload) % of the payload" }
+    print("\(rows) rows: \(full) bytes; half removed: \(ratio(atOnce)) at once")
+    print("tidied: \(ratio(tidied)); closed: \(ratio(closed))")
+  }
+}
