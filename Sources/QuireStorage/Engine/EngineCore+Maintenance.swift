@@ -9,6 +9,10 @@ struct MaintenanceState {
   enum Phase {
     /// Nothing is under way.
     case idle
+    /// Leaves of the tree of this id, or of the next one, are packed from this key on.
+    case pack(tree: TreeID, key: [UInt8]?)
+    /// The checkpoint after packing, which frees what was replaced.
+    case settle
     /// Pages of the tree of this id, or of the next one, are moved from the entry of this rank on.
     case relocate(tree: TreeID, rank: Int)
     /// The checkpoint that gives copies, catalog and free map their new places; it frees the old ones.
@@ -37,6 +41,9 @@ struct MaintenanceState {
 extension EngineCore {
   /// How many pages a step may copy: a few milliseconds with the writer lock held.
   private static let pagesPerStep = 128
+  /// Trees whose leaves are less full than this are packed. What random inserts leave behind is fuller: it would only
+  /// be split again.
+  private static let worthwhileFill = 0.65
   /// A checkpoint comes after so many copied pages, so that they never fill the cache.
   private var pagesPerCheckpoint: Int { max(Self.pagesPerStep, options.cacheSize / store.pageSize / 8) }
 
@@ -47,6 +54,15 @@ extension EngineCore {
     do throws(StorageError) {
       switch try maintenancePhase() {
       case .idle: return false
+      case .pack: try pack()
+      case .settle:
+        try checkpointForMaintenance(vacating: false)
+        try withWriterLock { () throws(StorageError) in
+          maintenance.phase = .idle
+          planRelocation()
+          // At least the end of the file may be free now.
+          if case .idle = maintenance.phase { maintenance.phase = .cut }
+        }
       case .relocate: try relocate()
       case .vacate:
         try checkpointForMaintenance(vacating: true)
@@ -82,20 +98,66 @@ extension EngineCore {
       try queue.checkFailure()
       if case .idle = maintenance.phase, head.csn != maintenance.finishedCSN {
         maintenance = MaintenanceState()
-        let pageCount = allocator.pageCount
-        // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
-        let used = pageCount - UInt64(allocator.freeCount)
-        maintenance.limit = used + used / 32 + 8
-        let gain = pageCount > maintenance.limit ? pageCount - maintenance.limit : 0
-        if gain > pageCount / 8, let first = trees(of: head).first?.id {
-          maintenance.phase = .relocate(tree: first, rank: 0)
-        } else if allocator.backedEnd > pageCount + pageCount / 8 + UInt64(space.reserve + space.overhead) {
-          // Nothing but a tail that is too long.
-          maintenance.phase = .cut
-        }
+        if try planPacking() { return maintenance.phase }
+        planRelocation()
       }
       return maintenance.phase
     }
+  }
+
+  /// Begins to pack leaves if a tree of some size has many that are half empty; samples each.
+  private func planPacking() throws(StorageError) -> Bool {
+    _ = slots.refresh(writerSlot)
+    defer { slots.rest(writerSlot) }
+    for tree in trees(of: head) where tree.level > 0 {
+      if try context.editor.sampledFill(of: tree) < Self.worthwhileFill {
+        maintenance.phase = .pack(tree: tree.id, key: nil)
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Begins to move pages if enough of the file is free.
+  private func planRelocation() {
+    let pageCount = allocator.pageCount
+    // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
+    let used = pageCount - UInt64(allocator.freeCount)
+    maintenance.limit = used + used / 32 + 8
+    let gain = pageCount > maintenance.limit ? pageCount - maintenance.limit : 0
+    if gain > pageCount / 8, let first = trees(of: head).first?.id {
+      maintenance.phase = .relocate(tree: first, rank: 0)
+    } else if allocator.backedEnd > pageCount + pageCount / 8 + UInt64(space.reserve + space.overhead) {
+      // Nothing but a tail that is too long.
+      maintenance.phase = .cut
+    }
+  }
+
+  /// Packs the leaves below a branch or two.
+  private func pack() throws(StorageError) {
+    try rearrange { (context) throws(StorageError) -> Bool in
+      guard case .pack(let tree, let key) = maintenance.phase else { return false }
+      guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
+        maintenance.phase = .settle
+        return false
+      }
+      let found = context.trees[index].id
+      if found != tree, try context.editor.sampledFill(of: context.trees[index]) >= Self.worthwhileFill {
+        maintenance.phase = .pack(tree: TreeID(found.rawValue + 1), key: nil)
+        return false
+      }
+      let before = context.born.count
+      let next = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
+        try TreeRepacker(editor, .all).repack(
+          &root, from: found == tree ? key : nil, leafLimit: Self.pagesPerStep)
+      }
+      maintenance.copiedSinceCheckpoint += context.born.count - before
+      maintenance.copied += context.born.count - before
+      maintenance.phase =
+        next.map { .pack(tree: found, key: $0) } ?? .pack(tree: TreeID(found.rawValue + 1), key: nil)
+      return context.born.count > before
+    }
+    try checkpointWhenDue()
   }
 
   /// Copies some pages that stand too high.
@@ -119,6 +181,10 @@ extension EngineCore {
         ?? .relocate(tree: TreeID(found.rawValue + 1), rank: 0)
       return moved.copied > 0
     }
+    try checkpointWhenDue()
+  }
+
+  private func checkpointWhenDue() throws(StorageError) {
     let isDue = try withWriterLock { maintenance.copiedSinceCheckpoint >= pagesPerCheckpoint }
     if isDue { try checkpointForMaintenance(vacating: false) }
   }
