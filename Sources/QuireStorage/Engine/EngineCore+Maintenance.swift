@@ -68,6 +68,9 @@ extension EngineCore {
         try checkpointForMaintenance(vacating: true)
         try setMaintenancePhase(.cut)
       case .cut:
+        // The log has grown with the burst that is over. Two checkpoints, as two segments take turns.
+        try withWriterLock { resetSegmentSize() }
+        try checkpointForMaintenance(vacating: false)
         try checkpointForMaintenance(vacating: false)
         try endMaintenance()
         return false

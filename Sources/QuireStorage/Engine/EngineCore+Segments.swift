@@ -30,6 +30,13 @@ extension EngineCore {
     desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, size / 2 & ~7))
   }
 
+  /// Has the next segments made as small as the first ones. Writer lock held.
+  func resetSegmentSize() {
+    finishRunningCheckpoint()
+    emptySegmentStreak = 0
+    desiredSegmentByteCount = smallestSegmentByteCount
+  }
+
   private var smallestSegmentByteCount: Int { Self.initialSegmentByteCount(options, environment) }
   private var largestSegmentByteCount: Int { options.logLimit & ~7 }
 
