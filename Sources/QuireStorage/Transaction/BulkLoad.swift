@@ -204,10 +204,11 @@ extension WriteContext {
 
   /// Packs the leaves that a large transaction has made, before its commit is sealed.
   ///
-  /// Only what is mostly new is packed: where old leaves were copied and have grown, the next transaction of the kind
-  /// would split full ones again.
+  /// What is mostly new is packed, and what deletes alone have left: half as many pages are then written home. Where
+  /// old leaves were copied and have grown, the next transaction of the kind would split full ones again.
   func packOwnLeaves() throws(StorageError) {
-    guard born.count - superseded.count >= Self.packedFrameCount, superseded.count * 4 <= born.count else { return }
+    let isMostlyNew = born.count - superseded.count >= Self.packedFrameCount && superseded.count * 4 <= born.count
+    guard isMostlyNew || (isShrinking && born.count >= Self.packedFrameCount) else { return }
     try enter()
     let repacker = TreeRepacker(editor, .own)
     for index in trees.indices where trees[index].level > 0 {
