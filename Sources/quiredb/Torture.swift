@@ -62,6 +62,7 @@ struct Torture: ParsableCommand {
     run.work(jobs: jobs ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     let report = run.report
     for failure in report.failures { print("\(failure)\n  replay: \(run.command(failure.seed))") }
+    print(report.coverageLine)
     print(report.verdictLine)
     if !report.failures.isEmpty { throw ExitCode(1) }
     if !run.limits.areReached(by: report, unless: .timePassed) {

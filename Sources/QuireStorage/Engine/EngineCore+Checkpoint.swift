@@ -54,7 +54,7 @@ extension EngineCore {
       page.logOffset = log.position
       page.lsn = log.current.descriptor.lsn(at: log.position)
     }
-    let slot = slots.announce(state.csn)
+    let slot = slots.announce(state.csn, isOwn: true)
     // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
     slots.rest(slot)
     trimFile()

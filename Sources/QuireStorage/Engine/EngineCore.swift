@@ -96,7 +96,7 @@ package final class EngineCore: @unchecked Sendable {
     head = parts.snapshot
     headCSN = Atomic(parts.snapshot.csn.rawValue)
     reader = TreeReader(parts.store)
-    writerSlot = parts.slots.announce(CSN(.max - 2))
+    writerSlot = parts.slots.announce(CSN(.max - 2), isOwn: true)
     parts.slots.rest(writerSlot)
     context = WriteContext(
       store: parts.store, reclaimer: parts.reclaimer, slots: parts.slots, slot: writerSlot, base: parts.snapshot)
@@ -189,7 +189,7 @@ package final class EngineCore: @unchecked Sendable {
   }
 
   /// The number of readers and pins, the writer's own slot left out.
-  package var readerCount: Int { slots.activeCount - 1 }
+  package var readerCount: Int { slots.activeCount }
 }
 
 /// What the engine counts.

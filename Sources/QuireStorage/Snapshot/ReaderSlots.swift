@@ -5,7 +5,7 @@ internal import Synchronization
 /// One reader's announcement: 64 bytes, a cache line that nobody else writes.
 ///
 /// Word 0 is the snapshot's CSN plus one, or zero for a free slot: it protects page versions from reuse for as long as
-/// it stands. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2
+/// it stands; its highest bit says that the announcement is the engine's own, not a reader's. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2
 /// counts the loans of bytes in pages, which keep the epoch where it is; only the reader's own thread looks at it.
 package struct ReaderSlot: Equatable, @unchecked Sendable {
   // Sendable: safe because both words are atomics.
@@ -30,6 +30,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   private static let slotsPerBlock = 64
   private static let slotByteCount = 64
   private static let blockCount = 1024
+  private static let ownBit: UInt64 = 1 << 63
 
   private let blocks: UnsafeMutablePointer<UInt>
   private let usedBlocks = Atomic<Int>(0)
@@ -95,8 +96,10 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   }
 
   /// Announces a snapshot that is protected already, by another announcement or by the writer lock.
-  package func announce(_ csn: CSN) -> ReaderSlot {
-    let slot = claim(csn.rawValue &+ 1)
+  ///
+  /// - Parameter isOwn: whether the engine does so for itself, which is no reader that anybody has begun.
+  package func announce(_ csn: CSN, isOwn: Bool = false) -> ReaderSlot {
+    let slot = claim(csn.rawValue &+ 1 | (isOwn ? Self.ownBit : 0))
     enter(slot)
     return slot
   }
@@ -170,16 +173,19 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     var found: [UInt64] = []
     forEachSlot { slot in
       let word = slot.announced.pointee.load(ordering: .sequentiallyConsistent)
-      if word != 0 { found.append(word - 1) }
+      if word != 0 { found.append((word & ~Self.ownBit) &- 1) }
     }
     if found.count < 2 { return found }
     return Array(Set(found)).sorted()
   }
 
-  /// How many slots are taken.
+  /// How many slots are taken by readers.
   package var activeCount: Int {
     var count = 0
-    forEachSlot { if $0.announced.pointee.load(ordering: .relaxed) != 0 { count += 1 } }
+    forEachSlot { slot in
+      let word = slot.announced.pointee.load(ordering: .relaxed)
+      if word != 0, word & Self.ownBit == 0 { count += 1 }
+    }
     return count
   }
 

@@ -297,7 +297,7 @@ package final class Reclaimer: Sendable {
       // Nothing is given up while this lock is held: an announcement made now is in time.
       let announced = slots.announcedCSNs()
       return state.snapshots.filter { $0.csn < csn && announced.contains($0.csn.rawValue) }
-        .map { (slots.announce($0.csn), $0) }
+        .map { (slots.announce($0.csn, isOwn: true), $0) }
     }
   }
 

@@ -10,6 +10,8 @@ final class BulkLoad {
   private var file: RunFile?
   private(set) var count = 0
   private var written = 0
+  /// Set when entries could not be written to the temporary file: they are lost, and the load with them.
+  private var failure: StorageError?
   /// What the caller's progress threw.
   private var stopped: (any Error)?
 
@@ -33,9 +35,13 @@ final class BulkLoad {
   }
 
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
+    if let failure { throw failure }
     try context.checkLengths(key, value)
     if !buffer.append(key, value, tree.keys) {
-      try spill()
+      do throws(StorageError) { try spill() } catch {
+        failure = error
+        throw error
+      }
       _ = buffer.append(key, value, tree.keys)
     }
     count += 1
@@ -53,15 +59,15 @@ final class BulkLoad {
     buffer.removeAll()
   }
 
-  /// Brings the entries into the tree; returns how many it has gained.
+  /// Brings the entries into the tree; returns how many it has gained. An error that the body has gone over is thrown
+  /// here, before anything has changed; any other leaves the transaction unfit to be committed.
   func finish(_ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+    if let failure { throw failure }
     let index = try context.index(of: tree)
     let before = context.trees[index].count
     guard count > 0 else { return 0 }
     if let file {
-      try spill()
-      try reduceRuns(file)
-      try write(SortedSource(RunMerger(file, file.runs[...], tree.keys)), progress)
+      try write(SortedSource(try mergedRuns(file)), progress)
     } else if buffer.usedByteCount <= Self.loggedByteCount {
       buffer.sort(sorter, tree.keys)
       for operation in buffer.operations {
@@ -72,6 +78,17 @@ final class BulkLoad {
       try write(SortedSource(buffer.operations), progress)
     }
     return context.trees[try context.index(of: tree)].count - before
+  }
+
+  /// The entries of all runs, merged; what is still in the buffer is the last one.
+  private func mergedRuns(_ file: RunFile) throws(StorageError) -> RunMerger {
+    do throws(StorageError) {
+      try spill()
+      try reduceRuns(file)
+      return try RunMerger(file, file.runs[...], tree.keys)
+    } catch {
+      throw context.fail(error)
+    }
   }
 
   /// Merges the oldest runs into one until there are few enough.

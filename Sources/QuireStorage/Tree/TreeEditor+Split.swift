@@ -97,24 +97,30 @@ extension TreeEditor {
     try rebuildBranch(at: level - 1, inserting: pages, at: index + 1, in: &root)
   }
 
-  /// Puts a new root above the old one.
+  /// Puts a new root above the old one; a merge may have made more children than one page takes, and then another one
+  /// above several branches.
   private func growRoot(firstCount: Int, _ pages: [SplitPage], in root: inout TreeRoot) throws(StorageError) {
     guard root.level + 1 < Limits.treeLevels else {
       throw StorageError(.limitReached, "A tree would have more than \(Limits.treeLevels) levels.")
     }
     let (page, reference) = try makePage(
       kind: .branch, level: root.level + 1, keyKind: root.keyKind, treeID: root.id.rawValue)
-    // Two or three children with separators of at most a third of a page: always fits.
     var entries = [
       BranchEntry(
         separator: SplitKey(integer: 0), reference: root.reference.rawValue, checksum: 0, count: UInt64(firstCount))
     ]
-    try withEntries(pages, appendedTo: &entries) { entries in
-      PageEncoder.encodeBranch(entries[...], into: page, pageSize: pageSize)
+    var added: [SplitPage] = []
+    var count = firstCount
+    try withEntries(pages, appendedTo: &entries) { (entries) throws(StorageError) in
+      branchEntries.removeAll(keepingCapacity: true)
+      branchEntries.append(contentsOf: entries)
+      let cuts = branchCuts(appends: false, keyKind: root.keyKind)
+      (count, added) = try writeBranches(entries, cuts: cuts, into: page, level: root.level + 1, in: root)
     }
     root.reference = reference
     root.checksum = 0
     root.level += 1
+    if !added.isEmpty { try growRoot(firstCount: count, added, in: &root) }
   }
 
   /// Calls `body` with `entries` and an entry for each of `pages`, whose separators are borrowed meanwhile.
@@ -202,17 +208,17 @@ extension TreeEditor {
       branchEntries.insert(contentsOf: added, at: index)
       let appends = index + added.count == branchEntries.count && isRightmost(levelsBelow: level)
       let cuts = branchCuts(appends: appends, keyKind: root.keyKind)
-      (firstCount, pages) = try writeBranches(branchEntries, cuts: cuts, at: level, in: root)
+      (firstCount, pages) = try writeBranches(
+        branchEntries, cuts: cuts, into: branch, level: root.level - level, in: root)
     }
     try addToParent(of: level, firstCount: firstCount, pages, in: &root)
   }
 
-  /// Writes the pieces of a branch; returns the number of entries below the first, and the pages that were added.
+  /// Writes the pieces of a branch, the first one into `branch`; returns the number of entries below that, and the pages
+  /// that were added.
   private func writeBranches(
-    _ entries: [BranchEntry], cuts: [Int], at level: Int, in root: TreeRoot
+    _ entries: [BranchEntry], cuts: [Int], into branch: PageBytes, level: Int, in root: TreeRoot
   ) throws(StorageError) -> (Int, [SplitPage]) {
-    let branch = path[level].page
-    let treeLevel = root.level - level
     var pages: [SplitPage] = []
     var firstCount = 0
     var start = 0
@@ -221,10 +227,10 @@ extension TreeEditor {
       let target: PageBytes
       if piece == 0 {
         target = branch
-        initialize(branch, kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue)
+        initialize(branch, kind: .branch, level: level, keyKind: root.keyKind, treeID: root.id.rawValue)
         firstCount = count
       } else {
-        let made = try makePage(kind: .branch, level: treeLevel, keyKind: root.keyKind, treeID: root.id.rawValue)
+        let made = try makePage(kind: .branch, level: level, keyKind: root.keyKind, treeID: root.id.rawValue)
         target = made.page
         let key = entries[start].separator
         let separator = OwnedKey(bytes: root.keyKind == .int64 ? [] : key.bytes, integer: key.integer)

@@ -68,7 +68,7 @@ struct HeldLock: Sendable {
 /// 3. An unused inode has no names, no open files and no bytes.
 struct Inode: Sendable {
   /// What reads see.
-  private(set) var live = DiskBytes()
+  var live = DiskBytes()
   /// What the last successful sync left, and what is therefore on the disk whatever happens.
   private(set) var durable = DiskBytes()
   private(set) var pending: [PendingOperation] = []

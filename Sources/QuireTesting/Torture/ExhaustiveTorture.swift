@@ -36,6 +36,13 @@ package final class ExhaustiveTorture {
     configuration[.bigTransaction] = random.below(2)
     configuration[.changeTrees] = 1
     configuration[.abort] = random.below(3)
+    configuration[.bulkLoad] = random.below(2)
+    if random.oneIn(2) {
+      // Spills, within one transaction.
+      configuration.cachePages = 32
+      configuration.keyCount = 512
+      configuration.bigByteCounts = [20 << 10, 40 << 10]
+    }
     return configuration
   }
 
@@ -139,6 +146,7 @@ extension TortureHistory {
       report.failures.append((error as? TortureFailure) ?? failure(.broken, "\(error)"))
     }
     disk.powerOff()
+    countWork()
     pins = []
     engine = nil
   }

@@ -20,6 +20,8 @@ enum TortureOperation: Int, Sendable, CaseIterable {
   case abort
   /// A transaction whose record fits no segment.
   case bigTransaction
+  /// A transaction that loads entries in bulk.
+  case bulkLoad
   /// A checkpoint to its end.
   case checkpoint
   /// Some steps of the checkpoint that runs.
@@ -87,6 +89,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   /// Whether groups of commits start blocks of their own, and whether the disk needs that.
   var alignsLogGroups = false
   var isPowerSafe = true
+  /// The shortest that a long record may be made, in bytes.
+  var bigByteCounts = [4, 8, 12, 16, 32].map { $0 << 10 }
 
   /// The settings of short histories without faults, for tests that try every crash.
   package init() {}
@@ -117,6 +121,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     stepRate = random.pick([0, 4, 16, 64])
     drawWeights(&random)
     drawFaults(&random)
+    drawMemory(&random)
   }
 
   private mutating func drawWeights(_ random: inout SeededRandom) {
@@ -128,6 +133,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     self[.commit] += 2
     // Long ones are rare, or there would be nothing else.
     self[.bigTransaction] = min(1, self[.bigTransaction])
+    self[.bulkLoad] = min(random.pick([1, 3]), self[.bulkLoad])
     self[.prove] = min(1, self[.prove])
     self[.verify] = min(1, self[.verify])
     self[.checkpoint] = min(random.pick([1, 8]), self[.checkpoint])
@@ -148,6 +154,23 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     alignsLogGroups = random.oneIn(4)
     // Pages shorter than a sector cannot live on a disk that damages whole ones.
     isPowerSafe = !(alignsLogGroups && pageSize == DiskGeometry.pageByteCount && random.oneIn(2))
+  }
+
+  /// Every other history has trees and transactions that are larger than its memory.
+  private mutating func drawMemory(_ random: inout SeededRandom) {
+    guard random.oneIn(2) else { return }
+    cachePages = random.pick([32, 32, 48, 64])
+    keyCount = max(keyCount, random.pick([512, 2048]))
+    // Large pages take many entries to fill, and a history has a fraction of a second.
+    let cacheByteCount = min(64 << 10, cachePages * pageSize)
+    entriesAtFirst = max(entriesAtFirst, random.pick([0, 1, 2]) * cacheByteCount / 64)
+    bigByteCounts += [cacheByteCount, 2 * cacheByteCount, 4 * cacheByteCount]
+    self[.bigTransaction] = random.pick([1, 1, 2])
+    // Records that fit a segment are logged, and their pages spill all the same.
+    if random.oneIn(2) {
+      logLimit = 256 << 10
+      segmentByteCount = 256 << 10
+    }
   }
 
   subscript(operation: TortureOperation) -> Int {
@@ -172,7 +195,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
       values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
       faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(alignsLogGroups ? "aligned, " : "")\
-      \(isPowerSafe ? "" : "not power-safe, ")\(operations.joined(separator: ", "))
+      \(isPowerSafe ? "" : "not power-safe, ")big ones from \(bigByteCounts), \(operations.joined(separator: ", "))
       """
   }
 }

@@ -97,6 +97,7 @@ extension TortureHistory {
       case .emptyWrite: try writeNothing()
       case .abort: try transact(draw(isAborted: true))
       case .bigTransaction: try commitBig()
+      case .bulkLoad: try commitLoad()
       case .checkpoint: try checkpoint()
       case .steps: try step(upTo: 1 + random.below(8))
       case .mark: try opened().core.appendQuietMark()
@@ -134,7 +135,7 @@ extension TortureHistory {
   private func commitBig() throws {
     let plan = TransactionPlan(
       changes: 1, isAborted: random.oneIn(6), changesTrees: random.oneIn(6),
-      byteCount: random.pick([4, 8, 12, 16, 32]) << 10)
+      byteCount: random.pick(configuration.bigByteCounts))
     if random.oneIn(2) { try commitAndWait(plan) } else { try transact(plan) }
   }
 
@@ -266,8 +267,16 @@ extension TortureHistory {
     do { try readNewest() } catch { try judge(error, since: faults, during: "reading") }
   }
 
+  /// Adds what the engine has done in this life.
+  func countWork() {
+    guard let statistics = engine?.statistics else { return }
+    report.checkpoints += statistics.checkpoints
+    report.pagesSpilled += statistics.pagesSpilled
+    report.pagesEvicted += statistics.pagesEvicted
+  }
+
   private func leave() {
-    report.checkpoints += engine?.statistics.checkpoints ?? 0
+    countWork()
     pins = []
     tickets = []
     engine = nil
@@ -336,6 +345,7 @@ extension TortureHistory {
 
   /// Ends the last life.
   func closeForGood() {
+    countWork()
     pins = []
     do { try engine?.close() } catch { report.failures.append(failure(.broken, "the last close threw \(error)")) }
   }

@@ -77,6 +77,7 @@ extension TortureHistory {
       try expect(value == state.value(of: key, in: tree.id), "\(tx.csn) has another value")
       let rank = try tx.rank(key, in: tree)
       try expect(rank == state.rank(of: key, in: tree.id), "\(tx.csn) gives rank \(rank)")
+      if random.oneIn(2) { try checkMany(tx, state, tree) }
       try checkRange(tx, state, tree)
       var cursor = try tx.cursor(tree)
       try walk(&cursor, tree, state, steps: 6)

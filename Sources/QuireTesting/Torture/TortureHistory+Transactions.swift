@@ -14,6 +14,8 @@ struct TransactionPlan {
   var isAborted = false
   var changesTrees = false
   var allocatesRowIDs = false
+  /// How many bulk loads it is to do.
+  var loads = 0
   /// The record is to be at least so long, in bytes.
   var byteCount = 0
 }
@@ -78,6 +80,8 @@ extension TortureHistory {
     try append(draft, as: csn)
     certain = csn
     report.commits += 1
+    // In stepped mode no other checkpoint can have come to its end in between.
+    if engine.core.meta.current.csn == csn { report.commitsByCheckpoint += 1 }
     note("appended \(csn)")
     if waitsForFlush, ticket.lsn == nil {
       model.acknowledge(csn)
@@ -108,7 +112,12 @@ extension TortureHistory {
     if draft.trees.isEmpty { return }
     var done = 0
     var written = 0
-    while done < plan.changes || written < plan.byteCount {
+    var loads = plan.loads
+    if loads > 0, random.oneIn(2) {
+      try loadInBulk(tx, &draft)
+      loads -= 1
+    }
+    while !isHalfDone, done < plan.changes || written < plan.byteCount {
       if plan.byteCount == 0, random.oneIn(configuration.savepointOneIn) {
         done += try changeInSavepoint(tx, plan.changes - done, &draft)
       } else {
@@ -118,11 +127,15 @@ extension TortureHistory {
       if isHalfDone { return }
       if random.oneIn(12) { try interrupt() }
     }
-    if random.oneIn(4) { try ask(tx, draft) }
+    while loads > 0, !isHalfDone {
+      try loadInBulk(tx, &draft)
+      loads -= 1
+    }
+    if random.oneIn(4), !isHalfDone { try ask(tx, draft) }
   }
 
   /// What other threads may do in the midst of a transaction.
-  private func interrupt() throws {
+  func interrupt() throws {
     let core = try opened().core
     switch random.below(8) {
     case 0, 1: core.appendQuietMark()
@@ -264,7 +277,7 @@ extension TortureHistory {
   }
 
   /// Compares what the transaction sees of a tree with the draft.
-  private func ask(_ tx: borrowing WriteTransaction, _ draft: TortureDraft) throws {
+  func ask(_ tx: borrowing WriteTransaction, _ draft: TortureDraft) throws {
     guard !draft.trees.isEmpty else { return }
     let tree = random.pick(draft.trees).tree
     let count = try tx.count(of: tree)
@@ -272,6 +285,7 @@ extension TortureHistory {
     let key = nextKey(tree.keys)
     let rank = try tx.rank(key, in: tree)
     try expect(rank == draft.state.rank(of: key, in: tree.id), "a transaction found rank \(rank)")
+    if random.oneIn(4) { try checkMany(tx, draft.state, tree) }
     var cursor = try tx.cursor(tree)
     try walk(&cursor, tree, draft.state, steps: 4)
   }

@@ -44,6 +44,18 @@ package struct TortureReport: Sendable {
   package var commits = 0
   /// Checkpoints that were finished.
   package var checkpoints = 0
+  /// Pages that were written home early, as memory was short.
+  package var pagesSpilled = 0
+  /// Clean pages that were taken out of memory.
+  package var pagesEvicted = 0
+  /// Commits that wrote their pages home instead of a record.
+  package var commitsByCheckpoint = 0
+  /// Bulk loads that took entries.
+  package var loads = 0
+  /// Those of them that needed their temporary file.
+  package var loadsWithRuns = 0
+  /// Those of them that were stopped by their body, their progress or the disk.
+  package var loadsStopped = 0
   /// The failures found; a history ends with its first.
   package var failures: [TortureFailure] = []
   /// Depends on every call to the disks and every answer; equal for equal seeds.
@@ -61,10 +73,23 @@ package struct TortureReport: Sendable {
     operations += other.operations
     commits += other.commits
     checkpoints += other.checkpoints
+    pagesSpilled += other.pagesSpilled
+    pagesEvicted += other.pagesEvicted
+    commitsByCheckpoint += other.commitsByCheckpoint
+    loads += other.loads
+    loadsWithRuns += other.loadsWithRuns
+    loadsStopped += other.loadsStopped
     failures += other.failures
   }
 
   private func count(_ verdict: TortureFailure.Verdict) -> Int { failures.count { $0.verdict == verdict } }
+
+  /// What was met on the way, in one line: a zero here is a hole in the torture.
+  package var coverageLine: String {
+    "commits \(commits), by checkpoint \(commitsByCheckpoint), checkpoints \(checkpoints), "
+      + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
+      + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped)"
+  }
 
   /// The verdict in one line.
   package var verdictLine: String {
