@@ -59,7 +59,8 @@ final class PageWriter {
     self.reclaimer = reclaimer
     pageSize = store.pageSize
     // Small files, such as those of tests, are written in small steps.
-    bufferPages = max(1, min(Self.bufferByteCount / pageSize, Int(allocator.pageCount / 16) + 8))
+    let pageCount = max(Int(allocator.pageCount), store.frames.dirtyCount)
+    bufferPages = max(1, min(Self.bufferByteCount / pageSize, pageCount / 16 + 8))
     buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferPages * pageSize, alignment: 4096)
   }
 

@@ -30,6 +30,8 @@ package final class LogBuffer {
   package private(set) var hasUndo = false
   /// How long a body becomes before it goes out as a part.
   package var partByteCount = Limits.recordBodyByteCount
+  /// How many loans of bytes in pages the transaction's user has; nil if that is unknown.
+  package var loanCount: UnsafePointer<Int>?
   /// Appends the body as a part; false if that cannot be.
   private var appendPart: (() -> Bool)?
 
@@ -186,6 +188,8 @@ package final class LogBuffer {
   @inline(never) private func putBehindPart(
     _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
   ) -> Copy {
+    // Nothing is recorded any more, and what is not in a page stays as it is while the tree is changed.
+    if isGivenUp, let loanCount, loanCount.pointee == 0 { return Copy(key: key, value: value) }
     let byteCount = 1 + 3 * Varint.maximumByteCount + key.count + value.count
     guard !isGivenUp, bodyByteCount > 0 else {
       overflow(byteCount)

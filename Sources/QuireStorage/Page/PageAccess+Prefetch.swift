@@ -55,6 +55,9 @@ extension PageBytes {
   /// Asks for the reference of a child.
   @inline(__always) package func prefetchReference(_ index: Int) { quire_prefetch(references + index) }
 
+  /// Asks for the count of a child, which an edit below it changes.
+  @inline(__always) package func prefetchCount(_ index: Int) { quire_prefetch(counts + index) }
+
   /// Asks for the first `lines` cache lines of the cell at `offset`, as far as they are in the page.
   @inline(__always) package func prefetchCell(at offset: Int, lines: Int) {
     var line = 0

@@ -1,5 +1,6 @@
 // The hot path into the page table.
 
+internal import CQuirePlatform
 internal import Synchronization
 
 /// The way from references to addresses that every descent takes: two loads, no lock, no reference count.
@@ -10,8 +11,11 @@ package struct PageAccess {
   let table: PageTable
   let frameEntries: SparseTable
   let store: Unmanaged<PageStore>
+  /// Where the last cache line of a page begins: the one with the prefix, which a search compares first.
+  let lastLine: Int
 
   init(_ store: PageStore, table: PageTable, frameEntries: SparseTable) {
+    lastLine = store.pageSize - 64
     self.store = Unmanaged.passUnretained(store)
     self.table = table
     self.frameEntries = frameEntries
@@ -37,6 +41,7 @@ package struct PageAccess {
       if !location.isPageNumber {
         let page = PageBytes(location.slot)
         page.prefetchArrays()
+        quire_prefetch(page.base + lastLine)
         return page
       }
       number = location.pageNumber
@@ -46,6 +51,7 @@ package struct PageAccess {
     }
     let page = PageBytes(slot)
     page.prefetchArrays()
+    quire_prefetch(page.base + lastLine)
     // Checked on hits too: only so can a descent through a damaged tree not run in a circle (hazard C8).
     if page.level != level { throw wrongLevel(reference, page.level, level) }
     return page

@@ -17,6 +17,9 @@ package struct ReaderSlot: Equatable, @unchecked Sendable {
   @inline(__always) fileprivate var epoch: UnsafeMutablePointer<Atomic<UInt64>> {
     (base + 8).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
+  /// How many loans there are.
+  package var loanCount: UnsafePointer<Int> { UnsafePointer(loans) }
+
   @inline(__always) fileprivate var loans: UnsafeMutablePointer<Int> { (base + 16).assumingMemoryBound(to: Int.self) }
 }
 

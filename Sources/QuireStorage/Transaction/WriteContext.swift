@@ -61,6 +61,7 @@ package final class WriteContext {
     treeIDCounter = base.nextTreeID
     keyLimit = Limits.keyByteCount(pageSize: store.pageSize)
     entryLimit = Limits.entryByteCount(pageSize: store.pageSize)
+    log.loanCount = slot.loanCount
   }
 
   /// Starts a transaction on `base`, the newest appended commit.

@@ -41,6 +41,33 @@ extension TreeEditor {
     return true
   }
 
+  /// Makes a new last leaf for an entry behind all others, and leaves the full one before it as it is; false if the
+  /// leaf at the end of `path` is not the last one, or if it has room for the entry once it is written anew.
+  func startLeaf(
+    with key: SearchKey, _ value: UnsafeRawBufferPointer, in root: inout TreeRoot
+  ) throws(StorageError) -> Bool {
+    let leaf = path[depth - 1].page
+    let count = leaf.count
+    guard count > 0, isRightmost(levelsBelow: depth - 1) else { return false }
+    let packer = packer(root.keyKind)
+    packer.removeAll()
+    packer.append(leaf, 0..<1)
+    packer.append(leaf, (count - 1)..<count)
+    packer.append(key, value)
+    // Written anew, the leaf would have the prefix of the new key as well, in front of each entry once less.
+    var gain = leaf.garbage
+    var prefix = 0
+    if !leaf.hasIntegerKeys {
+      prefix = packer.entries[0].commonPrefixCount(with: packer.entries[2])
+      gain += (count - 1) * (prefix - leaf.prefixCount)
+    }
+    let needed = packer.cellByteCount(of: packer.entries[2]) - prefix
+    if needed <= leaf.cellStart - leaf.leafArraysEnd + gain { return false }
+    let pages = try makeLeaves(packer, from: 2, ends: [3], in: root)
+    try addToParent(of: depth - 1, firstCount: count, pages, in: &root)
+    return true
+  }
+
   /// Whether `key` is above the last key of a leaf that has entries.
   @inline(__always) private func isAboveLastKey(_ key: SearchKey, of leaf: PageBytes) -> Bool {
     let last = leaf.count &- 1

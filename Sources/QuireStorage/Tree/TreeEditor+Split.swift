@@ -16,6 +16,7 @@ extension TreeEditor {
     in root: inout TreeRoot
   ) throws(StorageError) {
     let leaf = path[depth - 1].page
+    if !replacing, index == leaf.count, try startLeaf(with: key, value, in: &root) { return }
     let old = PageBytes(scratch)
     scratch.copyMemory(from: leaf.base, byteCount: pageSize)
     let packer = packer(root.keyKind)

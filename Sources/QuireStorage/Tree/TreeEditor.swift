@@ -233,6 +233,7 @@ package final class TreeEditor {
       depth &+= 1
       level &-= 1
       reference = PageReference(rawValue: page.references[index])
+      page.prefetchCount(index)
       page = try reader.page(reference, checksum: page.checksums[index], level: level)
     }
     let position = page.leafSearch(key)
