@@ -137,7 +137,28 @@ import Testing
     allocator.settleAhead(includingRunning: true)
     #expect(allocator.freeNumbers() == [15])
     allocator.discard(PageNumber(24), count: 2)
-    #expect(allocator.freeNumbers() == [15, 24, 25], "a commit by checkpoint that failed")
+    #expect(allocator.freeNumbers() == [15] && allocator.pageCount == 24, "a failed commit: the file ends earlier")
+    #expect(allocator.checkInvariants() == nil)
+  }
+
+  @Test("A map says what held when it was closed, whatever is written ahead of the next checkpoint meanwhile")
+  func closedMap() throws {
+    let allocator = PageAllocator(pageSize: 512, pageCount: 20, free: [4, 5], checkpoint: 1, isProven: true)
+    let place = allocator.allocate()
+    #expect(place == PageNumber(4) && allocator.dirtyPieces == [0])
+    #expect(allocator.closeMap(planned: [], pageCount: 20) == nil, "a piece is missing")
+    #expect(allocator.closeMap(planned: [0], pageCount: 19) == nil, "the file has grown")
+    let map = try #require(allocator.closeMap(planned: [0], pageCount: 20))
+    #expect(allocator.allocateAhead(3, isCommitted: true) == PageNumber(20))
+    #expect(map.pageCount == 20 && map.pieces[0]?.prefix(3) == [1 << 5, 0, 0])
+    allocator.finishCheckpoint(2)
+    #expect(allocator.dirtyPieces == [0], "what came after the map was closed is still to be written")
+    // Given back, the end of the file is where the map says.
+    allocator.discard(PageNumber(20), count: 3)
+    #expect(allocator.pageCount == 20 && allocator.freeNumbers() == [5])
+    let second = try #require(allocator.closeMap(planned: [0], pageCount: 20))
+    allocator.reopenMap(second)
+    #expect(allocator.dirtyPieces == [0], "a map that was not written after all")
     #expect(allocator.checkInvariants() == nil)
   }
 }

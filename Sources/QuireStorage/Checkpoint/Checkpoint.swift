@@ -61,6 +61,10 @@ package final class CheckpointPages {
   /// Tree and catalog pages handed to the system so far.
   package var pagesWritten: Int { writer.pagesWritten }
 
+  /// The number of pages that the meta page counts; valid when all pages are written. The file may be longer already:
+  /// by extents that are written ahead of the next checkpoint.
+  package var filePageCount: UInt64 { plan?.pageCount ?? 0 }
+
   /// Does the next piece of work; false when all pages have been written.
   ///
   /// - Throws: `diskFull`, `inputOutput`, and what reading catalog pages throws. The caller then calls `undo`.
@@ -90,7 +94,7 @@ package final class CheckpointPages {
     case .map:
       let plan = try freeMap.plan(allocator)
       self.plan = plan
-      freeMapRoot = try freeMap.write(plan, allocator, birth: state.csn.rawValue)
+      freeMapRoot = try freeMap.write(plan, birth: state.csn.rawValue)
       phase = .done
       return false
     case .done:

@@ -137,7 +137,7 @@ extension EngineCore {
   /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
   /// failed are counted but were never written: a meta page that counts them would look like a truncated file.
   private func settleLength(_ run: CheckpointRun) throws(StorageError) {
-    run.meta.pageCount = allocator.pageCount
+    run.meta.pageCount = run.pages.filePageCount
     let needed = Int(run.meta.pageCount) * store.pageSize
     do throws(SystemError) {
       if try file.status().byteCount < needed { try file.resize(to: needed) }

@@ -88,6 +88,7 @@ extension EngineCore {
   private func commit() throws(StorageError) -> CommitTicket {
     guard context.hasChanges else { return rollBack() }
     context.finishRecord()
+    context.discardDeadExtents()
     do throws(StorageError) {
       try queue.checkFailure()
       if withLog({ $0 == nil }) { try activateLog() }

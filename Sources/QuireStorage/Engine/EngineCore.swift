@@ -86,7 +86,7 @@ package final class EngineCore: @unchecked Sendable {
     head = parts.snapshot
     headCSN = Atomic(parts.snapshot.csn.rawValue)
     reader = TreeReader(parts.store)
-    context = WriteContext(store: parts.store, base: parts.snapshot)
+    context = WriteContext(store: parts.store, allocator: parts.allocator, base: parts.snapshot)
     writerSlot = parts.slots.announce(CSN(.max - 2))
     parts.slots.rest(writerSlot)
     parts.store.evict(parts.slots)
@@ -97,6 +97,8 @@ package final class EngineCore: @unchecked Sendable {
       slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator,
       durableLSN: parts.meta.current.lsn, durableCheckpoint: parts.meta.current.checkpointNumber,
       requestFlush: { services.requestFlush() }, didFlush: { services.requestMark() })
+    let queue = queue
+    context.checkWritable = { () throws(StorageError) in try queue.checkFailure() }
     services.setFlush(
       { [weak self] in
         // A failure reaches those who wait; nobody else is listening here.

@@ -120,6 +120,18 @@ package final class LogBuffer {
     return Copy(key: SearchKey(copied(keyOffset, key.count)), value: copied(valueOffset, value.count))
   }
 
+  /// Notes the put of a value that stands in an extent already; returns the key to work with. A value that the record
+  /// has no room for is not copied: there is never a second copy of a very long one.
+  func putLong(
+    _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
+  ) -> SearchKey {
+    let byteCount = 1 + 3 * Varint.maximumByteCount + key.count + value.count
+    if !isGivenUp, bodyByteCount + byteCount <= Limits.recordBodyByteCount { return put(tree, kind, key, value).key }
+    giveUp()
+    // Of a record that was given up nobody asks which operation it holds, so this is but a copy of the key.
+    return delete(tree, kind, key)
+  }
+
   /// Notes a delete; returns the key to work with.
   package func delete(_ tree: TreeID, _ kind: KeyKind, _ key: SearchKey) -> SearchKey {
     reserve(1 + 2 * Varint.maximumByteCount + key.count)

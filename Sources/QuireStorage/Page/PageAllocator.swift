@@ -3,6 +3,8 @@
 /// A page that a commit replaced.
 package struct SupersededPlace: Sendable {
   package let number: PageNumber
+  /// More than one for an extent.
+  package let count: Int
   /// The commit from which on nobody needs it but older snapshots.
   package let csn: UInt64
 }
@@ -19,12 +21,15 @@ package struct SupersededPlace: Sendable {
 /// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
 /// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
 ///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
-/// 4. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
+/// 4. No place from `mapPageCount` on is free at the end of the file: there the file just ends earlier.
+/// 5. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
 ///    committed since the last freeze. A map written meanwhile calls them free, as after a crash they are.
 package final class PageAllocator: Sendable {
   private struct State {
     var pageCount: UInt64
+    /// The number of pages that the newest map, or the one being written, speaks for.
+    var mapPageCount: UInt64
     var mapFree = PageBits()
     var provenFree = PageBits()
     var held = PageBits()
@@ -53,7 +58,7 @@ package final class PageAllocator: Sendable {
   ///     out until `prove` is called for it.
   package init(pageSize: Int, pageCount: UInt64, free: [UInt64], checkpoint: UInt64, isProven: Bool) {
     bitsPerPiece = (pageSize - PageLayout.headerByteCount) * 8
-    var state = State(pageCount: pageCount)
+    var state = State(pageCount: pageCount, mapPageCount: pageCount)
     state.mapFree.grow(to: pageCount)
     for number in free {
       state.mapFree[number] = true
@@ -115,6 +120,17 @@ package final class PageAllocator: Sendable {
         state.provenFree[number] = true
       }
       state.isExhausted = false
+      shorten(&state)
+    }
+  }
+
+  /// Takes free places that no map speaks for off the end: a long value that found no room must not leave a file that
+  /// the next checkpoint cannot make as long as it is said to be.
+  private func shorten(_ state: inout State) {
+    while state.pageCount > state.mapPageCount, state.provenFree[state.pageCount - 1] {
+      state.pageCount -= 1
+      state.provenFree[state.pageCount] = false
+      state.mapFree[state.pageCount] = false
     }
   }
 
@@ -167,29 +183,36 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Notes that the commit `csn` replaced the page there.
-  package func supersede(_ number: PageNumber, csn: UInt64) {
+  /// Notes that the commit `csn` replaced the page there, or the extent of `count` pages.
+  package func supersede(_ number: PageNumber, count: Int = 1, csn: UInt64) {
     state.withLock { state in
-      state.held[number.rawValue] = true
-      state.superseded.append(SupersededPlace(number: number, csn: csn))
+      for place in Self.places(number, count) { state.held[place] = true }
+      state.superseded.append(SupersededPlace(number: number, count: count, csn: csn))
     }
   }
 
+  private static func places(_ number: PageNumber, _ count: Int) -> Range<UInt64> {
+    number.rawValue..<(number.rawValue + UInt64(count))
+  }
+
   /// Notes that no reader needs a superseded place any more.
-  package func release(_ number: PageNumber) {
+  package func release(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      state.held[number.rawValue] = false
+      for place in Self.places(number, count) { state.held[place] = false }
       state.isExhausted = false
     }
   }
 
   /// Takes `supersede` back: the commit has failed.
-  package func restore(_ number: PageNumber) {
+  package func restore(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      state.held[number.rawValue] = false
+      let places = Self.places(number, count)
       state.superseded.removeAll { $0.number == number }
-      state.freedNow.removeAll { $0 == number.rawValue }
-      setMap(&state, number.rawValue, isFree: false)
+      state.freedNow.removeAll { places.contains($0) }
+      for place in places {
+        state.held[place] = false
+        setMap(&state, place, isFree: false)
+      }
     }
   }
 
@@ -209,8 +232,10 @@ package final class PageAllocator: Sendable {
           later.append(place)
           continue
         }
-        setMap(&state, place.number.rawValue, isFree: true)
-        state.freedNow.append(place.number.rawValue)
+        for number in Self.places(place.number, place.count) {
+          setMap(&state, number, isFree: true)
+          state.freedNow.append(number)
+        }
       }
       state.superseded = later
     }
@@ -233,21 +258,62 @@ package final class PageAllocator: Sendable {
   }
 
   /// The pieces of the map that must be written.
-  package var dirtyPieces: Set<Int> { state.withLock { $0.dirtyPieces } }
+  package var dirtyPieces: Set<Int> { state.withLock { dirtyPieces($0) } }
 
-  /// The bits of a piece, lowest page number first, as they stand now.
-  package func piece(_ index: Int) -> [UInt8] {
+  private func dirtyPieces(_ state: State) -> Set<Int> {
+    // Where the file has become shorter there is nothing to write.
+    state.dirtyPieces.filter { UInt64($0 * bitsPerPiece) < state.pageCount }
+  }
+
+  /// A map as of one moment, to be written.
+  package struct ClosedMap {
+    /// The number of pages that it speaks for.
+    package let pageCount: UInt64
+    /// The bits of the pieces that differ from the disk, lowest page number first.
+    package let pieces: [Int: [UInt8]]
+    fileprivate let mapPageCountBefore: UInt64
+  }
+
+  /// Fixes the map of the checkpoint being written; what changes from now on is for the next one. A transaction that
+  /// writes long values ahead of its commit may change the map, and make the file longer, at any time.
+  ///
+  /// - Parameters:
+  ///   - planned: the pieces for which there are places.
+  ///   - pageCount: the number of pages for which the map has room.
+  /// - Returns: nil if there are more pieces or pages by now: the caller plans again.
+  package func closeMap(planned: Set<Int>, pageCount: UInt64) -> ClosedMap? {
     state.withLock { state in
-      let first = UInt64(index * bitsPerPiece)
-      var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
-      for byte in 0..<bytes.count {
-        let number = first + UInt64(byte * 8)
-        let word = Int(number >> 6)
-        guard word < state.mapFree.words.count else { break }
-        bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+      let dirty = dirtyPieces(state)
+      guard dirty.isSubset(of: planned), state.pageCount == pageCount else { return nil }
+      var pieces: [Int: [UInt8]] = [:]
+      for index in planned { pieces[index] = piece(index, state) }
+      defer {
+        state.dirtyPieces = []
+        state.mapPageCount = max(state.mapPageCount, pageCount)
       }
-      return bytes
+      return ClosedMap(pageCount: pageCount, pieces: pieces, mapPageCountBefore: state.mapPageCount)
     }
+  }
+
+  /// Takes `closeMap` back: the map was not written, or no meta page names it.
+  package func reopenMap(_ map: ClosedMap) {
+    state.withLock { state in
+      state.dirtyPieces.formUnion(map.pieces.keys)
+      state.mapPageCount = map.mapPageCountBefore
+      shorten(&state)
+    }
+  }
+
+  private func piece(_ index: Int, _ state: State) -> [UInt8] {
+    let first = UInt64(index * bitsPerPiece)
+    var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
+    for byte in 0..<bytes.count {
+      let number = first + UInt64(byte * 8)
+      let word = Int(number >> 6)
+      guard word < state.mapFree.words.count else { break }
+      bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+    }
+    return bytes
   }
 
   /// Notes that the meta page of `checkpoint` is durable. Its freed places wait for the proof.
@@ -255,7 +321,6 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       state.unproven.append((checkpoint, state.freedNow))
       state.freedNow = []
-      state.dirtyPieces = []
     }
   }
 

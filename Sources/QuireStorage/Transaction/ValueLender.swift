@@ -19,6 +19,6 @@ struct ValueLender: ~Copyable {
   @inline(__always) func lend(_ value: BorrowedValue?) -> BorrowedValue? {
     guard let buffer, let value else { return value }
     buffer.copyMemory(from: value.base, byteCount: value.count)
-    return BorrowedValue(base: UnsafeRawPointer(buffer), count: value.count)
+    return BorrowedValue(base: UnsafeRawPointer(buffer), lengthField: value.lengthField)
   }
 }

@@ -15,7 +15,7 @@ package final class WriteContext {
   let reader: TreeReader
   private let store: PageStore
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
-  @exclusivity(unchecked) package private(set) var trees: [TreeRoot] = []
+  @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
   package private(set) var names = TreeNames([:])
   package private(set) var csn = CSN(0)
   package var rowIDCounter: Int64
@@ -23,16 +23,18 @@ package final class WriteContext {
   /// The next row id as the newest commit recorded it.
   private var loggedRowID: Int64
   /// Counts changes, so that a cursor can tell that its tree moved under it.
-  @exclusivity(unchecked) private(set) var mutations = 0
+  @exclusivity(unchecked) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
   let keyLimit: Int
   let entryLimit: Int
+  /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
+  var checkWritable: () throws(StorageError) -> Void = {}
 
   /// A context between transactions; counters go on from `base`.
-  package init(store: PageStore, base: SnapshotRecord) {
+  package init(store: PageStore, allocator: PageAllocator, base: SnapshotRecord) {
     self.store = store
-    editor = TreeEditor(store)
+    editor = TreeEditor(store, allocator: allocator)
     reader = TreeReader(store)
     rowIDCounter = base.nextRowID
     loggedRowID = base.nextRowID
@@ -132,7 +134,7 @@ package final class WriteContext {
   package func checkCommittable() throws(StorageError) { try checkUsable() }
 
   /// Notes that an operation failed half-way, and passes its error on.
-  private func fail(_ error: StorageError) -> StorageError {
+  func fail(_ error: StorageError) -> StorageError {
     failure = error
     return error
   }
@@ -194,14 +196,14 @@ package final class WriteContext {
 
   // MARK: Entries
 
-  /// Stores an entry.
+  /// Stores an entry. A value that does not fit into a page goes to the file at once.
   package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
     try checkUsable()
     let index = try index(of: tree)
     if key.count > keyLimit { throw keyTooLong(key) }
-    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
+    if key.count &+ value.count > entryLimit { return try putLong(key, value, mode: mode, in: tree, at: index) }
     let before = log.bodyByteCount
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
@@ -238,10 +240,14 @@ package final class WriteContext {
       let index = try replayIndex(id)
       let key = try replayKey(key, index)
       // What no transaction could have logged would not fit the pages either.
-      guard key.count <= keyLimit, key.count + value.count <= entryLimit else {
+      guard key.count <= keyLimit, value.count <= Limits.valueByteCount else {
         throw unreplayable("has an entry that is too long")
       }
-      _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
+      if key.count + value.count > entryLimit {
+        try replayLong(key, value, at: index)
+      } else {
+        _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
+      }
     case .delete(let id, let key):
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])
@@ -284,14 +290,5 @@ package final class WriteContext {
 
   @inline(never) private func keyTooLong(_ key: SearchKey) -> StorageError {
     StorageError(.keyTooLong, "The key has \(key.count) bytes; the longest has \(keyLimit). Shorten or hash it.")
-  }
-
-  @inline(never) private func valueTooLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer) -> StorageError {
-    StorageError(
-      .valueTooLong,
-      """
-      The value has \(value.count) bytes; beside a key of \(key.count) bytes \(entryLimit - key.count) fit into a page \
-      of \(store.pageSize) bytes. Split the value, or create the database with larger pages.
-      """)
   }
 }

@@ -7,7 +7,7 @@
 /// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
-  private let context: WriteContext
+  let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
   private let lender: ValueLender
@@ -71,10 +71,16 @@ public struct WriteTransaction: ~Copyable {
 
   /// Stores `value` under `key`, replacing what was there. Touches one page per level, more when pages split.
   ///
+  /// A value of up to about a third of a page stands beside its key. A longer one, of up to `Limits.valueByteCount`
+  /// bytes, is written to pages of its own in the data file before this returns, straight from the caller's bytes. If
+  /// it is short enough for a log record, it is written to the log at the commit as well; if not, the transaction
+  /// commits by a checkpoint.
+  ///
   /// - Returns: whether the entry is new.
-  /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything;
-  ///   `damagedPage`, `truncatedFile`, `inputOutput` and `limitReached`, after which the transaction can only be rolled
-  ///   back, to a savepoint or as a whole.
+  /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
+  ///   `diskFull`, `inputOutput` and `failStop` if a long value cannot be written; `damagedPage`, `truncatedFile`,
+  ///   `inputOutput` and `limitReached`, after which the transaction can only be rolled back, to a savepoint or as a
+  ///   whole.
   @inlinable @discardableResult
   public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
     _ value: Value, for key: Key, in tree: Tree
@@ -127,13 +133,14 @@ public struct WriteTransaction: ~Copyable {
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns; `body`
-  /// must not use the transaction. Cost and errors as in `ReadTransaction`.
+  /// must not use the transaction. Cost and errors as in `ReadTransaction`, long values included.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
     for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
     guard let value else { return nil }
+    if value.isExtent { return try withLongValue(value, nil, body) }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 
@@ -144,7 +151,7 @@ public struct WriteTransaction: ~Copyable {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
     guard let value else { return nil }
-    return [UInt8](UnsafeRawBufferPointer(start: value.base, count: value.count))
+    return try copy(value, nil)
   }
 
   /// Whether there is an entry under `key`.

@@ -10,11 +10,13 @@ extension TreeEditor {
     if root.reference.isNone { return }
     let page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
     var seen = PageBits()
-    try supersedeAll(below: page, root.reference, level: root.level, root, &seen)
+    try supersedeAll(
+      below: page, root.reference, level: root.level, mayHaveExtents: root.mayHaveExtents, root, &seen)
   }
 
   private func supersedeAll(
-    below page: PageBytes, _ reference: PageReference, level: Int, _ root: TreeRoot, _ seen: inout PageBits
+    below page: PageBytes, _ reference: PageReference, level: Int, mayHaveExtents: Bool, _ root: TreeRoot,
+    _ seen: inout PageBits
   ) throws(StorageError) {
     if !reference.isDirty {
       guard page.treeID == root.id.rawValue, !seen[reference.rawValue] else {
@@ -26,8 +28,12 @@ extension TreeEditor {
       for index in 0..<page.count {
         let child = PageReference(rawValue: page.references[index])
         let childPage = try reader.page(child, checksum: page.checksums[index], level: level - 1)
-        try supersedeAll(below: childPage, child, level: level - 1, root, &seen)
+        try supersedeAll(
+          below: childPage, child, level: level - 1, mayHaveExtents: ChildCount.mayHaveExtents(page.counts[index]),
+          root, &seen)
       }
+    } else if mayHaveExtents {
+      try supersedeExtents(in: page, seen: &seen)
     }
     supersede(reference, page)
   }

@@ -4,6 +4,8 @@
 package struct TreeRoot {
   package let id: TreeID
   package let keyKind: KeyKind
+  /// Whether leaves of the tree may hold references to extents.
+  package var mayHaveExtents: Bool
   /// The root page, or `.none` for an empty tree.
   package var reference: PageReference
   /// The root's checksum, if the reference is clean.
@@ -15,7 +17,8 @@ package struct TreeRoot {
 
   /// A root; without a reference that of an empty tree.
   package init(
-    id: TreeID, keyKind: KeyKind, reference: PageReference = .none, checksum: UInt64 = 0, level: Int = 0, count: Int = 0
+    id: TreeID, keyKind: KeyKind, reference: PageReference = .none, checksum: UInt64 = 0, level: Int = 0,
+    count: Int = 0, mayHaveExtents: Bool = false
   ) {
     self.id = id
     self.keyKind = keyKind
@@ -23,11 +26,31 @@ package struct TreeRoot {
     self.checksum = checksum
     self.level = level
     self.count = count
+    self.mayHaveExtents = mayHaveExtents
   }
 }
 
-/// A value that lies in a page: valid until the call that lent it, or the next mutation, is over.
+/// A value that lies in a page, or the reference to one that stands in an extent: valid until the call that lent it, or
+/// the next mutation, is over.
 @usableFromInline package struct BorrowedValue {
   @usableFromInline package let base: UnsafeRawPointer
-  @usableFromInline package let count: Int
+  /// The number of bytes, with the flag of the cell.
+  @usableFromInline let lengthField: UInt32
+
+  /// The value, or the reference, of a cell.
+  @inline(__always) init(_ cell: LeafCell) {
+    base = cell.value
+    lengthField = UInt32(cell.lengthField)
+  }
+
+  /// The same bytes at another address, or bytes that are no value of a cell.
+  @inline(__always) init(base: UnsafeRawPointer, lengthField: UInt32) {
+    self.base = base
+    self.lengthField = lengthField
+  }
+
+  /// How many bytes lie at `base`.
+  @inlinable package var count: Int { Int(lengthField & 0x7fff) }
+  /// Whether the bytes are a reference to an extent.
+  @inlinable package var isExtent: Bool { lengthField & 0x8000 != 0 }
 }

@@ -21,7 +21,7 @@ struct DatabaseContent: Equatable {
         guard let tree = tx.tree(named: name) else { continue }
         var entries: [Entry] = []
         var cursor = try tx.cursor(tree)
-        while try cursor.next() { entries.append(Entry(key: cursor.key ?? [], value: cursor.value ?? [])) }
+        while try cursor.next() { entries.append(Entry(key: cursor.key ?? [], value: try cursor.value ?? [])) }
         if checksThoroughly {
           var count = 0
           var backwards = try tx.cursor(tree)

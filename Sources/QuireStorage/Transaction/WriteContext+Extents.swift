@@ -1,0 +1,53 @@
+// Entries whose values do not fit into a page.
+
+extension WriteContext {
+  /// Stores an entry whose value goes to an extent. If writing that fails, nothing has changed and the transaction goes
+  /// on.
+  @inline(never) func putLong(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree, at index: Int
+  ) throws(StorageError) -> PutOutcome {
+    guard value.count <= Limits.valueByteCount else { throw valueTooLong(value) }
+    // Looked up first: a gigabyte that is not stored after all should not have been written.
+    if mode == .insertIfAbsent, try reader.value(key, in: trees[index]) != nil { return .kept }
+    // Written before the tree is touched: the bytes may be borrowed from a page that the put is about to change.
+    let extent = try editor.writeExtent(value, checkWritable: checkWritable)
+    let before = log.bodyByteCount
+    let key = log.putLong(tree.id, tree.keys, key, value)
+    mutations &+= 1
+    do throws(StorageError) {
+      return try store(extent, under: key, mode: mode, at: index)
+    } catch {
+      log.truncate(to: before)
+      throw fail(error)
+    }
+  }
+
+  /// The same for an operation of the log. Nothing is written before the whole log has been looked at: a database that
+  /// is refused must stay as it is. Until then the bytes stay in the log's memory.
+  func replayLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int) throws(StorageError) {
+    let extent = try editor.writeExtent(value, isDeferred: true, checkWritable: checkWritable)
+    _ = try store(extent, under: key, mode: .insertOrReplace, at: index)
+  }
+
+  private func store(
+    _ extent: ExtentReference, under key: SearchKey, mode: PutMode, at index: Int
+  ) throws(StorageError) -> PutOutcome {
+    try extent.withBytes { (bytes) throws(StorageError) in
+      try editor.put(key, CellValue(bytes, isExtent: true), mode: mode, in: &trees[index])
+    }
+  }
+
+  /// Writes what `replayLong` has put off.
+  package func writeDeferredExtents() throws(StorageError) { try editor.writeDeferredExtents() }
+
+  /// Gives back the places of values that the transaction itself has replaced: before it is appended or frozen.
+  package func discardDeadExtents() { editor.discardDeadExtents() }
+
+  private func valueTooLong(_ value: UnsafeRawBufferPointer) -> StorageError {
+    StorageError(
+      .valueTooLong,
+      """
+      The value has \(value.count) bytes; the longest has \(Limits.valueByteCount). Divide it among several entries.
+      """)
+  }
+}
