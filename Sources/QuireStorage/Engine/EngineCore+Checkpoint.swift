@@ -118,6 +118,7 @@ extension EngineCore {
       try settleLength(run)
       do throws(SystemError) { try file.synchronize() } catch {
         let failure = StorageError(synchronizing: error, path: file.path)
+        store.noteFailedSync()
         queue.fail(failure)
         throw failure
       }
@@ -163,6 +164,7 @@ extension EngineCore {
       }
     } catch {
       // Which meta page the disk holds is unknown now.
+      store.noteFailedSync()
       queue.fail(error)
       throw error
     }
@@ -222,6 +224,7 @@ extension EngineCore {
     page.logOffset = LogLayout.firstRecordOffset
     page.lsn = segments[0].descriptor.lsn(at: LogLayout.firstRecordOffset)
     do throws(StorageError) { try meta.write(page) } catch {
+      store.noteFailedSync()
       queue.fail(error)
       throw error
     }

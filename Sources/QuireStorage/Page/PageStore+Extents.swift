@@ -69,11 +69,18 @@ extension PageStore {
   /// they touch; nothing else of the value is read.
   ///
   /// - Parameter extent: from a page that has been validated, or that this process has made.
-  /// - Throws: `damagedPage` with the page and the offset of the chunk, `truncatedFile`, `inputOutput`.
+  /// - Throws: `damagedPage` with the page and the offset of the chunk, `truncatedFile`, `inputOutput`; `failStop` after
+  ///   a failed sync, if what the sync should have made durable is gone.
   package func readExtent(
     _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
   ) throws(StorageError) {
     guard !range.isEmpty else { return }
+    do throws(StorageError) { try readChunks(extent, range, into: target) } catch { throw judged(error) }
+  }
+
+  private func readChunks(
+    _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
+  ) throws(StorageError) {
     let chunks = try ExtentChunks(self, extent)
     let layout = chunks.layout
     let last = (range.upperBound - 1) / layout.chunkByteCount
@@ -104,11 +111,11 @@ extension PageStore {
   /// Reads and verifies every chunk of an extent, one at a time; `note` is told of each that is damaged.
   package func verifyExtent(_ extent: ExtentReference, note: (StorageError) -> Void) {
     let chunks: ExtentChunks
-    do throws(StorageError) { chunks = try ExtentChunks(self, extent) } catch { return note(error) }
+    do throws(StorageError) { chunks = try ExtentChunks(self, extent) } catch { return note(judged(error)) }
     let buffer = UnsafeMutableRawPointer.allocate(byteCount: chunks.layout.chunkByteCount, alignment: 16)
     defer { buffer.deallocate() }
     for index in 0..<chunks.layout.chunkCount {
-      do throws(StorageError) { try chunks.read(index..<(index + 1), into: buffer) } catch { note(error) }
+      do throws(StorageError) { try chunks.read(index..<(index + 1), into: buffer) } catch { note(judged(error)) }
     }
   }
 }

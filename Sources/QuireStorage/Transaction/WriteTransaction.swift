@@ -167,15 +167,19 @@ public struct WriteTransaction: ~Copyable {
     context.trees[try context.index(of: tree)].count
   }
 
+  /// The number of entries below a key of the right kind.
+  private func rank(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Int {
+    enter()
+    defer { leave() }
+    return try context.reader.rank(of: key, in: context.trees[try context.index(of: tree)]).rank
+  }
+
   /// The number of entries whose keys are below `key`. O(log n).
   public func rank<Key: StorageKey & ~Escapable>(
     of key: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    enter()
-    defer { leave() }
-    let root = context.trees[try context.index(of: tree)]
-    return try key.withSearchKey { (key) throws(StorageError) in try context.reader.rank(of: key, in: root).rank }
+    return try key.withSearchKey { (key) throws(StorageError) in try rank(key, in: tree) }
   }
 
   /// The number of entries whose keys are in `range`. O(log n).
