@@ -17,7 +17,7 @@ import Testing
 
     private func makeClosed() throws {
       let engine = try StorageEngine(at: path)
-      try TinyDatabase.fill(engine, count: 600)
+      try TinyDatabase.fill(engine, count: 600, longOneIn: 100)
       try engine.close()
     }
 
@@ -45,10 +45,14 @@ import Testing
       let log = run("log", path)
       #expect(log.contains("clean"))
       let meta = try #require(try Inspector(at: path).newest).meta
+      var (hasLeaf, hasExtent) = (false, false)
       for number in 0..<meta.pageCount {
         let page = run("page", path, "\(number)", "--bytes")
         #expect(number < 2 || page.contains("checksum"))
+        if page.contains("bytes in an extent") { hasLeaf = true }
+        if page.contains("part of a value of") { hasExtent = true }
       }
+      #expect(hasLeaf && hasExtent && info.contains("long values") && pages.contains("extent"))
       let beyond = run("page", path, "100000", status: 1)
       #expect(beyond.contains("numbered from 0"))
     }

@@ -4,6 +4,12 @@ import QuireStorage
 import QuireTesting
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 @Suite struct ExtentTests {
   private static let pageSize = 512
   /// What a chunk takes in pages of this size.
@@ -218,6 +224,38 @@ import Testing
       }
       try crashed.walkEverything(isCheckpointed: true)
       try crashed.verify()
+    }
+  }
+
+  /// The longest value there is, with QUIRE_VALUE_MIB=1024; a shorter one by default, as it takes its time. On a real
+  /// disk: the memory that it takes is the caller's.
+  @Test func veryLongValue() throws {
+    let folder = TemporaryFolder()
+    let length = min((getenv("QUIRE_VALUE_MIB").flatMap { Int(String(cString: $0)) } ?? 8) << 20, Limits.valueByteCount)
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
+    defer { bytes.deallocate() }
+    for (index, word) in bytes.bindMemory(to: UInt64.self).indices.enumerated() {
+      bytes.storeBytes(of: UInt64(index) &* 0x9e37_79b9_7f4a_7c15, toByteOffset: 8 * word, as: UInt64.self)
+    }
+    for _ in 0..<2 {
+      let engine = try StorageEngine(at: folder.path + "/long.quire")
+      let tree = try engine.write { tx in try tx.tree(named: "t") ?? tx.createTree("t", keys: .bytes) }
+      if try engine.read({ tx in try tx.count(of: tree) }) == 0 {
+        try engine.write { tx in try tx.put(UnsafeRawBufferPointer(bytes), for: "k", in: tree) }
+      }
+      let isSame = try engine.read { tx in
+        try tx.withValue(for: "k", in: tree) { value in
+          value.withUnsafeBytes { found in
+            guard let left = found.baseAddress, let right = bytes.baseAddress else { return false }
+            return found.count == length && memcmp(left, right, length) == 0
+          }
+        }
+      }
+      #expect(isSame == true)
+      let middle = (length / 2 - 3)..<(length / 2 + 3)
+      let part = try engine.read { tx in try tx.value(for: "k", in: tree, range: middle) }
+      #expect(part == Array(bytes[middle]))
+      try engine.close()
     }
   }
 

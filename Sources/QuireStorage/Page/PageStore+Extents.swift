@@ -66,10 +66,10 @@ extension PageStore {
   // MARK: Reading
 
   /// Reads the bytes `range` of an extent's value into `target`, which has room for them, and verifies the chunks that
-  /// they touch; nothing else of the value is read.
   ///
   /// - Parameter extent: from a page that has been validated, or that this process has made.
-  /// - Throws: `damagedPage` with the page and the offset of the chunk, `truncatedFile`, `inputOutput`; `failStop` after
+  /// Reads the bytes `range` of an extent's value into `target`, which has room for them, and verifies the chunks
+  /// that they touch; nothing else of the value is read.
   ///   a failed sync, if what the sync should have made durable is gone.
   package func readExtent(
     _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer

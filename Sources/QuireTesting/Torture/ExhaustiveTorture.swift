@@ -34,6 +34,8 @@ package final class ExhaustiveTorture {
     configuration[.checkpoint] = random.below(2)
     configuration[.bigTransaction] = random.below(2)
     configuration[.changeTrees] = 1
+    configuration.longValueOneIn = random.pick([0, 3])
+    configuration.longestValue = 1024
     return configuration
   }
 
