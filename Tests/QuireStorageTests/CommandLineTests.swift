@@ -15,9 +15,9 @@ import Testing
     let folder = TemporaryFolder()
     var path: String { folder.path + "/a.quire" }
 
-    private func makeClosed() throws {
+    private func makeClosed(longOneIn: Int = 0) throws {
       let engine = try StorageEngine(at: path)
-      try TinyDatabase.fill(engine, count: 600, longOneIn: 100)
+      try TinyDatabase.fill(engine, count: 600, longOneIn: longOneIn)
       try engine.close()
     }
 
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func soundDatabase() throws {
-      try makeClosed()
+      try makeClosed(longOneIn: 100)
       let info = run("info", path)
       #expect(info.contains("texts") && info.contains("clean: no log is needed") && info.contains("in force"))
       let check = run("check", path)

@@ -272,7 +272,8 @@ import Testing
     try engine.write { (tx) -> Void in
       // A user's closure must not use the transaction; one who holds the bytes over a put must get them all the same.
       let lent = try #require(
-        try "k".withSearchKey { (key) throws(StorageError) in try tx.value(key, in: texts) })
+        try "k".withSearchKey { (key) throws(StorageError) in try tx.lend(key, in: texts) })
+      defer { tx.endLoan(lent) }
       _ = try tx.put(UnsafeRawBufferPointer(start: lent.base, count: lent.count), for: longKey, in: texts)
       let copy = try tx.value(for: longKey, in: texts)
       #expect(copy == edge)

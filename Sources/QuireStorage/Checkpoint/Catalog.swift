@@ -124,7 +124,7 @@ package final class Catalog {
   package func undo() {
     guard let before else { return }
     for number in freed { allocator.keep(number) }
-    for frame in editor.born { reclaimer.forgetFlipped(frame) }
+    reclaimer.giveUpPlaces(of: editor.born)
     editor.rollback()
     editor.begin(csn: 0)
     (root, written) = before

@@ -38,6 +38,9 @@ package final class CheckpointPages {
   private var phase = Phase.trees(0)
   private var plan: FreeMapFile.Plan?
   package private(set) var freeMapRoot = PageRoot()
+  /// The number of pages that the file has for this checkpoint; valid when all pages are written. The running
+  /// transaction may have been given places behind that already.
+  package var filePageCount: UInt64 { plan?.pageCount ?? 0 }
 
   /// Freezes `state` and takes the places that commits up to it gave up into the map. Nothing is written before `step`.
   package init(
@@ -60,10 +63,6 @@ package final class CheckpointPages {
   package var oldSlots: [UInt] { writer.oldSlots }
   /// Tree and catalog pages handed to the system so far.
   package var pagesWritten: Int { writer.pagesWritten }
-
-  /// The number of pages that the meta page counts; valid when all pages are written. The file may be longer already:
-  /// by extents that are written ahead of the next checkpoint.
-  package var filePageCount: UInt64 { plan?.pageCount ?? 0 }
 
   /// Does the next piece of work; false when all pages have been written.
   ///
@@ -94,7 +93,7 @@ package final class CheckpointPages {
     case .map:
       let plan = try freeMap.plan(allocator)
       self.plan = plan
-      freeMapRoot = try freeMap.write(plan, birth: state.csn.rawValue)
+      freeMapRoot = try freeMap.write(plan, allocator, birth: state.csn.rawValue)
       phase = .done
       return false
     case .done:

@@ -117,11 +117,8 @@ package final class FreeMapFile {
     fileprivate var places: [[Int: PageNumber]] = []
     /// The references before, to return to if the checkpoint fails.
     fileprivate var old: [[Reference]] = []
-    /// The bits to write, once all places have been taken.
-    fileprivate var map: PageAllocator.ClosedMap?
-
-    /// The number of pages that the map speaks for: the length of the file, as the meta page has it.
-    package var pageCount: UInt64 { map?.pageCount ?? 0 }
+    /// The pages that the map speaks for.
+    package fileprivate(set) var pageCount: UInt64 = 0
   }
 
   /// Takes places for all pages of the map that change. Taking a place changes the map too, so this goes on until
@@ -130,28 +127,23 @@ package final class FreeMapFile {
   /// If a place cannot be taken, everything is as before.
   package func plan(_ allocator: PageAllocator) throws(StorageError) -> Plan {
     var plan = Plan(places: [], old: levels)
-    do throws(StorageError) {
-      while plan.map == nil {
-        let pageCount = try takePlaces(&plan, allocator)
-        plan.map = allocator.closeMap(planned: Set(plan.places[0].keys), pageCount: pageCount)
-      }
-    } catch {
+    do throws(StorageError) { try takePlaces(&plan, allocator) } catch {
       undo(plan, allocator)
       throw error
     }
     return plan
   }
 
-  /// Takes places until none is missing; returns the number of pages that the map has room for.
-  private func takePlaces(_ plan: inout Plan, _ allocator: PageAllocator) throws(StorageError) -> UInt64 {
-    var pageCount: UInt64 = 0
+  private func takePlaces(_ plan: inout Plan, _ allocator: PageAllocator) throws(StorageError) {
     var isChanging = true
     while isChanging {
       isChanging = false
-      pageCount = allocator.pageCount
-      extend(toPageCount: pageCount)
+      // What the running transaction changes from here on is the next map's business.
+      let frozen = allocator.freezeMap()
+      plan.pageCount = frozen.pageCount
+      extend(toPageCount: plan.pageCount)
       while plan.places.count < levels.count { plan.places.append([:]) }
-      var dirty = allocator.dirtyPieces
+      var dirty = frozen.dirtyPieces
       for level in 0..<levels.count {
         // In order: places follow the pieces, and a seed gives the same file every time.
         for index in dirty.sorted() where plan.places[level][index] == nil {
@@ -159,14 +151,13 @@ package final class FreeMapFile {
           if old != 0 { allocator.free(PageNumber(old)) }
           levels[level][index] = Reference()
           let number = allocator.allocate()
-          try store.grow(toPageCount: number.rawValue + 1)
           plan.places[level][index] = number
+          try store.grow(toPageCount: number.rawValue + 1)
           isChanging = true
         }
         dirty = Set(dirty.map { $0 / fanOut })
       }
     }
-    return pageCount
   }
 
   /// Makes references for a file of this length.
@@ -185,7 +176,7 @@ package final class FreeMapFile {
   }
 
   /// Writes the planned pages, pieces first; returns the new root.
-  package func write(_ plan: Plan, birth: UInt64) throws(StorageError) -> PageRoot {
+  package func write(_ plan: Plan, _ allocator: PageAllocator, birth: UInt64) throws(StorageError) -> PageRoot {
     let buffer = UnsafeMutableRawPointer.allocate(byteCount: pageSize, alignment: 16)
     defer { buffer.deallocate() }
     for level in 0..<plan.places.count {
@@ -196,7 +187,7 @@ package final class FreeMapFile {
         page.level = level
         page.birth = birth
         page.pageNumber = number.rawValue
-        if level == 0 { fillPiece(page, plan.map?.pieces[index] ?? []) } else { fillBranch(page, level, index) }
+        if level == 0 { fillPiece(page, index, allocator, plan.pageCount) } else { fillBranch(page, level, index) }
         page.checksum = PageChecksum.compute(page, pageSize: pageSize, seed: store.checksumSeed)
         try store.file.writeFully(
           UnsafeRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
@@ -208,7 +199,8 @@ package final class FreeMapFile {
       ? PageRoot() : PageRoot(number: PageNumber(root.number), checksum: root.checksum, level: levels.count - 1)
   }
 
-  private func fillPiece(_ page: PageBytes, _ bytes: [UInt8]) {
+  private func fillPiece(_ page: PageBytes, _ index: Int, _ allocator: PageAllocator, _ pageCount: UInt64) {
+    let bytes = allocator.piece(index, pageCount: pageCount)
     bytes.withUnsafeBytes { source in
       if let base = source.baseAddress {
         (page.base + PageLayout.headerByteCount).copyMemory(from: base, byteCount: source.count)
@@ -228,7 +220,7 @@ package final class FreeMapFile {
 
   /// Returns to the map before `plan`, after a checkpoint that failed: its places are free again, the old pages stand.
   package func undo(_ plan: Plan, _ allocator: PageAllocator) {
-    if let map = plan.map { allocator.reopenMap(map) }
+    allocator.thawMap()
     for places in plan.places {
       for number in places.values { allocator.discard(number) }
     }

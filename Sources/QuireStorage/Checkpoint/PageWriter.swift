@@ -6,6 +6,9 @@
 /// is flipped to its place only when its bytes have been handed to the system: nobody ever reads a place that has not
 /// been written.
 ///
+/// A checkpoint is not the only one to write: when memory is short, the pages of the running transaction and those that
+/// only readers of old snapshots need are written home early.
+///
 /// Invariants:
 /// 1. `buffer` holds the images of `pending`, whose places are consecutive.
 /// 2. A frame is flipped at most once, after all dirty pages below it.
@@ -31,6 +34,7 @@ final class PageWriter {
   private let store: PageStore
   private let allocator: PageAllocator
   private let reclaimer: Reclaimer
+  private let flipper: Reclaimer.Flipper
   private let pageSize: Int
   private let buffer: UnsafeMutableRawPointer
   private let bufferPages: Int
@@ -46,7 +50,10 @@ final class PageWriter {
 
   private static let bufferByteCount = 512 << 10
 
-  init(store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer) {
+  init(
+    store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint
+  ) {
+    self.flipper = flipper
     self.store = store
     self.allocator = allocator
     self.reclaimer = reclaimer
@@ -64,6 +71,14 @@ final class PageWriter {
     guard reference.isDirty else { return }
     let location = store.frames.location(reference.frame)
     if !location.isPageNumber { visit(reference.frame, location) }
+  }
+
+  /// Writes everything dirty below `reference`, down to the last page: another version of the tree may share pages with
+  /// this one, and must find them written.
+  func writeAll(_ reference: PageReference) throws(StorageError) {
+    begin(reference)
+    while try step() {}
+    try flush()
   }
 
   private func visit(_ frame: FrameIndex, _ location: FrameLocation) {
@@ -113,7 +128,7 @@ final class PageWriter {
       translate(image)
       oldSlot = UInt(bitPattern: visit.page.base)
     }
-    let number = reserved ?? allocator.allocate()
+    let number = reserved ?? allocate(for: image)
     reserved = number
     do throws(StorageError) {
       try store.grow(toPageCount: number.rawValue + 1)
@@ -138,6 +153,14 @@ final class PageWriter {
     pending.append(
       Pending(frame: visit.frame, number: number, checksum: checksum, image: image.base, oldSlot: oldSlot))
     return true
+  }
+
+  private func allocate(for page: PageBytes) -> PageNumber {
+    switch flipper {
+    case .checkpoint: allocator.allocate()
+    case .spill(let csn): allocator.allocateAhead(isCommitted: page.birth != csn)
+    case .heldPages: allocator.allocateLent()
+    }
   }
 
   /// Gives a branch's image the places of its children.
@@ -180,7 +203,7 @@ final class PageWriter {
       throw error
     }
     for page in pending {
-      reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image)
+      reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image, by: flipper)
       if page.oldSlot != 0 { oldSlots.append(page.oldSlot) }
     }
     pagesWritten += pending.count

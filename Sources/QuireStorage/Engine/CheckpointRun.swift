@@ -56,7 +56,8 @@ final class CheckpointGate: @unchecked Sendable {
 /// 4. the data file is synced (a meta page that names pages which the disk has not kept would verify and still lose
 ///    them);
 /// 5. the meta page is written and synced;
-/// 6. a log record that testifies to it is written and synced: only then is anything of the old checkpoint reused.
+/// 6. a log record that testifies to it is written and synced: only then is anything of the old checkpoint reused;
+/// 7. what only readers of older snapshots see is written home, if it takes too much memory. Nothing depends on that.
 final class CheckpointRun: @unchecked Sendable {
   // Sendable: safe because one thread at a time steps a run, and the gate hands it over.
   enum Phase {
@@ -66,6 +67,7 @@ final class CheckpointRun: @unchecked Sendable {
     case sync
     case meta
     case mark
+    case held
     case done
   }
 

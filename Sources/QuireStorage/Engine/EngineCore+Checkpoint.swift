@@ -116,19 +116,17 @@ extension EngineCore {
       run.phase = .sync
     case .sync:
       try settleLength(run)
-      do throws(SystemError) { try file.synchronize() } catch {
-        let failure = StorageError(synchronizing: error, path: file.path)
-        store.noteFailedSync()
-        queue.fail(failure)
-        throw failure
-      }
-      counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+      try synchronizePages()
       run.phase = .meta
     case .meta:
       try writeMeta(run)
       run.phase = .mark
     case .mark:
       try prove(run)
+      run.phase = .held
+    case .held:
+      // The checkpoint is complete without this; what cannot be written now stays in memory until the next one.
+      do throws(StorageError) { try writeHeldPages(before: run.state.csn) } catch {}
       run.phase = .done
     case .done:
       break
@@ -293,7 +291,7 @@ extension EngineCore {
     // A meta page that has been written stands, whatever came after it.
     let isWritten: Bool
     switch run.phase {
-    case .mark, .done: isWritten = true
+    case .mark, .held, .done: isWritten = true
     default: isWritten = false
     }
     if !isWritten {

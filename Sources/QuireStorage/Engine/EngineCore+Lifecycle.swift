@@ -16,6 +16,10 @@ public struct StorageStatistics: Sendable {
   public let checkpoints: Int
   /// Tree pages written by checkpoints.
   public let pagesWritten: Int
+  /// Pages written before a checkpoint would have, as memory was short.
+  public let pagesSpilled: Int
+  /// Clean pages taken out of memory.
+  public let pagesEvicted: Int
   /// Pages read from the data file.
   public let pagesRead: Int
   /// Dirty pages as of now.
@@ -44,7 +48,9 @@ extension EngineCore {
       commits: counters.commits.load(ordering: .relaxed), flushes: flushes,
       dataSyncs: counters.dataSyncs.load(ordering: .relaxed), logBytes: logBytes,
       checkpoints: counters.checkpoints.load(ordering: .relaxed),
-      pagesWritten: counters.pagesWritten.load(ordering: .relaxed), pagesRead: store.pagesReadCount,
+      pagesWritten: counters.pagesWritten.load(ordering: .relaxed),
+      pagesSpilled: counters.pagesSpilled.load(ordering: .relaxed), pagesEvicted: store.evictedCount,
+      pagesRead: store.pagesReadCount,
       dirtyPages: store.frames.dirtyCount, residentPages: store.pool.lentCount,
       filePages: Int(allocator.pageCount), freePages: allocator.freeCount,
       recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,

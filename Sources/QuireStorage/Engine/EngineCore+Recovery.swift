@@ -6,11 +6,11 @@ extension EngineCore {
   /// Applies all records of the chain as one transaction. Their order is kept; nothing is visible before the end.
   func replay(_ scan: LogScan, _ reader: LogReader) throws(StorageError) {
     guard !scan.records.isEmpty else { return }
+    limitDirtyPages()
     context.begin(on: head)
     defer { slots.rest(writerSlot) }
     for record in scan.records {
       var operations = LogOperationReader(reader.body(of: record))
-      _ = slots.refresh(writerSlot)
       do throws(StorageError) {
         while let operation = operations.next() { try context.replay(operation) }
       } catch {

@@ -58,20 +58,8 @@ extension EngineCore {
     }
   }
 
-  /// Starts a checkpoint when dirty pages take half the budget; waits for it when they take three quarters.
-  private func throttle() {
-    let dirty = store.frames.dirtyCount * store.pageSize
-    guard dirty > options.cacheSize / 2, withLog({ $0 != nil }) else { return }
-    if checkpoints.current == nil {
-      beginCheckpoint()
-      dispatchCheckpoint()
-    }
-    if dirty > options.cacheSize / 4 * 3 { finishRunningCheckpoint() }
-  }
-
   /// Ends a transaction without a commit; the ticket is for the state that it saw.
   private func rollBack() -> CommitTicket {
-    for frame in context.born { reclaimer.forgetFlipped(frame) }
     context.rollback()
     slots.rest(writerSlot)
     let ticket = ticketForHead()
@@ -189,8 +177,12 @@ extension EngineCore {
     finishRunningCheckpoint()
     growSegments()
     let csn = context.csn
+    // Frames that the transaction both made and replaced: where they spilled to is not part of this checkpoint, and its
+    // map must not call it used. They themselves stay the transaction's until it has succeeded.
+    let own = context.superseded.filter { $0.birth == csn.rawValue && $0.reference.isDirty }
+    reclaimer.giveUpPlaces(of: own.lazy.map(\.reference.frame))
     // The map that this checkpoint writes is that of the new state: what the transaction replaced is free in it.
-    let replaced = context.superseded.filter { $0.birth != csn.rawValue }
+    let replaced = context.superseded.filter { $0.birth != csn.rawValue || !$0.reference.isDirty }
     reclaimer.retire(replaced, csn: csn.rawValue)
     let logged = withLog { $0?.lastCSN ?? CSN(0) }
     let required = withLog { $0?.endLSN ?? LSN(0) }
@@ -205,7 +197,6 @@ extension EngineCore {
       withLog { $0?.noteUnloggedCommit(logged) }
       throw failure
     }
-    let own = context.superseded.filter { $0.birth == csn.rawValue }
     return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
   }
 }

@@ -86,9 +86,11 @@ package final class EngineCore: @unchecked Sendable {
     head = parts.snapshot
     headCSN = Atomic(parts.snapshot.csn.rawValue)
     reader = TreeReader(parts.store)
-    context = WriteContext(store: parts.store, allocator: parts.allocator, base: parts.snapshot)
     writerSlot = parts.slots.announce(CSN(.max - 2))
     parts.slots.rest(writerSlot)
+    context = WriteContext(
+      store: parts.store, allocator: parts.allocator, reclaimer: parts.reclaimer, slots: parts.slots,
+      slot: writerSlot, base: parts.snapshot)
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = min(parts.options.logLimit, parts.environment.initialSegmentByteCount)
     let services = Services(isThreaded: parts.environment.scheduling == .threads)
@@ -104,6 +106,7 @@ package final class EngineCore: @unchecked Sendable {
         // A failure reaches those who wait; nobody else is listening here.
         do throws(StorageError) { try self?.queue.flush() } catch {}
       }, mark: { [weak self] in self?.appendQuietMark() ?? true })
+    context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
   }
 
   deinit {
@@ -178,5 +181,6 @@ final class Counters: Sendable {
   let checkpoints = Atomic<Int>(0)
   let dataSyncs = Atomic<Int>(0)
   let pagesWritten = Atomic<Int>(0)
+  let pagesSpilled = Atomic<Int>(0)
   let recoveredRecords = Atomic<Int>(0)
 }

@@ -15,6 +15,10 @@ struct FrameSupply {
 
   private static let smallestBatch = 4
   private let largestBatch: Int
+  /// How many dirty pages there may be before somebody must write some home.
+  var dirtyLimit = Int.max
+  /// Whether there are more.
+  var isOverLimit = false
 
   init(_ store: PageStore) {
     self.store = store
@@ -37,6 +41,7 @@ struct FrameSupply {
     if slots.isEmpty { try store.allocateSlots(batch, into: &slots) }
     if indexes.isEmpty { try frames.reserve(batch, into: &indexes) }
     batch = min(batch * 2, largestBatch)
+    if frames.dirtyCount > dirtyLimit { isOverLimit = true }
   }
 
   /// Gives back what is left.

@@ -114,6 +114,11 @@ package final class FrameTable: @unchecked Sendable {
     dirty.wrappingSubtract(1, ordering: .relaxed)
   }
 
+  /// Says that the frame's page is nowhere any more: its place has been given up, and its owner is about to go.
+  package func clear(_ index: FrameIndex) {
+    locationWord(index).pointee.store(FrameLocation(PageNumber.none).rawValue, ordering: .releasing)
+  }
+
   /// Frees indexes. Nobody may be able to reach them any more.
   package func release(_ indexes: [FrameIndex]) {
     var dirtyCount = 0

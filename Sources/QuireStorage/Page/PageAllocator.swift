@@ -24,17 +24,22 @@ package struct SupersededPlace: Sendable {
 /// 4. No place from `mapPageCount` on is free at the end of the file: there the file just ends earlier.
 /// 5. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
-///    committed since the last freeze. A map written meanwhile calls them free, as after a crash they are.
+///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
+///    meanwhile calls them free, as after a crash they are.
 package final class PageAllocator: Sendable {
   private struct State {
     var pageCount: UInt64
-    /// The number of pages that the newest map, or the one being written, speaks for.
+    /// The number of pages that the newest map speaks for.
     var mapPageCount: UInt64
+    /// The number of pages that the map being written speaks for; 0 if none is.
+    var frozenPageCount: UInt64 = 0
     var mapFree = PageBits()
     var provenFree = PageBits()
     var held = PageBits()
     var aheadOfCommit = PageBits()
     var aheadOfCheckpoint = PageBits()
+    /// Lent to pages that only readers of old snapshots need, and that no map will ever know of.
+    var lent = PageBits()
     /// Superseded since the last checkpoint, in the order of their commits.
     var superseded: [SupersededPlace] = []
     /// Freed by checkpoints that are not proven yet.
@@ -43,6 +48,8 @@ package final class PageAllocator: Sendable {
     var freedNow: [UInt64] = []
     /// Pieces of the map that differ from what is on disk.
     var dirtyPieces: Set<Int> = []
+    /// Those of them that the checkpoint under way writes.
+    var frozenPieces: Set<Int> = []
     var cursor: UInt64 = 2
     /// Whether a search has found nothing since the last place became free: then the end of the file is next.
     var isExhausted = false
@@ -111,7 +118,9 @@ package final class PageAllocator: Sendable {
   package func discard(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
       for number in number.rawValue..<(number.rawValue + UInt64(count)) {
-        if state.aheadOfCommit.remove(number) || state.aheadOfCheckpoint.remove(number) {
+        if state.aheadOfCommit.remove(number) || state.aheadOfCheckpoint.remove(number)
+          || state.lent.remove(number)
+        {
           // The map has called it free all along.
           state.provenFree[number] = true
           continue
@@ -127,7 +136,7 @@ package final class PageAllocator: Sendable {
   /// Takes free places that no map speaks for off the end: a long value that found no room must not leave a file that
   /// the next checkpoint cannot make as long as it is said to be.
   private func shorten(_ state: inout State) {
-    while state.pageCount > state.mapPageCount, state.provenFree[state.pageCount - 1] {
+    while state.pageCount > max(state.mapPageCount, state.frozenPageCount), state.provenFree[state.pageCount - 1] {
       state.pageCount -= 1
       state.provenFree[state.pageCount] = false
       state.mapFree[state.pageCount] = false
@@ -198,8 +207,26 @@ package final class PageAllocator: Sendable {
   /// Notes that no reader needs a superseded place any more.
   package func release(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      for place in Self.places(number, count) { state.held[place] = false }
+      for place in Self.places(number, count) {
+        state.held[place] = false
+        if state.lent.remove(place) { state.provenFree[place] = true }
+      }
       state.isExhausted = false
+    }
+  }
+
+  /// Gives out a place for a page that only readers of old snapshots need; `release` takes it back.
+  package func allocateLent() -> PageNumber {
+    state.withLock { state in
+      let number = search(&state) ?? state.pageCount
+      if number == state.pageCount {
+        state.pageCount += 1
+        setMap(&state, number, isFree: true)
+      }
+      state.provenFree[number] = false
+      state.lent[number] = true
+      state.cursor = number + 1
+      return PageNumber(number)
     }
   }
 
@@ -257,63 +284,42 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// The pieces of the map that must be written.
-  package var dirtyPieces: Set<Int> { state.withLock { dirtyPieces($0) } }
-
-  private func dirtyPieces(_ state: State) -> Set<Int> {
-    // Where the file has become shorter there is nothing to write.
-    state.dirtyPieces.filter { UInt64($0 * bitsPerPiece) < state.pageCount }
-  }
-
-  /// A map as of one moment, to be written.
-  package struct ClosedMap {
-    /// The number of pages that it speaks for.
-    package let pageCount: UInt64
-    /// The bits of the pieces that differ from the disk, lowest page number first.
-    package let pieces: [Int: [UInt8]]
-    fileprivate let mapPageCountBefore: UInt64
-  }
-
-  /// Fixes the map of the checkpoint being written; what changes from now on is for the next one. A transaction that
-  /// writes long values ahead of its commit may change the map, and make the file longer, at any time.
-  ///
-  /// - Parameters:
-  ///   - planned: the pieces for which there are places.
-  ///   - pageCount: the number of pages for which the map has room.
-  /// - Returns: nil if there are more pieces or pages by now: the caller plans again.
-  package func closeMap(planned: Set<Int>, pageCount: UInt64) -> ClosedMap? {
+  /// The pieces of the map that the checkpoint under way must write, and the pages that it speaks for. May be called
+  /// again when that has changed the map.
+  package func freezeMap() -> (dirtyPieces: Set<Int>, pageCount: UInt64) {
     state.withLock { state in
-      let dirty = dirtyPieces(state)
-      guard dirty.isSubset(of: planned), state.pageCount == pageCount else { return nil }
-      var pieces: [Int: [UInt8]] = [:]
-      for index in planned { pieces[index] = piece(index, state) }
-      defer {
-        state.dirtyPieces = []
-        state.mapPageCount = max(state.mapPageCount, pageCount)
-      }
-      return ClosedMap(pageCount: pageCount, pieces: pieces, mapPageCountBefore: state.mapPageCount)
+      // Where the file has become shorter there is nothing to write.
+      state.frozenPieces.formUnion(state.dirtyPieces.filter { UInt64($0 * bitsPerPiece) < state.pageCount })
+      state.dirtyPieces = []
+      state.frozenPageCount = max(state.frozenPageCount, state.pageCount)
+      return (state.frozenPieces, state.pageCount)
     }
   }
 
-  /// Takes `closeMap` back: the map was not written, or no meta page names it.
-  package func reopenMap(_ map: ClosedMap) {
+  /// Takes `freezeMap` back: the checkpoint failed.
+  package func thawMap() {
     state.withLock { state in
-      state.dirtyPieces.formUnion(map.pieces.keys)
-      state.mapPageCount = map.mapPageCountBefore
+      state.dirtyPieces.formUnion(state.frozenPieces)
+      state.frozenPieces = []
+      state.frozenPageCount = 0
       shorten(&state)
     }
   }
 
-  private func piece(_ index: Int, _ state: State) -> [UInt8] {
-    let first = UInt64(index * bitsPerPiece)
-    var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
-    for byte in 0..<bytes.count {
-      let number = first + UInt64(byte * 8)
-      let word = Int(number >> 6)
-      guard word < state.mapFree.words.count else { break }
-      bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+  /// The bits of a piece for pages below `pageCount`, lowest page number first.
+  package func piece(_ index: Int, pageCount: UInt64) -> [UInt8] {
+    state.withLock { state in
+      let first = UInt64(index * bitsPerPiece)
+      var bytes = [UInt8](repeating: 0, count: bitsPerPiece / 8)
+      for byte in 0..<bytes.count {
+        let number = first + UInt64(byte * 8)
+        let word = Int(number >> 6)
+        guard word < state.mapFree.words.count, number < pageCount else { break }
+        bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+        if number + 8 > pageCount { bytes[byte] &= (1 << UInt8(pageCount - number)) - 1 }
+      }
+      return bytes
     }
-    return bytes
   }
 
   /// Notes that the meta page of `checkpoint` is durable. Its freed places wait for the proof.
@@ -321,6 +327,9 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       state.unproven.append((checkpoint, state.freedNow))
       state.freedNow = []
+      state.frozenPieces = []
+      state.mapPageCount = max(state.mapPageCount, state.frozenPageCount)
+      state.frozenPageCount = 0
     }
   }
 
@@ -348,7 +357,7 @@ package final class PageAllocator: Sendable {
       for (index, word) in state.provenFree.words.enumerated() {
         let free = index < state.mapFree.words.count ? state.mapFree.words[index] : 0
         if word & ~free != 0 { return "a place that may be given out is not free in the map" }
-        let ahead = state.aheadOfCommit.word(index) | state.aheadOfCheckpoint.word(index)
+        let ahead = state.aheadOfCommit.word(index) | state.aheadOfCheckpoint.word(index) | state.lent.word(index)
         if word & ahead != 0 { return "a place written ahead may be given out" }
         if ahead & ~free != 0 { return "a place written ahead is used in the map" }
         if state.aheadOfCommit.word(index) & state.aheadOfCheckpoint.word(index) != 0 {

@@ -26,6 +26,9 @@ struct PageBits {
     }
   }
 
+  /// Whether nothing was entered since the set was made.
+  var isEmpty: Bool { words.isEmpty }
+
   /// Takes a number out; returns whether it was in.
   mutating func remove(_ number: UInt64) -> Bool {
     guard self[number] else { return false }

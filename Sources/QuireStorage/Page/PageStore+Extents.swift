@@ -66,11 +66,11 @@ extension PageStore {
   // MARK: Reading
 
   /// Reads the bytes `range` of an extent's value into `target`, which has room for them, and verifies the chunks that
+  /// they touch; nothing else of the value is read.
   ///
   /// - Parameter extent: from a page that has been validated, or that this process has made.
-  /// Reads the bytes `range` of an extent's value into `target`, which has room for them, and verifies the chunks
-  /// that they touch; nothing else of the value is read.
-  ///   a failed sync, if what the sync should have made durable is gone.
+  /// - Throws: `damagedPage` with the page and the offset of the chunk, `truncatedFile`, `inputOutput`; after a failed
+  ///   sync `failStop`, if what the sync should have made durable is gone.
   package func readExtent(
     _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
   ) throws(StorageError) {

@@ -25,6 +25,8 @@ package final class PageStore: @unchecked Sendable {
   private let horizon = Atomic<UInt64>(0)
   private let hasFailedSync = Atomic<Bool>(false)
   private let growth = Latch(())
+  /// Pages installed since the last sync.
+  private let unsynced = Latch<[PageNumber]>([])
 
   /// Serves the pages of an open file, none of which is read yet. The store does not close the file.
   package init(
@@ -189,7 +191,25 @@ package final class PageStore: @unchecked Sendable {
   }
 
   /// Hands a slot with the final image of page `number` to the page table.
-  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) { table.install(slot, at: number) }
+  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
+    table.install(slot, at: number)
+    unsynced.withLock { $0.append(number) }
+  }
+
+  /// Syncs the file; what was written before can then be taken out of memory.
+  ///
+  /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any
+  ///   more, and what has been written since the last sync stays in memory.
+  package func synchronize() throws(StorageError) {
+    let numbers = unsynced.withLock { numbers in
+      defer { numbers = [] }
+      return numbers
+    }
+    do throws(SystemError) { try file.synchronize() } catch {
+      throw StorageError(synchronizing: error, path: file.path)
+    }
+    for number in numbers { table.noteSynced(number) }
+  }
 
   /// Empties the table's entry and recycles its slot. No snapshot may be able to reach the page.
   package func forget(_ number: PageNumber) {

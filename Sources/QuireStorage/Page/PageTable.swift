@@ -5,8 +5,10 @@ internal import Synchronization
 /// The page table: one word per page of the file.
 ///
 /// A word is zero (not in memory), a slot's address with bit 0 set (hot), or the address alone (cool: the next turn of
-/// the evictor's hand takes the page out unless somebody touches it before). Slots are aligned, so bit 0 is free. A
-/// descent tests that bit and nothing else: what is not hot takes the slow path.
+/// the evictor's hand takes the page out unless somebody touches it before). Bit 1 says that the page has been written
+/// but not synced: were it taken out, and the sync failed, its commit would be durable in the log and still not be
+/// readable. Slots are aligned, so both bits are free. A descent tests bit 0 and nothing else: what is not hot takes
+/// the slow path.
 ///
 /// Invariant: a page number is given to a new page only while its word is zero.
 struct PageTable: @unchecked Sendable {
@@ -21,6 +23,8 @@ struct PageTable: @unchecked Sendable {
 
   private static let chunkShift = 16
   private static let hotBit: UInt = 1
+  private static let unsyncedBit: UInt = 2
+  private static let tagBits: UInt = 3
 
   init() throws(StorageError) {
     words = try SparseTable(entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: Limits.pageCount)
@@ -55,7 +59,7 @@ struct PageTable: @unchecked Sendable {
   @inline(__always) func hotSlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
     let value = word(number).pointee.load(ordering: .acquiring)
     if value & Self.hotBit == 0 { return nil }
-    return UnsafeMutableRawPointer(bitPattern: value & ~Self.hotBit).unsafelyUnwrapped
+    return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits).unsafelyUnwrapped
   }
 
   /// The page's slot, which is hot from now on; nil if the page is not in memory: the slow half.
@@ -68,7 +72,7 @@ struct PageTable: @unchecked Sendable {
           expected: value, desired: value | Self.hotBit, ordering: .acquiringAndReleasing)
         if !result.exchanged { continue }
       }
-      return UnsafeMutableRawPointer(bitPattern: value & ~Self.hotBit)
+      return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits)
     }
   }
 
@@ -83,12 +87,24 @@ struct PageTable: @unchecked Sendable {
     return result.exchanged
   }
 
-  /// Enters a page that has just been written, under a number that is new. It starts hot.
+  /// Enters a page that has just been written, under a number that is new. It starts hot, and is not taken out before
+  /// `noteSynced`.
   func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
     let old = word(number).pointee.exchange(
-      UInt(bitPattern: slot) | Self.hotBit, ordering: .acquiringAndReleasing)
+      UInt(bitPattern: slot) | Self.tagBits, ordering: .acquiringAndReleasing)
     precondition(old == 0, "a page number was given out while its page was still in memory")
     counters.pointee.resident.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Says that the page, if it is in memory, is durable in the file as well.
+  func noteSynced(_ number: PageNumber) {
+    while true {
+      let value = word(number).pointee.load(ordering: .relaxed)
+      if value & Self.unsyncedBit == 0 { return }
+      let result = word(number).pointee.compareExchange(
+        expected: value, desired: value & ~Self.unsyncedBit, ordering: .relaxed)
+      if result.exchanged { return }
+    }
   }
 
   /// Takes a page out; returns its slot if it was in memory.
@@ -96,13 +112,13 @@ struct PageTable: @unchecked Sendable {
     let old = word(number).pointee.exchange(0, ordering: .acquiringAndReleasing)
     guard old != 0 else { return nil }
     counters.pointee.resident.wrappingSubtract(1, ordering: .relaxed)
-    return UnsafeMutableRawPointer(bitPattern: old & ~Self.hotBit)
+    return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
   }
 
   /// One step of the evictor's hand: cools a hot page; takes a cool one out and returns its slot.
   func coolOrTake(_ number: PageNumber) -> UnsafeMutableRawPointer? {
     let value = word(number).pointee.load(ordering: .relaxed)
-    if value == 0 { return nil }
+    if value == 0 || value & Self.unsyncedBit != 0 { return nil }
     if value & Self.hotBit != 0 {
       // Whoever comes in between has heated it or taken it out; either way the hand moves on.
       _ = word(number).pointee.compareExchange(

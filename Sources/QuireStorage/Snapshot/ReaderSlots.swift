@@ -5,7 +5,8 @@ internal import Synchronization
 /// One reader's announcement: 64 bytes, a cache line that nobody else writes.
 ///
 /// Word 0 is the snapshot's CSN plus one, or zero for a free slot: it protects page versions from reuse for as long as
-/// it stands. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3).
+/// it stands. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2
+/// counts the loans of bytes in pages, which keep the epoch where it is; only the reader's own thread looks at it.
 package struct ReaderSlot: Equatable, @unchecked Sendable {
   // Sendable: safe because both words are atomics.
   let base: UnsafeMutableRawPointer
@@ -16,6 +17,7 @@ package struct ReaderSlot: Equatable, @unchecked Sendable {
   @inline(__always) fileprivate var epoch: UnsafeMutablePointer<Atomic<UInt64>> {
     (base + 8).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
+  @inline(__always) fileprivate var loans: UnsafeMutablePointer<Int> { (base + 16).assumingMemoryBound(to: Int.self) }
 }
 
 /// All readers' slots of one engine, in blocks that are added when more readers come at once.
@@ -56,6 +58,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
       guard usedBlocks.load(ordering: .relaxed) == count, count < Self.blockCount else { return }
       let byteCount = Self.slotsPerBlock * Self.slotByteCount
       let block = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: Self.slotByteCount)
+      // All words start as zero bits, the plain ones too.
       let words = block.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
       for index in 0..<(byteCount / 8) { (words + index).initialize(to: Atomic(0)) }
       blocks[count] = UInt(bitPattern: block)
@@ -105,10 +108,10 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   }
 
   /// Says that the caller holds no address from before. Returns whether the epoch has moved: kept addresses must then
-  /// be looked up again. A late view of the store only delays reuse.
+  /// be looked up again. A late view of the store only delays reuse. While bytes are on loan nothing moves.
   @inline(__always) package func refresh(_ slot: ReaderSlot) -> Bool {
     let now = globalEpoch.load(ordering: .acquiring)
-    if slot.epoch.pointee.load(ordering: .relaxed) == now { return false }
+    if slot.epoch.pointee.load(ordering: .relaxed) == now || slot.loans.pointee > 0 { return false }
     enter(slot)
     return true
   }
@@ -122,6 +125,12 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
       if globalEpoch.load(ordering: .sequentiallyConsistent) == now { return }
     }
   }
+
+  /// Bytes in a page are on loan from now on: the epoch stays where it is, through nested calls as well.
+  @inline(__always) package func beginLoan(_ slot: ReaderSlot) { slot.loans.pointee &+= 1 }
+
+  /// A loan is over.
+  @inline(__always) package func endLoan(_ slot: ReaderSlot) { slot.loans.pointee &-= 1 }
 
   /// The access epoch as of now.
   @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }

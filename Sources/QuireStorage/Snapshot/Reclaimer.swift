@@ -15,6 +15,8 @@ internal import DequeModule
 /// 1. Every retired item is in `waiting` or `entries`, both in the order of d (above the published CSN when it was last
 ///    looked at), or in exactly one list of `held`, under a snapshot that was announced then and is in [b, d).
 /// 2. While a checkpoint runs, `flipped` holds the frames that it has written and that are not replaced yet.
+/// 3. `spilled` and `spilledByRunning` hold frames in use that a spill has written since the last checkpoint ended: of
+///    commits, and of the running transaction, whose rollback would free their entries.
 package final class Reclaimer: Sendable {
   /// What there is to free.
   private enum Kind: UInt8 {
@@ -51,6 +53,10 @@ package final class Reclaimer: Sendable {
     var isCheckpointing = false
     /// By frame index.
     var flipped = PageBits()
+    /// By frame index.
+    var spilled = PageBits()
+    /// By frame index.
+    var spilledByRunning = PageBits()
     /// Frames replaced while a checkpoint runs that may be writing them.
     var raced: [(frame: UInt32, csn: UInt64)] = []
     /// Frames written by checkpoints that have ended, with the horizon of each: their entries go after a checkpoint of
@@ -94,7 +100,8 @@ package final class Reclaimer: Sendable {
         }
         let frame = page.reference.frame
         if page.birth == csn {
-          // Made and replaced by the same transaction: nobody has ever seen it.
+          // Made and replaced by the same transaction: nobody has ever seen it, nor the place it may have spilled to.
+          giveUpPlace(frame, &state)
           store.releaseFrame(frame)
           continue
         }
@@ -109,6 +116,9 @@ package final class Reclaimer: Sendable {
         if state.isCheckpointing { state.raced.append((frame.rawValue, csn)) }
         state.waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
       }
+      guard !state.spilledByRunning.isEmpty else { return }
+      state.spilled.formUnion(state.spilledByRunning)
+      state.spilledByRunning = PageBits()
     }
   }
 
@@ -221,28 +231,67 @@ package final class Reclaimer: Sendable {
   /// From now on frames may be written.
   package func beginCheckpoint() { state.withLock { $0.isCheckpointing = true } }
 
+  /// Who has written a frame home.
+  package enum Flipper {
+    case checkpoint
+    /// A spill of the transaction that will be this commit.
+    case spill(csn: UInt64)
+    /// A spill of what only snapshots older than every checkpoint to come can reach: entry and place go when they do.
+    case heldPages
+  }
+
   /// Flips a frame to the place it was written to. `image` is the slot with the final image.
   package func flip(
-    _ frame: FrameIndex, to number: PageNumber, checksum: UInt64, image: UnsafeMutableRawPointer
+    _ frame: FrameIndex, to number: PageNumber, checksum: UInt64, image: UnsafeMutableRawPointer, by flipper: Flipper
   ) {
     let address = UInt(bitPattern: image)
     state.withLock { state in
       if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.install(slot, at: number) }
       store.frames.flip(frame, to: number, checksum: checksum)
-      state.flipped[UInt64(frame.rawValue)] = true
+      switch flipper {
+      case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true
+      case .spill(let csn) where store.frames.birth(frame) == csn:
+        state.spilledByRunning[UInt64(frame.rawValue)] = true
+      case .spill: state.spilled[UInt64(frame.rawValue)] = true
+      case .heldPages: break
+      }
     }
   }
 
-  /// Notes that a frame is given up by a rollback: nobody else can reach it, nor the place it may have been written to.
-  /// The frame itself stays its owner's to release.
-  package func forgetFlipped(_ frame: FrameIndex) {
+  /// Gives up the places that frames of the running transaction have spilled to: nobody else can reach them. The
+  /// frames themselves stay their owner's to release.
+  package func giveUpPlaces(of frames: some Sequence<FrameIndex>) {
     state.withLock { state in
-      let location = store.frames.location(frame)
-      state.flipped[UInt64(frame.rawValue)] = false
-      if location.isPageNumber {
-        store.forget(location.pageNumber)
-        allocator.discard(location.pageNumber)
-      }
+      for frame in frames { giveUpPlace(frame, &state) }
+    }
+  }
+
+  private func giveUpPlace(_ frame: FrameIndex, _ state: inout State) {
+    let location = store.frames.location(frame)
+    guard location.isPageNumber, location.pageNumber != .none else { return }
+    _ = state.flipped.remove(UInt64(frame.rawValue))
+    _ = state.spilled.remove(UInt64(frame.rawValue))
+    _ = state.spilledByRunning.remove(UInt64(frame.rawValue))
+    store.forget(location.pageNumber)
+    allocator.discard(location.pageNumber)
+    store.frames.clear(frame)
+  }
+
+  /// Takes the slots of branch pages whose translated images took their place; readers may be inside them.
+  package func retireSlots(_ oldSlots: [UInt]) {
+    state.withLock { state in
+      if !oldSlots.isEmpty { state.oldSlots.append((slots.advanceEpoch(), oldSlots)) }
+    }
+  }
+
+  /// Announces every snapshot below `csn` that a reader holds, so that its dirty pages can be written; the caller ends
+  /// each announcement.
+  package func announceHeld(below csn: CSN) -> [(slot: ReaderSlot, snapshot: SnapshotRecord)] {
+    state.withLock { state in
+      // Nothing is given up while this lock is held: an announcement made now is in time.
+      let announced = slots.announcedCSNs()
+      return state.snapshots.filter { $0.csn < csn && announced.contains($0.csn.rawValue) }
+        .map { (slots.announce($0.csn), $0) }
     }
   }
 
@@ -286,9 +335,11 @@ package final class Reclaimer: Sendable {
       }
       state.written.removeAll { $0.horizon <= csn.rawValue }
       var frames: [UInt32] = []
+      state.flipped.formUnion(state.spilled)
       state.flipped.forEach { frames.append(UInt32($0)) }
       state.written.append((horizon, frames))
       state.flipped = PageBits()
+      state.spilled = PageBits()
     }
   }
 

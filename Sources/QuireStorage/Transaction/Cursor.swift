@@ -149,19 +149,31 @@ public struct Cursor: ~Copyable {
     guard let (page, index) = path.entry else { return nil }
     if page.hasIntegerKeys {
       keyBuffer.storeBytes(of: page.heads64[index].bigEndian, as: UInt64.self)
-      return BorrowedValue(base: keyBuffer, lengthField: 8)
+      return BorrowedValue(base: keyBuffer, count: 8)
     }
     let cell = page.leafCell(index)
     let prefixCount = page.prefixCount
-    if prefixCount == 0 { return BorrowedValue(base: cell.key, lengthField: UInt32(cell.keyCount)) }
+    if prefixCount == 0 { return BorrowedValue(base: cell.key, count: cell.keyCount) }
     keyBuffer.copyMemory(from: page.prefix, byteCount: prefixCount)
     (keyBuffer + prefixCount).copyMemory(from: cell.key, byteCount: cell.keyCount)
-    return BorrowedValue(base: keyBuffer, lengthField: UInt32(prefixCount + cell.keyCount))
+    return BorrowedValue(base: keyBuffer, count: prefixCount + cell.keyCount)
+  }
+
+  /// Bytes of the leaf are lent; a copy of it needs no protection.
+  @usableFromInline package func beginLoan() {
+    if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) } }
+  }
+
+  /// A loan is over.
+  @usableFromInline package func endLoan() {
+    if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
   }
 
   /// Calls `body` with the current key; nil if the cursor is on no entry or the keys are integers.
   @inlinable public func withKey<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
     guard let key = borrowedKey else { return nil }
+    beginLoan()
+    defer { endLoan() }
     return try body(RawSpan(_unsafeStart: key.base, byteCount: key.count))
   }
 
@@ -174,6 +186,8 @@ public struct Cursor: ~Copyable {
   @inlinable public func withValue<Result>(_ body: (RawSpan) throws -> Result) throws -> Result? {
     guard let value = borrowedValue else { return nil }
     if value.isExtent { return try body(try longValue(value).bytes) }
+    beginLoan()
+    defer { endLoan() }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 

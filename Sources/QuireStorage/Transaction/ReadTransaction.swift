@@ -9,7 +9,8 @@ public struct ReadTransaction: ~Copyable {
   private let slot: ReaderSlot
   private let snapshot: SnapshotRecord
   let reader: TreeReader
-  private let lender: ValueLender
+  /// Whether bytes are lent as copies, as memory is short.
+  private let lendsCopies: Bool
 
   /// Announces the newest snapshot.
   package init(_ slots: ReaderSlots, _ reader: TreeReader) {
@@ -23,7 +24,7 @@ public struct ReadTransaction: ~Copyable {
     self.slot = slot
     self.snapshot = snapshot
     self.reader = reader
-    lender = ValueLender(reader)
+    lendsCopies = reader.lendsCopies
   }
 
   /// At the start of each call: addresses of the one before are given up.
@@ -31,7 +32,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// At the end of each call.
   @inline(__always) private func leave() {
-    if lender.copies { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
+    if lendsCopies { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
   }
 
   deinit { slots._withUnsafeGuaranteedRef { $0.end(slot) } }
@@ -54,27 +55,45 @@ public struct ReadTransaction: ~Copyable {
     return snapshot.trees[index]
   }
 
-  /// The value stored under a key, as a pointer that is good until the next call on this transaction.
-  @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
+  /// Lends the value stored under a key, until `endLoan`. Loans may be nested; a change of the transaction ends the use
+  /// of what was lent before it.
+  @usableFromInline package func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
     defer { leave() }
     guard let index = snapshot.index(of: tree.id, hint: tree.hint) else { throw tree.missing() }
-    return lender.lend(try reader.value(key, in: snapshot.trees[index]))
+    guard let value = try reader.value(key, in: snapshot.trees[index]) else { return nil }
+    if lendsCopies { return BorrowedValue(copying: value) }
+    slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) }
+    return value
+  }
+
+  /// Takes back what `lend` returned.
+  @usableFromInline package func endLoan(_ value: BorrowedValue) {
+    if value.isCopy { value.deallocate() } else { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
+  }
+
+  /// Whether there is an entry; the kind of the key has been checked.
+  @usableFromInline package func has(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
+    enter()
+    defer { leave() }
+    guard let index = snapshot.index(of: tree.id, hint: tree.hint) else { throw tree.missing() }
+    return try reader.value(key, in: snapshot.trees[index]) != nil
   }
 
   /// Calls `body` with the value stored under `key` and returns its result, or nil if there is no such entry.
   ///
-  /// Touches one page per level of the tree; copies and allocates nothing, unless the value is too long for a page:
-  /// then it is read from the file into memory that is freed when `body` has returned. The bytes are valid until
-  /// `body` returns; `body` must not use the transaction.
+  /// Touches one page per level of the tree; copies and allocates nothing as long as memory is not short, unless the
+  /// value is too long for a page: then it is read from the file into memory that is freed when `body` has returned.
+  /// The bytes are valid until `body` returns, which may read on and use them as a key.
   ///
   /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
     for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
+    defer { endLoan(value) }
     if value.isExtent { return try withLongValue(value, nil, body) }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
@@ -87,8 +106,9 @@ public struct ReadTransaction: ~Copyable {
     for key: Key, in tree: Tree
   ) throws(StorageError) -> [UInt8]? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
+    defer { endLoan(value) }
     return try copy(value, nil)
   }
 
@@ -97,7 +117,7 @@ public struct ReadTransaction: ~Copyable {
     _ key: Key, in tree: Tree
   ) throws(StorageError) -> Bool {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    return try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) } != nil
+    return try key.withSearchKey { (key) throws(StorageError) in try has(key, in: tree) }
   }
 
   /// The number of entries of a tree. O(1).

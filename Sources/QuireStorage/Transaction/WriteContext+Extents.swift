@@ -8,13 +8,14 @@ extension WriteContext {
   ) throws(StorageError) -> PutOutcome {
     guard value.count <= Limits.valueByteCount else { throw valueTooLong(value) }
     // Looked up first: a gigabyte that is not stored after all should not have been written.
-    if mode == .insertIfAbsent, try reader.value(key, in: trees[index]) != nil { return .kept }
+    if mode == .insertIfAbsent, try hasEntry(key, at: index) { return .kept }
     // Written before the tree is touched: the bytes may be borrowed from a page that the put is about to change.
     let extent = try editor.writeExtent(value, checkWritable: checkWritable)
     let before = log.bodyByteCount
     let key = log.putLong(tree.id, tree.keys, key, value)
     mutations &+= 1
     do throws(StorageError) {
+      try enter()
       return try store(extent, under: key, mode: mode, at: index)
     } catch {
       log.truncate(to: before)

@@ -14,6 +14,16 @@ package final class WriteContext {
   package let log = LogBuffer()
   let reader: TreeReader
   private let store: PageStore
+  private let reclaimer: Reclaimer
+  private let slots: ReaderSlots
+  /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
+  private let slot: ReaderSlot
+  /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
+  private var savepointTrees: [[TreeRoot]] = []
+  /// How many of the frames made by the transaction were made before the last spill.
+  private var spilledCount = 0
+  /// Writes dirty pages home until there are few enough; set once, by the engine.
+  package var relieveMemory: (() throws(StorageError) -> Void)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
   @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
   package private(set) var names = TreeNames([:])
@@ -32,8 +42,14 @@ package final class WriteContext {
   var checkWritable: () throws(StorageError) -> Void = {}
 
   /// A context between transactions; counters go on from `base`.
-  package init(store: PageStore, allocator: PageAllocator, base: SnapshotRecord) {
+  package init(
+    store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, slots: ReaderSlots, slot: ReaderSlot,
+    base: SnapshotRecord
+  ) {
     self.store = store
+    self.reclaimer = reclaimer
+    self.slots = slots
+    self.slot = slot
     editor = TreeEditor(store, allocator: allocator)
     reader = TreeReader(store)
     rowIDCounter = base.nextRowID
@@ -56,6 +72,8 @@ package final class WriteContext {
     names = base.names
     log.reset()
     failure = nil
+    savepointTrees = []
+    spilledCount = 0
     mutations &+= 1
   }
 
@@ -75,6 +93,8 @@ package final class WriteContext {
 
   /// Undoes everything.
   package func rollback() {
+    reclaimer.giveUpPlaces(of: editor.born)
+    savepointTrees = []
     editor.rollback()
     log.reset()
     mutations &+= 1
@@ -97,17 +117,56 @@ package final class WriteContext {
 
   /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
-    Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
+    savepointTrees.append(trees)
+    return Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
   }
 
-  /// Undoes what came after `savepoint`; all but the id counters is as it was.
+  /// Notes that the newest savepoint will not be returned to.
+  package func releaseSavepoint() { savepointTrees.removeLast() }
+
+  /// Undoes what came after `savepoint`, the newest one; all but the id counters is as it was.
   package func restore(_ savepoint: Savepoint) {
+    savepointTrees.removeLast()
+    reclaimer.giveUpPlaces(of: editor.born(since: savepoint.mark))
     editor.restore(savepoint.mark)
+    spilledCount = min(spilledCount, editor.born.count)
     trees = savepoint.trees
     names = savepoint.names
     log.truncate(to: savepoint.bodyByteCount)
     failure = nil
     mutations &+= 1
+  }
+
+  // MARK: Memory
+
+  /// Everything that the transaction may still want to read: its trees, and those of its savepoints.
+  package var reachableRoots: [PageReference] {
+    (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone }
+  }
+
+  /// About how many dirty pages the transaction has made and not spilled.
+  package var unspilledCount: Int { editor.born.count - spilledCount }
+
+  /// Notes that all pages that can be reached have been written home, and are not edited in place any more.
+  package func noteSpill() {
+    spilledCount = editor.born.count
+    editor.noteSpill()
+  }
+
+  /// Sets how many dirty pages there may be before `relieveMemory` is called.
+  package func setDirtyLimit(_ count: Int) { editor.setDirtyLimit(count) }
+
+  /// Called at the start of each change, when what the caller has lent is copied and no other address is held: writes
+  /// pages home if too many are dirty, and announces that addresses will be taken.
+  @inline(__always) func enter() throws(StorageError) {
+    if editor.isOverDirtyLimit { try relieveMemory?() }
+    _ = slots.refresh(slot)
+  }
+
+  /// Whether there is an entry. The caller may have borrowed the key: nothing that is lent is taken away.
+  func hasEntry(_ key: SearchKey, at index: Int) throws(StorageError) -> Bool {
+    _ = slots.refresh(slot)
+    return try reader.value(key, in: trees[index]) != nil
   }
 
   // MARK: Trees
@@ -171,6 +230,7 @@ package final class WriteContext {
     try checkUsable()
     let index = try index(of: tree)
     log.dropTree(tree.id)
+    do throws(StorageError) { try enter() } catch { throw fail(error) }
     try removeTree(at: index)
   }
 
@@ -208,6 +268,7 @@ package final class WriteContext {
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
     do throws(StorageError) {
+      try enter()
       let outcome = try editor.put(copy.key, copy.value, mode: mode, in: &trees[index])
       if outcome == .kept { log.truncate(to: before) }
       return outcome
@@ -225,6 +286,7 @@ package final class WriteContext {
     let copy = log.delete(tree.id, tree.keys, key)
     mutations &+= 1
     do throws(StorageError) {
+      try enter()
       let isDeleted = try editor.delete(copy, in: &trees[index])
       if !isDeleted { log.truncate(to: before) }
       return isDeleted
@@ -235,6 +297,7 @@ package final class WriteContext {
 
   /// Applies an operation of the log; nothing is noted in a record again.
   package func replay(_ operation: LogOperation) throws(StorageError) {
+    try enter()
     switch operation {
     case .put(let id, let key, let value):
       let index = try replayIndex(id)

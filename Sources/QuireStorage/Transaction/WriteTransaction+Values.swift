@@ -26,8 +26,10 @@ extension WriteTransaction {
     for key: Key, in tree: Tree
   ) throws(StorageError) -> Int? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
-    return value.map { byteCount($0) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
+    guard let value else { return nil }
+    defer { endLoan(value) }
+    return byteCount(value)
   }
 
   /// The bytes `range` of the value stored under `key`, copied, or nil if there is no such entry. What of the range
@@ -40,24 +42,26 @@ extension WriteTransaction {
     for key: Key, in tree: Tree, range: Range<Int>
   ) throws(StorageError) -> [UInt8]? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
+    defer { endLoan(value) }
     return try copy(value, range)
   }
 
   /// Calls `body` with the bytes `range` of the value stored under `key` and returns its result, or nil if there is no
   /// such entry. What of the range lies behind the value's end is left out.
   ///
-  /// Cost as that of a copy of the range; of a short value nothing is copied. The bytes are valid until `body` returns;
-  /// `body` must not use the transaction.
+  /// Cost as that of a copy of the range; of a short value nothing is copied. The bytes are valid until `body` returns,
+  /// which may read on.
   ///
   /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
     for key: Key, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
+    defer { endLoan(value) }
     if value.isExtent { return try withLongValue(value, range, body) }
     let part = range.clamped(to: 0..<value.count)
     return try body(RawSpan(_unsafeStart: value.base + part.lowerBound, byteCount: part.count))

@@ -10,14 +10,15 @@ public struct WriteTransaction: ~Copyable {
   let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
-  private let lender: ValueLender
+  /// Whether bytes are lent as copies, as memory is short.
+  private let lendsCopies: Bool
 
   /// Lends the context for one transaction. The caller holds the writer lock, and `slot` while addresses are held.
   package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
     self.context = context
     self.slots = slots
     self.slot = slot
-    lender = ValueLender(context.reader)
+    lendsCopies = context.reader.lendsCopies
   }
 
   /// The number that this transaction's commit will have.
@@ -42,7 +43,6 @@ public struct WriteTransaction: ~Copyable {
 
   /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
   public func dropTree(_ tree: Tree) throws(StorageError) {
-    enter()
     defer { leave() }
     try context.dropTree(tree)
   }
@@ -56,14 +56,13 @@ public struct WriteTransaction: ~Copyable {
 
   /// At the end of each call.
   @inline(__always) private func leave() {
-    if lender.copies { slots.rest(slot) }
+    if lendsCopies { slots.rest(slot) }
   }
 
   /// Stores an entry; the kind of the key has been checked.
   @usableFromInline package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, isInsertOnly: Bool, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
-    enter()
     defer { leave() }
     return try context.put(
       key, value, mode: isInsertOnly ? .insertIfAbsent : .insertOrReplace, in: tree)
@@ -79,8 +78,8 @@ public struct WriteTransaction: ~Copyable {
   /// - Returns: whether the entry is new.
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
   ///   `diskFull`, `inputOutput` and `failStop` if a long value cannot be written; `damagedPage`, `truncatedFile`,
-  ///   `inputOutput` and `limitReached`, after which the transaction can only be rolled back, to a savepoint or as a
-  ///   whole.
+  ///   `inputOutput`, `diskFull` and `limitReached`, after which the transaction can only be rolled back, to a
+  ///   savepoint or as a whole.
   @inlinable @discardableResult
   public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
     _ value: Value, for key: Key, in tree: Tree
@@ -108,7 +107,6 @@ public struct WriteTransaction: ~Copyable {
 
   /// Removes an entry; the kind of the key has been checked.
   @usableFromInline package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
-    enter()
     defer { leave() }
     return try context.delete(key, in: tree)
   }
@@ -125,21 +123,40 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Reading
 
-  /// The value stored under a key, as a pointer that is good until the next call on this transaction.
-  @usableFromInline package func value(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
+  /// Lends the value stored under a key, until `endLoan`. Loans may be nested; a change of the transaction ends the use
+  /// of what was lent before it.
+  @usableFromInline package func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
     defer { leave() }
-    return lender.lend(try context.reader.value(key, in: context.trees[try context.index(of: tree)]))
+    let root = context.trees[try context.index(of: tree)]
+    guard let value = try context.reader.value(key, in: root) else { return nil }
+    if lendsCopies { return BorrowedValue(copying: value) }
+    slots.beginLoan(slot)
+    return value
   }
 
-  /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns; `body`
-  /// must not use the transaction. Cost and errors as in `ReadTransaction`, long values included.
+  /// Takes back what `lend` returned.
+  @usableFromInline package func endLoan(_ value: BorrowedValue) {
+    if value.isCopy { value.deallocate() } else { slots.endLoan(slot) }
+  }
+
+  /// Whether there is an entry; the kind of the key has been checked.
+  @usableFromInline package func has(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
+    enter()
+    defer { leave() }
+    return try context.reader.value(key, in: context.trees[try context.index(of: tree)]) != nil
+  }
+
+  /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which
+  /// may read on, but must change nothing. Cost and errors as in `ReadTransaction`, long values
+  /// included.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
     for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
+    defer { endLoan(value) }
     if value.isExtent { return try withLongValue(value, nil, body) }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
@@ -149,8 +166,9 @@ public struct WriteTransaction: ~Copyable {
     for key: Key, in tree: Tree
   ) throws(StorageError) -> [UInt8]? {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    let value = try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
+    defer { endLoan(value) }
     return try copy(value, nil)
   }
 
@@ -159,7 +177,7 @@ public struct WriteTransaction: ~Copyable {
     _ key: Key, in tree: Tree
   ) throws(StorageError) -> Bool {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
-    return try key.withSearchKey { (key) throws(StorageError) in try self.value(key, in: tree) } != nil
+    return try key.withSearchKey { (key) throws(StorageError) in try has(key, in: tree) }
   }
 
   /// The number of entries of a tree. O(1).
@@ -218,6 +236,7 @@ public struct WriteTransaction: ~Copyable {
     do {
       let result = try body(self)
       try context.checkCommittable()
+      context.releaseSavepoint()
       return result
     } catch {
       context.restore(savepoint)

@@ -118,6 +118,21 @@ package final class TreeEditor {
     return (PageBytes(slot), PageReference(frame: frame))
   }
 
+  /// Whether dirty pages have come to be more than `setDirtyLimit` allows. Looked at between operations.
+  @inline(__always) package var isOverDirtyLimit: Bool { supply.isOverLimit }
+
+  /// Sets how many dirty pages there may be before `isOverDirtyLimit` says so.
+  package func setDirtyLimit(_ count: Int) {
+    supply.dirtyLimit = count
+    supply.isOverLimit = false
+  }
+
+  /// Frames made since `mark`.
+  package func born(since mark: Mark) -> ArraySlice<FrameIndex> { born[mark.born...] }
+
+  /// From here on, nothing made before is edited in place: the transaction's pages have been written home.
+  package func noteSpill() { step &+= 1 }
+
   /// Gives back what was taken in advance: at the end of a transaction.
   package func giveBackSupply() { supply.giveBack() }
 

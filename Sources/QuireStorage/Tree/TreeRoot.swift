@@ -29,28 +29,3 @@ package struct TreeRoot {
     self.mayHaveExtents = mayHaveExtents
   }
 }
-
-/// A value that lies in a page, or the reference to one that stands in an extent: valid until the call that lent it, or
-/// the next mutation, is over.
-@usableFromInline package struct BorrowedValue {
-  @usableFromInline package let base: UnsafeRawPointer
-  /// The number of bytes, with the flag of the cell.
-  @usableFromInline let lengthField: UInt32
-
-  /// The value, or the reference, of a cell.
-  @inline(__always) init(_ cell: LeafCell) {
-    base = cell.value
-    lengthField = UInt32(cell.lengthField)
-  }
-
-  /// The same bytes at another address, or bytes that are no value of a cell.
-  @inline(__always) init(base: UnsafeRawPointer, lengthField: UInt32) {
-    self.base = base
-    self.lengthField = lengthField
-  }
-
-  /// How many bytes lie at `base`.
-  @inlinable package var count: Int { Int(lengthField & 0x7fff) }
-  /// Whether the bytes are a reference to an extent.
-  @inlinable package var isExtent: Bool { lengthField & 0x8000 != 0 }
-}

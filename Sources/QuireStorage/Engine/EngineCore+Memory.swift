@@ -1,0 +1,111 @@
+// Keeping dirty pages within the budget.
+
+internal import Synchronization
+
+extension EngineCore {
+  /// Dirty pages that a checkpoint begins at: half of the budget.
+  private var softDirtyLimit: Int { store.pool.slotLimit / 2 }
+  /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
+  private var hardDirtyLimit: Int { store.pool.slotLimit / 4 * 3 }
+
+  /// Has the running transaction ask for relief at the hard limit.
+  func limitDirtyPages() { context.setDirtyLimit(hardDirtyLimit) }
+
+  /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one.
+  func throttle() {
+    limitDirtyPages()
+    guard store.frames.dirtyCount > softDirtyLimit, withLog({ $0 != nil }) else { return }
+    if checkpoints.current == nil, head.csn != meta.current.csn {
+      beginCheckpoint()
+      dispatchCheckpoint()
+    }
+    if store.frames.dirtyCount > hardDirtyLimit { finishRunningCheckpoint() }
+  }
+
+  /// Between two operations of the running transaction, when too many pages are dirty: waits for the checkpoint that
+  /// runs, or has one written of what was committed before, and writes the transaction's own pages home if that is not
+  /// enough. They stay its own: nothing refers to their places before it commits, and a rollback gives them back.
+  ///
+  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
+  func relieveMemory() throws(StorageError) {
+    slots.rest(writerSlot)
+    defer { _ = slots.refresh(writerSlot) }
+    try queue.checkFailure()
+    finishRunningCheckpoint()
+    reclaimer.collect()
+    if committedDirtyCount > store.pool.slotLimit / 8 { try checkpointCommitted() }
+    if store.frames.dirtyCount > softDirtyLimit { try spill() }
+    reclaimer.collect()
+    // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
+    let left = store.frames.dirtyCount
+    context.setDirtyLimit(max(hardDirtyLimit, left + max(8, hardDirtyLimit / 8)))
+  }
+
+  /// About how many dirty pages are not the running transaction's.
+  private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
+
+  private func checkpointCommitted() throws(StorageError) {
+    guard withLog({ $0 != nil }), head.csn != meta.current.csn else { return }
+    beginCheckpoint()
+    dispatchCheckpoint()
+    finishRunningCheckpoint()
+    try queue.checkFailure()
+    if let failure = checkpoints.lastFailure { throw failure }
+    reclaimer.collect()
+  }
+
+  /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.
+  private func spill() throws(StorageError) {
+    let writer = PageWriter(
+      store: store, allocator: allocator, reclaimer: reclaimer, for: .spill(csn: context.csn.rawValue))
+    allocator.rewind()
+    // Whatever has been written when an error comes stays written; the rest stays dirty.
+    defer {
+      reclaimer.retireSlots(writer.oldSlots)
+      context.noteSpill()
+      counters.pagesSpilled.wrappingAdd(writer.pagesWritten, ordering: .relaxed)
+    }
+    do throws(StorageError) {
+      for root in context.reachableRoots { try writer.writeAll(root) }
+    } catch {
+      writer.abandon()
+      throw error
+    }
+    // Nothing leaves memory before it is durable; beside what has been written, a flush is cheap.
+    try synchronizePages()
+  }
+
+  /// Syncs the data file; a failure stops all writing.
+  func synchronizePages() throws(StorageError) {
+    do throws(StorageError) { try store.synchronize() } catch {
+      store.noteFailedSync()
+      queue.fail(error)
+      throw error
+    }
+    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
+  /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
+  func writeHeldPages(before csn: CSN) throws(StorageError) {
+    guard store.frames.dirtyCount > store.pool.slotLimit / 8 else { return }
+    let held = reclaimer.announceHeld(below: csn)
+    defer { for (slot, _) in held { slots.end(slot) } }
+    guard !held.isEmpty else { return }
+    let writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer, for: .heldPages)
+    defer {
+      reclaimer.retireSlots(writer.oldSlots)
+      counters.pagesSpilled.wrappingAdd(writer.pagesWritten, ordering: .relaxed)
+    }
+    do throws(StorageError) {
+      for (slot, snapshot) in held {
+        slots.rest(slot)
+        for tree in trees(of: snapshot) { try writer.writeAll(tree.reference) }
+      }
+    } catch {
+      writer.abandon()
+      throw error
+    }
+    if writer.pagesWritten > 0 { try synchronizePages() }
+  }
+}
