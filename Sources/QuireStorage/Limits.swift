@@ -18,7 +18,8 @@ public enum Limits {
   package static let entryCount: UInt64 = 1 << 56
   /// The most dirty pages at one time.
   package static let frameCount = 1 << 31
-  /// The longest body of one log record, in bytes: what a transaction writes beyond it commits by checkpoint.
+  /// The longest body of one log record, and of all parts of one together, in bytes: a transaction that exceeds it
+  /// commits by checkpoint.
   package static let recordBodyByteCount = 64 << 20
   /// The sizes a log segment may have, in bytes.
   package static let segmentByteCounts = (16 << 10)...(1 << 30)

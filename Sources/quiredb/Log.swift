@@ -41,17 +41,33 @@ struct Log: ParsableCommand {
       if operations { lines.append(describe(operation)) }
     }
     let kind = header.kind == .mark ? "mark" : "\(count)"
+    if let position = reader.undoPosition(of: record) { lines.insert("undo from byte \(position) on", at: 0) }
     print(
       "\(aligned(header.lsn.rawValue, 12))\(aligned(header.csn.rawValue, 12))\(aligned(header.recordByteCount, 10))"
         + "\(aligned(kind, 8))  \(header.durableLSN.rawValue), \(header.durableCheckpoint)"
-        + (decoder.isDamaged ? "  breaks the format" : ""))
+        + parts(record) + (decoder.isDamaged ? "  breaks the format" : ""))
     for line in lines { print("              \(line)") }
+  }
+
+  /// What a record says of parts: its own number, or how many it commits; and what of it counts, if not everything.
+  private func parts(_ record: LogScan.Record) -> String {
+    let header = record.header
+    switch header.kind {
+    case .mark: return ""
+    case .commit: return header.partNumber > 0 ? "  commits \(header.partNumber) parts" : ""
+    case .part:
+      let isWhole = record.committed.upperBound == header.bodyByteCount
+      let state = record.committed.isEmpty ? ", void" : isWhole ? "" : ", void from byte \(record.committed.upperBound)"
+      return "  part \(header.partNumber)\(state)"
+    }
   }
 
   private func describe(_ operation: LogOperation) -> String {
     switch operation {
     case .put(let tree, let key, let value): "put \(tree) \(describe(key)) = \(hexadecimalBytes(value, limit: 32))"
     case .delete(let tree, let key): "delete \(tree) \(describe(key))"
+    case .deleteRange(let tree, let lower, let upper):
+      "delete \(tree) from \(lower.map(describe) ?? "the start") to \(upper.map(describe) ?? "the end")"
     case .createTree(let tree, let kind, let name): "create \(tree), \(kind), \(readable([UInt8](name)))"
     case .dropTree(let tree): "drop \(tree)"
     case .nextRowID(let next): "next row id \(next)"

@@ -76,6 +76,36 @@ import Testing
       _ = run("log", path, status: 1)
     }
 
+    @Test func recordsInParts() throws {
+      let engine = try StorageEngine(
+        at: path, options: StorageOptions(),
+        environment: StorageEnvironment(scheduling: .stepped, partByteCount: 1000))
+      let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+      func fill(_ keys: Range<Int64>, _ tx: borrowing WriteTransaction) throws {
+        for key in keys { try tx.put([UInt8](repeating: 1, count: 100), for: key, in: tree) }
+      }
+      try? engine.write { tx in
+        try fill(0..<20, tx)
+        try tx.rollback()
+      }
+      try engine.write { tx in
+        try fill(0..<12, tx)
+        try? tx.savepoint { tx in
+          try fill(12..<40, tx)
+          try tx.rollback()
+        }
+        try fill(40..<42, tx)
+      }
+      let image = FolderImage(of: folder.path)
+      try engine.close()
+      for (name, entry) in image.entries { writeFile(entry.bytes, "\(folder.path)/\(name)") }
+      let log = run("log", path, "--operations")
+      #expect(log.contains("part 1, void\n") && log.contains("part 1\n") && log.contains("part 2, void from byte "))
+      #expect(log.contains("part 3, void\n") && log.contains("commits 4 parts") && log.contains("undo from byte "))
+      let info = run("info", path)
+      #expect(info.contains("needs recovery: 2 commits"))
+    }
+
     @Test func damagedPage() throws {
       try makeClosed()
       edit(path) { $0[3 * 4096 + 1000] ^= 1 }

@@ -48,7 +48,16 @@ import Testing
         let integer = Int64(bitPattern: random.next())
         key.withUnsafeBytes { key in
           value.withUnsafeBytes { value in
-            switch random.below(6) {
+            switch random.below(8) {
+            case 6:
+              let (from, to) = (random.oneIn(2) ? SearchKey(key) : nil, random.oneIn(2) ? SearchKey(value) : nil)
+              _ = buffer.deleteRange(tree, .bytes, from: from, to: to)
+              let text = "\(from == nil ? "" : "\(Array(key))") \(to == nil ? "" : "\(Array(value))")"
+              expected.append("delete range \(tree) \(text)")
+            case 7:
+              let (from, to) = (random.oneIn(2) ? SearchKey(integer) : nil, random.oneIn(2) ? SearchKey(-5) : nil)
+              _ = buffer.deleteRange(tree, .int64, from: from, to: to)
+              expected.append("delete range \(tree) \(from == nil ? "" : "\(integer)") \(to == nil ? "" : "-5")")
             case 0:
               _ = buffer.put(tree, .bytes, SearchKey(key), value)
               expected.append("put \(tree) \(Array(key)) \(Array(value))")
@@ -105,6 +114,8 @@ import Testing
     case .createTree(let tree, let kind, let name):
       return "create \(tree) \(kind) \(String(decoding: name, as: UTF8.self))"
     case .dropTree(let tree): return "drop \(tree)"
+    case .deleteRange(let tree, let lower, let upper):
+      return "delete range \(tree) \(lower.map(text) ?? "") \(upper.map(text) ?? "")"
     case .nextRowID(let next): return "row \(next)"
     }
   }
@@ -114,7 +125,7 @@ import Testing
     for _ in 0..<5000 {
       var bytes = noise(random.below(80), &random)
       // Mostly a known code first, or everything ends at once.
-      if !bytes.isEmpty, !random.oneIn(4) { bytes[0] = UInt8(1 + random.below(7)) }
+      if !bytes.isEmpty, !random.oneIn(4) { bytes[0] = UInt8(1 + random.below(9)) }
       _ = bytes.withUnsafeBytes { Self.operations($0) }
       var header = noise(64, &random)
       header.replaceSubrange(0..<4, with: [0x51, 0x55, 0x52, 0x31])

@@ -66,9 +66,30 @@ func trace(_ text: @autoclosure () -> String) {
         _ = try storageErrorsOnly { try DatabaseContent(of: engine, checksThoroughly: false) }
       }
       for name in ["texts", "numbers", "paths"] {
+        if seed % 3 == 0 { _ = try storageErrorsOnly { try cut(name, of: engine, seed: seed) } }
         _ = try storageErrorsOnly { try empty(name, of: engine, drops: seed % 2 == 0) }
       }
+      // Places that were given up are given out again, whoever else refers to them.
+      for round in 0..<3 where seed % 3 == 0 {
+        _ = try storageErrorsOnly { try engine.checkpoint() }
+        _ = try storageErrorsOnly { try TinyDatabase.fill(engine, count: 80, seed: seed &+ UInt64(round)) }
+        _ = try storageErrorsOnly { try DatabaseContent(of: engine, checksThoroughly: false) }
+      }
       try engine.close()
+    }
+  }
+
+  /// Cuts a range out of a tree, in a transaction of its own.
+  private func cut(_ name: String, of engine: StorageEngine, seed: UInt64) throws {
+    try engine.write { tx in
+      guard let tree = tx.tree(named: name) else { return }
+      let start = Int64(seed % 900)
+      if tree.keys == .int64 {
+        try tx.deleteRange(from: start - 400, to: start + 300, in: tree)
+      } else {
+        try tx.deleteRange(from: "key\(start % 10)", to: "key\(start % 10 + 5)", in: tree)
+        try tx.deleteRange(from: "/home/of/\(start % 7)/", in: tree)
+      }
     }
   }
 

@@ -69,20 +69,20 @@ import Testing
   private func mutate(_ record: inout LogForger.Record, _ random: inout SeededRandom) {
     switch random.below(8) {
     case 0: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(256)) }
-    case 1: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(9)) }
+    case 1: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(11)) }
     case 2: record.body.removeLast(random.below(record.body.count + 1))
-    case 3: record.body += [UInt8(1 + random.below(7))]
+    case 3: record.body += [UInt8(1 + random.below(9))]
     case 4: record.csnStep = UInt64(random.below(3))
     case 5: record.kind = .mark
     default:
       for _ in 0...random.below(4) where !record.body.isEmpty {
-        record.body[random.below(record.body.count)] = UInt8(random.below(random.oneIn(2) ? 8 : 256))
+        record.body[random.below(record.body.count)] = UInt8(random.below(random.oneIn(2) ? 10 : 256))
       }
     }
   }
 
   /// Operations that no transaction could have logged.
-  @Test(arguments: 0..<12) func impossibleOperations(index: Int) throws {
+  @Test(arguments: 0..<17) func impossibleOperations(index: Int) throws {
     let disk = try makeUnclean()
     let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
     let buffer = LogBuffer()
@@ -102,6 +102,11 @@ import Testing
       case 8: _ = buffer.put(text, .bytes, SearchKey(bytes), some)
       case 9: _ = buffer.delete(TreeID(2), .bytes, SearchKey(some))
       case 10: buffer.nextRowID(-5)
+      case 11: _ = buffer.deleteRange(TreeID(99), .bytes, from: nil, to: nil)
+      case 12: _ = buffer.deleteRange(text, .int64, from: SearchKey(1), to: SearchKey(2))
+      case 13: _ = buffer.deleteRange(text, .bytes, from: SearchKey(some), to: SearchKey(some))
+      case 14: _ = buffer.deleteRange(text, .bytes, from: SearchKey(bytes), to: nil)
+      case 15: _ = buffer.deleteRange(TreeID(2), .int64, from: SearchKey(2), to: SearchKey(1))
       default: buffer.nextRowID(0)
       }
     }

@@ -28,6 +28,10 @@ final class Bench {
   let disk: DiskCounters?
   private(set) lazy var ranges = RangeReads(rows, count: plan.rangeReads, length: 10, seed: plan.seed &+ 2)
   private var loaded: [String: LoadedStore] = [:]
+  /// The same rows in key order.
+  private(set) lazy var sortedRows = RowBlock(sorted: rows)
+  /// By store: the files of one that was never closed, and what they must hold.
+  var crashed: [String: (folder: String, contents: Contents)] = [:]
   private var foldersMade = 0
 
   /// Makes the rows and the order of the lookups.
@@ -88,7 +92,8 @@ final class Bench {
     loaded = [:]
   }
 
-  private func folder(_ name: String) throws -> String {
+  /// A folder for the files of a store.
+  func folder(_ name: String) throws -> String {
     let path = "\(directory)/\(name)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path

@@ -42,7 +42,7 @@ struct BenchmarkRow {
   }
 
   /// All rows, those that read before those that add rows to the loaded stores.
-  static var all: [BenchmarkRow] { readRows + writeRows }
+  static var all: [BenchmarkRow] { readRows + writeRows + bulkRows + recoveryRows }
 }
 
 /// What a row gave for one store.

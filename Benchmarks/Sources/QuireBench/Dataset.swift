@@ -40,6 +40,17 @@ final class RowBlock: @unchecked Sendable {
     }
   }
 
+  /// The rows of another block in key order.
+  init(sorted other: RowBlock) {
+    count = other.count
+    memory = UnsafeMutableRawBufferPointer.allocate(byteCount: other.memory.count, alignment: 64)
+    for (place, index) in other.sortedIndices().enumerated() {
+      let target = UnsafeMutableRawBufferPointer(
+        rebasing: memory[(place * Self.rowByteCount)..<((place + 1) * Self.rowByteCount)])
+      target.copyMemory(from: UnsafeRawBufferPointer(start: other.row(index), count: Self.rowByteCount))
+    }
+  }
+
   deinit { memory.deallocate() }
 
   @inline(__always) func key(_ index: Int) -> UnsafeRawBufferPointer {

@@ -45,6 +45,16 @@
       }
     }
 
+    func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
+      var transaction: OpaquePointer?
+      try check(mdb_txn_begin(environment, nil, 0, &transaction))
+      for index in range {
+        var key = MDB_val(rows.key(index))
+        try check(mdb_del(transaction, database, &key, nil))
+      }
+      try check(mdb_txn_commit(transaction))
+    }
+
     @inline(never)
     func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
       try reading { transaction in
@@ -57,6 +67,11 @@
         }
         return total
       }
+    }
+
+    /// LMDB has no call for many keys.
+    func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
+      try sumOfValues(of: keys, range)
     }
 
     func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {

@@ -14,6 +14,8 @@ struct Plan: Codable {
   var batchTransactions = 100
   var batchRows = 1000
   var rangeReads = 200_000
+  /// Rows in the log when the store is opened after a crash.
+  var recoveryRows = 295_000
   /// Lone commits are timed in blocks that alternate with as many bare flushes.
   var commitBlocks = 10
   var commitsPerBlock = 50
@@ -25,6 +27,6 @@ struct Plan: Codable {
   static var check: Plan {
     Plan(
       count: 5_000, runs: 2, cacheSize: 16 << 20, loadBatch: 1_000, batchTransactions: 3, batchRows: 100,
-      rangeReads: 500, commitBlocks: 2, commitsPerBlock: 3, faultCommits: 5, faultBatches: 2)
+      rangeReads: 500, recoveryRows: 1_000, commitBlocks: 2, commitsPerBlock: 3, faultCommits: 5, faultBatches: 2)
   }
 }

@@ -26,6 +26,24 @@ final class QuireStore: StoreUnderTest {
     }
   }
 
+  func load(_ rows: RowBlock) throws {
+    try engine.write { tx in
+      try tx.bulkLoad(into: tree) { loader in
+        for index in 0..<rows.count { try loader.append(rows.value(index).bytes, for: rows.key(index).bytes) }
+      }
+    }
+  }
+
+  func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
+    try engine.write { tx in
+      for index in range {
+        guard try tx.delete(rows.key(index).bytes, in: tree) else {
+          throw StoreFailure(description: "Quire: a key is missing")
+        }
+      }
+    }
+  }
+
   @inline(never)
   func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
     try engine.read { tx in
@@ -36,6 +54,18 @@ final class QuireStore: StoreUnderTest {
         }
         guard let found else { throw StoreFailure(description: "Quire: a key is missing") }
         total &+= found
+      }
+      return total
+    }
+  }
+
+  @inline(never)
+  func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
+    try engine.read { tx in
+      var total: UInt64 = 0
+      try tx.withValues(count: range.count, in: tree, { keys[range.lowerBound + $0] }) { _, value in
+        guard let value else { throw StoreFailure(description: "Quire: a key is missing") }
+        total &+= value.withUnsafeBytes { sum(of: $0) }
       }
       return total
     }
@@ -75,6 +105,8 @@ final class QuireStore: StoreUnderTest {
     let statistics = engine.statistics
     return UInt64(statistics.flushes + statistics.dataSyncs)
   }
+
+  func settle() throws { try engine.checkpoint() }
 
   func close() throws { try engine.close() }
 }

@@ -21,6 +21,17 @@ var readRows: [BenchmarkRow] {
       try expect(total == bench.loadedContents.sum, "\(kind.name) gave wrong values")
       return Sample(value: Double(time) / Double(bench.keys.count))
     },
+    BenchmarkRow("multi-get", unit: "ns", prepare: warm) { bench, kind, _ in
+      let store = try bench.loadedStore(kind).store
+      let start = Clocks.thread()
+      let single = try store.sumOfValues(of: bench.keys, 0..<bench.keys.count)
+      let middle = Clocks.thread()
+      let many = try store.sumOfManyValues(of: bench.keys, 0..<bench.keys.count)
+      let end = Clocks.thread()
+      try expect(single == bench.loadedContents.sum && many == single, "\(kind.name) gave wrong values")
+      let (one, together) = (Double(middle - start), Double(end - middle))
+      return Sample(value: together / Double(bench.keys.count), notes: [Note("× single get", together / one)])
+    },
     BenchmarkRow("range-10", unit: "ns", prepare: warm) { bench, kind, _ in
       let store = try bench.loadedStore(kind).store
       let ranges = bench.ranges

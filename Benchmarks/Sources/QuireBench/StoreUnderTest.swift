@@ -13,16 +13,29 @@ protocol StoreUnderTest: AnyObject, Sendable {
   /// Puts the rows of `range`, one call of the store per row, `perTransaction` rows to a transaction. Each transaction
   /// is durable when the next begins.
   func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws
+  /// Puts all rows in one transaction, by whatever the store has for many rows in any order.
+  func load(_ rows: RowBlock) throws
+  /// Removes the rows of `range` in one transaction; every one must be there.
+  func remove(_ rows: RowBlock, _ range: Range<Int>) throws
   /// Gets the keys of `range` in one read transaction; every one must be there.
   func sumOfValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64
+  /// The same, by whatever call the store has for looking many keys up at once; single gets if it has none.
+  func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64
   /// Starts at each key of `range` and reads `length` rows in key order, all in one read transaction.
   func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64
   /// Reads every row in key order.
   func scan() throws -> Contents
   /// How many times the store has asked the disk to flush since it was opened, if it counts.
   var flushes: UInt64? { get }
+  /// Writes home what waits in a log, for stores that have one.
+  func settle() throws
   /// Closes the store; nothing is called afterwards.
   func close() throws
+}
+
+extension StoreUnderTest {
+  func settle() throws {}
+  func load(_ rows: RowBlock) throws { try put(rows, 0..<rows.count, perTransaction: rows.count) }
 }
 
 /// What a store holds: how many rows, and the sum of their values.

@@ -37,6 +37,7 @@ extension EngineCore {
     page.nextTreeID = state.nextTreeID
     withLog { log in
       guard let log else { return }
+      giveUpStreamedRecord()
       page.chain = log.chain
       if isFinal {
         page.segments = []
@@ -44,8 +45,11 @@ extension EngineCore {
         page.lsn = LSN(UInt64(LogLayout.align(Int(log.endLSN.rawValue), to: LogLayout.blockByteCount)))
         return
       }
-      // Without a next segment, after a checkpoint that failed, the log goes on where it is.
+      noteSegmentUse(log)
+      // Without a next segment, after a checkpoint that failed or a transaction that streamed, the log goes on where
+      // it is.
       if log.next != nil { log.switchSegment() }
+      frozenPosition = log.position
       page.segments = [log.current.descriptor]
       page.logOffset = log.position
       page.lsn = log.current.descriptor.lsn(at: log.position)
@@ -174,65 +178,6 @@ extension EngineCore {
     run.pages.finish()
   }
 
-  // MARK: Segments
-
-  /// Finds or makes the file of the segment after the current one.
-  private func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
-    guard let log else { return }
-    let current = log.current.descriptor
-    let size = max(desiredSegmentByteCount, current.byteCount)
-    // The segment that this checkpoint makes superfluous takes the next turn, unless it has become too small.
-    let old = meta.current.segments.filter { $0.fileIndex != current.fileIndex }
-    var descriptor = SegmentDescriptor(
-      number: current.number + 1, salt: environment.random(), byteCount: size, firstLSN: current.endLSN, fileIndex: 0)
-    if let reusable = old.first(where: { $0.byteCount >= size }) {
-      descriptor.byteCount = reusable.byteCount
-      descriptor.fileIndex = reusable.fileIndex
-      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.open(reusable, .readWrite))
-      return
-    }
-    let taken = Set((meta.current.segments + [current]).map(\.fileIndex))
-    descriptor.fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-    run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
-    run.madeFile = true
-  }
-
-  /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
-  /// lock held, no checkpoint runs, there is no log.
-  func activateLog() throws(StorageError) {
-    try chooseMetaSlot()
-    let size = desiredSegmentByteCount
-    // Not in files that the meta page before the newest may still need.
-    var taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
-    var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
-    var firstLSN = meta.current.lsn
-    var segments: [OpenSegment] = []
-    for _ in 0..<2 {
-      let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-      taken.insert(fileIndex)
-      let descriptor = SegmentDescriptor(
-        number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
-      segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
-      number += 1
-      firstLSN = descriptor.endLSN
-    }
-    var page = meta.current
-    page.checkpointNumber += 1
-    page.segments = segments.map(\.descriptor)
-    page.logOffset = LogLayout.firstRecordOffset
-    page.lsn = segments[0].descriptor.lsn(at: LogLayout.firstRecordOffset)
-    do throws(StorageError) { try meta.write(page) } catch {
-      store.noteFailedSync()
-      queue.fail(error)
-      throw error
-    }
-    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-    queue.durableCheckpoint = page.checkpointNumber
-    setLog(
-      LogWriter(
-        current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
-  }
-
   // MARK: Ending
 
   /// Writes and syncs the record that testifies to the checkpoint.
@@ -267,7 +212,8 @@ extension EngineCore {
     slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
-    if !run.isFinal { removeStrayLogs(run) }
+    cutNextSegment(run)
+    if run.madeFile { removeLogs(except: run.meta.segments) }
     checkpoints.end(nil)
     reclaimer.collect()
   }
@@ -295,10 +241,10 @@ extension EngineCore {
     default: isWritten = false
     }
     if !isWritten {
-      run.pages.undo()
-      if run.madeFile, let next = run.next {
-        next.file.close()
-      }
+      // In fail stop its places stay taken: the meta page whose sync has failed may be on the disk, and a transaction
+      // that is still running must not write over what it names.
+      if queue.failure == nil { run.pages.undo() }
+      run.next?.file.close()
       // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and
       // it names this file.
       if run.madeFile, let next = run.next, queue.failure == nil {
@@ -311,18 +257,5 @@ extension EngineCore {
     slots.end(run.slot)
     checkpoints.end(error)
     reclaimer.collect()
-  }
-
-  /// Removes log files that no meta page names any more.
-  private func removeStrayLogs(_ run: CheckpointRun) {
-    guard let log else { return }
-    let named = Set(run.meta.segments.map(\.fileIndex))
-    var candidates = Set(0..<Limits.segmentFileCount)
-    if hasRemovedStrayLogs, !run.madeFile { candidates = [] }
-    hasRemovedStrayLogs = true
-    for fileIndex in candidates.subtracting(named).sorted() where fileIndex != log.current.descriptor.fileIndex {
-      // A file that cannot be removed is in nobody's way.
-      do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}
-    }
   }
 }

@@ -97,8 +97,9 @@ extension EngineCore {
       guard let log, !log.endsWithMark else { return true }
       let durable = queue.durableLSN
       if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
-      // Something is on its way; the flush that it needs asks for a mark again.
-      guard log.endLSN == durable else { return true }
+      // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
+      // nobody, and what they stand behind must be testified to all the same.
+      guard log.commitLSN <= durable else { return true }
       do throws(StorageError) {
         _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
       } catch {
@@ -150,7 +151,8 @@ extension EngineCore {
         path: file.path)
     }
     var failure = queue.failure
-    if failure == nil, withLog({ $0 != nil }) {
+    let hasLog = withLog { $0 != nil }
+    if failure == nil, hasLog {
       beginCheckpoint(isFinal: true)
       // Here and now: nobody else writes any more.
       while stepCheckpoint() {}
@@ -159,6 +161,7 @@ extension EngineCore {
     writerLock.unlock()
     services.stop()
     withLog { $0?.close() }
+    if failure == nil, hasLog { removeAllLogs() }
     file.close()
     if let failure { throw failure }
   }

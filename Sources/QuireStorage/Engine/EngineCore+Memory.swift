@@ -30,8 +30,10 @@ extension EngineCore {
   func relieveMemory() throws(StorageError) {
     slots.rest(writerSlot)
     defer { _ = slots.refresh(writerSlot) }
-    try queue.checkFailure()
     finishRunningCheckpoint()
+    // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
+    // places that look free.
+    try queue.checkFailure()
     reclaimer.collect()
     if committedDirtyCount > store.pool.slotLimit / 8 { try checkpointCommitted() }
     if store.frames.dirtyCount > softDirtyLimit { try spill() }

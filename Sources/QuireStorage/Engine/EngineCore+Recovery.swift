@@ -9,10 +9,11 @@ extension EngineCore {
     limitDirtyPages()
     context.begin(on: head)
     defer { slots.rest(writerSlot) }
+    var batch = ReplayBatch(context)
     for record in scan.records {
-      var operations = LogOperationReader(reader.body(of: record))
+      var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {
-        while let operation = operations.next() { try context.replay(operation) }
+        while let operation = operations.next() { try batch.add(operation) }
       } catch {
         throw located(error, record)
       }
@@ -20,6 +21,7 @@ extension EngineCore {
         throw located(StorageError(.damagedLog, "A log record breaks the format. Restore a backup."), record)
       }
     }
+    try batch.flush()
     counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
     // Nothing waits for the log that this came from: before anybody sees the result it is durable in the data file, and
     // there may be no log to flush until the next commit.
@@ -61,6 +63,7 @@ extension EngineCore {
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure { throw failure }
     queue.noteRecovered(head.endLSN)
+    removeAllLogs()
   }
 
   /// The roots of a snapshot.

@@ -63,6 +63,7 @@ extension EngineCore {
     context.rollback()
     slots.rest(writerSlot)
     let ticket = ticketForHead()
+    beginOwedCheckpoint()
     writerLock.unlock()
     return ticket
   }
@@ -79,9 +80,14 @@ extension EngineCore {
     context.discardDeadExtents()
     do throws(StorageError) {
       try queue.checkFailure()
+      try context.packOwnLeaves()
       if withLog({ $0 == nil }) { try activateLog() }
-      guard try makeRoom() else { return try commitByCheckpoint() }
-      return try append()
+      while true {
+        guard try makeRoom() else { return try commitByCheckpoint() }
+        guard let endLSN = try appendRecord(.commit) else { continue }
+        return publish(
+          endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+      }
     } catch {
       _ = rollBack()
       throw error
@@ -92,6 +98,8 @@ extension EngineCore {
   /// for the one that runs. False if the record is too long for any segment there is.
   private func makeRoom() throws(StorageError) -> Bool {
     guard !context.log.isGivenUp else { return false }
+    // No checkpoint may freeze a position behind the parts of a transaction that is still to commit.
+    if context.log.partCount > 0 { return makeRoomBehindParts() }
     let byteCount = context.log.bodyByteCount
     while true {
       enum Room {
@@ -129,32 +137,6 @@ extension EngineCore {
     }
   }
 
-  /// A segment has filled between two checkpoints: the next one that is made has twice its size.
-  private func growSegments() {
-    let current = withLog { $0?.current.descriptor.byteCount ?? 0 }
-    desiredSegmentByteCount = min(options.logLimit, max(desiredSegmentByteCount, current * 2))
-  }
-
-  /// Appends the record and hands the commit over to the queue.
-  private func append() throws(StorageError) -> CommitTicket {
-    let csn = context.csn
-    let endLSN = try withLog { (log) throws(StorageError) -> LSN in
-      guard let log else { return LSN(0) }
-      do throws(StorageError) {
-        return try log.append(
-          context.log, kind: .commit, csn: csn, durableLSN: queue.durableLSN,
-          durableCheckpoint: queue.durableCheckpoint,
-          startsBlock: options.alignsLogGroups && log.endLSN <= queue.durableLSN)
-      } catch {
-        // Half a record may be in the file, and nothing may follow it.
-        queue.fail(error)
-        throw error
-      }
-    }
-    return publish(
-      endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
-  }
-
   /// Makes the transaction the newest commit, and lets the next writer go.
   private func publish(endLSN: LSN, retiring superseded: [SupersededPage], waitsForFlush: Bool) -> CommitTicket {
     let csn = context.csn
@@ -166,6 +148,7 @@ extension EngineCore {
     slots.rest(writerSlot)
     counters.commits.wrappingAdd(1, ordering: .relaxed)
     queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush)
+    beginOwedCheckpoint()
     writerLock.unlock()
     if case .interval(let interval) = options.durability { services.requestFlush(after: interval) }
     return CommitTicket(lsn: waitsForFlush ? endLSN : nil)

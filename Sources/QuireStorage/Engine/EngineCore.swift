@@ -48,10 +48,14 @@ package final class EngineCore: @unchecked Sendable {
   let quietLSN = Atomic<UInt64>(0)
   private let isClosed = Atomic<Bool>(false)
   let counters = Counters()
-  /// A size for the next segment that is made, in bytes; grows when segments fill; writer lock.
-  var desiredSegmentByteCount: Int
-  /// Log files that were there at opening and that no meta page names any more are removed once.
-  var hasRemovedStrayLogs = false
+  /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
+  var desiredSegmentByteCount: Int { didSet { limitParts() } }
+  /// How many checkpoints in a row found their segment mostly empty; writer lock.
+  var emptySegmentStreak = 0
+  /// Where in the current segment the log went on after the last freeze; writer lock.
+  var frozenPosition = 0
+  /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
+  var owesCheckpoint = false
 
   /// Everything that opening has found out.
   struct Parts {
@@ -91,8 +95,9 @@ package final class EngineCore: @unchecked Sendable {
     context = WriteContext(
       store: parts.store, allocator: parts.allocator, reclaimer: parts.reclaimer, slots: parts.slots,
       slot: writerSlot, base: parts.snapshot)
+    context.fileSystem = parts.environment.fileSystem
     parts.store.evict(parts.slots)
-    desiredSegmentByteCount = min(parts.options.logLimit, parts.environment.initialSegmentByteCount)
+    desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
     let services = Services(isThreaded: parts.environment.scheduling == .threads)
     self.services = services
     queue = CommitQueue(
@@ -107,6 +112,8 @@ package final class EngineCore: @unchecked Sendable {
         do throws(StorageError) { try self?.queue.flush() } catch {}
       }, mark: { [weak self] in self?.appendQuietMark() ?? true })
     context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
+    limitParts()
+    context.log.stream { [weak self] in self?.appendPart() ?? false }
   }
 
   deinit {

@@ -228,7 +228,7 @@ package final class Inspector {
     do throws(StorageError) {
       try reader.checkTestimony(scan, path: path)
       for record in scan.records {
-        var operations = LogOperationReader(reader.body(of: record))
+        var operations = LogOperationReader(reader.committedBody(of: record))
         while operations.next() != nil {}
         if operations.isDamaged {
           throw StorageError(

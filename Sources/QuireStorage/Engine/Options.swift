@@ -64,18 +64,23 @@ package struct StorageEnvironment: Sendable {
   package var allowsTestPages: Bool
   /// The size of the first log segments, in bytes.
   package var initialSegmentByteCount: Int
+  /// How many bytes of operations a transaction collects before it appends them as a part of its record. Never more
+  /// than an eighth of a segment, so that little of one stays unused.
+  package var partByteCount: Int
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(
     fileSystem: any FileSystem = RealFileSystem(),
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
-    scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20
+    scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
+    partByteCount: Int = 1 << 20
   ) {
     self.fileSystem = fileSystem
     self.random = random
     self.scheduling = scheduling
     self.allowsTestPages = allowsTestPages
     self.initialSegmentByteCount = initialSegmentByteCount
+    self.partByteCount = partByteCount
   }
 }
 

@@ -138,6 +138,10 @@ package enum ChildCount {
   @inline(__always) package static func word(_ count: Int, mayHaveExtents: Bool) -> UInt64 {
     UInt64(count) | (mayHaveExtents ? extentBit : 0)
   }
+  /// The word for all children of a branch together.
+  package static func sum(_ words: some Sequence<UInt64>) -> UInt64 {
+    words.reduce(0) { ($0 &+ count($1)) | ($1 & extentBit) }
+  }
   /// The number of entries alone.
   @inline(__always) package static func count(_ word: UInt64) -> UInt64 { word & ~extentBit }
   /// Whether leaves below may hold extents.

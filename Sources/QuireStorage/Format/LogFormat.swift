@@ -1,4 +1,4 @@
-// The write-ahead log on disk: segments of a fixed size, and in them one record per commit.
+// The write-ahead log on disk: segments of a fixed size, and in them one record per commit, or several in a row.
 //
 //   bytes     segment header, at the start of a 4096-byte block of its own; for identification only
 //   0..<8     magic number, "QuireLog"
@@ -18,13 +18,23 @@
 //   32..<40   LSN up to which the log was known durable when the record was written: proof against rot
 //   40..<48   checkpoint number known durable then: proof against a rotten meta page (hazard A4)
 //   48..<52   CSN less that of the commit before; commits that change no disk leave gaps
-//   52..<56   zero
+//   52..<56   part: its number in its transaction, from 1; commit: how many parts belong to it; mark: zero.
+//             The highest bit: the body begins with an undo position.
 //   56..<64   header checksum: XXH3-64 of bytes 0..<56, seeded by salt, segment number and offset
-//   64...     body: operations; padded with zeros to 8 bytes
+//   64...     body: an undo position of 8 bytes if the header says so, then operations; padded with zeros to 8 bytes
 //   then 8    record checksum: XXH3-64 of the padded body, seeded by the header checksum. It is the next one's chain.
 //
 // The chain is a field and not a seed, so that a record behind a damaged one still verifies by itself and its
 // durable LSN still testifies.
+//
+// A long transaction appends its operations in parts while it runs; its commit record holds the last of them and counts
+// for all. Parts of a transaction that ended without a commit are void. They bear the CSN that the next one bears too,
+// and may be of the same length, so their CSN tells nothing: the commit record says how many parts it has, and these
+// must be numbered 1 to n, with nothing but marks between. A part with the number 1 makes void what stood before it, a
+// commit without parts does too.
+//
+// An undo position counts the bytes of all bodies of the transaction, from the first part's on: what stands from there
+// up to this record was undone by a savepoint.
 
 /// Kinds of log records; the values are on disk and must not change.
 package enum LogRecordKind: UInt32, Sendable {
@@ -32,6 +42,13 @@ package enum LogRecordKind: UInt32, Sendable {
   case commit = 0x3152_5551
   /// No operations: testifies that what came before is durable.
   case mark = 0x324d_5551
+  /// Some of the operations of a commit that may follow.
+  case part = 0x3350_5551
+
+  /// Whether a record may start with this word.
+  @inline(__always) package static func isKind(_ word: UInt32) -> Bool {
+    word == commit.rawValue || word == mark.rawValue || word == part.rawValue
+  }
 }
 
 /// Sizes of the log's format.
@@ -42,6 +59,8 @@ package enum LogLayout {
   package static let firstRecordOffset = blockByteCount
   package static let headerByteCount = 64
   package static let trailerByteCount = 8
+  /// The bytes of an undo position.
+  package static let undoByteCount = 8
   package static let segmentHeaderByteCount = 64
 
   /// `offset` rounded up to a multiple of `alignment`, a power of two.
@@ -99,11 +118,17 @@ package struct LogRecordHeader: Equatable, Sendable {
   package var chain: UInt64
   package var durableLSN: LSN
   package var durableCheckpoint: UInt64
+  /// A part's number, from 1; of a commit how many parts belong to it.
+  package var partNumber: Int
+  /// Whether the body begins with an undo position.
+  package var hasUndo: Bool
+
+  private static let undoBit: UInt32 = 1 << 31
 
   /// Puts a header together; `csn` must not be below `previousCSN`.
   package init(
     kind: LogRecordKind, bodyByteCount: Int, lsn: LSN, csn: CSN, previousCSN: CSN, chain: UInt64, durableLSN: LSN,
-    durableCheckpoint: UInt64
+    durableCheckpoint: UInt64, partNumber: Int = 0, hasUndo: Bool = false
   ) {
     self.kind = kind
     self.bodyByteCount = bodyByteCount
@@ -113,10 +138,14 @@ package struct LogRecordHeader: Equatable, Sendable {
     self.chain = chain
     self.durableLSN = durableLSN
     self.durableCheckpoint = durableCheckpoint
+    self.partNumber = partNumber
+    self.hasUndo = hasUndo
   }
 
   /// The bytes that the whole record takes.
   package var recordByteCount: Int { LogLayout.recordByteCount(body: bodyByteCount) }
+  /// Where in the body the operations start.
+  package var operationsStart: Int { hasUndo && bodyByteCount >= LogLayout.undoByteCount ? LogLayout.undoByteCount : 0 }
 
   /// Writes the 64 bytes of the header; returns the header checksum.
   package func encode(to target: UnsafeMutableRawPointer, seed: UInt64) -> UInt64 {
@@ -128,7 +157,8 @@ package struct LogRecordHeader: Equatable, Sendable {
     target.storeBytes(of: durableLSN.rawValue, toByteOffset: 32, as: UInt64.self)
     target.storeBytes(of: durableCheckpoint, toByteOffset: 40, as: UInt64.self)
     target.storeBytes(of: UInt32(csn.rawValue - previousCSN.rawValue), toByteOffset: 48, as: UInt32.self)
-    target.storeBytes(of: 0, toByteOffset: 52, as: UInt32.self)
+    let parts = UInt32(truncatingIfNeeded: partNumber) | (hasUndo ? Self.undoBit : 0)
+    target.storeBytes(of: parts, toByteOffset: 52, as: UInt32.self)
     let checksum = XXH3.hash(UnsafeRawPointer(target), count: 56, seed: seed)
     target.storeBytes(of: checksum, toByteOffset: 56, as: UInt64.self)
     return checksum
@@ -142,12 +172,13 @@ package struct LogRecordHeader: Equatable, Sendable {
     func word(_ offset: Int) -> UInt64 { source.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
     let csn = word(16)
     let delta = UInt64(source.loadUnaligned(fromByteOffset: 48, as: UInt32.self))
-    // A commit has a number of its own, a mark has none.
-    guard csn >= delta, csn < 1 << 62, (kind == .commit) == (delta > 0) else { return nil }
+    let parts = source.loadUnaligned(fromByteOffset: 52, as: UInt32.self)
+    // A commit has a number of its own, which its parts bear too; a mark has none.
+    guard csn >= delta, csn < 1 << 62, (kind != .mark) == (delta > 0) else { return nil }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: Int(source.loadUnaligned(fromByteOffset: 4, as: UInt32.self)), lsn: LSN(word(8)),
       csn: CSN(csn), previousCSN: CSN(csn - delta), chain: word(24), durableLSN: LSN(word(32)),
-      durableCheckpoint: word(40))
+      durableCheckpoint: word(40), partNumber: Int(parts & ~undoBit), hasUndo: parts & undoBit != 0)
     return (header, checksum)
   }
 

@@ -7,6 +7,11 @@
 //   5 create tree  tree, kind of keys, name length, name
 //   6 drop tree    tree
 //   7 row ids      next row id (zigzag)
+//   8 delete range      tree, bounds, lower key length, lower key, upper key length, upper key
+//   9 delete int range  tree, bounds, lower key (zigzag), upper key (zigzag)
+//
+// Bounds says which of the two keys follow: bit 0 the lower one, which goes itself, bit 1 the upper one, which stays. A
+// bound of bytes may be one byte longer than a key: it then stands behind a key of full length.
 //
 // Each starts with its number in one byte; all integers are varints.
 
@@ -17,6 +22,8 @@ package enum LogOperation {
   case createTree(TreeID, KeyKind, name: UnsafeRawBufferPointer)
   case dropTree(TreeID)
   case nextRowID(Int64)
+  /// Every entry from the first key on and below the second; nil leaves an end open.
+  case deleteRange(TreeID, from: SearchKeyBytes?, to: SearchKeyBytes?)
 
   /// A key as it stands in the log.
   package enum SearchKeyBytes {
@@ -33,6 +40,8 @@ package enum LogOperation {
     case createTree = 5
     case dropTree = 6
     case nextRowID = 7
+    case deleteRange = 8
+    case deleteIntegerRange = 9
   }
 
   /// Maps small magnitudes of either sign to small numbers.
@@ -90,9 +99,25 @@ package struct LogOperationReader {
       return .createTree(tree, kind, name: name)
     case .dropTree:
       return .dropTree(tree)
+    case .deleteRange, .deleteIntegerRange:
+      return range(of: tree, hasIntegerKeys: code == .deleteIntegerRange)
     case .nextRowID:
       return nil
     }
+  }
+
+  private mutating func range(of tree: TreeID, hasIntegerKeys: Bool) -> LogOperation? {
+    guard let bounds = varint(), bounds <= 3 else { return nil }
+    var keys: [LogOperation.SearchKeyBytes?] = [nil, nil]
+    for end in 0..<2 where bounds & (1 << UInt64(end)) != 0 {
+      if hasIntegerKeys {
+        keys[end] = varint().map { .int64(LogOperation.unzigzag($0)) }
+      } else {
+        keys[end] = bytes(limit: Limits.keyByteCount + 1).map { .bytes($0) }
+      }
+      guard keys[end] != nil else { return nil }
+    }
+    return .deleteRange(tree, from: keys[0], to: keys[1])
   }
 
   private mutating func varint() -> UInt64? { Varint.read(body, at: &offset) }

@@ -4,14 +4,34 @@
 ///
 /// Keys and values are copied in before a tree is touched, so that a caller may put a value that it has just borrowed
 /// from a page: the tree is then changed from the copy.
+///
+/// A buffer that streams hands itself over each time that the next operation would make it too long. What it holds is
+/// then appended to the log as a part, and the buffer is empty again. Positions count the bytes of all bodies of the
+/// transaction, those of parts included, so that a savepoint may lie in a part that is out already.
+///
+/// Invariants:
+/// 1. `streamedByteCount` is the length of the `partCount` bodies that are out; both are 0 without parts.
+/// 2. If `hasUndo` is set, the body begins with an undo position, which is below `streamedByteCount`.
+/// 3. A record that was given up holds no more than the last operations, and its parts are void.
 package final class LogBuffer {
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var capacity: Int
   /// Bytes of operations so far.
   @exclusivity(unchecked) package private(set) var bodyByteCount = 0
-  /// Whether the record has become too long: the transaction commits by checkpoint, and the buffer holds no more than
-  /// the operation at hand.
+  /// Whether the record was given up, as too long or for want of room: the transaction commits by checkpoint.
   @exclusivity(unchecked) package private(set) var isGivenUp = false
+  /// The length beyond which the next operation takes the slow way: a part is due, or the record is given up.
+  @exclusivity(unchecked) private var bodyLimit = Limits.recordBodyByteCount
+  /// How many parts of the transaction have been appended.
+  package private(set) var partCount = 0
+  /// The bytes of their bodies: the position of this body's first byte.
+  @exclusivity(unchecked) package private(set) var streamedByteCount = 0
+  /// Whether the body begins with an undo position.
+  package private(set) var hasUndo = false
+  /// How long a body becomes before it goes out as a part.
+  package var partByteCount = Limits.recordBodyByteCount
+  /// Appends the body as a part; false if that cannot be.
+  private var appendPart: (() -> Bool)?
 
   private static let initialCapacity = 64 << 10
   /// What a buffer keeps between transactions; a larger one is given back.
@@ -25,10 +45,28 @@ package final class LogBuffer {
 
   deinit { memory.deallocate() }
 
-  /// Starts a new record.
+  /// Has `appendPart` called when the body is about to exceed `partByteCount`. It appends the body, or returns false,
+  /// which gives the record up. It is called between operations, and must not add any.
+  package func stream(by appendPart: @escaping () -> Bool) { self.appendPart = appendPart }
+
+  /// Starts a new transaction's record.
   package func reset() {
     isGivenUp = false
+    bodyLimit = min(partByteCount, Limits.recordBodyByteCount)
+    forgetParts()
     empty()
+  }
+
+  /// Where the next operation goes, counted over all bodies of the transaction.
+  @inline(__always) package var position: Int { streamedByteCount &+ bodyByteCount }
+
+  /// Whether the transaction has done anything that a record would hold.
+  package var isEmpty: Bool { position == 0 && !isGivenUp }
+
+  private func forgetParts() {
+    partCount = 0
+    streamedByteCount = 0
+    hasUndo = false
   }
 
   private func empty() {
@@ -39,23 +77,56 @@ package final class LogBuffer {
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   }
 
-  /// Takes back everything behind `byteCount`. A record that was given up stays so.
-  package func truncate(to byteCount: Int) { if !isGivenUp { bodyByteCount = byteCount } }
+  /// Takes back everything behind `position`. A record that was given up stays so.
+  ///
+  /// What is in a part that is out stays there: the next record says that it is void from there on. Parts of which
+  /// nothing remains are forgotten, which makes them void as a whole.
+  @inline(__always) package func truncate(to position: Int) {
+    if isGivenUp { return }
+    if position < streamedByteCount { return undo(to: position) }
+    bodyByteCount = max(position &- streamedByteCount, hasUndo ? LogLayout.undoByteCount : 0)
+  }
+
+  @inline(never) private func undo(to position: Int) {
+    bodyByteCount = 0
+    if position == 0 { return forgetParts() }
+    hasUndo = true
+    cursor.storeBytes(of: UInt64(position), as: UInt64.self)
+    bodyByteCount = LogLayout.undoByteCount
+  }
 
   /// Where the next operation goes; valid after `reserve`.
   @inline(__always) private var cursor: UnsafeMutableRawPointer {
     memory + LogLayout.headerByteCount + bodyByteCount
   }
 
-  /// Makes room for an operation. One that the longest record has no room for makes it be given up.
-  @inline(__always) private func reserve(_ byteCount: Int) {
-    if bodyByteCount &+ byteCount > Limits.recordBodyByteCount || isGivenUp { giveUp() }
+  /// Makes room for an operation: by streaming what is there, or, if that cannot be, by giving the record up.
+  @inline(__always) func reserve(_ byteCount: Int) {
+    if isFull(for: byteCount) { overflow(byteCount) }
     makeRoom(byteCount)
   }
 
-  @inline(never) private func giveUp() {
+  @inline(__always) private func isFull(for byteCount: Int) -> Bool { bodyByteCount &+ byteCount > bodyLimit }
+
+  @inline(never) private func overflow(_ byteCount: Int) {
+    if position + byteCount > Limits.recordBodyByteCount { giveUp() }
+    // An operation longer than a part makes a longer part.
+    if !isGivenUp, bodyByteCount > 0, appendPart?() != true { giveUp() }
+    if isGivenUp { return empty() }
+    if bodyByteCount == 0 { return }
+    partCount += 1
+    streamedByteCount += bodyByteCount
+    hasUndo = false
+    bodyByteCount = 0
+  }
+
+  /// Gives the record up: the transaction commits by checkpoint, and its parts are void. What an operation that goes on
+  /// was given stays in the buffer until the next one.
+  package func giveUp() {
     isGivenUp = true
-    empty()
+    // From now on each operation takes the slow way and empties the buffer.
+    bodyLimit = -1
+    forgetParts()
   }
 
   @inline(__always) private func makeRoom(_ byteCount: Int) {
@@ -73,16 +144,16 @@ package final class LogBuffer {
     capacity = newCapacity
   }
 
-  @inline(__always) private func appendByte(_ byte: UInt8) {
+  @inline(__always) func appendByte(_ byte: UInt8) {
     cursor.storeBytes(of: byte, as: UInt8.self)
     bodyByteCount &+= 1
   }
 
-  @inline(__always) private func appendVarint(_ value: UInt64) {
+  @inline(__always) func appendVarint(_ value: UInt64) {
     bodyByteCount &+= Varint.write(value, to: cursor)
   }
 
-  @inline(__always) private func appendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
+  @inline(__always) func appendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
     appendVarint(UInt64(count))
     let offset = bodyByteCount
     if count > 0 { cursor.copyMemory(from: base, byteCount: count) }
@@ -96,7 +167,7 @@ package final class LogBuffer {
     package let value: UnsafeRawBufferPointer
   }
 
-  @inline(__always) private func copied(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
+  @inline(__always) func copied(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory + LogLayout.headerByteCount + offset, count: count)
   }
 
@@ -104,7 +175,38 @@ package final class LogBuffer {
   @inline(__always) package func put(
     _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
   ) -> Copy {
-    reserve(1 + 3 * Varint.maximumByteCount + key.count + value.count)
+    let byteCount = 1 &+ 3 &* Varint.maximumByteCount &+ key.count &+ value.count
+    if isFull(for: byteCount) { return putBehindPart(tree, kind, key, value) }
+    makeRoom(byteCount)
+    return encodePut(tree, kind, key, value)
+  }
+
+  /// Notes a put when a part is due. Key and value are set aside first: appending a part may wait for a checkpoint, and
+  /// what was borrowed from a page may be gone by then.
+  @inline(never) private func putBehindPart(
+    _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
+  ) -> Copy {
+    let byteCount = 1 + 3 * Varint.maximumByteCount + key.count + value.count
+    guard !isGivenUp, bodyByteCount > 0 else {
+      overflow(byteCount)
+      makeRoom(byteCount)
+      return encodePut(tree, kind, key, value)
+    }
+    let aside = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count + value.count, alignment: 16)
+    defer { aside.deallocate() }
+    let asideKey = UnsafeMutableRawBufferPointer(rebasing: aside[..<key.count])
+    let asideValue = UnsafeMutableRawBufferPointer(rebasing: aside[key.count...])
+    asideKey.copyMemory(from: UnsafeRawBufferPointer(start: key.base, count: key.count))
+    asideValue.copyMemory(from: value)
+    overflow(byteCount)
+    makeRoom(byteCount)
+    let kept = kind == .int64 ? key : SearchKey(UnsafeRawBufferPointer(asideKey))
+    return encodePut(tree, kind, kept, UnsafeRawBufferPointer(asideValue))
+  }
+
+  @inline(__always) private func encodePut(
+    _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
+  ) -> Copy {
     // An empty buffer may have no address; nothing is read through this one.
     let valueBase = value.baseAddress ?? UnsafeRawPointer(memory)
     if kind == .int64 {
@@ -120,21 +222,43 @@ package final class LogBuffer {
     return Copy(key: SearchKey(copied(keyOffset, key.count)), value: copied(valueOffset, value.count))
   }
 
-  /// Notes the put of a value that stands in an extent already; returns the key to work with. A value that the record
-  /// has no room for is not copied: there is never a second copy of a very long one.
+  /// Notes the put of a value that stands in an extent already; returns the key to work with.
+  ///
+  /// The value is longer than most parts, and makes a longer one. It is copied once, into the record, and not at all if
+  /// that has no room for it. So it is not set aside while a part is appended: it lies in the caller's memory, or in a
+  /// page from which it is on loan, which keeps it.
   func putLong(
     _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
   ) -> SearchKey {
     let byteCount = 1 + 3 * Varint.maximumByteCount + key.count + value.count
-    if !isGivenUp, bodyByteCount + byteCount <= Limits.recordBodyByteCount { return put(tree, kind, key, value).key }
-    giveUp()
-    // Of a record that was given up nobody asks which operation it holds, so this is but a copy of the key.
-    return delete(tree, kind, key)
+    if isFull(for: byteCount), bodyByteCount > 0, !isGivenUp { overflow(byteCount) }
+    guard !isGivenUp, position + byteCount <= Limits.recordBodyByteCount else {
+      giveUp()
+      // Of a record that was given up nobody asks which operation it holds, so this is but a copy of the key.
+      return delete(tree, kind, key)
+    }
+    makeRoom(byteCount)
+    return encodePut(tree, kind, key, value).key
   }
 
   /// Notes a delete; returns the key to work with.
   package func delete(_ tree: TreeID, _ kind: KeyKind, _ key: SearchKey) -> SearchKey {
-    reserve(1 + 2 * Varint.maximumByteCount + key.count)
+    let byteCount = 1 &+ 2 &* Varint.maximumByteCount &+ key.count
+    if isFull(for: byteCount) { return deleteBehindPart(tree, kind, key) }
+    makeRoom(byteCount)
+    return encodeDelete(tree, kind, key)
+  }
+
+  /// As `putBehindPart`.
+  @inline(never) private func deleteBehindPart(_ tree: TreeID, _ kind: KeyKind, _ key: SearchKey) -> SearchKey {
+    let aside = [UInt8](UnsafeRawBufferPointer(start: key.base, count: key.count))
+    let byteCount = 1 + 2 * Varint.maximumByteCount + key.count
+    overflow(byteCount)
+    makeRoom(byteCount)
+    return aside.withUnsafeBytes { encodeDelete(tree, kind, kind == .int64 ? key : SearchKey($0)) }
+  }
+
+  @inline(__always) private func encodeDelete(_ tree: TreeID, _ kind: KeyKind, _ key: SearchKey) -> SearchKey {
     if kind == .int64 {
       appendByte(LogOperation.Code.deleteInteger.rawValue)
       appendVarint(tree.rawValue)

@@ -57,14 +57,32 @@ package struct LogFiles: Sendable {
   }
 
   private func fill(_ file: any File, _ segment: SegmentDescriptor) throws(StorageError) {
-    let zeros = [UInt8](repeating: 0, count: min(Self.zeroByteCount, segment.byteCount))
-    var offset = 0
-    while offset < segment.byteCount {
-      let count = min(zeros.count, segment.byteCount - offset)
+    try writeZeros(file, 0..<segment.byteCount)
+    try writeHeader(segment, to: file)
+  }
+
+  private func writeZeros(_ file: any File, _ range: Range<Int>) throws(StorageError) {
+    let zeros = [UInt8](repeating: 0, count: min(Self.zeroByteCount, range.count))
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let count = min(zeros.count, range.upperBound - offset)
       try write(zeros[..<count], to: file, at: offset)
       offset += count
     }
-    try writeHeader(segment, to: file)
+  }
+
+  /// Makes a log file longer, filled with zeros and synced; what it holds stays as it is.
+  package func extend(_ file: any File, from byteCount: Int, to newByteCount: Int) throws(StorageError) {
+    do throws(StorageError) {
+      try writeZeros(file, byteCount..<newByteCount)
+      do throws(SystemError) { try file.synchronize() } catch {
+        throw StorageError(writing: error, path: file.path)
+      }
+    } catch {
+      // A file that stays too long is in nobody's way.
+      do throws(SystemError) { try file.resize(to: byteCount) } catch {}
+      throw error
+    }
   }
 
   /// Writes a segment's header. Recovery does not trust it; it tells people which database a file belongs to.

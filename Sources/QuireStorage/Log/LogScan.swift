@@ -8,6 +8,8 @@ package struct LogScan {
     package let segment: Int
     package let offset: Int
     package let header: LogRecordHeader
+    /// Which bytes of the body were committed; none of a mark, or of a part whose transaction was not.
+    package fileprivate(set) var committed: Range<Int>
   }
 
   /// The records of the chain, in order.
@@ -22,6 +24,8 @@ package struct LogScan {
   package fileprivate(set) var durableLSN = LSN(0)
   /// The highest checkpoint number that any record found testifies to have been durable.
   package fileprivate(set) var durableCheckpoint: UInt64 = 0
+  /// The first record whose parts do not fit together, by its index, and why: nobody has ever written such a log.
+  package fileprivate(set) var defect: (record: Int, text: String)?
 }
 
 /// Reads segments into memory and follows the chain.
@@ -52,17 +56,35 @@ package final class LogReader {
 
   deinit { for segment in segments { segment.deallocate() } }
 
-  /// The body of a record of this log.
+  /// The operations of a record of this log, committed or not.
   package func body(of record: LogScan.Record) -> UnsafeRawBufferPointer {
+    bytes(of: record, record.header.operationsStart..<record.header.bodyByteCount)
+  }
+
+  /// The operations of a record that were committed: none of a part of a transaction that was not, and not those that a
+  /// savepoint undid.
+  package func committedBody(of record: LogScan.Record) -> UnsafeRawBufferPointer {
+    bytes(of: record, record.committed)
+  }
+
+  /// The position at which a record says that the operations of its transaction up to here end; nil if it says nothing.
+  package func undoPosition(of record: LogScan.Record) -> UInt64? {
+    guard record.header.operationsStart > 0 else { return nil }
+    return bytes(of: record, 0..<LogLayout.undoByteCount).loadUnaligned(as: UInt64.self)
+  }
+
+  private func bytes(of record: LogScan.Record, _ range: Range<Int>) -> UnsafeRawBufferPointer {
     let start = record.offset + LogLayout.headerByteCount
     return UnsafeRawBufferPointer(
-      rebasing: UnsafeRawBufferPointer(segments[record.segment])[start..<(start + record.header.bodyByteCount)])
+      rebasing: UnsafeRawBufferPointer(segments[record.segment])[
+        (start + range.lowerBound)..<(start + range.upperBound)])
   }
 
   /// Follows the chain to its end, and looks for testimony behind it. Linear in the size of the segments.
   package func scan() -> LogScan {
     var scan = LogScan(endLSN: meta.lsn, endChain: meta.chain, endCSN: meta.csn)
     guard !meta.segments.isEmpty else { return scan }
+    var parts = LogParts()
     var segment = 0
     var offset = meta.logOffset
     while let record = successor(of: scan, segment: segment, offset: offset) {
@@ -70,14 +92,26 @@ package final class LogReader {
       offset = record.offset + record.header.recordByteCount
       scan.endLSN = meta.segments[segment].lsn(at: offset)
       scan.endChain = storedChecksum(record)
-      scan.endCSN = record.header.csn
+      // A part is of a commit that is still to come.
+      if record.header.kind != .part { scan.endCSN = record.header.csn }
       scan.take(record.header)
       scan.records.append(record)
+      if scan.defect == nil { take(scan.records.count - 1, into: &parts, &scan) }
     }
     for behind in segment..<meta.segments.count {
       searchTestimony(in: behind, from: behind == segment ? offset : LogLayout.firstRecordOffset, &scan)
     }
     return scan
+  }
+
+  /// Follows the parts of transactions; a commit settles what of them counts.
+  private func take(_ index: Int, into parts: inout LogParts, _ scan: inout LogScan) {
+    let record = scan.records[index]
+    if let defect = parts.take(index, record.header, undoPosition: undoPosition(of: record)) {
+      scan.defect = (index, defect)
+    }
+    guard record.header.kind == .commit else { return }
+    for part in parts.committed { scan.records[part.record].committed = part.range }
   }
 
   /// The record that continues the chain: directly behind, at the next block, or at the start of the next segment.
@@ -90,7 +124,7 @@ package final class LogReader {
       guard let header = header(segment: segment, offset: offset), header.chain == scan.endChain,
         header.previousCSN == scan.endCSN, hasIntactBody(header, segment: segment, offset: offset)
       else { continue }
-      return LogScan.Record(segment: segment, offset: offset, header: header)
+      return LogScan.Record(segment: segment, offset: offset, header: header, committed: 0..<0)
     }
     return nil
   }
@@ -152,20 +186,23 @@ package final class LogReader {
     var offset = LogLayout.align(start, to: 8)
     while offset <= end {
       let word = (base + offset).loadUnaligned(as: UInt32.self)
-      if word == LogRecordKind.commit.rawValue || word == LogRecordKind.mark.rawValue,
-        let header = header(segment: segment, offset: offset)
-      {
-        scan.take(header)
-      }
+      if LogRecordKind.isKind(word), let header = header(segment: segment, offset: offset) { scan.take(header) }
       offset &+= 8
     }
   }
 
-  /// Whether the chain holds everything that is known to have been durable; throws what is missing.
+  /// Whether the chain holds everything that is known to have been durable, and whether the parts in it fit together;
+  /// throws what is missing.
   ///
   /// - Throws: `damagedLog` with file, offset and LSN where the chain breaks; `damagedMetaPage` if the log testifies to
   ///   a checkpoint newer than the meta page it was read by.
   package func checkTestimony(_ scan: LogScan, path: String) throws(StorageError) {
+    if let defect = scan.defect {
+      let record = scan.records[defect.record]
+      throw StorageError(
+        .damagedLog, "A log record \(defect.text). Restore the database from a backup.",
+        path: files[record.segment].path, lsn: record.header.lsn, offset: record.offset)
+    }
     guard scan.durableCheckpoint <= meta.checkpointNumber else {
       throw StorageError(
         .damagedMetaPage,

@@ -21,7 +21,7 @@ package struct OpenSegment: Sendable {
 ///
 /// Invariants:
 /// 1. `current` has room from `offset` on, where nothing of this life of the segment has been written.
-/// 2. `chain`, `lastCSN` and `endLSN` are those of the last record appended.
+/// 2. `chain` and `endLSN` are those of the last record appended, `lastCSN` that of the last commit.
 /// 3. `unsynced` lists, oldest first, every file that holds bytes which no sync has covered.
 package final class LogWriter: @unchecked Sendable {
   // Sendable: safe because everything outside the mutex is touched under the engine's log latch only.
@@ -41,8 +41,10 @@ package final class LogWriter: @unchecked Sendable {
   package private(set) var chain: UInt64
   package private(set) var lastCSN: CSN
   private var offset: Int
-  /// Whether the last record is a mark.
+  /// Whether no commit has been appended since the last mark.
   package private(set) var endsWithMark = false
+  /// The LSN behind the last record that is no part: what readers and those who wait depend on ends there.
+  package private(set) var commitLSN: LSN
   private let shared: Latch<Shared>
   private let bytesAppended = Atomic<Int>(0)
   private let syncs = Atomic<Int>(0)
@@ -54,6 +56,7 @@ package final class LogWriter: @unchecked Sendable {
     self.offset = offset
     self.chain = chain
     self.lastCSN = lastCSN
+    commitLSN = current.descriptor.lsn(at: offset)
     shared = Latch(Shared(endLSN: current.descriptor.lsn(at: offset)))
   }
 
@@ -79,7 +82,8 @@ package final class LogWriter: @unchecked Sendable {
     LogLayout.recordByteCount(body: byteCount) <= segmentByteCount - LogLayout.firstRecordOffset
   }
 
-  /// Appends a record; it has room. Under the log latch.
+  /// Appends a record; it has room. Under the log latch. A part gets the number after that of the last one, a commit
+  /// counts for all parts of the buffer's transaction.
   ///
   /// - Returns: the LSN behind the record: durable once a sync has covered it.
   /// - Throws: what the write call failed with; how much of the record is in the file is then unknown, and nothing may
@@ -91,7 +95,8 @@ package final class LogWriter: @unchecked Sendable {
     if startsBlock { offset = LogLayout.align(offset, to: LogLayout.blockByteCount) }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: buffer.bodyByteCount, lsn: current.descriptor.lsn(at: offset), csn: csn,
-      previousCSN: lastCSN, chain: chain, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
+      previousCSN: lastCSN, chain: chain, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint,
+      partNumber: buffer.partCount + (kind == .part ? 1 : 0), hasUndo: buffer.hasUndo)
     let record = buffer.seal(header, seed: LogLayout.seed(current.descriptor, offset: offset))
     precondition(record.count <= current.descriptor.byteCount - offset, "a log record was appended without room")
     // Entered before the write: a sync that begins meanwhile covers more than it must, never less.
@@ -104,9 +109,12 @@ package final class LogWriter: @unchecked Sendable {
     bytesAppended.wrappingAdd(record.count, ordering: .relaxed)
     offset += record.count
     chain = LogBuffer.chain(ofSealed: record)
-    lastCSN = csn
-    endsWithMark = kind == .mark
     let endLSN = current.descriptor.lsn(at: offset)
+    if kind != .part {
+      lastCSN = csn
+      endsWithMark = kind == .mark
+      commitLSN = endLSN
+    }
     shared.withLock { shared in
       shared.endLSN = endLSN
       shared.finished += 1

@@ -7,9 +7,9 @@ internal import Synchronization
 /// A plain value. A strong reference would be retained and released around every call, and two threads on one shared
 /// object pay for that with a contended cache line. Whoever owns the value keeps the store alive.
 package struct PageAccess {
-  private let table: PageTable
-  private let frameEntries: SparseTable
-  private let store: Unmanaged<PageStore>
+  let table: PageTable
+  let frameEntries: SparseTable
+  let store: Unmanaged<PageStore>
 
   init(_ store: PageStore, table: PageTable, frameEntries: SparseTable) {
     self.store = Unmanaged.passUnretained(store)

@@ -42,6 +42,8 @@ package final class PageAllocator: Sendable {
     var lent = PageBits()
     /// Superseded since the last checkpoint, in the order of their commits.
     var superseded: [SupersededPlace] = []
+    /// The numbers of `superseded`.
+    var supersededBits = PageBits()
     /// Freed by checkpoints that are not proven yet.
     var unproven: [(checkpoint: UInt64, numbers: [UInt64])] = []
     /// Freed for the checkpoint being written.
@@ -192,11 +194,24 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Notes that the commit `csn` replaced the page there, or the extent of `count` pages.
-  package func supersede(_ number: PageNumber, count: Int = 1, csn: UInt64) {
+  /// Notes that the commit `csn` replaced the page there, or the extent of `count` pages. False, and then nothing is
+  /// noted, if a place of it was given up before: two references lead there.
+  @discardableResult
+  package func supersede(_ number: PageNumber, count: Int = 1, csn: UInt64) -> Bool {
     state.withLock { state in
-      for place in Self.places(number, count) { state.held[place] = true }
+      let places = Self.places(number, count)
+      for raw in places {
+        // What was written ahead of a checkpoint is free in the map and in use all the same.
+        let isAhead = state.aheadOfCommit[raw] || state.aheadOfCheckpoint[raw] || state.lent[raw]
+        let isFree = state.mapFree[raw] && !isAhead
+        if isFree || state.held[raw] || state.supersededBits[raw] { return false }
+      }
+      for raw in places {
+        state.held[raw] = true
+        state.supersededBits[raw] = true
+      }
       state.superseded.append(SupersededPlace(number: number, count: count, csn: csn))
+      return true
     }
   }
 
@@ -238,6 +253,7 @@ package final class PageAllocator: Sendable {
       state.freedNow.removeAll { places.contains($0) }
       for place in places {
         state.held[place] = false
+        state.supersededBits[place] = false
         setMap(&state, place, isFree: false)
       }
     }
@@ -261,6 +277,7 @@ package final class PageAllocator: Sendable {
         }
         for number in Self.places(place.number, place.count) {
           setMap(&state, number, isFree: true)
+          state.supersededBits[number] = false
           state.freedNow.append(number)
         }
       }

@@ -5,8 +5,8 @@ internal import Synchronization
 /// The pages of one data file, in memory and on disk.
 ///
 /// Invariants:
-/// 1. The table's slot for n holds page n as it stands on disk, verified, but for the first 16 bytes, which nobody
-///    reads in memory but the writer (`PageBytes.step`).
+/// 1. The table's slot for n holds page n as it stands on disk, verified, but for bytes 8..<16, which nobody reads in
+///    memory but the writer (`PageBytes.step`).
 /// 2. A page number is given to a new page only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
 package final class PageStore: @unchecked Sendable {
@@ -130,7 +130,7 @@ package final class PageStore: @unchecked Sendable {
   }
 
   /// Checks what a search relies on in a page that was just read, and makes it ready to be published.
-  private func check(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
+  func check(_ page: PageBytes, _ number: PageNumber, level: Int) throws(StorageError) {
     if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: pageCount) {
       throw damaged(PageReference(number), defect)
     }
@@ -178,8 +178,15 @@ package final class PageStore: @unchecked Sendable {
     }
     try file.readFully(
       into: UnsafeMutableRawBufferPointer(start: buffer, count: pageSize), at: Int(number.rawValue) * pageSize)
-    pagesRead.wrappingAdd(1, ordering: .relaxed)
-    let page = PageBytes(buffer)
+    noteRead(1)
+    try verify(PageBytes(buffer), number, checksum: checksum)
+  }
+
+  /// Counts pages that were read from the file.
+  func noteRead(_ count: Int) { pagesRead.wrappingAdd(count, ordering: .relaxed) }
+
+  /// Checks that a page is the one at `number`, as it was written, in the version that its parent refers to.
+  func verify(_ page: PageBytes, _ number: PageNumber, checksum: UInt64) throws(StorageError) {
     let actual = PageChecksum.compute(page, pageSize: pageSize, seed: checksumSeed)
     guard actual == page.checksum else { throw damaged(PageReference(number), "its checksum does not match") }
     guard page.pageNumber == number.rawValue else {
@@ -190,11 +197,22 @@ package final class PageStore: @unchecked Sendable {
     }
   }
 
-  /// Hands a slot with the final image of page `number` to the page table.
-  package func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
-    table.install(slot, at: number)
+  /// Hands a slot with the final image of page `number`, whose checksum is entered, to the page table.
+  ///
+  /// - Returns: the slot that the table had for the number, or nil. In a forged file, a reference to the place may have
+  ///   outlived its page, and a reader may have followed it since the place was found to be empty: he may still be
+  ///   inside that slot, which is therefore the caller's to recycle when the access epoch has passed.
+  package func install(
+    _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64
+  ) -> UnsafeMutableRawPointer? {
+    PageBytes(slot).checksum = checksum
+    let old = table.install(slot, at: number)
     unsynced.withLock { $0.append(number) }
+    return old
   }
+
+  /// Empties the table's entry and leaves its slot, if there is one, to the caller.
+  package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { table.remove(number) }
 
   /// Syncs the file; what was written before can then be taken out of memory.
   ///

@@ -89,11 +89,23 @@ struct PageTable: @unchecked Sendable {
 
   /// Enters a page that has just been written, under a number that is new. It starts hot, and is not taken out before
   /// `noteSynced`.
-  func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) {
+  ///
+  /// - Returns: the slot of a page that was there before; see `PageStore.install`.
+  func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> UnsafeMutableRawPointer? {
     let old = word(number).pointee.exchange(
       UInt(bitPattern: slot) | Self.tagBits, ordering: .acquiringAndReleasing)
-    precondition(old == 0, "a page number was given out while its page was still in memory")
-    counters.pointee.resident.wrappingAdd(1, ordering: .relaxed)
+    if old == 0 { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
+    return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
+  }
+
+  /// The page's slot, hot or not, for a glance that does not count: nil if the page is not in memory.
+  @inline(__always) func anySlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
+    UnsafeMutableRawPointer(bitPattern: word(number).pointee.load(ordering: .acquiring) & ~Self.tagBits)
+  }
+
+  /// Where the page's word is, to be prefetched.
+  @inline(__always) func address(of number: PageNumber) -> UnsafeMutableRawPointer {
+    words.entry(Int(number.rawValue))
   }
 
   /// Says that the page, if it is in memory, is durable in the file as well.

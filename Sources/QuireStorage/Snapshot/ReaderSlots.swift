@@ -135,8 +135,11 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   /// The access epoch as of now.
   @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }
 
-  /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does.
-  @inline(__always) package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }
+  /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does. While bytes
+  /// are on loan nothing moves: a writer that makes room in the midst of a change may have been handed them.
+  @inline(__always) package func rest(_ slot: ReaderSlot) {
+    if slot.loans.pointee == 0 { slot.epoch.pointee.store(0, ordering: .releasing) }
+  }
 
   private func claim(_ word: UInt64) -> ReaderSlot {
     // Threads start at different slots, so that they rarely meet.

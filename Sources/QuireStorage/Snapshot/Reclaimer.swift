@@ -50,6 +50,8 @@ package final class Reclaimer: Sendable {
     var freeSlots: [UnsafeMutableRawPointer] = []
     var freeFrames: [FrameIndex] = []
     var oldSlots: [(epoch: UInt64, slots: [UInt])] = []
+    /// Slots of pages that were given up unread; they join `oldSlots` at the end of the collection.
+    var doubtfulSlots: [UInt] = []
     var isCheckpointing = false
     /// By frame index.
     var flipped = PageBits()
@@ -85,17 +87,21 @@ package final class Reclaimer: Sendable {
     state.withLock { state in
       for page in pages {
         if page.extentPageCount > 0 {
-          allocator.supersede(page.reference.pageNumber, count: Int(page.extentPageCount), csn: csn)
-          state.waiting.append(
-            Item(
-              kind: .extent, pageCount: page.extentPageCount, value: page.reference.rawValue, birth: page.birth,
-              death: csn))
+          // As below.
+          if allocator.supersede(page.reference.pageNumber, count: Int(page.extentPageCount), csn: csn) {
+            state.waiting.append(
+              Item(
+                kind: .extent, pageCount: page.extentPageCount, value: page.reference.rawValue, birth: page.birth,
+                death: csn))
+          }
           continue
         }
         guard page.reference.isDirty else {
-          allocator.supersede(page.reference.pageNumber, csn: csn)
-          state.waiting.append(
-            Item(kind: .place, value: page.reference.pageNumber.rawValue, birth: page.birth, death: csn))
+          // A place that is given up again, by a reference of a forged file, may be another page's already.
+          if allocator.supersede(page.reference.pageNumber, csn: csn) {
+            state.waiting.append(
+              Item(kind: .place, value: page.reference.pageNumber.rawValue, birth: page.birth, death: csn))
+          }
           continue
         }
         let frame = page.reference.frame
@@ -177,6 +183,8 @@ package final class Reclaimer: Sendable {
       let location = store.frames.location(frame)
       if location.isPageNumber { releasePlace(location.pageNumber) } else { state.freeSlots.append(location.slot) }
       state.freeFrames.append(frame)
+    case .place where item.birth == 0:
+      releaseUnread(PageNumber(item.value), &state)
     case .place:
       releasePlace(PageNumber(item.value))
     case .extent:
@@ -201,6 +209,13 @@ package final class Reclaimer: Sendable {
     allocator.release(number)
   }
 
+  /// Frees the place of a page that was given up without a look at it. Only in a forged file can a reference have led
+  /// there that is not the page's own; a reader of another tree may then be inside the slot, so it waits for the epoch.
+  private func releaseUnread(_ number: PageNumber, _ state: inout State) {
+    if let slot = store.take(number) { state.doubtfulSlots.append(UInt(bitPattern: slot)) }
+    allocator.release(number)
+  }
+
   private func collectSnapshots(_ announced: [UInt64], _ published: UInt64, _ state: inout State) {
     // Announced ones stay; there is no point in looking before there are others.
     guard state.snapshots.count > announced.count + 2 else { return }
@@ -216,6 +231,10 @@ package final class Reclaimer: Sendable {
   }
 
   private func collectSlots(_ state: inout State) {
+    if !state.doubtfulSlots.isEmpty {
+      state.oldSlots.append((slots.advanceEpoch(), state.doubtfulSlots))
+      state.doubtfulSlots = []
+    }
     guard !state.oldSlots.isEmpty else { return }
     let oldest = slots.oldestEpoch()
     for entry in state.oldSlots where entry.epoch < oldest {
@@ -246,7 +265,11 @@ package final class Reclaimer: Sendable {
   ) {
     let address = UInt(bitPattern: image)
     state.withLock { state in
-      if let slot = UnsafeMutableRawPointer(bitPattern: address) { store.install(slot, at: number) }
+      if let slot = UnsafeMutableRawPointer(bitPattern: address),
+        let other = store.install(slot, at: number, checksum: checksum)
+      {
+        state.oldSlots.append((slots.advanceEpoch(), [UInt(bitPattern: other)]))
+      }
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
       case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true

@@ -5,12 +5,12 @@
 /// A transaction lives as long as the closure it was handed to and cannot leave it. Use it on the thread that it was
 /// handed to.
 public struct ReadTransaction: ~Copyable {
-  private let slots: Unmanaged<ReaderSlots>
-  private let slot: ReaderSlot
-  private let snapshot: SnapshotRecord
+  let slots: Unmanaged<ReaderSlots>
+  let slot: ReaderSlot
+  let snapshot: SnapshotRecord
   let reader: TreeReader
   /// Whether bytes are lent as copies, as memory is short.
-  private let lendsCopies: Bool
+  let lendsCopies: Bool
 
   /// Announces the newest snapshot.
   package init(_ slots: ReaderSlots, _ reader: TreeReader) {
@@ -28,10 +28,10 @@ public struct ReadTransaction: ~Copyable {
   }
 
   /// At the start of each call: addresses of the one before are given up.
-  @inline(__always) private func enter() { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
+  @inline(__always) func enter() { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
 
   /// At the end of each call.
-  @inline(__always) private func leave() {
+  @inline(__always) func leave() {
     if lendsCopies { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
   }
 

@@ -1,21 +1,19 @@
 // Entries whose values do not fit into a page.
 
 extension WriteContext {
-  /// Stores an entry whose value goes to an extent. If writing that fails, nothing has changed and the transaction goes
-  /// on.
+  /// Stores an entry whose value goes to an extent; the lengths have been checked. If writing that fails, nothing has
+  /// changed and the transaction goes on.
   @inline(never) func putLong(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree, at index: Int
   ) throws(StorageError) -> PutOutcome {
-    guard value.count <= Limits.valueByteCount else { throw valueTooLong(value) }
     // Looked up first: a gigabyte that is not stored after all should not have been written.
     if mode == .insertIfAbsent, try hasEntry(key, at: index) { return .kept }
     // Written before the tree is touched: the bytes may be borrowed from a page that the put is about to change.
-    let extent = try editor.writeExtent(value, checkWritable: checkWritable)
-    let before = log.bodyByteCount
+    let extent = try writeExtent(value)
+    let before = log.position
     let key = log.putLong(tree.id, tree.keys, key, value)
     mutations &+= 1
     do throws(StorageError) {
-      try enter()
       return try store(extent, under: key, mode: mode, at: index)
     } catch {
       log.truncate(to: before)
@@ -26,8 +24,13 @@ extension WriteContext {
   /// The same for an operation of the log. Nothing is written before the whole log has been looked at: a database that
   /// is refused must stay as it is. Until then the bytes stay in the log's memory.
   func replayLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int) throws(StorageError) {
-    let extent = try editor.writeExtent(value, isDeferred: true, checkWritable: checkWritable)
+    let extent = try writeExtent(value, isDeferred: true)
     _ = try store(extent, under: key, mode: .insertOrReplace, at: index)
+  }
+
+  /// Writes a value that does not fit beside its key, for an entry of the running transaction.
+  func writeExtent(_ value: UnsafeRawBufferPointer, isDeferred: Bool = false) throws(StorageError) -> ExtentReference {
+    try editor.writeExtent(value, isDeferred: isDeferred, checkWritable: checkWritable)
   }
 
   private func store(
@@ -43,12 +46,4 @@ extension WriteContext {
 
   /// Gives back the places of values that the transaction itself has replaced: before it is appended or frozen.
   package func discardDeadExtents() { editor.discardDeadExtents() }
-
-  private func valueTooLong(_ value: UnsafeRawBufferPointer) -> StorageError {
-    StorageError(
-      .valueTooLong,
-      """
-      The value has \(value.count) bytes; the longest has \(Limits.valueByteCount). Divide it among several entries.
-      """)
-  }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
-/// 2. The record in `log` applied to the base snapshot gives `trees`.
+/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees`, unless it was given up.
 /// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
 package final class WriteContext {
   let editor: TreeEditor
@@ -20,6 +20,8 @@ package final class WriteContext {
   private let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
   private var savepointTrees: [[TreeRoot]] = []
+  /// Subtrees of a tree that is being built, while memory is relieved.
+  var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
   private var spilledCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
@@ -36,6 +38,8 @@ package final class WriteContext {
   @exclusivity(unchecked) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   package private(set) var failure: StorageError?
+  /// Where temporary files go; set once, by the engine.
+  var fileSystem: (any FileSystem)?
   let keyLimit: Int
   let entryLimit: Int
   /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
@@ -78,7 +82,7 @@ package final class WriteContext {
   }
 
   /// Whether there is anything to commit.
-  package var hasChanges: Bool { log.bodyByteCount > 0 || log.isGivenUp || rowIDCounter != loggedRowID }
+  package var hasChanges: Bool { !log.isEmpty || rowIDCounter != loggedRowID }
 
   /// Completes the record's body before it is sealed.
   package func finishRecord() {
@@ -112,13 +116,13 @@ package final class WriteContext {
     fileprivate let mark: TreeEditor.Mark
     fileprivate let trees: [TreeRoot]
     fileprivate let names: TreeNames
-    fileprivate let bodyByteCount: Int
+    fileprivate let logPosition: Int
   }
 
   /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
     savepointTrees.append(trees)
-    return Savepoint(mark: editor.mark(), trees: trees, names: names, bodyByteCount: log.bodyByteCount)
+    return Savepoint(mark: editor.mark(), trees: trees, names: names, logPosition: log.position)
   }
 
   /// Notes that the newest savepoint will not be returned to.
@@ -132,16 +136,17 @@ package final class WriteContext {
     spilledCount = min(spilledCount, editor.born.count)
     trees = savepoint.trees
     names = savepoint.names
-    log.truncate(to: savepoint.bodyByteCount)
+    log.truncate(to: savepoint.logPosition)
     failure = nil
     mutations &+= 1
   }
 
   // MARK: Memory
 
-  /// Everything that the transaction may still want to read: its trees, and those of its savepoints.
+  /// Everything that the transaction may still want to read: its trees, those of its savepoints, and what it is
+  /// building.
   package var reachableRoots: [PageReference] {
-    (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone }
+    (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone } + looseReferences
   }
 
   /// About how many dirty pages the transaction has made and not spilled.
@@ -156,8 +161,8 @@ package final class WriteContext {
   /// Sets how many dirty pages there may be before `relieveMemory` is called.
   package func setDirtyLimit(_ count: Int) { editor.setDirtyLimit(count) }
 
-  /// Called at the start of each change, when what the caller has lent is copied and no other address is held: writes
-  /// pages home if too many are dirty, and announces that addresses will be taken.
+  /// Called at the start of each change: writes pages home if too many are dirty, and announces that addresses will be
+  /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
   @inline(__always) func enter() throws(StorageError) {
     if editor.isOverDirtyLimit { try relieveMemory?() }
     _ = slots.refresh(slot)
@@ -178,7 +183,7 @@ package final class WriteContext {
     return index
   }
 
-  @inline(__always) private func checkUsable() throws(StorageError) {
+  @inline(__always) func checkUsable() throws(StorageError) {
     if let failure { throw unusable(failure) }
   }
 
@@ -225,12 +230,12 @@ package final class WriteContext {
     mutations &+= 1
   }
 
-  /// Removes a tree with all its entries. Touches every page of it once.
+  /// Removes a tree with all its entries. Touches its branch pages.
   package func dropTree(_ tree: Tree) throws(StorageError) {
     try checkUsable()
     let index = try index(of: tree)
-    log.dropTree(tree.id)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
+    log.dropTree(tree.id)
     try removeTree(at: index)
   }
 
@@ -262,13 +267,13 @@ package final class WriteContext {
   ) throws(StorageError) -> PutOutcome {
     try checkUsable()
     let index = try index(of: tree)
-    if key.count > keyLimit { throw keyTooLong(key) }
-    if key.count &+ value.count > entryLimit { return try putLong(key, value, mode: mode, in: tree, at: index) }
-    let before = log.bodyByteCount
+    try checkLengths(key, value)
+    do throws(StorageError) { try enter() } catch { throw fail(error) }
+    if isLong(key, value) { return try putLong(key, value, mode: mode, in: tree, at: index) }
+    let before = log.position
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
     do throws(StorageError) {
-      try enter()
       let outcome = try editor.put(copy.key, copy.value, mode: mode, in: &trees[index])
       if outcome == .kept { log.truncate(to: before) }
       return outcome
@@ -277,16 +282,22 @@ package final class WriteContext {
     }
   }
 
+  /// Puts the root of a tree that was built in its place.
+  func setRoot(_ root: TreeRoot, at index: Int) {
+    trees[index] = root
+    mutations &+= 1
+  }
+
   /// Removes an entry.
   package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     try checkUsable()
     let index = try index(of: tree)
     if key.count > keyLimit { return false }
-    let before = log.bodyByteCount
+    do throws(StorageError) { try enter() } catch { throw fail(error) }
+    let before = log.position
     let copy = log.delete(tree.id, tree.keys, key)
     mutations &+= 1
     do throws(StorageError) {
-      try enter()
       let isDeleted = try editor.delete(copy, in: &trees[index])
       if !isDeleted { log.truncate(to: before) }
       return isDeleted
@@ -302,11 +313,8 @@ package final class WriteContext {
     case .put(let id, let key, let value):
       let index = try replayIndex(id)
       let key = try replayKey(key, index)
-      // What no transaction could have logged would not fit the pages either.
-      guard key.count <= keyLimit, value.count <= Limits.valueByteCount else {
-        throw unreplayable("has an entry that is too long")
-      }
-      if key.count + value.count > entryLimit {
+      try checkReplayed(key, valueByteCount: value.count)
+      if isLong(key, value) {
         try replayLong(key, value, at: index)
       } else {
         _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
@@ -314,6 +322,8 @@ package final class WriteContext {
     case .delete(let id, let key):
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])
+    case .deleteRange(let id, let lower, let upper):
+      try replayRange(id, lower, upper)
     case .createTree(let id, let kind, let name):
       guard id.rawValue >= treeIDCounter, id.rawValue < Limits.treeID else {
         throw unreplayable("creates \(id), which is not new")
@@ -332,14 +342,32 @@ package final class WriteContext {
     }
   }
 
-  private func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
+  /// Merges sorted operations into a tree; nothing is noted in a record.
+  func apply(
+    _ operations: UnsafeBufferPointer<SortableOperation>, toTreeAt index: Int, _ applier: BatchApplier
+  ) throws(StorageError) {
+    mutations &+= 1
+    var root = trees[index]
+    do throws(StorageError) {
+      try enter()
+      try applier.apply(operations, in: &root) { [self] (root, completed) throws(StorageError) in
+        trees[index] = root
+        try relieve(completed)
+      }
+    } catch {
+      throw fail(error)
+    }
+    trees[index] = root
+  }
+
+  func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
     guard let index = trees.firstIndex(where: { $0.id == id }) else {
       throw unreplayable("names \(id), which is not there")
     }
     return index
   }
 
-  private func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
+  func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
     switch (key, trees[index].keyKind) {
     case (.bytes(let bytes), .bytes): return SearchKey(bytes)
     case (.int64(let key), .int64): return SearchKey(key)
@@ -347,11 +375,7 @@ package final class WriteContext {
     }
   }
 
-  private func unreplayable(_ what: String) -> StorageError {
+  func unreplayable(_ what: String) -> StorageError {
     StorageError(.damagedLog, "A log record \(what). Restore the database from a backup.")
-  }
-
-  @inline(never) private func keyTooLong(_ key: SearchKey) -> StorageError {
-    StorageError(.keyTooLong, "The key has \(key.count) bytes; the longest has \(keyLimit). Shorten or hash it.")
   }
 }

@@ -41,7 +41,7 @@ public struct WriteTransaction: ~Copyable {
   /// The names of all trees, in order.
   public var treeNames: [String] { context.names.ids.keys.sorted() }
 
-  /// Removes a tree with all its entries. Touches every page of it once. Its id is never given again.
+  /// Removes a tree with all its entries. Reads its branch pages, but no leaf. Its id is never given again.
   public func dropTree(_ tree: Tree) throws(StorageError) {
     defer { leave() }
     try context.dropTree(tree)
@@ -57,6 +57,18 @@ public struct WriteTransaction: ~Copyable {
   /// At the end of each call.
   @inline(__always) private func leave() {
     if lendsCopies { slots.rest(slot) }
+  }
+
+  /// Starts a bulk load.
+  func beginLoad(into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) -> BulkLoad {
+    try BulkLoad(context, into: tree, options)
+  }
+
+  /// Ends a bulk load.
+  func finishLoad(_ load: BulkLoad, _ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+    enter()
+    defer { leave() }
+    return try load.finish(progress)
   }
 
   /// Stores an entry; the kind of the key has been checked.
@@ -111,6 +123,14 @@ public struct WriteTransaction: ~Copyable {
     return try context.delete(key, in: tree)
   }
 
+  /// Removes a range of entries; the kind of the keys has been checked.
+  @usableFromInline package func deleteRange(
+    _ lower: SearchKey?, _ upper: SearchKey?, in tree: Tree
+  ) throws(StorageError) -> Int {
+    defer { leave() }
+    return try context.deleteRange(from: lower, to: upper, in: tree)
+  }
+
   /// Removes the entry under `key`; returns whether there was one. Touches one page per level, and a neighbour when
   /// pages merge. Errors as `put`.
   @inlinable @discardableResult
@@ -133,6 +153,19 @@ public struct WriteTransaction: ~Copyable {
     if lendsCopies { return BorrowedValue(copying: value) }
     slots.beginLoan(slot)
     return value
+  }
+
+  /// Looks the keys of a batch up and lends what it found, until `endLoans`.
+  @usableFromInline package func lend(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
+    enter()
+    defer { leave() }
+    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
+    if lendsCopies { batch.copyValues() } else { slots.beginLoan(slot) }
+  }
+
+  /// Takes back what a batch was lent.
+  @usableFromInline package func endLoans(_ batch: borrowing LookupBatch) {
+    if lendsCopies { batch.freeCopies() } else { slots.endLoan(slot) }
   }
 
   /// Takes back what `lend` returned.

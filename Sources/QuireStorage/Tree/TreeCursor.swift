@@ -24,6 +24,9 @@ package struct CursorPath: ~Copyable {
   private var leaf: PageBytes?
   /// The number of entries in `leaf`.
   private var leafCount = 0
+  /// How many leaves the cursor has entered by steps in one direction since it was put somewhere; negative for
+  /// backwards.
+  private var leavesPassed = 0
   /// When memory is short: room for a copy of the leaf, so that between its steps the cursor holds no address of a page
   /// and nobody waits for it (hazard C3).
   private let copy: UnsafeMutableRawPointer?
@@ -138,18 +141,22 @@ package struct CursorPath: ~Copyable {
 
   private mutating func start() -> Bool {
     depth = 0
+    leavesPassed = 0
     if root.reference.isNone { return false }
     path[0] = Step(reference: root.reference, checksum: root.checksum, index: 0)
     depth = 1
     return true
   }
 
-  private mutating func push(_ page: PageBytes, _ index: Int) throws(StorageError) -> PageBytes {
-    let step = Step(
+  /// Goes down to a child. A step from leaf to leaf says in which direction it goes.
+  @inline(__always)
+  private mutating func push(_ page: PageBytes, _ index: Int, step: Int = 0) throws(StorageError) -> PageBytes {
+    if step != 0, depth == root.level { lookAhead(page, index, step: step) }
+    let next = Step(
       reference: PageReference(rawValue: page.references[index]), checksum: page.checksums[index], index: 0)
-    path[depth] = step
+    path[depth] = next
     depth += 1
-    return try reader.page(step.reference, checksum: step.checksum, level: root.level - (depth - 1))
+    return try reader.page(next.reference, checksum: next.checksum, level: root.level - (depth - 1))
   }
 
   private mutating func settle(_ page: PageBytes, _ index: Int) {
@@ -187,10 +194,10 @@ package struct CursorPath: ~Copyable {
     depth = ancestor.depth
     let index = path[depth - 1].index + 1
     path[depth - 1].index = index
-    var page = try push(ancestor.page, index)
+    var page = try push(ancestor.page, index, step: 1)
     while depth <= root.level {
       path[depth - 1].index = 0
-      page = try push(page, 0)
+      page = try push(page, 0, step: 1)
     }
     settle(page, 0)
     return leafCount > 0
@@ -207,14 +214,32 @@ package struct CursorPath: ~Copyable {
     depth = ancestor.depth
     let index = path[depth - 1].index - 1
     path[depth - 1].index = index
-    var page = try push(ancestor.page, index)
+    var page = try push(ancestor.page, index, step: -1)
     while depth <= root.level {
       let index = page.count - 1
       path[depth - 1].index = index
-      page = try push(page, index)
+      page = try push(page, index, step: -1)
     }
     settle(page, page.count - 1)
     return leafCount > 0
+  }
+
+  /// Called before the cursor steps into the leaf at child `index` of `parent`.
+  ///
+  /// A scan brings a run of leaves into memory at a time, once it has shown to be one: a cursor that was put somewhere
+  /// to read a few entries reads no page that it does not visit. While it is in one leaf, the first lines of the next
+  /// are on their way.
+  private mutating func lookAhead(_ parent: PageBytes, _ index: Int, step: Int) {
+    leavesPassed = step > 0 ? max(leavesPassed, 0) + 1 : min(leavesPassed, 0) - 1
+    let access = reader.access
+    if abs(leavesPassed) >= 2, access.residentPage(PageReference(rawValue: parent.references[index])) == nil {
+      access.loadLeaves(of: parent, from: index, step: step)
+    }
+    let (next, afterNext) = (index + step, index + 2 * step)
+    if next >= 0, next < parent.count { access.prefetchPage(PageReference(rawValue: parent.references[next])) }
+    if afterNext >= 0, afterNext < parent.count {
+      access.prefetchPlace(of: PageReference(rawValue: parent.references[afterNext]))
+    }
   }
 
   /// The nearest ancestor of the leaf that can move as asked.

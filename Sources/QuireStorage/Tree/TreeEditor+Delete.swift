@@ -38,8 +38,9 @@ extension TreeEditor {
   }
 
   /// Merges or removes the page `path[level]` if it has become too small, and then its ancestors in turn.
-  private func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
+  func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
     var level = start
+    forgetTail()
     while level > 0 {
       let page = path[level].page
       if page.count == 0 {
@@ -56,13 +57,13 @@ extension TreeEditor {
   }
 
   /// The bytes of a page that are in use.
-  private func usedByteCount(_ page: PageBytes) -> Int {
+  func usedByteCount(_ page: PageBytes) -> Int {
     let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
     return arraysEnd + pageSize - page.cellStart - page.garbage
   }
 
   /// An empty root becomes an empty tree, and a root with one child gives way to it.
-  private func tidyRoot(_ root: inout TreeRoot) throws(StorageError) {
+  func tidyRoot(_ root: inout TreeRoot) throws(StorageError) {
     var page = path[0].page
     if page.count == 0 {
       supersede(root.reference, page)
@@ -82,7 +83,7 @@ extension TreeEditor {
   }
 
   /// Writes the private branch `path[level]` anew without child `index`.
-  private func removeChild(at index: Int, of level: Int, in root: TreeRoot) throws(StorageError) {
+  func removeChild(at index: Int, of level: Int, in root: TreeRoot) throws(StorageError) {
     let branch = path[level].page
     let old = PageBytes(scratch)
     scratch.copyMemory(from: branch.base, byteCount: pageSize)
@@ -96,7 +97,7 @@ extension TreeEditor {
 
   /// Merges `path[level]` with a neighbour under the same parent if the two fill at most nine tenths of a page.
   /// Returns whether the parent lost a child.
-  private func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
+  func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
     let index = path[level - 1].index
     // Both are asked: deletes in ascending order leave a small page on the left and a full one on the right.
     if index + 1 < path[level - 1].page.count, try merge(level: level, with: index + 1, in: root) { return true }
@@ -116,6 +117,7 @@ extension TreeEditor {
     let prefixes = path[level].page.prefixCount + siblingPage.prefixCount
     let least = usedByteCount(path[level].page) + usedByteCount(siblingPage) - PageLayout.headerByteCount - prefixes
     guard least <= limit else { return false }
+    if !sibling.isDirty, siblingPage.checksum != parent.checksums[siblingIndex] { throw notTheVersion(sibling) }
     if siblingPage.isFromDisk {
       let bounds = bounds(ofChildAt: level - 1).child(siblingIndex, of: parent)
       let count = ChildCount.count(parent.counts[siblingIndex])
@@ -125,8 +127,9 @@ extension TreeEditor {
     let leftIndex = min(index, siblingIndex)
     let (left, right) = index < siblingIndex ? (page, siblingPage) : (siblingPage, page)
     let (leftCopy, rightCopy) = (PageBytes(scratch + pageSize), PageBytes(scratch + 2 * pageSize))
-    leftCopy.base.copyMemory(from: left.base, byteCount: pageSize)
-    rightCopy.base.copyMemory(from: right.base, byteCount: pageSize)
+    // Without the checksums, which a checkpoint may be entering at this moment.
+    (leftCopy.base + 8).copyMemory(from: left.base + 8, byteCount: pageSize - 8)
+    (rightCopy.base + 8).copyMemory(from: right.base + 8, byteCount: pageSize - 8)
     // Copied into a page of this transaction, the neighbour's references must outlive the entries of frames written
     // since it was made.
     if needsTranslation(siblingPage, sibling) {

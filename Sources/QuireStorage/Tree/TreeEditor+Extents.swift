@@ -122,23 +122,21 @@ extension TreeEditor {
     supersede(extent, isOwn: isOwn)
   }
 
-  /// Notes that a leaf is given up with everything in it. Costs a look at every cell: callers leave out leaves whose
-  /// parents say that they hold no extents.
+  /// Notes that entries of a leaf are given up with what they refer to. Costs a look at every cell: callers leave out
+  /// leaves whose parents say that they hold no extents.
   ///
-  /// - Parameter seen: pages that the operation has given up so far.
+  /// - Parameter givenUp: pages that the operation has given up so far.
   /// - Throws: `damagedPage` if an extent takes a page that was given up already: its place would be given out while
   ///   something still refers to it.
-  func supersedeExtents(in leaf: PageBytes, seen: inout PageBits) throws(StorageError) {
-    for index in 0..<leaf.count {
+  func supersedeExtents(
+    in leaf: PageBytes, _ range: Range<Int>, _ givenUp: inout GivenUpPages
+  ) throws(StorageError) {
+    for index in range {
       let cell = leaf.leafCell(index)
       guard cell.isExtent else { continue }
       let extent = cell.extent
-      let count = UInt64(extent.layout(pageSize: pageSize).pageCount)
-      for number in extent.first.rawValue..<(extent.first.rawValue + count) {
-        if seen[number] {
-          throw store.damaged(PageReference(PageNumber(number)), "an extent takes it, but not alone")
-        }
-        seen[number] = true
+      if let number = givenUp.claim(extent, pageCount: extent.layout(pageSize: pageSize).pageCount) {
+        throw store.damaged(PageReference(number), "an extent takes it, but not alone")
       }
       supersedeExtent(extent)
     }

@@ -30,6 +30,7 @@ extension TreeEditor {
       try plant(key, value, in: &root)
       return .inserted
     }
+    if root.id.rawValue == tail.treeID, appendToTail(key, value, in: &root) { return .inserted }
     let position = try descend(key, in: root)
     if position.isFound {
       if mode == .insertIfAbsent { return .kept }
@@ -46,6 +47,7 @@ extension TreeEditor {
       root.count += 1
     } else {
       adjustCounts(&root, by: 1)
+      if position.index == leaf.count &- 1 { rememberTail(root) }
     }
     return .inserted
   }
@@ -64,7 +66,7 @@ extension TreeEditor {
   }
 
   /// Inserts an entry into a private leaf; false if there is no room or the key does not share the page's prefix.
-  @inline(__always) private func insertInPlace(
+  @inline(__always) func insertInPlace(
     _ key: SearchKey, _ value: CellValue, at index: Int, in leaf: PageBytes
   ) -> Bool {
     let hasIntegerKeys = leaf.hasIntegerKeys

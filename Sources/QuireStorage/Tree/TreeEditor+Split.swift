@@ -19,57 +19,43 @@ extension TreeEditor {
     let leaf = path[depth - 1].page
     let old = PageBytes(scratch)
     scratch.copyMemory(from: leaf.base, byteCount: pageSize)
-    leafEntries.removeAll(keepingCapacity: true)
-    old.appendLeafEntries(to: &leafEntries)
-    let entry = LeafEntry(key: SplitKey(key), value: value)
-    if replacing { leafEntries[index] = entry } else { leafEntries.insert(entry, at: index) }
-    let appends = !replacing && index == leafEntries.count - 1 && isRightmost(levelsBelow: depth - 1)
-    let cuts = leafCuts(newIndex: index, appends: appends, keyKind: root.keyKind)
-    let entries = leafEntries
-    var pages: [SplitPage] = []
-    var start = 0
-    for (piece, end) in (cuts + [entries.count]).enumerated() {
-      let target: (page: PageBytes, reference: PageReference)
-      if piece == 0 {
-        target = (leaf, path[depth - 1].reference)
-        initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      } else {
-        target = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-        let separator = Separator.between(entries[start - 1].key, entries[start].key, keyKind: root.keyKind)
-        pages.append(
-          SplitPage(separator: separator, reference: target.reference, count: leafWord(entries[start..<end])))
-      }
-      PageEncoder.encodeLeaf(entries[start..<end], into: target.page, pageSize: pageSize)
-      start = end
-    }
-    let first = entries[..<(cuts.first ?? entries.count)]
-    try addToParent(of: depth - 1, firstCount: leafWord(first), pages, in: &root)
+    let packer = packer(root.keyKind)
+    packer.removeAll()
+    packer.append(old, 0..<index)
+    packer.append(key, value)
+    packer.append(old, (replacing ? index + 1 : index)..<old.count)
+    // Ascending keys fill pages to the brim.
+    let appends = !replacing && index == packer.count - 1 && isRightmost(levelsBelow: depth - 1)
+    packer.cuts(limit: pageSize, fills: appends, into: &leafEnds)
+    let firstCount = leafEnds[0]
+    initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    packer.encode(0..<firstCount, into: leaf)
+    let pages = try makeLeaves(packer, from: firstCount, ends: leafEnds.dropFirst(), in: root)
+    try addToParent(of: depth - 1, firstCount: packer.childCount(0..<firstCount), pages, in: &root)
   }
 
-  /// What the parent of a leaf with these entries counts for it.
-  private func leafWord(_ entries: ArraySlice<LeafEntry>) -> UInt64 {
-    ChildCount.word(entries.count, mayHaveExtents: entries.contains { $0.value.isExtent })
+  /// Makes leaves of the entries of `packer` from `start` on, each up to the next of `ends`.
+  func makeLeaves(
+    _ packer: LeafPacker, from start: Int, ends: ArraySlice<Int>, in root: TreeRoot
+  ) throws(StorageError) -> [SplitPage] {
+    var pages: [SplitPage] = []
+    var start = start
+    for end in ends {
+      let made = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+      packer.encode(start..<end, into: made.page)
+      let separator = Separator.between(
+        packer.entries[start - 1].splitKey, packer.entries[start].splitKey, keyKind: root.keyKind)
+      pages.append(
+        SplitPage(separator: separator, reference: made.reference, count: packer.childCount(start..<end)))
+      start = end
+    }
+    return pages
   }
 
   /// Whether the page `path[depth]` is the last one of its level.
-  private func isRightmost(levelsBelow depth: Int) -> Bool {
+  func isRightmost(levelsBelow depth: Int) -> Bool {
     for index in 0..<depth where path[index].index != path[index].page.count - 1 { return false }
     return true
-  }
-
-  /// Where to cut `leafEntries` so that each piece fits a page: nowhere, once, or around the new entry.
-  private func leafCuts(newIndex: Int, appends: Bool, keyKind: KeyKind) -> [Int] {
-    let count = leafEntries.count
-    func fits(_ range: Range<Int>) -> Bool {
-      PageEncoder.leafByteCount(leafEntries[range], keyKind: keyKind) <= pageSize
-    }
-    if fits(0..<count) { return [] }
-    // Ascending keys fill pages to the brim.
-    if appends { return [count - 1] }
-    let sizes = leafEntries.map { $0.key.count + $0.value.count + 10 }
-    if let cut = middleCut(sizes: sizes, fits: fits) { return [cut] }
-    // The entries on both sides fitted one page before, with a prefix that was no longer than theirs is now.
-    return [newIndex, newIndex + 1].filter { $0 > 0 && $0 < count }
   }
 
   /// The cut nearest to the middle, in bytes, whose halves both fit; nil if there is none.
@@ -91,11 +77,12 @@ extension TreeEditor {
   }
 
   /// Enters the pages that the split of `path[level]` made into its parent, splitting that as well if it must.
-  private func addToParent(
+  func addToParent(
     of level: Int, firstCount: UInt64, _ pages: [SplitPage], in root: inout TreeRoot
   ) throws(StorageError) {
     let total = pages.reduce(ChildCount.count(firstCount)) { $0 + ChildCount.count($1.count) }
     if level == 0 {
+      forgetTail()
       if !pages.isEmpty { try growRoot(firstCount: firstCount, pages, in: &root) }
       return
     }
@@ -108,6 +95,7 @@ extension TreeEditor {
       path[above].page.counts[path[above].index] &+= UInt64(bitPattern: Int64(change))
     }
     if pages.isEmpty { return }
+    forgetTail()
     if pages.count == 1, try insertInPlace(pages[0], at: index + 1, in: parent) { return }
     try rebuildBranch(at: level - 1, inserting: pages, at: index + 1, in: &root)
   }
@@ -253,9 +241,7 @@ extension TreeEditor {
 
   /// What the parent of a branch with these children counts for it.
   private func branchWord(_ entries: ArraySlice<BranchEntry>) -> UInt64 {
-    entries.reduce(0) { word, entry in
-      (word &+ ChildCount.count(entry.count)) | (entry.count & ChildCount.extentBit)
-    }
+    ChildCount.sum(entries.lazy.map(\.count))
   }
 
   /// Where to cut `branchEntries` so that each piece fits a page.

@@ -54,6 +54,10 @@ package final class TreeEditor {
   let scratch: UnsafeMutableRawPointer
   @exclusivity(unchecked) var leafEntries: [LeafEntry] = []
   @exclusivity(unchecked) var branchEntries: [BranchEntry] = []
+  private let packers: (bytes: LeafPacker, integers: LeafPacker)
+  @exclusivity(unchecked) var leafEnds: [Int] = []
+  /// The way to the last leaf of the tree `tail.treeID`; see `TreeEditor+Append.swift`.
+  @exclusivity(unchecked) var tail: TreeTail
 
   /// An editor between transactions. The store must outlive it. Without an allocator it stores short values only.
   package init(_ store: PageStore, allocator: PageAllocator? = nil) {
@@ -64,16 +68,25 @@ package final class TreeEditor {
     reader = TreeReader(store)
     path = UnsafeMutablePointer.allocate(capacity: Limits.treeLevels + 1)
     scratch = UnsafeMutableRawPointer.allocate(byteCount: 3 * store.pageSize, alignment: 16)
+    packers = (
+      LeafPacker(pageSize: store.pageSize, keyKind: .bytes), LeafPacker(pageSize: store.pageSize, keyKind: .int64)
+    )
+    tail = TreeTail()
   }
 
   deinit {
     path.deallocate()
     scratch.deallocate()
+    tail.path.deallocate()
   }
+
+  /// Room for the entries of leaves that are written anew.
+  func packer(_ kind: KeyKind) -> LeafPacker { kind == .int64 ? packers.integers : packers.bytes }
 
   /// Starts a transaction whose commit will be `csn`.
   package func begin(csn: UInt64) {
     self.csn = csn
+    forgetTail()
     step &+= 1
     superseded.removeAll(keepingCapacity: true)
     born.removeAll(keepingCapacity: true)
@@ -91,11 +104,13 @@ package final class TreeEditor {
   /// From here on, nothing made before is edited in place.
   package func mark() -> Mark {
     step &+= 1
+    forgetTail()
     return Mark(superseded: superseded.count, born: born.count, extents: extents.mark)
   }
 
   /// Forgets all that was done since `mark`; the caller restores the roots.
   package func restore(_ mark: Mark) {
+    forgetTail()
     for frame in born[mark.born...] { store.releaseFrame(frame) }
     born.removeSubrange(mark.born...)
     superseded.removeSubrange(mark.superseded...)
@@ -131,7 +146,10 @@ package final class TreeEditor {
   package func born(since mark: Mark) -> ArraySlice<FrameIndex> { born[mark.born...] }
 
   /// From here on, nothing made before is edited in place: the transaction's pages have been written home.
-  package func noteSpill() { step &+= 1 }
+  package func noteSpill() {
+    step &+= 1
+    forgetTail()
+  }
 
   /// Gives back what was taken in advance: at the end of a transaction.
   package func giveBackSupply() { supply.giveBack() }
@@ -172,6 +190,12 @@ package final class TreeEditor {
   /// Takes off `superseded` what `isGone` says is.
   func removeSuperseded(_ isGone: (SupersededPage) -> Bool) { superseded.removeAll(where: isGone) }
 
+  /// The same for a page that has not been looked at. A birth of 0 stands for "unknown": every snapshot before this
+  /// commit then counts as one that needs the page (hazard C7).
+  @inline(__always) func supersede(_ reference: PageReference, birth: UInt64) {
+    superseded.append(SupersededPage(reference: reference, birth: birth))
+  }
+
   /// A copy of `page` that may be edited in place.
   func copyForEditing(
     _ page: PageBytes, _ reference: PageReference
@@ -181,7 +205,8 @@ package final class TreeEditor {
     // The gap between arrays and cells is not copied: it is a third of the average page.
     let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
     let cellStart = page.cellStart
-    slot.copyMemory(from: page.base, byteCount: arraysEnd)
+    // Nor is the checksum, which a checkpoint may be entering at this moment.
+    (slot + 8).copyMemory(from: page.base + 8, byteCount: arraysEnd - 8)
     (slot + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
     copy.birth = csn
     copy.checksum = 0
@@ -246,6 +271,8 @@ package final class TreeEditor {
     var index = 0
     while index < depth {
       if !isPrivate(path[index].reference, path[index].page) {
+        let expected = index == 0 ? root.checksum : path[index &- 1].page.checksums[path[index &- 1].index]
+        if !path[index].reference.isDirty, path[index].page.checksum != expected { throw notTheVersion(index) }
         if path[index].page.isFromDisk { try checkBeforeEditing(index, in: root) }
         let copy = try copyForEditing(path[index].page, path[index].reference)
         path[index].page = copy.page
@@ -261,12 +288,25 @@ package final class TreeEditor {
     }
   }
 
+  /// The error for a clean reference that leads to another version of its page than it was made for.
+  ///
+  /// A hit in memory is not verified again, so a forged file can make a reference outlive its page: two references lead
+  /// to one place, the page is given up through the first, and the place is another page's when the second is followed.
+  /// A reader finds the wrong entries there and that is all. An edit trusts what this process has made, whatever
+  /// separators led there; hence this comparison, whose two words are being copied anyway.
+  @inline(never) func notTheVersion(_ index: Int) -> StorageError { notTheVersion(path[index].reference) }
+
+  /// As above, for any reference.
+  @inline(never) func notTheVersion(_ reference: PageReference) -> StorageError {
+    store.damaged(reference, "it is not the version that its parent refers to")
+  }
+
   /// Looks closely at the page `path[index]`, which was read from disk, before it is copied: what this process has made
   /// is trusted. Costs about a microsecond for a page of 4 KiB.
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
-  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+  @inline(never) func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
     let count =
       index == 0 ? UInt64(root.count) : ChildCount.count(path[index - 1].page.counts[path[index - 1].index])
     try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)

@@ -2,7 +2,7 @@
 
 /// Reads over the pages of one store. A plain value: see `PageAccess`.
 package struct TreeReader {
-  private let access: PageAccess
+  let access: PageAccess
 
   /// Reads the pages of `store`, which must outlive the value.
   package init(_ store: PageStore) {

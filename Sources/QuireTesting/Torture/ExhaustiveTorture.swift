@@ -19,7 +19,8 @@ package final class ExhaustiveTorture {
     var random = SeededRandom(seed: seed ^ 0x5407)
     var configuration = TortureConfiguration()
     configuration.operationsPerLife = 6 + random.below(10)
-    configuration.transactionLength = random.pick([1, 3])
+    configuration.transactionLength = random.pick([1, 3, 8])
+    configuration.partByteCount = random.pick([1 << 20, 64, 100 + random.below(900)])
     configuration.keyCount = random.pick([4, 16])
     configuration.durability = random.pick([.full, .full, .relaxed])
     configuration.stepRate = random.pick([4, 16])
@@ -34,6 +35,7 @@ package final class ExhaustiveTorture {
     configuration[.checkpoint] = random.below(2)
     configuration[.bigTransaction] = random.below(2)
     configuration[.changeTrees] = 1
+    configuration[.abort] = random.below(3)
     configuration.longValueOneIn = random.pick([0, 3])
     configuration.longestValue = 1024
     return configuration

@@ -48,6 +48,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var pageSize = 512
   var logLimit = 16 << 10
   var segmentByteCount = 12 << 10
+  /// How long a record becomes before a part of it is appended.
+  var partByteCount = 1 << 20
   var cachePages = 64
   var durability = Durability.full
   var lifeCount = 4
@@ -95,6 +97,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     pageSize = random.pick([512, 512, 512, 1024, 4096])
     logLimit = random.pick([16, 16, 32, 64, 256]) << 10
     segmentByteCount = random.pick([12, 12, 16, 24, 32, 64]) << 10
+    partByteCount = random.pick([1 << 20, 64 + random.below(200), 64 + random.below(2000), 2000])
     cachePages = random.pick([32, 48, 64, 256, 4096])
     durability = random.pick([.full, .full, .full, .relaxed, .interval(.milliseconds(10))])
     lifeCount = 2 + random.below(8)
@@ -171,7 +174,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   package var description: String {
     let operations = TortureOperation.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }
     return """
-      pages \(pageSize), segments \(segmentByteCount) to \(logLimit), cache \(cachePages) pages, \(durability), \
+      pages \(pageSize), segments \(segmentByteCount) to \(logLimit), parts \(partByteCount), \
+      cache \(cachePages) pages, \(durability), \
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \
       savepoints 1/\(savepointOneIn), \
       \(keyCount) keys, \(entriesAtFirst) at first, deletions \(deletionTenths)/10, \

@@ -116,8 +116,23 @@ extension TortureHistory {
         done += 1
       }
       if isHalfDone { return }
+      if random.oneIn(12) { try interrupt() }
     }
     if random.oneIn(4) { try ask(tx, draft) }
+  }
+
+  /// What other threads may do in the midst of a transaction.
+  private func interrupt() throws {
+    let core = try opened().core
+    switch random.below(8) {
+    case 0, 1: core.appendQuietMark()
+    case 2:
+      let newest = certain
+      try core.queue.flush()
+      model.acknowledge(newest)
+    case 3...6: try step(upTo: 1 + random.below(4))
+    default: core.beginCheckpointInTransaction()
+    }
   }
 
   /// A savepoint that is rolled back every other time.
@@ -156,8 +171,9 @@ extension TortureHistory {
   private func change(_ tx: borrowing WriteTransaction, _ draft: inout TortureDraft, isPut: Bool) throws -> Int {
     guard !draft.trees.isEmpty else { return 0 }
     let tree = random.pick(draft.trees).tree
-    let key = nextKey(tree.keys)
     let drawn = isPut ? 0 : drawChange()
+    if drawn == 6, random.oneIn(10) { return try deleteRange(tx, tree, &draft) }
+    let key = nextKey(tree.keys)
     if drawn >= 9 {
       try ask(tx, draft)
       return 0

@@ -152,7 +152,7 @@ package final class TortureHistory {
     let engineRandom = engineRandom
     return StorageEnvironment(
       fileSystem: disk, random: { engineRandom.next() }, scheduling: .stepped, allowsTestPages: true,
-      initialSegmentByteCount: configuration.segmentByteCount)
+      initialSegmentByteCount: configuration.segmentByteCount, partByteCount: configuration.partByteCount)
   }
 
   var waitsForFlush: Bool { configuration.durability == .full }

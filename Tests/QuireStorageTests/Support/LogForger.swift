@@ -12,6 +12,14 @@ struct LogForger {
     var csnStep: UInt64 = 1
     var durableLSN = LSN(0)
     var durableCheckpoint: UInt64 = 0
+    var partNumber = 0
+    var undoPosition: UInt64?
+
+    /// The body with the undo position in front.
+    fileprivate var bytes: [UInt8] {
+      guard let undoPosition else { return body }
+      return withUnsafeBytes(of: undoPosition.littleEndian) { Array($0) } + body
+    }
   }
 
   let meta: MetaPage
@@ -29,15 +37,17 @@ struct LogForger {
     disk.overwrite([UInt8](repeating: 0, count: segment.byteCount - offset), at: offset, of: path)
     var (chain, csn) = (meta.chain, meta.csn.rawValue)
     for record in records {
-      let padded = LogLayout.align(record.body.count, to: 8)
-      let byteCount = LogLayout.recordByteCount(body: record.body.count)
+      let body = record.bytes
+      let padded = LogLayout.align(body.count, to: 8)
+      let byteCount = LogLayout.recordByteCount(body: body.count)
       guard offset + byteCount <= segment.byteCount else { return }
       let header = LogRecordHeader(
-        kind: record.kind, bodyByteCount: record.body.count, lsn: segment.lsn(at: offset),
+        kind: record.kind, bodyByteCount: body.count, lsn: segment.lsn(at: offset),
         csn: CSN(csn + record.csnStep), previousCSN: CSN(csn), chain: chain, durableLSN: record.durableLSN,
-        durableCheckpoint: record.durableCheckpoint)
-      var bytes = [UInt8](repeating: 0, count: LogLayout.headerByteCount) + record.body
-      bytes += [UInt8](repeating: 0, count: padded - record.body.count + 8)
+        durableCheckpoint: record.durableCheckpoint, partNumber: record.partNumber,
+        hasUndo: record.undoPosition != nil)
+      var bytes = [UInt8](repeating: 0, count: LogLayout.headerByteCount) + body
+      bytes += [UInt8](repeating: 0, count: padded - body.count + 8)
       bytes.withUnsafeMutableBytes { buffer in
         guard let base = buffer.baseAddress else { return }
         let headerChecksum = header.encode(to: base, seed: LogLayout.seed(segment, offset: offset))
@@ -47,7 +57,7 @@ struct LogForger {
         base.storeBytes(of: chain, toByteOffset: byteCount - 8, as: UInt64.self)
       }
       disk.overwrite(bytes, at: offset, of: path)
-      csn += record.csnStep
+      if record.kind == .commit { csn += record.csnStep }
       offset += byteCount
     }
   }

@@ -24,22 +24,24 @@ final class SharedDice: Sendable {
 extension SimulatedDisk {
   /// The surroundings of an engine that lives on this disk.
   func environment(
-    seed: UInt64 = 1, scheduling: Scheduling = .stepped, segmentByteCount: Int = 64 << 10
+    seed: UInt64 = 1, scheduling: Scheduling = .stepped, segmentByteCount: Int = 64 << 10,
+    partByteCount: Int = 1 << 20
   ) -> StorageEnvironment {
     let dice = SharedDice(seed: seed)
     return StorageEnvironment(
       fileSystem: self, random: { dice.next() }, scheduling: scheduling, allowsTestPages: true,
-      initialSegmentByteCount: segmentByteCount)
+      initialSegmentByteCount: segmentByteCount, partByteCount: partByteCount)
   }
 
   /// Opens or creates the database `/db`.
   func openEngine(
     _ options: StorageOptions = StorageOptions(pageSize: 512), seed: UInt64 = 1, scheduling: Scheduling = .stepped,
-    segmentByteCount: Int = 64 << 10
+    segmentByteCount: Int = 64 << 10, partByteCount: Int = 1 << 20
   ) throws -> StorageEngine {
     try StorageEngine(
       at: "/db", options: options,
-      environment: environment(seed: seed, scheduling: scheduling, segmentByteCount: segmentByteCount))
+      environment: environment(
+        seed: seed, scheduling: scheduling, segmentByteCount: segmentByteCount, partByteCount: partByteCount))
   }
 }
 

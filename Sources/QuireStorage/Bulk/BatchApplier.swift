@@ -1,0 +1,187 @@
+// Applying sorted operations to a tree: each leaf that they fall into is read once and written once.
+
+/// Merges sorted operations into trees of the running transaction.
+///
+/// For each leaf: one descent, one merge of its entries with the operations of its range, one encoding over as many
+/// pages as it takes. A tree that is empty is built from the bottom up. Holds no address from one call to the next.
+package final class BatchApplier {
+  private let editor: TreeEditor
+  private let pageSize: Int
+  private let leaves: LeafSource
+  private var ends: [Int] = []
+  /// The leaf being merged, if it is itself written anew.
+  private let source: UnsafeMutableRawPointer
+
+  /// A merge takes no more than so many pages of operations at a time.
+  private static let pagesAtOnce = 8
+
+  /// An applier for the transactions of `editor`, which must outlive it.
+  package init(_ editor: TreeEditor) {
+    self.editor = editor
+    pageSize = editor.pageSize
+    leaves = LeafSource(editor)
+    source = UnsafeMutableRawPointer.allocate(byteCount: editor.pageSize, alignment: 16)
+  }
+
+  deinit { source.deallocate() }
+
+  /// Writes dirty pages home, in the middle of an application: those of the tree as it is now, and below the completed
+  /// subtrees of one that is being built.
+  package typealias Relief = (TreeRoot, [PageReference]) throws(StorageError) -> Void
+
+  /// Applies `operations`, strictly ascending by key, whose lengths have been checked; values that do not fit beside
+  /// their keys stand in extents already, which are the running transaction's own.
+  ///
+  /// Touches each leaf in whose range they fall once, and the branches above it. `relieve` is called between two leaves
+  /// when too many pages are dirty; no address is held then.
+  /// - Throws: what reading and editing pages throws; the tree is then half changed.
+  package func apply(
+    _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, relieve: Relief
+  ) throws(StorageError) {
+    var next = 0
+    leaves.reset()
+    editor.forgetTail()
+    while next < operations.count {
+      if root.reference.isNone {
+        try build(operations, from: next, in: &root, relieve)
+        return
+      }
+      if editor.isOverDirtyLimit {
+        try relieve(root, [])
+        leaves.reset()
+      }
+      next = try merge(operations, from: next, in: &root)
+    }
+  }
+
+  /// Builds an empty tree of the puts that are left.
+  private func build(
+    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot, _ relieve: Relief
+  ) throws(StorageError) {
+    let builder = TreeBuilder(editor, for: root)
+    for index in start..<operations.count where !operations[index].isDelete {
+      if editor.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
+      try builder.append(operations[index].searchKey(root.keyKind), operations[index].cellValue)
+    }
+    root = try builder.finish()
+  }
+
+  /// Walks to the leaf of `key` and fills the editor's path; the leaf may lie in the buffer of `leaves`.
+  private func descend(
+    _ key: SearchKey, in root: TreeRoot, readsAhead: Bool
+  ) throws(StorageError) -> PageBytes {
+    guard root.level > 0 else {
+      _ = try editor.descend(key, in: root)
+      return editor.path[0].page
+    }
+    var level = root.level
+    var reference = root.reference
+    var page = try editor.reader.page(reference, checksum: root.checksum, level: level)
+    editor.depth = 0
+    while true {
+      let index = page.childIndex(key)
+      editor.path[editor.depth] = PathStep(page: page, reference: reference, index: index)
+      editor.depth += 1
+      level -= 1
+      reference = PageReference(rawValue: page.references[index])
+      if level == 0 {
+        page = try leaves.leaf(index, of: page, readsAhead: readsAhead)
+        editor.path[editor.depth] = PathStep(page: page, reference: reference, index: 0)
+        editor.depth += 1
+        return page
+      }
+      page = try editor.reader.page(reference, checksum: page.checksums[index], level: level)
+    }
+  }
+
+  /// Merges the operations that fall into one leaf, from `start` on; returns the first one that it left.
+  private func merge(
+    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot
+  ) throws(StorageError) -> Int {
+    let leaf = try descend(
+      operations[start].searchKey(root.keyKind), in: root,
+      // An operation for every fourth leaf or so.
+      readsAhead: operations.count > root.count / 64)
+    let packer = editor.packer(root.keyKind)
+    let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
+    if leaf.isFromDisk { try editor.checkBeforeEditing(editor.depth - 1, in: root) }
+    var old = leaf
+    if isPrivate {
+      old = PageBytes(source)
+      source.copyMemory(from: leaf.base, byteCount: pageSize)
+    }
+    let merger = LeafMerger(old, bounds: editor.leafUpperBound(), byteLimit: Self.pagesAtOnce * pageSize)
+    // Whatever has an extent to give up is changed.
+    let merged = merger.merge(operations, from: start, into: packer) { editor.supersedeExtent($0) }
+    guard merged.isChanged else { return merged.next }
+    try editor.makePathPrivate(&root, levels: editor.depth - 1)
+    if merged.addsExtents { editor.notePathHasExtents(&root) }
+    try write(packer, over: leaf, isPrivate: isPrivate, merged, in: &root)
+    return merged.next
+  }
+
+  /// Writes the merged entries over the leaf at the end of the path and new ones behind it.
+  private func write(
+    _ packer: LeafPacker, over leaf: PageBytes, isPrivate: Bool, _ merged: LeafMerger.Outcome, in root: inout TreeRoot
+  ) throws(StorageError) {
+    let level = editor.depth - 1
+    packer.cuts(limit: pageSize, fills: merged.appends && editor.isRightmost(levelsBelow: level), into: &ends)
+    let target: (page: PageBytes, reference: PageReference)
+    if isPrivate {
+      target = (leaf, editor.path[level].reference)
+      editor.initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    } else {
+      target = try editor.makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+      editor.supersede(editor.path[level].reference, leaf)
+      editor.replaceReference(at: level, by: target, in: &root)
+    }
+    let first = ends.first ?? 0
+    if first > 0 { packer.encode(0..<first, into: target.page) }
+    guard ends.count > 1 else {
+      editor.adjustCounts(&root, by: merged.change)
+      if merged.hasDeletes { try editor.tidy(level: level, in: &root) }
+      return
+    }
+    let pages = try editor.makeLeaves(packer, from: first, ends: ends.dropFirst(), in: root)
+    try editor.addToParent(of: level, firstCount: packer.childCount(0..<first), pages, in: &root)
+    root.count += merged.change
+  }
+}
+
+extension TreeEditor {
+  /// The separator behind the leaf at the end of `path`; nil for the last leaf.
+  func leafUpperBound() -> SplitKey? {
+    var level = depth - 2
+    while level >= 0 {
+      let step = path[level]
+      if step.index + 1 < step.page.count { return step.page.branchKey(step.index + 1) }
+      level -= 1
+    }
+    return nil
+  }
+
+  /// Copies the first `levels` pages of `path` that are not private, from the root down.
+  func makePathPrivate(_ root: inout TreeRoot, levels: Int) throws(StorageError) {
+    for level in 0..<levels where !isPrivate(path[level].reference, path[level].page) {
+      let expected = level == 0 ? root.checksum : path[level - 1].page.checksums[path[level - 1].index]
+      if !path[level].reference.isDirty, path[level].page.checksum != expected { throw notTheVersion(level) }
+      if path[level].page.isFromDisk { try checkBeforeEditing(level, in: root) }
+      let copy = try copyForEditing(path[level].page, path[level].reference)
+      replaceReference(at: level, by: copy, in: &root)
+    }
+  }
+
+  /// Puts another page in the place of `path[level]`, whose parent is private.
+  func replaceReference(
+    at level: Int, by new: (page: PageBytes, reference: PageReference), in root: inout TreeRoot
+  ) {
+    path[level].page = new.page
+    path[level].reference = new.reference
+    if level == 0 {
+      root.reference = new.reference
+      root.checksum = 0
+    } else {
+      path[level - 1].page.references[path[level - 1].index] = new.reference.rawValue
+    }
+  }
+}

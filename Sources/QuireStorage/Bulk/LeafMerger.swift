@@ -1,0 +1,132 @@
+// One leaf and the operations of its range, merged into one ascending list.
+
+/// Merges the entries of a leaf with sorted operations.
+struct LeafMerger {
+  /// What a merge did.
+  struct Outcome {
+    /// The first operation that is not part of it.
+    let next: Int
+    /// By how much the number of entries changes.
+    let change: Int
+    let hasDeletes: Bool
+    /// Whether the last entry is a new one.
+    let appends: Bool
+    let isChanged: Bool
+    /// Whether an operation has put a value that stands in an extent.
+    let addsExtents: Bool
+  }
+
+  private let leaf: PageBytes
+  private let bound: SplitKey?
+  private let boundHead: UInt64
+  private let byteLimit: Int
+  private let hasIntegerKeys: Bool
+
+  /// - Parameters:
+  ///   - leaf: stays as it is while what has been merged is used.
+  ///   - bounds: the separator behind the leaf, if any.
+  ///   - byteLimit: the merge ends when it has so many bytes.
+  init(_ leaf: PageBytes, bounds: SplitKey?, byteLimit: Int) {
+    self.leaf = leaf
+    self.byteLimit = byteLimit
+    bound = bounds
+    hasIntegerKeys = leaf.hasIntegerKeys
+    var head: UInt64 = 0
+    if let bound, hasIntegerKeys { head = bound.integer }
+    if let bound, !hasIntegerKeys {
+      for index in 0..<min(8, bound.count) { head |= UInt64(bound[index]) << UInt64(56 - 8 * index) }
+    }
+    boundHead = head
+  }
+
+  /// Whether an operation falls into the leaf's range, whose lower end it is not below.
+  @inline(__always) private func isBelowBound(_ operation: SortableOperation) -> Bool {
+    guard let bound else { return true }
+    if operation.head != boundHead { return operation.head < boundHead }
+    if hasIntegerKeys { return false }
+    return SplitKey(SearchKey(base: operation.key, count: Int(operation.keyCount)))
+      .order(relativeTo: bound, .bytes) < 0
+  }
+
+  /// Fills `packer` with what the leaf holds after the operations from `start` on; calls `giveUp` with every extent of
+  /// an entry that they replace or remove.
+  func merge(
+    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, into packer: LeafPacker,
+    giveUp: (ExtentReference) -> Void
+  ) -> Outcome {
+    packer.removeAll()
+    let count = leaf.count
+    var (entry, next, change) = (0, start, 0)
+    var (hasDeletes, isChanged, appends, addsExtents) = (false, false, false, false)
+    // The first one led here; an operation more than that is taken as long as there is room.
+    while next < operations.count, next == start || packer.byteCount < byteLimit {
+      let operation = operations[next]
+      guard next == start || isBelowBound(operation) else { break }
+      let position = position(of: operation, from: entry)
+      packer.append(leaf, entry..<position.index)
+      entry = position.index
+      if position.isFound {
+        let cell = leaf.leafCell(position.index)
+        if cell.isExtent { giveUp(cell.extent) }
+        entry += 1
+      }
+      if operation.isDelete {
+        if position.isFound {
+          hasDeletes = true
+          change -= 1
+          isChanged = true
+        }
+      } else {
+        packer.append(operation)
+        if !position.isFound { change += 1 }
+        isChanged = true
+        appends = entry == count
+        if operation.content == .extent { addsExtents = true }
+      }
+      next += 1
+    }
+    packer.append(leaf, entry..<count)
+    return Outcome(
+      next: next, change: change, hasDeletes: hasDeletes, appends: appends, isChanged: isChanged,
+      addsExtents: addsExtents)
+  }
+
+  /// Where an operation's key is among the entries from `start` on, or would be.
+  @inline(__always) private func position(of operation: SortableOperation, from start: Int) -> LeafPosition {
+    let count = leaf.count
+    var index = start
+    if hasIntegerKeys {
+      let heads = leaf.heads64
+      while index < count, heads[index] < operation.head { index &+= 1 }
+      return LeafPosition(index: index, isFound: index < count && heads[index] == operation.head)
+    }
+    let order = leaf.comparePrefix(with: SearchKey(base: operation.key, count: Int(operation.keyCount)))
+    if order != 0 { return LeafPosition(index: order < 0 ? start : count, isFound: false) }
+    let rest = operation.key + leaf.prefixCount
+    let restCount = Int(operation.keyCount) &- leaf.prefixCount
+    let head = KeyOrder.head(rest, restCount)
+    let heads = leaf.heads32
+    while index < count, heads[index] < head { index &+= 1 }
+    while index < count, heads[index] == head {
+      let cell = leaf.leafCell(index)
+      let order = KeyOrder.compare(rest, restCount, cell.key, cell.keyCount)
+      if order == 0 { return LeafPosition(index: index, isFound: true) }
+      if order < 0 { break }
+      index &+= 1
+    }
+    return LeafPosition(index: index, isFound: false)
+  }
+}
+
+extension LeafPacker {
+  /// Adds what a put stores.
+  @inline(__always) func append(_ operation: SortableOperation) {
+    append(
+      PackedEntry(
+        front: operation.key, back: operation.key, payload: operation.value,
+        integer: hasIntegerKeys ? operation.head : 0,
+        frontCount: 0, backCount: operation.keyCount,
+        payloadCount: UInt16(truncatingIfNeeded: operation.valueCount),
+        valueField: operation.cellValue.lengthField))
+  }
+}

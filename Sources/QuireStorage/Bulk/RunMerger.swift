@@ -1,0 +1,159 @@
+// Merging sorted runs: a heap of readers, the smallest key on top.
+
+/// Reads one run, a block at a time.
+private final class RunReader {
+  private let file: RunFile
+  private let kind: KeyKind
+  private var block: Int
+  private let endBlock: Int
+  private let buffer: UnsafeMutableRawPointer
+  private var entries = UnsafeRawBufferPointer(start: nil, count: 0)
+  private var offset = 0
+  /// The run's place among the runs: of equal keys that of the latest counts.
+  let order: Int
+  /// The entry at hand; good until `advance`.
+  private(set) var operation = SortableOperation(key: 0, value: nil)
+
+  init(_ file: RunFile, _ run: RunFile.Run, order: Int, _ kind: KeyKind) {
+    self.file = file
+    self.kind = kind
+    self.order = order
+    block = run.firstBlock
+    endBlock = run.firstBlock + run.blockCount
+    buffer = UnsafeMutableRawPointer.allocate(byteCount: file.readByteCount, alignment: 4096)
+  }
+
+  deinit { buffer.deallocate() }
+
+  /// Goes to the next entry; false behind the last one.
+  func advance() throws(StorageError) -> Bool {
+    if offset == entries.count {
+      guard block < endBlock else { return false }
+      entries = try file.read(block, into: buffer)
+      block += 1
+      offset = 0
+    }
+    guard entries.count - offset >= RunFile.entryHeaderByteCount, let base = entries.baseAddress else {
+      throw file.damaged(block - 1)
+    }
+    let place = base + offset
+    let keyCount = Int(place.loadUnaligned(as: UInt16.self))
+    let lengthField = place.loadUnaligned(fromByteOffset: 2, as: UInt32.self)
+    let isSpilled = lengthField & RunFile.spilledBit != 0
+    let valueCount = Int(lengthField & ~RunFile.spilledBit)
+    let size = RunFile.entryHeaderByteCount + keyCount + valueCount
+    guard size <= entries.count - offset, kind == .bytes || keyCount == 8,
+      !isSpilled || valueCount == SpilledValue.byteCount
+    else { throw file.damaged(block - 1) }
+    let content = isSpilled ? SortableOperation.Content.spilled : .value
+    let key = place + RunFile.entryHeaderByteCount
+    let value = UnsafeRawBufferPointer(start: key + keyCount, count: valueCount)
+    operation =
+      kind == .int64
+      ? SortableOperation(key: key.loadUnaligned(as: UInt64.self), value: value, content: content)
+      : SortableOperation(key: UnsafeRawBufferPointer(start: key, count: keyCount), value: value, content: content)
+    offset += size
+    return true
+  }
+
+  /// Whether this reader's entry comes before that of `other`; of equal keys the earlier run's does.
+  @inline(__always) func precedes(_ other: RunReader) -> Bool {
+    let order = operation.order(relativeTo: other.operation, hasIntegerKeys: kind == .int64)
+    return order != 0 ? order < 0 : self.order < other.order
+  }
+}
+
+/// Hands out the entries of several runs in key order; of equal keys the latest run's.
+///
+/// Memory: one block for each run. A binary heap, as in Knuth, The Art of Computer Programming, volume 3, 5.2.3.
+final class RunMerger {
+  private var heap: [RunReader] = []
+  private let kind: KeyKind
+  /// Whether the entry on top is the one that `next` returned last.
+  private var hasHandedOutTop = false
+
+  /// Starts reading `runs`.
+  init(_ file: RunFile, _ runs: ArraySlice<RunFile.Run>, _ kind: KeyKind) throws(StorageError) {
+    self.kind = kind
+    for (order, run) in runs.enumerated() {
+      let reader = RunReader(file, run, order: order, kind)
+      if try reader.advance() { heap.append(reader) }
+    }
+    for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { sift(index) }
+  }
+
+  /// The next entry, or nil at the end. Its bytes are good until the next call.
+  func next() throws(StorageError) -> SortableOperation? {
+    if hasHandedOutTop { try advanceTop() }
+    hasHandedOutTop = false
+    // Of equal keys only the last is wanted: an entry is dropped if the one behind it has its key.
+    while let top = heap.first {
+      if hasSameKeyBehind(top) {
+        try advanceTop()
+        continue
+      }
+      hasHandedOutTop = true
+      return top.operation
+    }
+    return nil
+  }
+
+  private func advanceTop() throws(StorageError) {
+    guard let top = heap.first else { return }
+    if try top.advance() {
+      sift(0)
+      return
+    }
+    let last = heap.removeLast()
+    guard !heap.isEmpty else { return }
+    heap[0] = last
+    sift(0)
+  }
+
+  private func hasSameKeyBehind(_ top: RunReader) -> Bool {
+    for index in 1..<min(3, max(1, heap.count))
+    where heap[index].operation.order(relativeTo: top.operation, hasIntegerKeys: kind == .int64) == 0 {
+      return true
+    }
+    return false
+  }
+
+  private func sift(_ start: Int) {
+    var index = start
+    while true {
+      var child = 2 * index + 1
+      guard child < heap.count else { return }
+      if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+      guard heap[child].precedes(heap[index]) else { return }
+      heap.swapAt(index, child)
+      index = child
+    }
+  }
+}
+
+/// Entries in key order, no key twice: sorted in memory, or merged from runs.
+struct SortedSource {
+  private let operations: [SortableOperation]
+  private var index = 0
+  private let merger: RunMerger?
+
+  /// Hands out sorted operations.
+  init(_ operations: [SortableOperation]) {
+    self.operations = operations
+    merger = nil
+  }
+
+  /// Hands out what is being merged.
+  init(_ merger: RunMerger) {
+    operations = []
+    self.merger = merger
+  }
+
+  /// The next entry, or nil at the end. Its bytes are good until the next call.
+  mutating func next() throws(StorageError) -> SortableOperation? {
+    if let merger { return try merger.next() }
+    guard index < operations.count else { return nil }
+    index += 1
+    return operations[index - 1]
+  }
+}

@@ -1,0 +1,119 @@
+// Appending records, and streaming long ones in parts while their transaction runs.
+
+internal import Synchronization
+
+extension EngineCore {
+  /// Appends what the running transaction's record holds, as a part or as the commit. Writer lock held.
+  ///
+  /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was.
+  /// - Throws: what the write failed with; all writing has stopped then.
+  func appendRecord(_ kind: LogRecordKind) throws(StorageError) -> LSN? {
+    try withLog { (log) throws(StorageError) -> LSN? in
+      guard let log else { return nil }
+      let startsBlock = startsBlock(log)
+      guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
+      do throws(StorageError) {
+        return try log.append(
+          context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
+          durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock)
+      } catch {
+        // Half a record may be in the file, and nothing may follow it.
+        queue.fail(error)
+        throw error
+      }
+    }
+  }
+
+  private func startsBlock(_ log: LogWriter) -> Bool { options.alignsLogGroups && log.endLSN <= queue.durableLSN }
+
+  /// Appends the body of the running transaction's record as a part. Called between two of its operations.
+  ///
+  /// - Returns: false if that cannot be; the record is then given up. If the reason is a failure of the log, the
+  ///   transaction will not commit either.
+  func appendPart() -> Bool {
+    do throws(StorageError) {
+      try queue.checkFailure()
+      if withLog({ $0 == nil }) { try activateLog() }
+      repeat {
+        guard makeRoomBehindParts() else { return false }
+      } while try appendRecord(.part) == nil
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Makes room for the next record of a transaction that streams. It may go on in the next segment, which the meta
+  /// page names already, but no checkpoint begins there: recovery from its meta page would miss the parts before. It
+  /// begins when the transaction has ended.
+  ///
+  /// - Returns: false if there is no room, and the record must be given up.
+  func makeRoomBehindParts() -> Bool {
+    let byteCount = context.log.bodyByteCount
+    while true {
+      enum Room {
+        case here
+        case behindCheckpoint
+        case afterSwitch
+        case never
+      }
+      // None begins as long as this thread holds the writer lock.
+      let isRunning = checkpoints.current != nil
+      let room = withLog { log -> Room in
+        guard let log else { return .never }
+        if log.hasRoom(forBody: byteCount, startsBlock: startsBlock(log)) { return .here }
+        // Its end brings the next segment. One that has named it already may still be running.
+        if isRunning { return .behindCheckpoint }
+        guard let next = log.next else { return .never }
+        return LogWriter.fits(body: byteCount, segmentByteCount: next.descriptor.byteCount) ? .afterSwitch : .never
+      }
+      switch room {
+      case .here: return true
+      case .never: return false
+      case .behindCheckpoint: finishRunningCheckpoint()
+      case .afterSwitch:
+        growSegments()
+        withLog { $0?.switchSegment() }
+        frozenPosition = LogLayout.firstRecordOffset
+        owesCheckpoint = true
+      }
+    }
+  }
+
+  /// Begins the checkpoint for which a transaction that streamed was too busy: the log has no next segment now. Called
+  /// when the transaction has ended; writer lock held.
+  func beginOwedCheckpoint() {
+    guard owesCheckpoint else { return }
+    owesCheckpoint = false
+    guard checkpoints.current == nil, queue.failure == nil, withLog({ $0 != nil && $0?.next == nil }) else { return }
+    beginCheckpoint()
+    dispatchCheckpoint()
+  }
+
+  /// Begins a checkpoint of the newest appended commit in the midst of a transaction: when memory is short. Writer lock
+  /// held. Waits for the checkpoint that runs, not for the one that it begins; so it is called between two operations,
+  /// with no address of a page in hand.
+  ///
+  /// A transaction that streams, that is, `context.log.partCount` is not 0, commits by checkpoint then; any other goes
+  /// on as before. False if there is nothing to write yet, as nothing has been logged, or if writing has stopped.
+  @discardableResult
+  package func beginCheckpointInTransaction() -> Bool {
+    finishRunningCheckpoint()
+    guard queue.failure == nil, withLog({ $0 != nil }) else { return false }
+    beginCheckpoint()
+    dispatchCheckpoint()
+    return true
+  }
+
+  /// Called at every freeze, with the log latch and the writer lock held. A meta page must not name a position behind
+  /// parts of a transaction that may still commit: recovery from it would find the commit and not the parts. So the
+  /// running transaction, if it streams, gives its record up and commits by checkpoint.
+  func giveUpStreamedRecord() {
+    if context.log.partCount > 0 { context.log.giveUp() }
+  }
+
+  /// Keeps parts well below the size of a segment.
+  func limitParts() {
+    context.log.partByteCount = min(environment.partByteCount, desiredSegmentByteCount / 8)
+  }
+}

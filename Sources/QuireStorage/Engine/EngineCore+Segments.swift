@@ -1,0 +1,139 @@
+// How large log segments are, which files hold them, and which files go.
+
+internal import Synchronization
+
+extension EngineCore {
+  /// How many checkpoints in a row must find their segment mostly empty before the next one made is smaller.
+  private static let shrinkStreak = 4
+
+  // MARK: Size
+
+  /// A segment has filled between two checkpoints: the next one that is made has twice its size. Writer lock held, no
+  /// checkpoint runs.
+  func growSegments() {
+    let current = withLog { $0?.current.descriptor.byteCount ?? 0 }
+    emptySegmentStreak = 0
+    desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, current * 2))
+  }
+
+  /// Looks at a freeze how much of the current segment has been used since the one before. Where checkpoints come for
+  /// other reasons than a full log, several times in a row, half the size will do.
+  func noteSegmentUse(_ log: LogWriter) {
+    let size = log.current.descriptor.byteCount
+    if log.position - frozenPosition > size / 4 {
+      emptySegmentStreak = 0
+      return
+    }
+    emptySegmentStreak += 1
+    guard emptySegmentStreak >= Self.shrinkStreak else { return }
+    emptySegmentStreak = 0
+    desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, size / 2 & ~7))
+  }
+
+  private var smallestSegmentByteCount: Int { Self.initialSegmentByteCount(options, environment) }
+  private var largestSegmentByteCount: Int { options.logLimit & ~7 }
+
+  /// The size of the first segments. Sizes are multiples of 8, as records are.
+  static func initialSegmentByteCount(_ options: StorageOptions, _ environment: StorageEnvironment) -> Int {
+    min(options.logLimit, environment.initialSegmentByteCount) & ~7
+  }
+
+  // MARK: Making
+
+  /// Finds or makes the file of the segment after the current one. On the checkpoint's thread.
+  ///
+  /// The file of the segment that this checkpoint makes superfluous takes the next turn, so that there are never more
+  /// than two. The newest meta page still needs that segment: its file may become longer now, but shorter only when the
+  /// checkpoint is proven.
+  func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
+    guard let log else { return }
+    let current = log.current.descriptor
+    let old = meta.current.segments.first { $0.fileIndex != current.fileIndex }
+    let descriptor = SegmentDescriptor(
+      number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
+      firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
+    guard let old else {
+      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
+      run.madeFile = true
+      return
+    }
+    let file = try logFiles.open(old, .readWrite)
+    do throws(StorageError) {
+      if old.byteCount < descriptor.byteCount {
+        try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
+      }
+    } catch {
+      file.close()
+      throw error
+    }
+    run.next = OpenSegment(descriptor: descriptor, file: file)
+  }
+
+  /// Cuts the file of the next segment to its size: at the end of a checkpoint, when nothing needs the rest.
+  func cutNextSegment(_ run: CheckpointRun) {
+    guard let next = run.next else { return }
+    do throws(SystemError) {
+      if try next.file.status().byteCount > next.descriptor.byteCount {
+        try next.file.resize(to: next.descriptor.byteCount)
+      }
+    } catch {
+      // Its next turn has another try.
+    }
+  }
+
+  /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
+  /// lock held, no checkpoint runs, there is no log.
+  func activateLog() throws(StorageError) {
+    try chooseMetaSlot()
+    let size = desiredSegmentByteCount
+    // Not in files that the meta page before the newest may still need.
+    var taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
+    var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
+    var firstLSN = meta.current.lsn
+    var segments: [OpenSegment] = []
+    for _ in 0..<2 {
+      let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+      taken.insert(fileIndex)
+      let descriptor = SegmentDescriptor(
+        number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
+      segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
+      number += 1
+      firstLSN = descriptor.endLSN
+    }
+    var page = meta.current
+    page.checkpointNumber += 1
+    page.segments = segments.map(\.descriptor)
+    page.logOffset = LogLayout.firstRecordOffset
+    page.lsn = segments[0].descriptor.lsn(at: LogLayout.firstRecordOffset)
+    do throws(StorageError) { try meta.write(page) } catch {
+      store.noteFailedSync()
+      queue.fail(error)
+      throw error
+    }
+    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+    queue.durableCheckpoint = page.checkpointNumber
+    frozenPosition = page.logOffset
+    removeLogs(except: page.segments + (meta.predecessor?.segments ?? []))
+    setLog(
+      LogWriter(
+        current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
+  }
+
+  // MARK: Removing
+
+  /// Removes log files that no meta page names any more.
+  func removeLogs(except named: [SegmentDescriptor]) {
+    let kept = Set((named + (log.map { [$0.current.descriptor] } ?? [])).map(\.fileIndex))
+    for fileIndex in 0..<Limits.segmentFileCount where !kept.contains(fileIndex) {
+      // A file that cannot be removed is in nobody's way; the next one that is made has another try.
+      do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}
+    }
+  }
+
+  /// Removes all log files, when both meta pages are durable and need none: after a recovery, and at a clean close.
+  func removeAllLogs() {
+    for fileIndex in 0..<Limits.segmentFileCount {
+      do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}
+    }
+  }
+}

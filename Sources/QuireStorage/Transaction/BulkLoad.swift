@@ -1,0 +1,276 @@
+// What a bulk load does with the entries that it was given.
+
+/// One bulk load of the running transaction.
+final class BulkLoad {
+  private let context: WriteContext
+  let tree: Tree
+  private let options: BulkLoadOptions
+  private let buffer: EntryBuffer
+  private let sorter = OperationSorter()
+  private var file: RunFile?
+  private(set) var count = 0
+  private var written = 0
+  /// What the caller's progress threw.
+  private var stopped: (any Error)?
+
+  /// Loads that take no more bytes than this are put one by one, sorted: cheaper than to commit by checkpoint.
+  private static let loggedByteCount = 1 << 20
+  /// The most runs that are merged at once; a block of memory for each.
+  private static let mergeWidth = 128
+  /// Merging into a tree that has entries takes so much at a time.
+  private static let batchByteCount = 8 << 20
+  /// After so many entries room is made, and progress reported.
+  private static let stepCount = 1 << 14
+
+  /// - Throws: `noSuchTree`, `transactionFailed`.
+  init(_ context: WriteContext, into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) {
+    try context.checkCommittable()
+    _ = try context.index(of: tree)
+    self.context = context
+    self.tree = tree
+    self.options = options
+    buffer = try EntryBuffer(byteLimit: options.bufferByteCount, pageSize: context.editor.pageSize)
+  }
+
+  func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
+    try context.checkLengths(key, value)
+    if context.isLong(key, value), !buffer.takes(valueByteCount: value.count) {
+      let spilled = try runFile().appendValue(value)
+      try withUnsafeTemporaryAllocation(byteCount: SpilledValue.byteCount, alignment: 8) {
+        (room) throws(StorageError) in
+        guard let base = room.baseAddress else { return }
+        spilled.store(to: base)
+        try add(key, UnsafeRawBufferPointer(room), .spilled)
+      }
+    } else {
+      try add(key, value, .value)
+    }
+    count += 1
+  }
+
+  private func add(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: SortableOperation.Content
+  ) throws(StorageError) {
+    if buffer.append(key, value, content, tree.keys) { return }
+    try spill()
+    _ = buffer.append(key, value, content, tree.keys)
+  }
+
+  /// The temporary file, made when it is needed.
+  private func runFile() throws(StorageError) -> RunFile {
+    if let file { return file }
+    let made = try context.makeRunFile()
+    file = made
+    return made
+  }
+
+  /// Writes the buffer's entries to the temporary file, as a run.
+  private func spill() throws(StorageError) {
+    buffer.sort(sorter, tree.keys)
+    let file = try runFile()
+    try buffer.spillLongValues(entryLimit: context.entryLimit, tree.keys) { (value) throws(StorageError) in
+      try file.appendValue(value)
+    }
+    file.beginRun()
+    for operation in buffer.operations { try file.append(operation, tree.keys) }
+    try file.endRun()
+    buffer.removeAll()
+  }
+
+  /// Brings the entries into the tree; returns how many it has gained.
+  func finish(_ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+    let index = try context.index(of: tree)
+    let before = context.trees[index].count
+    guard count > 0 else { return 0 }
+    if let file {
+      try spill()
+      try reduceRuns(file)
+      try write(SortedSource(RunMerger(file, file.runs[...], tree.keys)), progress)
+    } else if buffer.usedByteCount <= Self.loggedByteCount {
+      buffer.sort(sorter, tree.keys)
+      for operation in buffer.operations {
+        _ = try context.put(operation.searchKey(tree.keys), operation.valueBytes, mode: .insertOrReplace, in: tree)
+      }
+    } else {
+      buffer.sort(sorter, tree.keys)
+      try write(SortedSource(buffer.operations), progress)
+    }
+    return context.trees[try context.index(of: tree)].count - before
+  }
+
+  /// Merges the oldest runs into one until there are few enough.
+  private func reduceRuns(_ file: RunFile) throws(StorageError) {
+    while file.runs.count > Self.mergeWidth {
+      // All of them, in groups of neighbours: of equal keys the latest must stay behind the others.
+      let old = file.runs.count
+      for start in stride(from: 0, to: old, by: Self.mergeWidth) {
+        let merger = try RunMerger(file, file.runs[start..<min(start + Self.mergeWidth, old)], tree.keys)
+        file.beginRun()
+        while let operation = try merger.next() { try file.append(operation, tree.keys) }
+        try file.endRun()
+      }
+      file.removeFirst(old)
+    }
+  }
+
+  /// Writes sorted entries to the tree, unlogged. Any failure leaves the transaction unfit to be committed.
+  private func write(_ source: SortedSource, _ progress: ((BulkLoadProgress) throws -> Void)?) throws {
+    context.beginUnlogged()
+    do throws(StorageError) {
+      if context.trees[try context.index(of: tree)].reference.isNone {
+        try build(source, progress)
+      } else {
+        try merge(source, progress)
+      }
+      try report(progress)
+    } catch {
+      let failure = context.fail(error)
+      throw stopped ?? failure
+    }
+  }
+
+  private func report(_ progress: ((BulkLoadProgress) throws -> Void)?) throws(StorageError) {
+    do { try progress?(BulkLoadProgress(entryCount: count, writtenCount: written)) } catch {
+      stopped = error
+      throw StorageError(.transactionFailed, "A bulk load was stopped half-way: \(error)")
+    }
+  }
+
+  /// Builds the tree, which is empty.
+  private func build(
+    _ source: SortedSource, _ progress: ((BulkLoadProgress) throws -> Void)?
+  ) throws(StorageError) {
+    var source = source
+    let index = try context.index(of: tree)
+    let builder = TreeBuilder(context.editor, for: context.trees[index], leafFill: options.leafFill)
+    while let operation = try source.next() {
+      try withCellValue(of: operation) { (value) throws(StorageError) in
+        try builder.append(operation.searchKey(tree.keys), value)
+      }
+      written += 1
+      try context.relieve(builder.completedReferences)
+      if written % Self.stepCount == 0 { try report(progress) }
+    }
+    context.setRoot(try builder.finish(), at: index)
+  }
+
+  /// Merges into the tree, a buffer at a time.
+  private func merge(
+    _ source: SortedSource, _ progress: ((BulkLoadProgress) throws -> Void)?
+  ) throws(StorageError) {
+    var source = source
+    let index = try context.index(of: tree)
+    let applier = BatchApplier(context.editor)
+    let batch = try EntryBuffer(byteLimit: Self.batchByteCount, pageSize: context.editor.pageSize)
+    while let operation = try source.next() {
+      let key = operation.searchKey(tree.keys)
+      try withCellValue(of: operation) { (value) throws(StorageError) in
+        let content: SortableOperation.Content = value.isExtent ? .extent : .value
+        if batch.append(key, value.bytes, content, tree.keys) { return }
+        try apply(batch, at: index, applier)
+        try report(progress)
+        _ = batch.append(key, value.bytes, content, tree.keys)
+      }
+    }
+    try apply(batch, at: index, applier)
+  }
+
+  /// Calls `body` with what the leaf will hold. A value that does not fit there is written to an extent before: only
+  /// now, so that one which another entry of the load replaces never is.
+  private func withCellValue(
+    of operation: SortableOperation, _ body: (CellValue) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    let extent: ExtentReference
+    if operation.content == .spilled, let file {
+      let value = try file.read(SpilledValue(at: operation.value))
+      defer { value.deallocate() }
+      extent = try context.writeExtent(UnsafeRawBufferPointer(value))
+    } else if operation.isLong(entryLimit: context.entryLimit) {
+      extent = try context.writeExtent(operation.valueBytes)
+    } else {
+      return try body(operation.cellValue)
+    }
+    try extent.withBytes { (bytes) throws(StorageError) in try body(CellValue(bytes, isExtent: true)) }
+  }
+
+  private func apply(_ batch: EntryBuffer, at index: Int, _ applier: BatchApplier) throws(StorageError) {
+    let outcome: Result<Void, StorageError> = batch.operations.withUnsafeBufferPointer { operations in
+      do throws(StorageError) {
+        return .success(try context.apply(operations, toTreeAt: index, applier))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try outcome.get()
+    written += batch.count
+    batch.removeAll()
+    try context.relieve()
+  }
+}
+
+extension WriteContext {
+  /// Makes a temporary file for sorted runs.
+  func makeRunFile() throws(StorageError) -> RunFile {
+    guard let fileSystem else {
+      throw StorageError(.invalidOption, "This transaction has no file system for temporary files.")
+    }
+    return try RunFile(
+      fileSystem, databasePath: editor.store.file.path, pageSize: editor.pageSize,
+      salt: editor.store.checksumSeed ^ csn.rawValue)
+  }
+
+  /// From here on the transaction's record is not kept: it commits by checkpoint as a whole (hazard D8).
+  func beginUnlogged() {
+    log.giveUp()
+    editor.forgetTail()
+  }
+
+  /// A place, between two pages, where dirty pages of this transaction may be written home early: those below `trees`
+  /// and below `completed`, the subtrees of a tree that is being built. No address of a page is held here.
+  @inline(__always) func relieve(_ completed: @autoclosure () -> [PageReference] = []) throws(StorageError) {
+    guard editor.isOverDirtyLimit else { return }
+    looseReferences = completed()
+    defer { looseReferences = [] }
+    try enter()
+  }
+
+  /// Packs leaves of a tree, changing no entry: see `TreeRepacker.repack`. What maintenance does; nothing is logged, so
+  /// the transaction commits by checkpoint.
+  package func repack(treeAt index: Int, from key: [UInt8]?, leafLimit: Int) throws(StorageError) -> [UInt8]? {
+    beginUnlogged()
+    do throws(StorageError) {
+      var root = trees[index]
+      let next = try TreeRepacker(editor, .all).repack(&root, from: key, leafLimit: leafLimit)
+      setRoot(root, at: index)
+      return next
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// Packs the leaves that a large transaction has made, before its commit is sealed.
+  ///
+  /// Only what is mostly new is packed: where old leaves were copied and have grown, the next transaction of the kind
+  /// would split full ones again.
+  func packOwnLeaves() throws(StorageError) {
+    guard born.count - superseded.count >= Self.packedFrameCount, superseded.count * 4 <= born.count else { return }
+    try enter()
+    let repacker = TreeRepacker(editor, .own)
+    for index in trees.indices where trees[index].level > 0 {
+      var key: [UInt8]?
+      repeat {
+        do throws(StorageError) {
+          var root = trees[index]
+          key = try repacker.repack(&root, from: key, leafLimit: Self.packedFrameCount)
+          setRoot(root, at: index)
+        } catch {
+          throw fail(error)
+        }
+        try relieve()
+      } while key != nil
+    }
+  }
+
+  /// Transactions that make fewer pages are not worth packing.
+  private static var packedFrameCount: Int { 256 }
+}

@@ -1,0 +1,57 @@
+// Entries in ascending order: the last leaf of the tree is remembered, and what belongs behind its last key goes there
+// without a descent. Row ids, sequence numbers and sorted input all come this way.
+
+/// The way from the root to the last leaf of one tree, all of it private.
+struct TreeTail {
+  /// The tree, or `none`.
+  var treeID: UInt64 = Self.none
+  var depth = 0
+  let path = UnsafeMutablePointer<PathStep>.allocate(capacity: Limits.treeLevels + 1)
+
+  /// No tree has this id.
+  static let none = UInt64.max
+}
+
+extension TreeEditor {
+  /// Forgets the last leaf. Called when pages of any tree change their places: they split, merge or are written
+  /// elsewhere, or those made so far may not be edited any more.
+  @inline(__always) package func forgetTail() { tail.treeID = TreeTail.none }
+
+  /// Remembers `path`, all of whose pages are private, if it leads to the last leaf of the tree.
+  @inline(__always) func rememberTail(_ root: TreeRoot) {
+    guard isRightmost(levelsBelow: depth &- 1) else { return }
+    tail.treeID = root.id.rawValue
+    tail.depth = depth
+    for index in 0..<depth { tail.path[index] = path[index] }
+  }
+
+  /// Adds an entry whose key is above all keys of the tree to the remembered leaf; false if it is not above them, or if
+  /// there is no room.
+  func appendToTail(_ key: SearchKey, _ value: CellValue, in root: inout TreeRoot) -> Bool {
+    let leaf = tail.path[tail.depth &- 1].page
+    let count = leaf.count
+    guard isAboveLastKey(key, of: leaf), insertInPlace(key, value, at: count, in: leaf) else { return false }
+    root.count &+= 1
+    if value.isExtent { root.mayHaveExtents = true }
+    let flag = value.isExtent ? ChildCount.extentBit : 0
+    var index = 0
+    while index < tail.depth &- 1 {
+      let page = tail.path[index].page
+      page.counts[page.count &- 1] = (page.counts[page.count &- 1] &+ 1) | flag
+      index &+= 1
+    }
+    return true
+  }
+
+  /// Whether `key` is above the last key of a leaf that has entries.
+  @inline(__always) private func isAboveLastKey(_ key: SearchKey, of leaf: PageBytes) -> Bool {
+    let last = leaf.count &- 1
+    if last < 0 { return false }
+    if leaf.hasIntegerKeys { return leaf.heads64[last] < key.integer }
+    let order = leaf.comparePrefix(with: key)
+    if order != 0 { return order > 0 }
+    let cell = leaf.leafCell(last)
+    let prefixCount = leaf.prefixCount
+    return KeyOrder.compare(key.base + prefixCount, key.count &- prefixCount, cell.key, cell.keyCount) > 0
+  }
+}

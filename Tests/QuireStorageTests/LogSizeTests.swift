@@ -1,0 +1,93 @@
+// How much space the log takes: it grows with what is written between two checkpoints, shrinks, and goes.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct LogSizeTests {
+  /// The bytes of each log file that is there.
+  private func logSizes(_ disk: SimulatedDisk) -> [Int] {
+    disk.names.filter { $0.hasPrefix("/db-log") }.map { disk.bytes(of: $0)?.count ?? 0 }
+  }
+
+  @Test(
+    "All log files together stay within twice the limit",
+    arguments: [64 << 10, 100_001, 48 << 10], [12 << 10, 16 << 10])
+  func staysWithinTwiceTheLimit(logLimit: Int, initial: Int) throws {
+    let disk = SimulatedDisk()
+    let options = StorageOptions(pageSize: 512, cacheSize: 1 << 20, logLimit: logLimit)
+    var engine = try disk.openEngine(options, segmentByteCount: initial, partByteCount: 500)
+    var random = SeededRandom(seed: 5)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    var largest = 0
+    func check() {
+      let total = logSizes(disk).reduce(0, +)
+      largest = max(largest, total)
+      #expect(total <= 2 * logLimit)
+    }
+    for round in 0..<400 {
+      // Times of long transactions and of short ones, with checkpoints on call in between.
+      let isBusy = round / 50 % 2 == 0
+      try engine.write { tx in
+        for _ in 0..<(isBusy ? 1 + random.below(300) : 2) {
+          try tx.put([UInt8](repeating: 1, count: 40), for: Int64(random.below(2000)), in: tree)
+        }
+        check()
+      }
+      check()
+      for _ in 0..<random.below(8) where engine.core.stepCheckpoint() { check() }
+      if !isBusy, random.oneIn(2) { try engine.checkpoint() }
+      check()
+      guard random.oneIn(60) else { continue }
+      if random.oneIn(2) {
+        try engine.close()
+        #expect(logSizes(disk).isEmpty)
+        engine = try disk.openEngine(options, segmentByteCount: initial, partByteCount: 500)
+      } else {
+        let image = disk.processKillImage()
+        engine = try image.openEngine(options, segmentByteCount: initial, partByteCount: 500)
+        #expect(logSizes(image).isEmpty)
+        try engine.close()
+        engine = try disk.openEngine(options, segmentByteCount: initial, partByteCount: 500)
+      }
+    }
+    #expect(largest > 3 * initial)
+    try engine.close()
+    #expect(logSizes(disk).isEmpty)
+  }
+
+  @Test("Segments double when they fill, and halve when checkpoints keep finding them mostly empty")
+  func growAndShrink() throws {
+    let disk = SimulatedDisk()
+    let options = StorageOptions(pageSize: 512, cacheSize: 1 << 20, logLimit: 256 << 10)
+    let engine = try disk.openEngine(options, segmentByteCount: 32 << 10)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    #expect(logSizes(disk) == [32 << 10, 32 << 10])
+    for key in 0..<6000 {
+      try engine.write { tx in try tx.put([UInt8](repeating: 1, count: 120), for: Int64(key % 50), in: tree) }
+      while engine.core.stepCheckpoint() {}
+    }
+    #expect(logSizes(disk) == [256 << 10, 256 << 10])
+    var totals: [Int] = []
+    for key in 0..<60 {
+      try engine.write { tx in try tx.put([UInt8](repeating: 1, count: 120), for: Int64(key % 50), in: tree) }
+      try engine.checkpoint()
+      totals.append(logSizes(disk).reduce(0, +))
+    }
+    #expect(totals == totals.sorted(by: >))
+    // Never below the size that they begin with.
+    #expect(logSizes(disk) == [32 << 10, 32 << 10])
+    try engine.close()
+  }
+
+  @Test("A limit that is no multiple of 8 makes segments that recovery accepts")
+  func oddLimit() throws {
+    let disk = SimulatedDisk()
+    let options = StorageOptions(pageSize: 512, cacheSize: 1 << 20, logLimit: 20_001)
+    let engine = try disk.openEngine(options)
+    try engine.write { tx in _ = try tx.createTree("t", keys: .int64) }
+    let again = try disk.processKillImage().openEngine(options)
+    #expect(try again.read { tx in tx.treeNames } == ["t"])
+    try again.close()
+  }
+}
