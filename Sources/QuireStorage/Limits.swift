@@ -4,6 +4,8 @@
 public enum Limits {
   /// The longest key of a tree with byte-string keys, in bytes; the same for every page size.
   public static let keyByteCount = 1024
+  /// The longest value, in bytes: 1 GiB.
+  public static let valueByteCount = 1 << 30
   /// The page sizes that a database may be created with, in bytes.
   public static let pageSizes = [4096, 8192, 16384, 32768]
   /// The most levels a tree can have. At the least fan-out of three this holds more entries than 48-bit pages can.

@@ -20,6 +20,8 @@ struct Info: ParsableCommand {
       let survey = try inspector.survey()
       print("free pages    \(survey.freeCount) of \(survey.meta.pageCount)")
       print("log           \(survey.meta.isComplete ? "clean: no log is needed" : try recovery(inspector))")
+      let extents = survey.pages[.extent] ?? Inspector.PageUse()
+      print("long values   \(extents.entryCount), \(extents.usedByteCount) bytes in \(extents.count) pages")
       printTrees(survey.trees)
       for defect in survey.defects { complain(defect.description) }
       if !survey.defects.isEmpty { throw ExitCode.failure }

@@ -19,6 +19,7 @@ struct Page: ParsableCommand {
         print("page \(number) is a meta page; see quiredb info")
       } else {
         describe(raw)
+        if raw.defect != nil { try describeExtent(inspector) }
       }
       if bytes { dump(raw.bytes) }
     }
@@ -56,6 +57,16 @@ struct Page: ParsableCommand {
     if let defect = raw.defect { print("damaged       \(defect)") }
   }
 
+  /// Pages of long values have no headers; who they belong to is known from the leaves alone.
+  private func describeExtent(_ inspector: Inspector) throws {
+    guard let (tree, extent) = try inspector.extent(at: PageNumber(number)) else { return }
+    print("extent        it has no header: it is part of a value of \(tree), \(text(extent))")
+  }
+
+  private func text(_ extent: ExtentReference) -> String {
+    "\(extent.valueByteCount) bytes in an extent from \(extent.first) on, written by \(CSN(extent.birth))"
+  }
+
   private func prefix(_ page: PageBytes) -> [UInt8] {
     [UInt8](UnsafeRawBufferPointer(start: page.prefix, count: page.prefixCount))
   }
@@ -67,8 +78,9 @@ struct Page: ParsableCommand {
         page.hasIntegerKeys
         ? "\(KeyOrder.key(page.heads64[index]))"
         : readable(prefix(page) + UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
-      let value = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
-      print("\(aligned(index, 6))  \(key) = \(hexadecimalBytes(value))")
+      let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
+      let value = cell.isExtent ? text(cell.extent) : hexadecimalBytes(bytes)
+      print("\(aligned(index, 6))  \(key) = \(value)")
     }
   }
 
@@ -82,7 +94,8 @@ struct Page: ParsableCommand {
       }
       print(
         "\(aligned(index, 6))  page \(page.references[index]), checksum \(hexadecimal(page.checksums[index])), "
-          + "\(page.counts[index]) entries, from \(separator)")
+          + "\(ChildCount.count(page.counts[index])) entries"
+          + "\(ChildCount.mayHaveExtents(page.counts[index]) ? " with extents" : ""), from \(separator)")
     }
   }
 

@@ -18,7 +18,8 @@ struct Pages: ParsableCommand {
       print("\(padded("kind", 10))\(aligned("pages", 12))\(aligned("entries", 14))\(aligned("fill", 8))")
       row("meta", Inspector.PageUse(count: 2, usedByteCount: 2 * MetaPage.byteCount, entryCount: 0), pageSize)
       let names: [(CheckpointVerifier.Purpose, String)] = [
-        (.leaf, "leaf"), (.branch, "branch"), (.catalog, "catalog"), (.freeMap, "free map"),
+        (.leaf, "leaf"), (.branch, "branch"), (.extent, "extent"), (.catalog, "catalog"),
+        (.freeMap, "free map"),
       ]
       for (purpose, name) in names { row(name, survey.pages[purpose] ?? Inspector.PageUse(), pageSize) }
       row("free", Inspector.PageUse(count: survey.freeCount, usedByteCount: 0, entryCount: 0), pageSize)

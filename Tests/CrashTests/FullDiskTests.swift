@@ -103,7 +103,7 @@ private final class SpaceHistory {
       var found: [Int64: [UInt8]] = [:]
       if let tree = tx.tree(named: "rows") {
         var cursor = try tx.cursor(tree)
-        while try cursor.next() { found[cursor.integerKey ?? .min] = cursor.value ?? [] }
+        while try cursor.next() { found[cursor.integerKey ?? .min] = try cursor.value ?? [] }
       }
       try #require(found == content)
     }

@@ -53,7 +53,7 @@ import Testing
       guard let tree = tx.tree(named: name) else { continue }
       var cursor = try tx.cursor(tree)
       while try cursor.next() {
-        found[cursor.key ?? Array("\(cursor.integerKey ?? 0)".utf8)] = cursor.value
+        found[cursor.key ?? Array("\(cursor.integerKey ?? 0)".utf8)] = try cursor.value
       }
     }
     return found

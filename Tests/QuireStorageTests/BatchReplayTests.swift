@@ -53,7 +53,9 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
               continue
             }
             let room = Limits.entryByteCount(pageSize: scenario.pageSize) - (tree.keys == .int64 ? 0 : key.count)
-            let value = [UInt8](marked: random.below(1000), count: random.below(random.oneIn(3) ? room + 1 : 24))
+            let long = random.oneIn(9) ? room + random.below(2 * scenario.pageSize) : 0
+            let count = max(long, random.below(random.oneIn(3) ? room + 1 : 24))
+            let value = [UInt8](marked: random.below(1000), count: count)
             _ = model.put(value, key)
             _ =
               try tree.keys == .int64

@@ -61,7 +61,9 @@ private struct Stopped: Error {}
         for number in 0..<5000 {
           let key = keys[random.below(keys.count)]
           let room = scenario.pageSize / 3 - 100 - (tree.keys == .int64 ? 0 : key.count)
-          let value = [UInt8](marked: number, count: random.below(max(1, min(room, 80))))
+          // Some too long for a page, and some of these too long for the smaller buffer.
+          let long = random.oneIn(16) ? [scenario.pageSize / 2, 1000, 20_000][random.below(3)] : 0
+          let value = [UInt8](marked: number, count: max(long, random.below(max(1, min(room, 80)))))
           _ = model.put(value, key)
           if tree.keys == .int64 {
             try loader.append(value, for: integer(key))
@@ -185,7 +187,13 @@ private struct Stopped: Error {}
       let tree = try tx.createTree("t", keys: .bytes)
       try tx.bulkLoad(into: tree) { loader in
         try loader.append("v", for: "k")
-        #expect(throws: StorageError.self) { try loader.append([UInt8](repeating: 1, count: 600), for: "k") }
+        #expect(throws: StorageError.self) {
+          // The memory is never touched.
+          let count = Limits.valueByteCount + 1
+          let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+          defer { bytes.deallocate() }
+          try loader.append(UnsafeRawBufferPointer(bytes), for: "k")
+        }
         #expect(throws: StorageError.self) { try loader.append("v", for: [UInt8](repeating: 1, count: 600)) }
         #expect(throws: StorageError.self) { try loader.append("v", for: Int64(1)) }
       }

@@ -15,9 +15,9 @@ import Testing
     let folder = TemporaryFolder()
     var path: String { folder.path + "/a.quire" }
 
-    private func makeClosed() throws {
+    private func makeClosed(longOneIn: Int = 0) throws {
       let engine = try StorageEngine(at: path)
-      try TinyDatabase.fill(engine, count: 600)
+      try TinyDatabase.fill(engine, count: 600, longOneIn: longOneIn)
       try engine.close()
     }
 
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func soundDatabase() throws {
-      try makeClosed()
+      try makeClosed(longOneIn: 100)
       let info = run("info", path)
       #expect(info.contains("texts") && info.contains("clean: no log is needed") && info.contains("in force"))
       let check = run("check", path)
@@ -45,10 +45,14 @@ import Testing
       let log = run("log", path)
       #expect(log.contains("clean"))
       let meta = try #require(try Inspector(at: path).newest).meta
+      var (hasLeaf, hasExtent) = (false, false)
       for number in 0..<meta.pageCount {
         let page = run("page", path, "\(number)", "--bytes")
         #expect(number < 2 || page.contains("checksum"))
+        if page.contains("bytes in an extent") { hasLeaf = true }
+        if page.contains("part of a value of") { hasExtent = true }
       }
+      #expect(hasLeaf && hasExtent && info.contains("long values") && pages.contains("extent"))
       let beyond = run("page", path, "100000", status: 1)
       #expect(beyond.contains("numbered from 0"))
     }

@@ -27,7 +27,8 @@ import Testing
     mutating func fill(_ tx: borrowing WriteTransaction, count: Int) throws {
       for _ in 0..<count {
         let key = keys[random.below(keys.count)]
-        let value = [UInt8](marked: random.below(1000), count: random.below(70))
+        let long = random.oneIn(12) ? random.below(5 * pageSize) : 0
+        let value = [UInt8](marked: random.below(1000), count: random.below(70) + long)
         _ = model.put(value, key)
         _ = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
       }

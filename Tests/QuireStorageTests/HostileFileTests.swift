@@ -36,12 +36,12 @@ func trace(_ text: @autoclosure () -> String) {
 
 @Suite struct HostileFileTests {
   /// A closed database with trees of several levels.
-  private func makeFile(pageSize: Int) throws -> [UInt8] {
+  private func makeFile(pageSize: Int, longOneIn: Int = 0) throws -> [UInt8] {
     let tiny = TinyDatabase(pageSize: pageSize)
     let engine = try tiny.open()
-    try TinyDatabase.fill(engine, count: pageSize / 3)
+    try TinyDatabase.fill(engine, count: pageSize / 3, longOneIn: longOneIn)
     try engine.checkpoint()
-    try TinyDatabase.fill(engine, count: pageSize / 8, seed: 9)
+    try TinyDatabase.fill(engine, count: pageSize / 8, seed: 9, longOneIn: longOneIn)
     try engine.close()
     return try #require(tiny.disk.bytes(of: TinyDatabase.path))
   }
@@ -59,7 +59,9 @@ func trace(_ text: @autoclosure () -> String) {
       _ = try storageErrorsOnly { try engine.verify() }
       _ = try storageErrorsOnly { try DatabaseContent(of: engine) }
       for round in 0..<3 {
-        _ = try storageErrorsOnly { try TinyDatabase.fill(engine, count: 40, seed: seed &+ UInt64(round)) }
+        _ = try storageErrorsOnly {
+          try TinyDatabase.fill(engine, count: 40, seed: seed &+ UInt64(round), longOneIn: 8)
+        }
         _ = try storageErrorsOnly { try engine.checkpoint() }
         _ = try storageErrorsOnly { try DatabaseContent(of: engine, checksThoroughly: false) }
       }
@@ -125,8 +127,41 @@ func trace(_ text: @autoclosure () -> String) {
     }
   }
 
+  /// Forged references to extents, next to other changes.
+  @Test(arguments: [512, 4096]) func forgedExtents(pageSize: Int) throws {
+    let bytes = try makeFile(pageSize: pageSize, longOneIn: pageSize / 64)
+    let start = firstSeed()
+    for seed in start..<(start + UInt64(trialCount(debug: 60, release: 3000))) {
+      var random = SeededRandom(seed: seed)
+      var forger = try #require(Forger(bytes, pageSize: pageSize))
+      var changes: [String] = []
+      for _ in 0...random.below(3) { changes.append(forger.mutateExtent(&random)) }
+      if random.oneIn(4) { changes.append(forger.mutate(&random)) }
+      trace("page size \(pageSize), seed \(seed): \(changes)")
+      forger.seal()
+      try exercise(forger.bytes, pageSize: pageSize, seed: seed)
+    }
+  }
+
+  /// What the check says of references that cannot be, each by itself.
+  @Test(arguments: ExtentForgery.allCases) func checkFindsForgedExtent(forgery: ExtentForgery) throws {
+    let bytes = try makeFile(pageSize: 512, longOneIn: 4)
+    var forger = try #require(Forger(bytes, pageSize: 512))
+    let places = forger.extentPlaces()
+    try #require(places.count > 4)
+    forger.forge(forgery, places[1], other: places[3])
+    forger.seal()
+    let disk = SimulatedDisk()
+    disk.install(forger.bytes, at: TinyDatabase.path)
+    let defects = try Inspector(at: TinyDatabase.path, fileSystem: disk).check()
+    #expect(defects.contains { $0.code == .damagedPage && $0.page != nil && $0.offset != nil }, "\(defects)")
+    // And whoever uses the file meets errors at the worst.
+    try exercise(forger.bytes, pageSize: 512, seed: 1)
+    try exercise(forger.bytes, pageSize: 512, seed: 2)
+  }
+
   @Test func sealingAlonePassesTheCheck() throws {
-    let bytes = try makeFile(pageSize: 512)
+    let bytes = try makeFile(pageSize: 512, longOneIn: 4)
     var forger = try #require(Forger(bytes, pageSize: 512))
     forger.seal()
     let disk = SimulatedDisk()

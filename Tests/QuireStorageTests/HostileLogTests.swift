@@ -99,7 +99,7 @@ import Testing
       case 5: buffer.dropTree(TreeID(99))
       case 6: _ = buffer.put(TreeID(99), .bytes, SearchKey(some), some)
       case 7: _ = buffer.put(text, .int64, SearchKey(7), some)
-      case 8: _ = buffer.put(text, .bytes, SearchKey(some), bytes)
+      case 8: _ = buffer.put(text, .bytes, SearchKey(bytes), some)
       case 9: _ = buffer.delete(TreeID(2), .bytes, SearchKey(some))
       case 10: buffer.nextRowID(-5)
       case 11: _ = buffer.deleteRange(TreeID(99), .bytes, from: nil, to: nil)

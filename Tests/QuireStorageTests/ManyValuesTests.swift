@@ -10,7 +10,7 @@ import Testing
     try engine.write { tx in
       let tree = try tx.createTree("t", keys: kind)
       for (index, key) in universe.keys.enumerated() where index % 5 != 0 {
-        let value = [UInt8](marked: index, count: index % 40)
+        let value = [UInt8](marked: index, count: index % 40 + (index % 50 == 1 ? 9000 : 0))
         _ = try kind == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
       }
       return tree

@@ -137,7 +137,26 @@ import Testing
     allocator.settleAhead(includingRunning: true)
     #expect(allocator.freeNumbers() == [15])
     allocator.discard(PageNumber(24), count: 2)
-    #expect(allocator.freeNumbers() == [15, 24, 25], "a commit by checkpoint that failed")
+    allocator.trim()
+    #expect(allocator.freeNumbers() == [15] && allocator.pageCount == 24, "a failed commit: the file ends earlier")
     #expect(allocator.checkInvariants() == nil)
+  }
+
+  @Test("A file ends where the newest map says or behind the last place given out, whatever was given back")
+  func endOfTheFile() {
+    let allocator = PageAllocator(pageSize: 512, pageCount: 20, free: [4, 5], checkpoint: 1, isProven: true)
+    #expect(allocator.allocateAhead(3, isCommitted: false) == PageNumber(20))
+    #expect(allocator.freezeMap(planned: [0], pageCount: 23) && allocator.mapPageCount == 23)
+    allocator.discard(PageNumber(20), count: 3)
+    #expect(allocator.pageCount == 23, "the map under way speaks for the pages")
+    allocator.abandonMap()
+    allocator.trim()
+    #expect(allocator.pageCount == 20 && allocator.freeNumbers() == [4, 5], "there is no such map any more")
+    #expect(allocator.freezeMap(planned: [0], pageCount: 20))
+    allocator.finishCheckpoint(2)
+    #expect(allocator.allocateAhead(3, isCommitted: false) == PageNumber(20))
+    allocator.discard(PageNumber(20), count: 3)
+    allocator.trim()
+    #expect(allocator.pageCount == 20 && allocator.checkInvariants() == nil)
   }
 }

@@ -24,7 +24,7 @@ import Testing
             _ = model.delete(key)
             _ = try kind == .int64 ? tx.delete(integer(key), in: tree) : tx.delete(key, in: tree)
           } else {
-            let value = [UInt8](marked: round, count: random.below(20))
+            let value = [UInt8](marked: round, count: random.below(20) + (random.oneIn(40) ? 2 * pageSize : 0))
             _ = model.put(value, key)
             _ = try kind == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
           }

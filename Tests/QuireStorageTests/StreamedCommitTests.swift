@@ -19,7 +19,7 @@ import Testing
       guard let tree = tx.tree(named: "t") else { return [:] }
       var content: [Int64: UInt8] = [:]
       var cursor = try tx.cursor(tree)
-      while try cursor.next() { content[cursor.integerKey ?? -1] = cursor.value?.first ?? 0 }
+      while try cursor.next() { content[cursor.integerKey ?? -1] = try cursor.value?.first ?? 0 }
       return content
     }
   }

@@ -85,7 +85,7 @@ private struct Bank: Sendable {
     var count: Int64 = 0
     while try cursor.next() {
       try require(cursor.integerKey == count, "account \(count) is \(String(describing: cursor.integerKey))")
-      let balance = try Self.decode(cursor.value)
+      let balance = try Self.decode(try cursor.value)
       if count % 16 == 0 {
         let twin = try Self.decode(tx.value(for: Self.name(count), in: names))
         try require(twin == balance, "account \(count) has \(balance) and \(twin) in \(tx.csn)")

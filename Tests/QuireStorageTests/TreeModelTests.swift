@@ -101,7 +101,12 @@ private struct ModelRun {
   mutating func value(beside key: [UInt8]) -> [UInt8] {
     let limit = scenario.entryLimit - (scenario.keyKind == .int64 ? 0 : key.count)
     let counts = [0, 1, limit, limit - 1, random.below(limit + 1), random.below(24), random.below(24)]
-    return [UInt8](marked: picks, count: min(limit, max(0, counts[random.below(counts.count)])))
+    let count = min(limit, max(0, counts[random.below(counts.count)]))
+    // Now and then one that does not fit beside the key: just not, or by pages or chunks.
+    guard scenario.pageSize < 4096, random.oneIn(12) else { return [UInt8](marked: picks, count: count) }
+    let page = scenario.pageSize
+    let long = [limit + 1, page, page + 1, 3 * page - 1, random.below(4 * page) + limit + 1, 17 * page]
+    return [UInt8](marked: picks, count: long[random.below(long.count)])
   }
 
   /// One operation; deletes come up in `deletes` of 100.

@@ -78,7 +78,7 @@ final class QuireStore: StoreUnderTest {
       for index in range {
         var remaining = length
         _ = try cursor.seek(keys[index].bytes)
-        while let value = cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
+        while let value = try cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
           total &+= value
           remaining -= 1
           if remaining == 0 { break }
@@ -95,7 +95,7 @@ final class QuireStore: StoreUnderTest {
       var cursor = try tx.cursor(tree)
       while try cursor.next() {
         contents.count += 1
-        contents.sum &+= cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } } ?? 0
+        contents.sum &+= try cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } } ?? 0
       }
       return contents
     }

@@ -29,7 +29,8 @@ package final class BatchApplier {
   /// subtrees of one that is being built.
   package typealias Relief = (TreeRoot, [PageReference]) throws(StorageError) -> Void
 
-  /// Applies `operations`, strictly ascending by key, whose lengths have been checked.
+  /// Applies `operations`, strictly ascending by key, whose lengths have been checked; values that do not fit beside
+  /// their keys stand in extents already, which are the running transaction's own.
   ///
   /// Touches each leaf in whose range they fall once, and the branches above it. `relieve` is called between two leaves
   /// when too many pages are dirty; no address is held then.
@@ -60,7 +61,7 @@ package final class BatchApplier {
     let builder = TreeBuilder(editor, for: root)
     for index in start..<operations.count where !operations[index].isDelete {
       if editor.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
-      try builder.append(operations[index].searchKey(root.keyKind), operations[index].valueBytes)
+      try builder.append(operations[index].searchKey(root.keyKind), operations[index].cellValue)
     }
     root = try builder.finish()
   }
@@ -110,9 +111,11 @@ package final class BatchApplier {
       source.copyMemory(from: leaf.base, byteCount: pageSize)
     }
     let merger = LeafMerger(old, bounds: editor.leafUpperBound(), byteLimit: Self.pagesAtOnce * pageSize)
-    let merged = merger.merge(operations, from: start, into: packer)
+    // Whatever has an extent to give up is changed.
+    let merged = merger.merge(operations, from: start, into: packer) { editor.supersedeExtent($0) }
     guard merged.isChanged else { return merged.next }
     try editor.makePathPrivate(&root, levels: editor.depth - 1)
+    if merged.addsExtents { editor.notePathHasExtents(&root) }
     try write(packer, over: leaf, isPrivate: isPrivate, merged, in: &root)
     return merged.next
   }
@@ -140,7 +143,7 @@ package final class BatchApplier {
       return
     }
     let pages = try editor.makeLeaves(packer, from: first, ends: ends.dropFirst(), in: root)
-    try editor.addToParent(of: level, firstCount: first, pages, in: &root)
+    try editor.addToParent(of: level, firstCount: packer.childCount(0..<first), pages, in: &root)
     root.count += merged.change
   }
 }

@@ -28,8 +28,14 @@ final class EntryBuffer {
   var count: Int { operations.count }
   var usedByteCount: Int { byteCount + operations.count * Self.overhead }
 
-  /// Copies an entry; false if there is no room, and then nothing has changed.
-  @inline(__always) func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer, _ kind: KeyKind) -> Bool {
+  /// Whether a value of this length may come here: several of them must find room.
+  func takes(valueByteCount: Int) -> Bool { valueByteCount <= byteLimit / 4 }
+
+  /// Copies an entry, whose value is one that the buffer takes, or a reference; false if there is no room, and then
+  /// nothing has changed.
+  @inline(__always) func append(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: SortableOperation.Content, _ kind: KeyKind
+  ) -> Bool {
     let size = key.count &+ value.count
     if usedByteCount &+ size &+ Self.overhead > byteLimit, !operations.isEmpty { return false }
     let place = memory.base + byteCount
@@ -41,9 +47,29 @@ final class EntryBuffer {
     let valueBytes = UnsafeRawBufferPointer(start: place + key.count, count: value.count)
     operations.append(
       kind == .int64
-        ? SortableOperation(key: key.integer, value: valueBytes)
-        : SortableOperation(key: UnsafeRawBufferPointer(start: place, count: key.count), value: valueBytes))
+        ? SortableOperation(key: key.integer, value: valueBytes, content: content)
+        : SortableOperation(
+          key: UnsafeRawBufferPointer(start: place, count: key.count), value: valueBytes, content: content))
     return true
+  }
+
+  /// Puts references in the place of values that do not fit beside their keys: what `spill` returns for each of them.
+  func spillLongValues(
+    entryLimit: Int, _ kind: KeyKind, _ spill: (UnsafeRawBufferPointer) throws(StorageError) -> SpilledValue
+  ) throws(StorageError) {
+    for index in operations.indices where operations[index].isLong(entryLimit: entryLimit) {
+      let old = operations[index]
+      let reference = try spill(old.valueBytes)
+      // A long value is longer than the reference: the longest key leaves room for that.
+      let place = UnsafeMutableRawPointer(mutating: old.value)
+      reference.store(to: place)
+      let bytes = UnsafeRawBufferPointer(start: place, count: SpilledValue.byteCount)
+      operations[index] =
+        kind == .int64
+        ? SortableOperation(key: old.head, value: bytes, content: .spilled)
+        : SortableOperation(
+          key: UnsafeRawBufferPointer(start: old.key, count: Int(old.keyCount)), value: bytes, content: .spilled)
+    }
   }
 
   /// Sorts the entries; of equal keys the last one is kept.

@@ -12,6 +12,8 @@ struct LeafMerger {
     /// Whether the last entry is a new one.
     let appends: Bool
     let isChanged: Bool
+    /// Whether an operation has put a value that stands in an extent.
+    let addsExtents: Bool
   }
 
   private let leaf: PageBytes
@@ -46,14 +48,16 @@ struct LeafMerger {
       .order(relativeTo: bound, .bytes) < 0
   }
 
-  /// Fills `packer` with what the leaf holds after the operations from `start` on.
+  /// Fills `packer` with what the leaf holds after the operations from `start` on; calls `giveUp` with every extent of
+  /// an entry that they replace or remove.
   func merge(
-    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, into packer: LeafPacker
+    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, into packer: LeafPacker,
+    giveUp: (ExtentReference) -> Void
   ) -> Outcome {
     packer.removeAll()
     let count = leaf.count
     var (entry, next, change) = (0, start, 0)
-    var (hasDeletes, isChanged, appends) = (false, false, false)
+    var (hasDeletes, isChanged, appends, addsExtents) = (false, false, false, false)
     // The first one led here; an operation more than that is taken as long as there is room.
     while next < operations.count, next == start || packer.byteCount < byteLimit {
       let operation = operations[next]
@@ -61,7 +65,11 @@ struct LeafMerger {
       let position = position(of: operation, from: entry)
       packer.append(leaf, entry..<position.index)
       entry = position.index
-      if position.isFound { entry += 1 }
+      if position.isFound {
+        let cell = leaf.leafCell(position.index)
+        if cell.isExtent { giveUp(cell.extent) }
+        entry += 1
+      }
       if operation.isDelete {
         if position.isFound {
           hasDeletes = true
@@ -73,11 +81,14 @@ struct LeafMerger {
         if !position.isFound { change += 1 }
         isChanged = true
         appends = entry == count
+        if operation.content == .extent { addsExtents = true }
       }
       next += 1
     }
     packer.append(leaf, entry..<count)
-    return Outcome(next: next, change: change, hasDeletes: hasDeletes, appends: appends, isChanged: isChanged)
+    return Outcome(
+      next: next, change: change, hasDeletes: hasDeletes, appends: appends, isChanged: isChanged,
+      addsExtents: addsExtents)
   }
 
   /// Where an operation's key is among the entries from `start` on, or would be.
@@ -116,6 +127,6 @@ extension LeafPacker {
         integer: hasIntegerKeys ? operation.head : 0,
         frontCount: 0, backCount: operation.keyCount,
         payloadCount: UInt16(truncatingIfNeeded: operation.valueCount),
-        valueField: UInt16(truncatingIfNeeded: operation.valueCount)))
+        valueField: operation.cellValue.lengthField))
   }
 }

@@ -8,6 +8,13 @@
 //   8..<12   bytes of entries
 //   12..<16  zero
 //   16...    entries: u16 key bytes, u32 value bytes, key, value; integer keys: 8 bytes, in their ordered form
+//
+// A value that does not fit beside its key stands by itself, between runs: its bytes and nothing else. In its entry
+// the value bytes then carry bit 31, and the value is a reference:
+//
+//   0..<8    offset in the file
+//   8..<16   bytes of the value
+//   16..<24  checksum: XXH3-64 of the value, seeded by the file's salt and the offset
 
 /// The runs of one bulk load, in the order in which they were written.
 final class RunFile {
@@ -24,11 +31,15 @@ final class RunFile {
   private let buffer: UnsafeMutableRawPointer
   private var used = RunFile.headerByteCount
   private var nextBlock = 0
+  /// Where the last value ended, if nothing has been written behind it.
+  private var valueEnd: Int?
   private var current: Run?
   private(set) var runs: [Run] = []
 
   static let headerByteCount = 16
   static let entryHeaderByteCount = 6
+  /// In an entry's length: the value is a reference.
+  static let spilledBit: UInt32 = 1 << 31
   private static let largestBlock = 256 << 10
 
   /// Makes the file beside the database and takes its name away.
@@ -59,8 +70,29 @@ final class RunFile {
 
   // MARK: Writing
 
+  /// Writes a value that does not fit beside its key; not within a run.
+  ///
+  /// - Returns: what stands in its entry.
+  func appendValue(_ value: UnsafeRawBufferPointer) throws(StorageError) -> SpilledValue {
+    let offset = valueEnd ?? nextBlock * blockByteCount
+    let end = offset + value.count
+    // Also if this fails: nobody refers to what is there.
+    valueEnd = end
+    nextBlock = (end + blockByteCount - 1) / blockByteCount
+    try file.writeFully(value, at: offset)
+    return SpilledValue(offset: offset, byteCount: value.count, checksum: checksum(value, at: offset))
+  }
+
+  private func checksum(_ value: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+    guard let base = value.baseAddress else { return 0 }
+    return XXH3.hash(base, count: value.count, seed: salt ^ ~(UInt64(offset) &* 0x9e37_79b9_7f4a_7c15))
+  }
+
   /// Starts a run; the one before has been ended.
-  func beginRun() { current = Run(firstBlock: nextBlock, blockCount: 0, entryCount: 0) }
+  func beginRun() {
+    current = Run(firstBlock: nextBlock, blockCount: 0, entryCount: 0)
+    valueEnd = nil
+  }
 
   /// Adds an entry to the run, whose key is above those before; entries fit a page, and so a block.
   func append(_ operation: SortableOperation, _ kind: KeyKind) throws(StorageError) {
@@ -69,7 +101,8 @@ final class RunFile {
     if used + size > blockByteCount { try flush() }
     let place = buffer + used
     place.storeBytes(of: UInt16(keyCount), as: UInt16.self)
-    place.storeBytes(of: operation.valueCount, toByteOffset: 2, as: UInt32.self)
+    let flag = operation.content == .spilled ? Self.spilledBit : 0
+    place.storeBytes(of: operation.valueCount | flag, toByteOffset: 2, as: UInt32.self)
     let key = place + Self.entryHeaderByteCount
     if kind == .int64 {
       key.storeBytes(of: operation.head, as: UInt64.self)
@@ -104,6 +137,23 @@ final class RunFile {
 
   // MARK: Reading
 
+  /// Reads and verifies a value that stands by itself, into memory that the caller frees.
+  func read(_ value: SpilledValue) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+    guard value.offset >= 0, (1...Limits.valueByteCount).contains(value.byteCount) else {
+      throw damaged(at: value.offset)
+    }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: value.byteCount, alignment: 4096)
+    do throws(StorageError) {
+      let count = try file.readUpTo(buffer, at: value.offset)
+      guard count == value.byteCount, checksum(UnsafeRawBufferPointer(buffer), at: value.offset) == value.checksum
+      else { throw damaged(at: value.offset) }
+      return buffer
+    } catch {
+      buffer.deallocate()
+      throw error
+    }
+  }
+
   /// Forgets the first `count` runs: they have been merged into a later one.
   func removeFirst(_ count: Int) { runs.removeFirst(count) }
 
@@ -124,9 +174,40 @@ final class RunFile {
   }
 
   /// The error for a block that is not what was written.
-  func damaged(_ number: Int) -> StorageError {
+  func damaged(_ number: Int) -> StorageError { damaged(at: number * blockByteCount) }
+
+  private func damaged(at offset: Int) -> StorageError {
     StorageError(
       .inputOutput, "A temporary file does not hold what was written to it. Check the disk, and load again.",
-      path: file.path, offset: number * blockByteCount)
+      path: file.path, offset: offset)
+  }
+}
+
+/// What the entry of a run has for a value that stands by itself.
+struct SpilledValue {
+  static let byteCount = 24
+
+  let offset: Int
+  let byteCount: Int
+  let checksum: UInt64
+
+  init(offset: Int, byteCount: Int, checksum: UInt64) {
+    self.offset = offset
+    self.byteCount = byteCount
+    self.checksum = checksum
+  }
+
+  /// Reads what `store` has written.
+  init(at base: UnsafeRawPointer) {
+    offset = Int(truncatingIfNeeded: base.loadUnaligned(as: UInt64.self))
+    byteCount = Int(truncatingIfNeeded: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    checksum = base.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+  }
+
+  /// Writes 24 bytes.
+  func store(to base: UnsafeMutableRawPointer) {
+    base.storeBytes(of: UInt64(offset), as: UInt64.self)
+    base.storeBytes(of: UInt64(byteCount), toByteOffset: 8, as: UInt64.self)
+    base.storeBytes(of: checksum, toByteOffset: 16, as: UInt64.self)
   }
 }

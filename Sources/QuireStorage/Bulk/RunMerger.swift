@@ -38,15 +38,20 @@ private final class RunReader {
     }
     let place = base + offset
     let keyCount = Int(place.loadUnaligned(as: UInt16.self))
-    let valueCount = Int(place.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
+    let lengthField = place.loadUnaligned(fromByteOffset: 2, as: UInt32.self)
+    let isSpilled = lengthField & RunFile.spilledBit != 0
+    let valueCount = Int(lengthField & ~RunFile.spilledBit)
     let size = RunFile.entryHeaderByteCount + keyCount + valueCount
-    guard size <= entries.count - offset, kind == .bytes || keyCount == 8 else { throw file.damaged(block - 1) }
+    guard size <= entries.count - offset, kind == .bytes || keyCount == 8,
+      !isSpilled || valueCount == SpilledValue.byteCount
+    else { throw file.damaged(block - 1) }
+    let content = isSpilled ? SortableOperation.Content.spilled : .value
     let key = place + RunFile.entryHeaderByteCount
     let value = UnsafeRawBufferPointer(start: key + keyCount, count: valueCount)
     operation =
       kind == .int64
-      ? SortableOperation(key: key.loadUnaligned(as: UInt64.self), value: value)
-      : SortableOperation(key: UnsafeRawBufferPointer(start: key, count: keyCount), value: value)
+      ? SortableOperation(key: key.loadUnaligned(as: UInt64.self), value: value, content: content)
+      : SortableOperation(key: UnsafeRawBufferPointer(start: key, count: keyCount), value: value, content: content)
     offset += size
     return true
   }

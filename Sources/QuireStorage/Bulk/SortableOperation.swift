@@ -14,11 +14,25 @@ package struct SortableOperation {
   package let keyCount: UInt16
   /// How many bytes lie between key and value: what states the value's length, as a rule.
   package let gap: UInt8
-  package let isDelete: Bool
+  package let content: Content
+
+  /// What an operation has for its key.
+  package enum Content: UInt8 {
+    /// Nothing: the entry goes.
+    case none
+    /// The value. Only some steps take one that does not fit beside its key; see `isLong`.
+    case value
+    /// A reference to the extent that holds the value.
+    case extent
+    /// A reference to the place in a temporary file that holds the value; see `RunFile`.
+    case spilled
+  }
 
   /// An operation on a byte-string key; a delete if there is no value. The value begins at most 255 bytes behind the
-  /// key's end. Lengths must be within the limits of an entry.
-  @inline(__always) package init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+  /// key's end. Lengths must be within the limits of keys and values.
+  @inline(__always) package init(
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, content: Content = .value
+  ) {
     // An empty buffer may have no address; nothing is read through this one.
     let base = key.baseAddress ?? value?.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     head = KeyOrder.longHead(base, key.count)
@@ -27,26 +41,37 @@ package struct SortableOperation {
     valueCount = UInt32(truncatingIfNeeded: value?.count ?? 0)
     let distance = value?.baseAddress.map { $0 - (base + key.count) } ?? 0
     gap = UInt8(truncatingIfNeeded: distance)
-    isDelete = value == nil
+    self.content = value == nil ? .none : content
   }
 
   /// An operation on an integer key; a delete if there is no value.
-  @inline(__always) package init(key: UInt64, value: UnsafeRawBufferPointer?) {
+  @inline(__always) package init(key: UInt64, value: UnsafeRawBufferPointer?, content: Content = .value) {
     head = key
     self.key = value?.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     keyCount = 0
     valueCount = UInt32(truncatingIfNeeded: value?.count ?? 0)
     gap = 0
-    isDelete = value == nil
+    self.content = value == nil ? .none : content
+  }
+
+  /// Whether the entry goes.
+  @inline(__always) package var isDelete: Bool { content == .none }
+
+  /// Whether the operation has a value in memory that does not fit beside its key.
+  @inline(__always) func isLong(entryLimit: Int) -> Bool {
+    content == .value && Int(keyCount) &+ Int(valueCount) > entryLimit
   }
 
   /// The value's first byte.
   @inline(__always) var value: UnsafeRawPointer { key + Int(keyCount) + Int(gap) }
 
-  /// The value's bytes.
+  /// The value's bytes, or those of the reference to it.
   @inline(__always) package var valueBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: value, count: Int(valueCount))
   }
+
+  /// The same as a leaf's cell holds it.
+  @inline(__always) var cellValue: CellValue { CellValue(valueBytes, isExtent: content == .extent) }
 
   /// The key as a search takes it.
   @inline(__always) package func searchKey(_ kind: KeyKind) -> SearchKey {

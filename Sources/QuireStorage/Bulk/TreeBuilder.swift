@@ -12,6 +12,7 @@ package final class TreeBuilder {
   /// The children of a branch that is being filled.
   private struct Level {
     var references: [UInt64] = []
+    /// Words of `ChildCount`.
     var counts: [UInt64] = []
     /// The separator in front of each child; the first one is for the branch's own parent.
     var separators: [OwnedKey] = []
@@ -61,19 +62,20 @@ package final class TreeBuilder {
     levels.flatMap { level in level.references.map { PageReference(rawValue: $0) } }
   }
 
-  /// Adds an entry, whose key must be above those before and whose lengths have been checked. Copies its bytes.
-  package func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
+  /// Adds an entry, whose key must be above those before and whose lengths have been checked. Copies its bytes. An
+  /// extent's pages must be the transaction's own, and go with the entry from now on.
+  package func append(_ key: SearchKey, _ value: CellValue) throws(StorageError) {
     let byteCount = key.count + value.count
     if stagingCount + byteCount > stagingCapacity { growStaging(byteCount) }
     let place = staging + stagingCount
     if key.count > 0 { place.copyMemory(from: key.base, byteCount: key.count) }
-    if value.count > 0, let base = value.baseAddress {
+    if value.count > 0, let base = value.bytes.baseAddress {
       (place + key.count).copyMemory(from: base, byteCount: value.count)
     }
     let entry = PackedEntry(
       front: UnsafeRawPointer(place), back: UnsafeRawPointer(place), payload: UnsafeRawPointer(place + key.count),
       integer: key.integer, frontCount: 0, backCount: UInt16(truncatingIfNeeded: key.count),
-      payloadCount: UInt16(truncatingIfNeeded: value.count), valueField: UInt16(truncatingIfNeeded: value.count))
+      payloadCount: UInt16(truncatingIfNeeded: value.count), valueField: value.lengthField)
     if packer.count > 0, packer.leafByteCount(adding: entry) > leafLimit {
       try flushLeaf(before: entry)
       // The entry moves to the front of the staging area; both places may overlap.
@@ -107,6 +109,7 @@ package final class TreeBuilder {
     root.reference = PageReference(rawValue: levels[level].references[0])
     root.level = level
     root.count = count
+    root.mayHaveExtents = ChildCount.mayHaveExtents(levels[level].counts[0])
     levels = []
     return root
   }
@@ -136,9 +139,9 @@ package final class TreeBuilder {
     packer.encode(0..<packer.count, into: page)
     if keyKind == .bytes { lastKey = packer.entries[packer.count - 1].splitKey.bytes }
     hasLeaf = true
-    let entryCount = packer.count
+    let word = packer.childCount(0..<packer.count)
     packer.removeAll()
-    try add(reference, count: UInt64(entryCount), separator, to: 0)
+    try add(reference, count: word, separator, to: 0)
   }
 
   /// Adds a page to the branch being filled above it, after that was written if it has no room.
@@ -193,7 +196,7 @@ package final class TreeBuilder {
     // Children may have been written home since they were completed.
     editor.translateFlippedChildren(page)
     levels[start] = Level()
-    try add(reference, count: level.counts.reduce(0, +), level.separators[0], to: start + 1)
+    try add(reference, count: ChildCount.sum(level.counts), level.separators[0], to: start + 1)
   }
 }
 

@@ -166,7 +166,8 @@ package final class TreeRepacker {
       let leaf = try editor.reader.page(reference, checksum: branch.checksums[index], level: 0)
       if leaf.isFromDisk {
         let bounds = editor.bounds(ofChildAt: level).child(index, of: branch)
-        try editor.check(leaf, reference, count: branch.counts[index], within: bounds, in: root)
+        let count = ChildCount.count(branch.counts[index])
+        try editor.check(leaf, reference, count: count, within: bounds, in: root)
       }
       let copy = PageBytes(sources + (index - run.lowerBound) * pageSize)
       copy.base.copyMemory(from: leaf.base, byteCount: pageSize)
@@ -221,7 +222,7 @@ package final class TreeRepacker {
       made.append(
         BranchEntry(
           separator: SplitKey(integer: 0), reference: target.reference.rawValue, checksum: 0,
-          count: UInt64(end - start)))
+          count: packer.childCount(start..<end)))
       start = end
     }
     for index in (run.lowerBound + ends.count)..<run.upperBound {

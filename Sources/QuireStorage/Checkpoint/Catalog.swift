@@ -40,6 +40,8 @@ package final class Catalog {
   ) -> (root: TreeRoot, name: String, bytes: [UInt8])? {
     guard page.hasIntegerKeys else { return nil }
     let cell = page.leafCell(index)
+    // A catalog entry is always short.
+    guard !cell.isExtent else { return nil }
     let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
     // Ids count up from 1: what was negative as a key never was one, and one more must be possible.
     let key = KeyOrder.key(page.heads64[index])

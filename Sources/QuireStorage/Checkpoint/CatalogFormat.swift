@@ -4,7 +4,7 @@
 //   1       level of the root
 //   2..<10  root page, 0 for an empty tree
 //   10..<18 checksum of the root
-//   18..<26 number of entries
+//   18..<26 number of entries; with bit 63 leaves of the tree may hold extents, as in a branch
 //   26...   name
 
 /// The entries of the catalog: an ordinary tree with integer keys, written by checkpoints only.
@@ -18,7 +18,7 @@ package enum CatalogFormat {
     writer.put(UInt8(root.level), at: 1)
     writer.put(root.reference.rawValue, at: 2)
     writer.put(root.checksum, at: 10)
-    writer.put(UInt64(root.count), at: 18)
+    writer.put(ChildCount.word(root.count, mayHaveExtents: root.mayHaveExtents), at: 18)
     return writer.bytes + Array(name.utf8)
   }
 
@@ -28,13 +28,14 @@ package enum CatalogFormat {
     let reader = ByteReader(bytes)
     let number = reader.word(at: 2)
     let level = Int(bytes[1])
+    let count = ChildCount.count(reader.word(at: 18))
     guard number == 0 || (number >= 2 && number < pageCount), level < Limits.treeLevels,
-      reader.word(at: 18) <= Limits.entryCount, (number == 0) == (reader.word(at: 18) == 0),
+      count <= Limits.entryCount, (number == 0) == (count == 0),
       let name = String(validating: bytes[headerByteCount...], as: UTF8.self)
     else { return nil }
     let root = TreeRoot(
       id: id, keyKind: keyKind, reference: PageReference(PageNumber(number)), checksum: reader.word(at: 10),
-      level: level, count: Int(reader.word(at: 18)))
+      level: level, count: Int(count), mayHaveExtents: ChildCount.mayHaveExtents(reader.word(at: 18)))
     return (root, name)
   }
 }

@@ -12,6 +12,8 @@ package final class CheckpointVerifier {
     case branch
     case catalog
     case freeMap
+    /// Values too long for a leaf; these pages have no headers.
+    case extent
   }
 
   /// A tree of the checkpoint.
@@ -42,17 +44,22 @@ package final class CheckpointVerifier {
   /// - Parameters:
   ///   - store: over the data file; none of what it holds in memory is used.
   ///   - meta: the meta page to start from.
-  package init(_ store: PageStore, _ meta: MetaPage, defectLimit: Int) {
+  ///   - readsExtents: false to leave out the bytes of long values.
+  package init(_ store: PageStore, _ meta: MetaPage, defectLimit: Int, readsExtents: Bool = true) {
     self.store = store
     self.meta = meta
     verifier = TreeVerifier(
-      store, WalkPages(store), newestBirth: meta.csn, defectLimit: defectLimit)
+      store, WalkPages(store), newestBirth: meta.csn, defectLimit: defectLimit, readsExtents: readsExtents)
   }
 
   /// What is wrong, in the order it was found.
   package var defects: [StorageError] { verifier.defects }
   /// Pages of trees that were looked at, the catalog's included.
   package var pageCount: Int { verifier.pageCount }
+  /// Values that stand in extents, their pages, and their bytes.
+  package var extents: (count: Int, pageCount: Int, byteCount: Int) {
+    (verifier.extentCount, verifier.extentPageCount, verifier.extentByteCount)
+  }
   /// Entries of all trees.
   package var entryCount: Int { verifier.entryCount }
 

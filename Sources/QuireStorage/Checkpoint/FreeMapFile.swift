@@ -122,9 +122,21 @@ package final class FreeMapFile {
   /// Takes places for all pages of the map that change. Taking a place changes the map too, so this goes on until
   /// nothing new becomes dirty; only then are the bits what they will be on disk.
   ///
+  /// If a place cannot be taken, everything is as before.
+  ///
   /// - Parameter limit: pages of the map at this place or above are replaced as well, changed or not.
   package func plan(_ allocator: PageAllocator, vacating limit: UInt64 = .max) throws(StorageError) -> Plan {
     var plan = Plan(places: [], old: levels)
+    do throws(StorageError) { try takePlaces(&plan, allocator, vacating: limit) } catch {
+      undo(plan, allocator)
+      throw error
+    }
+    return plan
+  }
+
+  private func takePlaces(
+    _ plan: inout Plan, _ allocator: PageAllocator, vacating limit: UInt64
+  ) throws(StorageError) {
     shrink(toPageCount: allocator.pageCount, allocator)
     touchPages(from: limit, allocator)
     while true {
@@ -140,14 +152,14 @@ package final class FreeMapFile {
           if old != 0 { allocator.free(PageNumber(old)) }
           levels[level][index] = Reference()
           let number = allocator.allocate()
-          try store.grow(toPageCount: number.rawValue + 1)
           plan.places[level][index] = number
+          try store.grow(toPageCount: number.rawValue + 1)
           isChanging = true
         }
         dirty = Set(dirty.map { $0 / fanOut })
       }
       if isChanging { continue }
-      if allocator.freezeMap(planned: Set(plan.places[0].keys), pageCount: pageCount) { return plan }
+      if allocator.freezeMap(planned: Set(plan.places[0].keys), pageCount: pageCount) { return }
     }
   }
 

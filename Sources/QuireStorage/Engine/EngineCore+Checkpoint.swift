@@ -168,6 +168,7 @@ extension EngineCore {
       }
     } catch {
       // Which meta page the disk holds is unknown now.
+      store.noteFailedSync()
       queue.fail(error)
       throw error
     }

@@ -80,6 +80,7 @@ extension EngineCore {
   /// Syncs the data file; a failure stops all writing.
   func synchronizePages() throws(StorageError) {
     do throws(StorageError) { try store.synchronize() } catch {
+      store.noteFailedSync()
       queue.fail(error)
       throw error
     }

@@ -26,6 +26,8 @@ extension EngineCore {
     // Nothing waits for the log that this came from: before anybody sees the result it is durable in the data file, and
     // there may be no log to flush until the next commit.
     let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: queue.durableLSN)
+    context.discardDeadExtents()
+    try context.writeDeferredExtents()
     reclaimer.retire(context.superseded, csn: context.csn.rawValue)
     allocator.commitAhead()
     context.didCommit()

@@ -126,6 +126,7 @@ extension EngineCore {
     page.logOffset = LogLayout.firstRecordOffset
     page.lsn = segments[0].descriptor.lsn(at: LogLayout.firstRecordOffset)
     do throws(StorageError) { try meta.write(page) } catch {
+      store.noteFailedSync()
       queue.fail(error)
       throw error
     }

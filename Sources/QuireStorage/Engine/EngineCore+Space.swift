@@ -4,6 +4,8 @@
 struct SpaceReservation {
   /// The pages that two checkpoints, the running one and the next, may take for catalog and free map.
   var overhead = 0
+  /// Pages of the long value that is about to be written.
+  var extentPages = 0
   /// `overhead` holds for up to so many trees.
   var treeLimit = -1
   /// Places, in pages, that only transactions which shrink the database may use.
@@ -31,10 +33,20 @@ extension EngineCore {
     try makePlaces()
   }
 
+  /// The same, and that the pages of a long value can be written now without taking what others have been promised.
+  /// Writer lock held; no address of a page is held.
+  func reservePlaces(forExtent count: Int) throws(StorageError) {
+    // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
+    guard withLog({ $0 != nil }) else { return }
+    space.extentPages = count
+    defer { space.extentPages = 0 }
+    try reservePlaces()
+  }
+
   /// How many places the running transaction lacks.
   private var missingPlaces: Int {
     let reserve = context.isShrinking ? 0 : space.reserve
-    return store.frames.dirtyCount &+ space.overhead &+ reserve &- allocator.availableCount
+    return store.frames.dirtyCount &+ space.overhead &+ space.extentPages &+ reserve &- allocator.availableCount
   }
 
   /// First lengthens the file. If the disk is full, a checkpoint may still give back what the newest commits replaced.

@@ -50,6 +50,7 @@ extension EngineCore {
         return
       }
       context.finishRecord()
+      context.discardDeadExtents()
       try queue.checkFailure()
       try reservePlaces()
       if withLog({ $0 == nil }) { try activateLog() }
@@ -107,6 +108,7 @@ extension EngineCore {
   private func commit() throws(StorageError) -> CommitTicket {
     guard context.hasChanges else { return rollBack() }
     context.finishRecord()
+    context.discardDeadExtents()
     do throws(StorageError) {
       try queue.checkFailure()
       try context.packOwnLeaves()

@@ -99,7 +99,8 @@ package final class EngineCore: @unchecked Sendable {
     writerSlot = parts.slots.announce(CSN(.max - 2), isOwn: true)
     parts.slots.rest(writerSlot)
     context = WriteContext(
-      store: parts.store, reclaimer: parts.reclaimer, slots: parts.slots, slot: writerSlot, base: parts.snapshot)
+      store: parts.store, allocator: parts.allocator, reclaimer: parts.reclaimer, slots: parts.slots,
+      slot: writerSlot, base: parts.snapshot)
     context.fileSystem = parts.environment.fileSystem
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
@@ -110,6 +111,8 @@ package final class EngineCore: @unchecked Sendable {
       slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator,
       durableLSN: parts.meta.current.lsn, durableCheckpoint: parts.meta.current.checkpointNumber,
       requestFlush: { services.requestFlush() }, didFlush: { services.requestMark() })
+    let queue = queue
+    context.checkWritable = { () throws(StorageError) in try queue.checkFailure() }
     services.setFlush(
       { [weak self] in
         // A failure reaches those who wait; nobody else is listening here.
@@ -122,6 +125,7 @@ package final class EngineCore: @unchecked Sendable {
         return isDone
       }, maintenance: { [weak self] in self?.maintainWhileIdle() ?? true })
     context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
+    context.reservePlaces = { [unowned self] (count) throws(StorageError) in try reservePlaces(forExtent: count) }
     limitParts()
     context.log.stream { [weak self] in self?.appendPart() ?? false }
   }

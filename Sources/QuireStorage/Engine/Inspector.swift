@@ -172,8 +172,30 @@ package final class Inspector {
     pages[.freeMap] = PageUse(
       count: verifier.freeMapPageCount, usedByteCount: verifier.freeMapPageCount * meta.pageSize,
       entryCount: verifier.freeCount)
+    pages[.extent] = PageUse(
+      count: verifier.extents.pageCount, usedByteCount: verifier.extents.byteCount,
+      entryCount: verifier.extents.count)
     return Survey(
       meta: meta, trees: verifier.trees, pages: pages, freeCount: verifier.freeCount, defects: verifier.defects)
+  }
+
+  /// The extent that page `number` belongs to, with the tree that has it; nil if no leaf refers to it. Touches every
+  /// page of every tree.
+  package func extent(at number: PageNumber) throws -> (tree: TreeID, extent: ExtentReference)? {
+    let meta = try requireMeta()
+    var found: (TreeID, ExtentReference)?
+    let verifier = CheckpointVerifier(try makeStore(meta), meta, defectLimit: .max, readsExtents: false)
+    try verifier.run(look: { purpose, page in
+      guard purpose == .leaf else { return }
+      for index in 0..<page.count {
+        let cell = page.leafCell(index)
+        guard cell.isExtent else { continue }
+        let count = UInt64(cell.extent.layout(pageSize: meta.pageSize).pageCount)
+        let first = cell.extent.first.rawValue
+        if (first..<(first + count)).contains(number.rawValue) { found = (TreeID(page.treeID), cell.extent) }
+      }
+    })
+    return found
   }
 
   /// The log that a meta page names.

@@ -7,7 +7,8 @@ extension Limits {
   }
 
   /// The most bytes that key and value of one entry may take together inside a leaf: three entries fit any page, so
-  /// that a full page can always be split.
+  /// that a full page can always be split. A value with which an entry takes more stands in an extent; the longest key
+  /// leaves room for the reference.
   package static func entryByteCount(pageSize: Int) -> Int {
     (pageSize - PageLayout.headerByteCount) / 3 - PageLayout.entryOverhead
   }

@@ -21,13 +21,14 @@
 //   48             w * n  heads: byte strings: the first four bytes after the prefix, as a big-endian number padded
 //                         with zeros; integers: the whole key with its sign bit flipped. A search stays inside them.
 //   48 + w*n       2 * n  offsets of the cells
-//   cell           u16 key bytes after the prefix (0 for integers), u16 value bytes, key bytes, value bytes
+//   cell           u16 key bytes after the prefix (0 for integers), u16 value bytes, key bytes, value bytes; with
+//                  bit 15 of the value bytes the value is a reference to an overflow extent (ExtentFormat)
 //
 // Branch, n children; the separator of child 0 is "below every key" and is not stored:
 //   48             w * n  heads of the separators, as above, padded to 8 bytes; head 0 is zero
 //   then           8 * n  references of the children
 //   then           8 * n  checksums of the children (meaningless for a dirty reference)
-//   then           8 * n  numbers of entries below the children
+//   then           8 * n  numbers of entries below the children; with bit 63 leaves there may hold extents
 //   then           2 * n  byte strings only: offsets of the cells; 0 for child 0
 //   cell           u16 separator bytes after the prefix, those bytes
 //
@@ -213,8 +214,8 @@ extension PageBytes {
   @inline(__always) package func leafCell(at offset: Int) -> LeafCell {
     let cell = UnsafeRawPointer(base + offset)
     let keyCount = Int(cell.loadUnaligned(as: UInt16.self))
-    let valueCount = Int(cell.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
-    return LeafCell(key: cell + PageLayout.leafCellHeader, keyCount: keyCount, valueCount: valueCount)
+    let lengthField = cell.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
+    return LeafCell(key: cell + PageLayout.leafCellHeader, keyCount: keyCount, lengthField: lengthField)
   }
   /// The cell of entry `index`.
   @inline(__always) package func leafCell(_ index: Int) -> LeafCell { leafCell(at: Int(leafSlots[index])) }
@@ -225,7 +226,18 @@ package struct LeafCell {
   /// What remains of the key after the page's prefix.
   package let key: UnsafeRawPointer
   package let keyCount: Int
-  package let valueCount: Int
+  /// The length of the value's bytes in the cell, and the flag.
+  let lengthField: UInt16
+
+  /// In `lengthField`: the bytes are a reference to an extent. Pages are short enough to leave the bit free.
+  static let extentBit: UInt16 = 1 << 15
+
+  /// How many bytes of the cell are the value, or the reference to it.
+  @inline(__always) package var valueCount: Int { Int(lengthField & ~Self.extentBit) }
+  /// Whether the value stands in an extent, and the cell has a reference.
+  @inline(__always) package var isExtent: Bool { lengthField & Self.extentBit != 0 }
+  /// The reference; only if the cell has one.
+  package var extent: ExtentReference { ExtentReference(at: value) }
   /// The value's first byte.
   @inline(__always) package var value: UnsafeRawPointer { key + keyCount }
   /// What the cell takes in the page.
@@ -243,7 +255,7 @@ extension PageBytes {
   }
   /// The checksums of a branch's children.
   @inline(__always) package var checksums: UnsafeMutablePointer<UInt64> { references + count }
-  /// The numbers of entries below a branch's children.
+  /// The numbers of entries below a branch's children, as words of `ChildCount`.
   @inline(__always) package var counts: UnsafeMutablePointer<UInt64> { references + 2 &* count }
   /// The offsets of a branch's cells; byte-string keys only.
   @inline(__always) package var branchSlots: UnsafeMutablePointer<UInt16> {

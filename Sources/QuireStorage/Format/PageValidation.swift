@@ -32,11 +32,11 @@ package enum PageValidation {
       else { return "its prefix lies outside the page" }
     }
     return isLeaf
-      ? leafDefect(page, pageSize: pageSize)
+      ? leafDefect(page, pageSize: pageSize, pageCount: pageCount)
       : branchDefect(page, pageSize: pageSize, pageCount: pageCount, allowsFrames: allowsFrames)
   }
 
-  private static func leafDefect(_ page: PageBytes, pageSize: Int) -> String? {
+  private static func leafDefect(_ page: PageBytes, pageSize: Int, pageCount: UInt64) -> String? {
     let slots = page.leafSlots
     let cellStart = page.cellStart
     let prefixCount = page.prefixCount
@@ -51,8 +51,16 @@ package enum PageValidation {
       guard hasIntegerKeys ? cell.keyCount == 0 : prefixCount + cell.keyCount <= Limits.keyByteCount else {
         return "the key of cell \(index) is too long"
       }
+      if cell.isExtent, let defect = extentDefect(cell, pageSize: pageSize, pageCount: pageCount) {
+        return "the extent of cell \(index) is impossible: \(defect)"
+      }
     }
     return nil
+  }
+
+  private static func extentDefect(_ cell: LeafCell, pageSize: Int, pageCount: UInt64) -> String? {
+    guard cell.valueCount == ExtentReference.byteCount else { return "its reference has \(cell.valueCount) bytes" }
+    return cell.extent.defect(pageSize: pageSize, pageCount: pageCount)
   }
 
   private static func branchDefect(
@@ -65,7 +73,7 @@ package enum PageValidation {
       guard isFrame || (reference >= 2 && reference < pageCount) else {
         return "child \(index) is at \(reference), which is no page of this file"
       }
-      let (sum, overflow) = total.addingReportingOverflow(page.counts[index])
+      let (sum, overflow) = total.addingReportingOverflow(ChildCount.count(page.counts[index]))
       // Far below the largest integer, so that sums over the levels of a tree cannot overflow either.
       guard !overflow, sum <= Limits.entryCount else { return "its counts are impossible" }
       total = sum

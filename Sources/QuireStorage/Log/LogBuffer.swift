@@ -226,6 +226,25 @@ package final class LogBuffer {
     return Copy(key: SearchKey(copied(keyOffset, key.count)), value: copied(valueOffset, value.count))
   }
 
+  /// Notes the put of a value that stands in an extent already; returns the key to work with.
+  ///
+  /// The value is longer than most parts, and makes a longer one. It is copied once, into the record, and not at all if
+  /// that has no room for it. So it is not set aside while a part is appended: it lies in the caller's memory, or in a
+  /// page from which it is on loan, which keeps it.
+  func putLong(
+    _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
+  ) -> SearchKey {
+    let byteCount = 1 + 3 * Varint.maximumByteCount + key.count + value.count
+    if isFull(for: byteCount), bodyByteCount > 0, !isGivenUp { overflow(byteCount) }
+    guard !isGivenUp, position + byteCount <= Limits.recordBodyByteCount else {
+      giveUp()
+      // Of a record that was given up nobody asks which operation it holds, so this is but a copy of the key.
+      return delete(tree, kind, key)
+    }
+    makeRoom(byteCount)
+    return encodePut(tree, kind, key, value).key
+  }
+
   /// Notes a delete; returns the key to work with.
   package func delete(_ tree: TreeID, _ kind: KeyKind, _ key: SearchKey) -> SearchKey {
     let byteCount = 1 &+ 2 &* Varint.maximumByteCount &+ key.count

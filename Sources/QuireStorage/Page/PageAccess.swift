@@ -70,6 +70,13 @@ package struct PageAccess {
   /// Whether readers are lent copies, as memory is short.
   @inline(__always) var lendsCopies: Bool { store._withUnsafeGuaranteedRef { $0.lendsCopies } }
 
+  /// Reads a part of an extent's value; see `PageStore.readExtent`.
+  @inline(never) func readExtent(
+    _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
+  ) throws(StorageError) {
+    try store.takeUnretainedValue().readExtent(extent, range, into: target)
+  }
+
   @inline(never) private func wrongLevel(_ reference: PageReference, _ actual: Int, _ expected: Int) -> StorageError {
     store.takeUnretainedValue().damaged(reference, "its level is \(actual) where \(expected) was expected")
   }

@@ -5,6 +5,8 @@ internal import Synchronization
 /// A page that a commit replaced.
 package struct SupersededPlace: Sendable {
   package let number: PageNumber
+  /// More than one for an extent.
+  package let count: Int
   /// The commit from which on nobody needs it but older snapshots.
   package let csn: UInt64
 }
@@ -21,7 +23,8 @@ package struct SupersededPlace: Sendable {
 /// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
 /// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
 ///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
-/// 4. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
+/// 4. No place from `mapPageCount` on is free at the end of the file: there the file just ends earlier.
+/// 5. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
 ///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
 ///    meanwhile calls them free, as after a crash they are.
@@ -159,29 +162,39 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Notes that the commit `csn` replaced the page there. False, and then nothing is noted, if the place was given up
-  /// before: two references lead to it.
+  /// Notes that the commit `csn` replaced the page there, or the extent of `count` pages. False, and then nothing is
+  /// noted, if a place of it was given up before: two references lead there.
   @discardableResult
-  package func supersede(_ number: PageNumber, csn: UInt64) -> Bool {
+  package func supersede(_ number: PageNumber, count: Int = 1, csn: UInt64) -> Bool {
     state.withLock { state in
-      let raw = number.rawValue
-      // What was written ahead of a checkpoint is free in the map and in use all the same.
-      let isAhead = state.aheadOfCommit[raw] || state.aheadOfCheckpoint[raw] || state.lent[raw]
-      let isFree = state.mapFree[raw] && !isAhead
-      if isFree || state.held[raw] || state.supersededBits[raw] { return false }
-      state.setHeld(raw, true)
-      state.supersededBits[raw] = true
+      let places = Self.places(number, count)
+      for raw in places {
+        // What was written ahead of a checkpoint is free in the map and in use all the same.
+        let isAhead = state.aheadOfCommit[raw] || state.aheadOfCheckpoint[raw] || state.lent[raw]
+        let isFree = state.mapFree[raw] && !isAhead
+        if isFree || state.held[raw] || state.supersededBits[raw] { return false }
+      }
+      for raw in places {
+        state.setHeld(raw, true)
+        state.supersededBits[raw] = true
+      }
       publish(state)
-      state.superseded.append(SupersededPlace(number: number, csn: csn))
+      state.superseded.append(SupersededPlace(number: number, count: count, csn: csn))
       return true
     }
   }
 
+  private static func places(_ number: PageNumber, _ count: Int) -> Range<UInt64> {
+    number.rawValue..<(number.rawValue + UInt64(count))
+  }
+
   /// Notes that no reader needs a superseded place any more.
-  package func release(_ number: PageNumber) {
+  package func release(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      state.setHeld(number.rawValue, false)
-      if state.lent.remove(number.rawValue) { state.setProven(number.rawValue, true) }
+      for place in Self.places(number, count) {
+        state.setHeld(place, false)
+        if state.lent.remove(place) { state.setProven(place, true) }
+      }
       state.isExhausted = false
       publish(state)
     }
@@ -204,13 +217,16 @@ package final class PageAllocator: Sendable {
   }
 
   /// Takes `supersede` back: the commit has failed.
-  package func restore(_ number: PageNumber) {
+  package func restore(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      state.setHeld(number.rawValue, false)
+      let places = Self.places(number, count)
       state.superseded.removeAll { $0.number == number }
-      state.supersededBits[number.rawValue] = false
-      state.freedNow.removeAll { $0 == number.rawValue }
-      setMap(&state, number.rawValue, isFree: false)
+      state.freedNow.removeAll { places.contains($0) }
+      for place in places {
+        state.setHeld(place, false)
+        state.supersededBits[place] = false
+        setMap(&state, place, isFree: false)
+      }
       publish(state)
     }
   }
@@ -234,9 +250,11 @@ package final class PageAllocator: Sendable {
           later.append(place)
           continue
         }
-        setMap(&state, place.number.rawValue, isFree: true)
-        state.supersededBits[place.number.rawValue] = false
-        state.freedNow.append(place.number.rawValue)
+        for number in Self.places(place.number, place.count) {
+          setMap(&state, number, isFree: true)
+          state.supersededBits[number] = false
+          state.freedNow.append(number)
+        }
       }
       state.superseded = later
     }
@@ -358,7 +376,7 @@ package final class PageAllocator: Sendable {
   }
 
   /// How many places the next checkpoint would free.
-  package var supersededCount: Int { state.withLock { $0.superseded.count } }
+  package var supersededCount: Int { state.withLock { $0.superseded.reduce(0) { $0 + $1.count } } }
 
   /// Whether no checkpoint's freed places wait for their proof: nothing can fall back to a checkpoint before the
   /// newest.

@@ -23,6 +23,7 @@ package final class PageStore: @unchecked Sendable {
   private let lendsCopiesWord = Atomic<Bool>(false)
   private let pagesRead = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
+  private let hasFailedSync = Atomic<Bool>(false)
   private let growth = Latch(())
   /// Pages installed since the last sync.
   private let unsynced = Latch<[PageNumber]>([])
@@ -140,10 +141,34 @@ package final class PageStore: @unchecked Sendable {
     page.step = 0
   }
 
+  /// Notes that a sync of the file has failed: what was written since the last good one may never reach the disk, and
+  /// be gone from the system's cache as well.
+  package func noteFailedSync() { hasFailedSync.store(true, ordering: .releasing) }
+
+  /// What to throw instead of `error`, which came from reading: after a failed sync nothing that does not verify is
+  /// known to be damaged. What was durable is in the log, if not where it was looked for.
+  func judged(_ error: StorageError) -> StorageError {
+    guard hasFailedSync.load(ordering: .acquiring), error.code == .damagedPage || error.code == .truncatedFile else {
+      return error
+    }
+    return StorageError(
+      .failStop,
+      "After a failure of the disk, what was written before it cannot be read back. Open the database again.",
+      path: error.path, page: error.page, offset: error.offset)
+  }
+
   /// Reads a page of any kind into `buffer` and verifies checksum and page number, but not its content.
   ///
   /// - Parameter checksum: what the page's parent says.
   package func read(
+    _ number: PageNumber, into buffer: UnsafeMutableRawPointer, checksum: UInt64
+  ) throws(StorageError) {
+    do throws(StorageError) { try readAndVerify(number, into: buffer, checksum: checksum) } catch {
+      throw judged(error)
+    }
+  }
+
+  private func readAndVerify(
     _ number: PageNumber, into buffer: UnsafeMutableRawPointer, checksum: UInt64
   ) throws(StorageError) {
     guard number.rawValue >= 2, number.rawValue < pageCount else {

@@ -5,8 +5,9 @@ internal import Synchronization
 /// One reader's announcement: 64 bytes, a cache line that nobody else writes.
 ///
 /// Word 0 is the snapshot's CSN plus one, or zero for a free slot: it protects page versions from reuse for as long as
-/// it stands; its highest bit says that the announcement is the engine's own, not a reader's. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2
-/// counts the loans of bytes in pages, which keep the epoch where it is; only the reader's own thread looks at it.
+/// it stands; its highest bit says that the announcement is the engine's own, not a reader's. Word 1 is the access
+/// epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2 counts the loans of bytes in
+/// pages, which keep the epoch where it is; only the reader's own thread looks at it.
 package struct ReaderSlot: Equatable, @unchecked Sendable {
   // Sendable: safe because both words are atomics.
   let base: UnsafeMutableRawPointer
@@ -141,8 +142,11 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   /// The access epoch as of now.
   @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }
 
-  /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does.
-  @inline(__always) package func rest(_ slot: ReaderSlot) { slot.epoch.pointee.store(0, ordering: .releasing) }
+  /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does. While bytes
+  /// are on loan nothing moves: a writer that makes room in the midst of a change may have been handed them.
+  @inline(__always) package func rest(_ slot: ReaderSlot) {
+    if slot.loans.pointee == 0 { slot.epoch.pointee.store(0, ordering: .releasing) }
+  }
 
   private func claim(_ word: UInt64) -> ReaderSlot {
     // Threads start at different slots, so that they rarely meet.

@@ -24,12 +24,16 @@ package final class Reclaimer: Sendable {
     case frame
     /// A page version that stands in the file.
     case place
+    /// An extent that stands in the file.
+    case extent
     /// The entry alone of a frame whose page lives on under its page number.
     case entry
   }
 
   private struct Item {
     let kind: Kind
+    /// The number of pages of an extent.
+    var pageCount: UInt32 = 1
     let value: UInt64
     let birth: UInt64
     let death: UInt64
@@ -82,6 +86,16 @@ package final class Reclaimer: Sendable {
   package func retire(_ pages: [SupersededPage], csn: UInt64) {
     state.withLock { state in
       for page in pages {
+        if page.extentPageCount > 0 {
+          // As below.
+          if allocator.supersede(page.reference.pageNumber, count: Int(page.extentPageCount), csn: csn) {
+            state.waiting.append(
+              Item(
+                kind: .extent, pageCount: page.extentPageCount, value: page.reference.rawValue, birth: page.birth,
+                death: csn))
+          }
+          continue
+        }
         guard page.reference.isDirty else {
           // A place that is given up again, by a reference of a forged file, may be another page's already.
           if allocator.supersede(page.reference.pageNumber, csn: csn) {
@@ -119,8 +133,8 @@ package final class Reclaimer: Sendable {
   package func unretire(csn: UInt64) {
     state.withLock { state in
       // Above the published CSN, so nothing of it has left the queue.
-      for item in state.waiting where item.death == csn && item.kind == .place {
-        allocator.restore(PageNumber(item.value))
+      for item in state.waiting where item.death == csn && (item.kind == .place || item.kind == .extent) {
+        allocator.restore(PageNumber(item.value), count: Int(item.pageCount))
       }
       state.waiting.removeAll { $0.death == csn }
     }
@@ -173,6 +187,9 @@ package final class Reclaimer: Sendable {
       releaseUnread(PageNumber(item.value), &state)
     case .place:
       releasePlace(PageNumber(item.value))
+    case .extent:
+      // Never in the page table.
+      allocator.release(PageNumber(item.value), count: Int(item.pageCount))
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }

@@ -37,22 +37,51 @@ final class BulkLoad {
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
     if let failure { throw failure }
     try context.checkLengths(key, value)
-    if !buffer.append(key, value, tree.keys) {
-      do throws(StorageError) { try spill() } catch {
-        failure = error
-        throw error
+    if context.isLong(key, value), !buffer.takes(valueByteCount: value.count) {
+      let spilled = try orFail { () throws(StorageError) in try runFile().appendValue(value) }
+      try withUnsafeTemporaryAllocation(byteCount: SpilledValue.byteCount, alignment: 8) {
+        (room) throws(StorageError) in
+        guard let base = room.baseAddress else { return }
+        spilled.store(to: base)
+        try add(key, UnsafeRawBufferPointer(room), .spilled)
       }
-      _ = buffer.append(key, value, tree.keys)
+    } else {
+      try add(key, value, .value)
     }
     count += 1
+  }
+
+  private func add(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: SortableOperation.Content
+  ) throws(StorageError) {
+    if buffer.append(key, value, content, tree.keys) { return }
+    try orFail { () throws(StorageError) in try spill() }
+    _ = buffer.append(key, value, content, tree.keys)
+  }
+
+  /// Runs `work`, which writes to the temporary file; if that fails, the load has failed.
+  private func orFail<Result>(_ work: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+    do throws(StorageError) { return try work() } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// The temporary file, made when it is needed.
+  private func runFile() throws(StorageError) -> RunFile {
+    if let file { return file }
+    let made = try context.makeRunFile()
+    file = made
+    return made
   }
 
   /// Writes the buffer's entries to the temporary file, as a run.
   private func spill() throws(StorageError) {
     buffer.sort(sorter, tree.keys)
-    let file: RunFile
-    if let existing = self.file { file = existing } else { file = try context.makeRunFile() }
-    self.file = file
+    let file = try runFile()
+    try buffer.spillLongValues(entryLimit: context.entryLimit, tree.keys) { (value) throws(StorageError) in
+      try file.appendValue(value)
+    }
     file.beginRun()
     for operation in buffer.operations { try file.append(operation, tree.keys) }
     try file.endRun()
@@ -71,7 +100,12 @@ final class BulkLoad {
     } else if buffer.usedByteCount <= Self.loggedByteCount {
       buffer.sort(sorter, tree.keys)
       for operation in buffer.operations {
-        _ = try context.put(operation.searchKey(tree.keys), operation.valueBytes, mode: .insertOrReplace, in: tree)
+        // A put that finds no room leaves the transaction as it was, but half of a load is no load.
+        do throws(StorageError) {
+          _ = try context.put(operation.searchKey(tree.keys), operation.valueBytes, mode: .insertOrReplace, in: tree)
+        } catch {
+          throw context.fail(error)
+        }
       }
     } else {
       buffer.sort(sorter, tree.keys)
@@ -137,7 +171,9 @@ final class BulkLoad {
     let index = try context.index(of: tree)
     let builder = TreeBuilder(context.editor, for: context.trees[index], leafFill: options.leafFill)
     while let operation = try source.next() {
-      try builder.append(operation.searchKey(tree.keys), operation.valueBytes)
+      try withCellValue(of: operation) { (value) throws(StorageError) in
+        try builder.append(operation.searchKey(tree.keys), value)
+      }
       written += 1
       try context.relieve(builder.completedReferences)
       if written % Self.stepCount == 0 { try report(progress) }
@@ -155,12 +191,33 @@ final class BulkLoad {
     let batch = try EntryBuffer(byteLimit: Self.batchByteCount, pageSize: context.editor.pageSize)
     while let operation = try source.next() {
       let key = operation.searchKey(tree.keys)
-      if batch.append(key, operation.valueBytes, tree.keys) { continue }
-      try apply(batch, at: index, applier)
-      try report(progress)
-      _ = batch.append(key, operation.valueBytes, tree.keys)
+      try withCellValue(of: operation) { (value) throws(StorageError) in
+        let content: SortableOperation.Content = value.isExtent ? .extent : .value
+        if batch.append(key, value.bytes, content, tree.keys) { return }
+        try apply(batch, at: index, applier)
+        try report(progress)
+        _ = batch.append(key, value.bytes, content, tree.keys)
+      }
     }
     try apply(batch, at: index, applier)
+  }
+
+  /// Calls `body` with what the leaf will hold. A value that does not fit there is written to an extent before: only
+  /// now, so that one which another entry of the load replaces never is.
+  private func withCellValue(
+    of operation: SortableOperation, _ body: (CellValue) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    let extent: ExtentReference
+    if operation.content == .spilled, let file {
+      let value = try file.read(SpilledValue(at: operation.value))
+      defer { value.deallocate() }
+      extent = try context.writeExtent(UnsafeRawBufferPointer(value))
+    } else if operation.isLong(entryLimit: context.entryLimit) {
+      extent = try context.writeExtent(operation.valueBytes)
+    } else {
+      return try body(operation.cellValue)
+    }
+    try extent.withBytes { (bytes) throws(StorageError) in try body(CellValue(bytes, isExtent: true)) }
   }
 
   private func apply(_ batch: EntryBuffer, at index: Int, _ applier: BatchApplier) throws(StorageError) {

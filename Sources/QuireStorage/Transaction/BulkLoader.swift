@@ -41,7 +41,8 @@ public struct BulkLoader: ~Copyable {
   /// The kind of the tree's keys.
   @usableFromInline package var tree: Tree { load.tree }
 
-  /// Adds an entry. Of several with one key the last one counts. Copies the bytes.
+  /// Adds an entry. Of several with one key the last one counts. Copies the bytes, those of a very long value to the
+  /// temporary file at once.
   ///
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch`; `diskFull` and `inputOutput` from the temporary file. The
   ///   tree has not been changed then.
@@ -70,7 +71,8 @@ extension WriteTransaction {
   /// changes only after `body` has returned.
   ///
   /// More than a MiB of entries is not logged: the transaction is committed by writing its pages home, which takes
-  /// three syncs where other commits take one.
+  /// three syncs where other commits take one. Values that are too long for a page go to pages of their own when the
+  /// tree is written.
   ///
   /// - Parameters:
   ///   - tree: where the entries go.

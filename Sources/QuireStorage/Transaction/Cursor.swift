@@ -15,23 +15,34 @@ public struct Cursor: ~Copyable {
   private var isFresh = true
   /// The access epoch in which the leaf's address was looked up.
   private var epoch: UInt64 = 0
-  /// Room to put a key together whose front is the page's prefix.
+  /// Room to put a key together whose front is the page's prefix; behind it the `LongValueBuffer`.
   private let keyBuffer: UnsafeMutableRawPointer
+  private let reader: TreeReader
 
   init(
     _ reader: TreeReader, _ root: TreeRoot, tree: Tree, slots: Unmanaged<ReaderSlots>, slot: ReaderSlot,
     writer: WriteContext?
   ) {
     path = CursorPath(reader, root)
+    self.reader = reader
     self.tree = tree
     self.slots = slots
     self.slot = slot
     self.writer = writer.map(Unmanaged.passUnretained)
     mutations = writer?.mutations ?? 0
-    keyBuffer = UnsafeMutableRawPointer.allocate(byteCount: Limits.keyByteCount, alignment: 16)
+    keyBuffer = UnsafeMutableRawPointer.allocate(
+      byteCount: Limits.keyByteCount + MemoryLayout<LongValueBuffer>.stride, alignment: 16)
+    (keyBuffer + Limits.keyByteCount).initializeMemory(as: LongValueBuffer.self, repeating: LongValueBuffer(), count: 1)
   }
 
-  deinit { keyBuffer.deallocate() }
+  deinit {
+    longValue.pointee.deallocate()
+    keyBuffer.deallocate()
+  }
+
+  private var longValue: UnsafeMutablePointer<LongValueBuffer> {
+    (keyBuffer + Limits.keyByteCount).assumingMemoryBound(to: LongValueBuffer.self)
+  }
 
   /// Called at the start of each step: addresses from the last one are given up.
   @inline(__always) private mutating func enter() throws(StorageError) {
@@ -126,11 +137,10 @@ public struct Cursor: ~Copyable {
   /// Whether the cursor is on an entry.
   public var isOnEntry: Bool { path.isOnEntry }
 
-  /// The bytes of the current value, as a pointer that is good until the next step.
+  /// The current value, or the reference to its extent, as a pointer that is good until the next step.
   @usableFromInline package var borrowedValue: BorrowedValue? {
     guard let (page, index) = path.entry else { return nil }
-    let cell = page.leafCell(index)
-    return BorrowedValue(base: cell.value, count: cell.valueCount)
+    return BorrowedValue(page.leafCell(index))
   }
 
   /// The bytes of the current key, put together in the cursor's buffer; for integer keys eight big-endian bytes of the
@@ -168,11 +178,23 @@ public struct Cursor: ~Copyable {
   }
 
   /// Calls `body` with the current value, valid until it returns; nil if the cursor is on no entry.
-  @inlinable public func withValue<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
+  ///
+  /// A value that is too long for a page is read from the file, into memory that the cursor keeps for the next one.
+  ///
+  /// - Throws: `damagedPage`, `truncatedFile`, `inputOutput` and `cursorInvalidated`, for such a value only, and what
+  ///   `body` throws.
+  @inlinable public func withValue<Result>(_ body: (RawSpan) throws -> Result) throws -> Result? {
     guard let value = borrowedValue else { return nil }
+    if value.isExtent { return try body(try longValue(value).bytes) }
     beginLoan()
     defer { endLoan() }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
+  }
+
+  /// The current value, which stands in an extent; good until the cursor shows another one.
+  @usableFromInline func longValue(_ value: BorrowedValue) throws(StorageError) -> UnsafeRawBufferPointer {
+    try checkWriter()
+    return try longValue.pointee.value(of: ExtentReference(at: value.base), reader)
   }
 
   /// A copy of the current key; nil if the cursor is on no entry.
@@ -187,7 +209,26 @@ public struct Cursor: ~Copyable {
   }
 
   /// A copy of the current value; nil if the cursor is on no entry.
+  ///
+  /// - Throws: as `withValue`.
   public var value: [UInt8]? {
-    borrowedValue.map { [UInt8](UnsafeRawBufferPointer(start: $0.base, count: $0.count)) }
+    get throws(StorageError) {
+      guard let value = borrowedValue else { return nil }
+      if value.isExtent { try checkWriter() }
+      return try reader.copy(value)
+    }
+  }
+
+  /// The length of the current value in bytes; nil if the cursor is on no entry. Reads no long value.
+  public var valueByteCount: Int? { borrowedValue.map { reader.byteCount($0) } }
+
+  /// A copy of the bytes `range` of the current value, what lies behind its end left out; nil if the cursor is on no
+  /// entry. Of a long value only those pieces of 64 KiB are read that the range touches.
+  ///
+  /// - Throws: as `withValue`.
+  public func value(range: Range<Int>) throws(StorageError) -> [UInt8]? {
+    guard let value = borrowedValue else { return nil }
+    if value.isExtent { try checkWriter() }
+    return try reader.copy(value, range)
   }
 }

@@ -21,8 +21,9 @@ extension ReadTransaction {
   ///
   /// Takes a fraction of the time of as many single lookups where the tree is larger than the processor's caches: 16
   /// descents are under way at a time, so that they wait for memory together. Touches one page per level for each key,
-  /// copies no value and allocates nothing per key as long as memory is not short. The order of the keys does not
-  /// matter. The bytes are valid until `body` returns, which may read on.
+  /// copies no value and allocates nothing per key as long as memory is not short, but for values that are too long for
+  /// a page: these are read from the file, one at a time. The order of the keys does not matter. The bytes are valid
+  /// until `body` returns, which may read on.
   ///
   /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws;
   ///   `body` may have been called for some of the keys then.
@@ -48,10 +49,14 @@ extension ReadTransaction {
       try lend(batch, in: tree)
       defer { endLoans(batch) }
       for lane in 0..<batch.count {
-        if let value = batch.value(lane) {
-          try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
-        } else {
+        guard let value = batch.value(lane) else {
           try body(first &+ lane, nil)
+          continue
+        }
+        if value.isExtent {
+          try withLongValue(value, nil) { try body(first &+ lane, $0) }
+        } else {
+          try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
         }
       }
       first &+= batch.count

@@ -82,8 +82,9 @@ public struct ReadTransaction: ~Copyable {
 
   /// Calls `body` with the value stored under `key` and returns its result, or nil if there is no such entry.
   ///
-  /// Touches one page per level of the tree; copies and allocates nothing as long as memory is not short. The bytes are
-  /// valid until `body` returns, which may read on and use them as a key.
+  /// Touches one page per level of the tree; copies and allocates nothing as long as memory is not short, unless the
+  /// value is too long for a page: then it is read from the file into memory that is freed when `body` has returned.
+  /// The bytes are valid until `body` returns, which may read on and use them as a key.
   ///
   /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
@@ -93,10 +94,12 @@ public struct ReadTransaction: ~Copyable {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
+    if value.isExtent { return try withLongValue(value, nil, body) }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 
-  /// The value stored under `key`, copied, or nil. Touches one page per level of the tree.
+  /// The value stored under `key`, copied, or nil. Touches one page per level of the tree, and the value's own pages if
+  /// it is too long for one of those.
   ///
   /// - Throws: as `withValue`.
   @inlinable public func value<Key: StorageKey & ~Escapable>(
@@ -106,10 +109,10 @@ public struct ReadTransaction: ~Copyable {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
-    return [UInt8](UnsafeRawBufferPointer(start: value.base, count: value.count))
+    return try copy(value, nil)
   }
 
-  /// Whether there is an entry under `key`. Touches one page per level of the tree.
+  /// Whether there is an entry under `key`. Touches one page per level of the tree, and no value.
   @inlinable public func contains<Key: StorageKey & ~Escapable>(
     _ key: Key, in tree: Tree
   ) throws(StorageError) -> Bool {

@@ -80,9 +80,12 @@ struct ReplayBatch {
       let kind = context.trees[index].keyKind
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
         let count = sorter.sort(buffer, kind)
-        let sorted = UnsafeBufferPointer(rebasing: buffer[..<count])
+        let sorted = UnsafeMutableBufferPointer(rebasing: buffer[..<count])
         do throws(StorageError) {
-          return .success(try context.apply(sorted, toTreeAt: index, applier))
+          // Only now: a value that a later one replaces needs no extent.
+          let references = try context.placeLongValues(of: sorted, kind)
+          defer { references?.deallocate() }
+          return .success(try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier))
         } catch {
           return .failure(error)
         }
@@ -90,5 +93,43 @@ struct ReplayBatch {
       try outcome.get()
       operations[index].removeAll(keepingCapacity: operations.count == 1)
     }
+  }
+}
+
+extension WriteContext {
+  /// Gives places to values that do not fit beside their keys, and puts references in their stead; nothing is written
+  /// yet. Returns the memory of keys and references, or nil if there is no such value.
+  func placeLongValues(
+    of operations: UnsafeMutableBufferPointer<SortableOperation>, _ kind: KeyKind
+  ) throws(StorageError) -> UnsafeMutableRawPointer? {
+    let limit = entryLimit
+    var byteCount = 0
+    for operation in operations where operation.isLong(entryLimit: limit) {
+      byteCount += Int(operation.keyCount) + ExtentReference.byteCount
+    }
+    guard byteCount > 0 else { return nil }
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
+    var place = memory
+    do throws(StorageError) {
+      for index in operations.indices where operations[index].isLong(entryLimit: limit) {
+        let old = operations[index]
+        let keyCount = Int(old.keyCount)
+        if keyCount > 0 { place.copyMemory(from: old.key, byteCount: keyCount) }
+        try writeExtent(old.valueBytes, isDeferred: true).withBytes { (bytes) throws(StorageError) in
+          UnsafeMutableRawBufferPointer(start: place + keyCount, count: bytes.count).copyMemory(from: bytes)
+        }
+        let reference = UnsafeRawBufferPointer(start: place + keyCount, count: ExtentReference.byteCount)
+        operations[index] =
+          kind == .int64
+          ? SortableOperation(key: old.head, value: reference, content: .extent)
+          : SortableOperation(
+            key: UnsafeRawBufferPointer(start: place, count: keyCount), value: reference, content: .extent)
+        place += keyCount + ExtentReference.byteCount
+      }
+    } catch {
+      memory.deallocate()
+      throw error
+    }
+    return memory
   }
 }

@@ -26,6 +26,8 @@ package final class WriteContext {
   private var spilledCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
   package var relieveMemory: (() throws(StorageError) -> Void)?
+  /// Makes sure that so many places can be taken beside those that the next checkpoint needs; set once, by the engine.
+  package var reservePlaces: ((Int) throws(StorageError) -> Void)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
   @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
   package private(set) var names = TreeNames([:])
@@ -45,16 +47,19 @@ package final class WriteContext {
   var hasRemoved = false
   let keyLimit: Int
   let entryLimit: Int
+  /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
+  var checkWritable: () throws(StorageError) -> Void = {}
 
   /// A context between transactions; counters go on from `base`.
   package init(
-    store: PageStore, reclaimer: Reclaimer, slots: ReaderSlots, slot: ReaderSlot, base: SnapshotRecord
+    store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, slots: ReaderSlots, slot: ReaderSlot,
+    base: SnapshotRecord
   ) {
     self.store = store
     self.reclaimer = reclaimer
     self.slots = slots
     self.slot = slot
-    editor = TreeEditor(store)
+    editor = TreeEditor(store, allocator: allocator)
     reader = TreeReader(store)
     rowIDCounter = base.nextRowID
     loggedRowID = base.nextRowID
@@ -175,6 +180,12 @@ package final class WriteContext {
     _ = slots.refresh(slot)
   }
 
+  /// Whether there is an entry. The caller may have borrowed the key: nothing that is lent is taken away.
+  func hasEntry(_ key: SearchKey, at index: Int) throws(StorageError) -> Bool {
+    _ = slots.refresh(slot)
+    return try reader.value(key, in: trees[index]) != nil
+  }
+
   // MARK: Trees
 
   /// Where a tree is in `trees`.
@@ -264,7 +275,7 @@ package final class WriteContext {
 
   // MARK: Entries
 
-  /// Stores an entry.
+  /// Stores an entry. A value that does not fit into a page goes to the file at once.
   package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
@@ -272,6 +283,7 @@ package final class WriteContext {
     let index = try index(of: tree)
     try checkLengths(key, value)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
+    if isLong(key, value) { return try putLong(key, value, mode: mode, in: tree, at: index) }
     let before = log.position
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
@@ -282,12 +294,6 @@ package final class WriteContext {
     } catch {
       throw fail(error)
     }
-  }
-
-  /// Throws if an entry is longer than the engine stores.
-  @inline(__always) func checkLengths(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
-    if key.count > keyLimit { throw keyTooLong(key) }
-    if key.count &+ value.count > entryLimit { throw valueTooLong(key, value) }
   }
 
   /// Puts the root of a tree that was built in its place.
@@ -340,7 +346,11 @@ package final class WriteContext {
       let index = try replayIndex(id)
       let key = try replayKey(key, index)
       try checkReplayed(key, valueByteCount: value.count)
-      _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
+      if isLong(key, value) {
+        try replayLong(key, value, at: index)
+      } else {
+        _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
+      }
     case .delete(let id, let key):
       let index = try replayIndex(id)
       _ = try editor.delete(try replayKey(key, index), in: &trees[index])
@@ -361,13 +371,6 @@ package final class WriteContext {
       guard next >= rowIDCounter else { throw unreplayable("lowers the next row id") }
       rowIDCounter = next
       loggedRowID = next
-    }
-  }
-
-  /// What no transaction could have logged would not fit the pages either.
-  func checkReplayed(_ key: SearchKey, valueByteCount: Int) throws(StorageError) {
-    guard key.count <= keyLimit, key.count + valueByteCount <= entryLimit else {
-      throw unreplayable("has an entry that is too long")
     }
   }
 
@@ -406,18 +409,5 @@ package final class WriteContext {
 
   func unreplayable(_ what: String) -> StorageError {
     StorageError(.damagedLog, "A log record \(what). Restore the database from a backup.")
-  }
-
-  @inline(never) private func keyTooLong(_ key: SearchKey) -> StorageError {
-    StorageError(.keyTooLong, "The key has \(key.count) bytes; the longest has \(keyLimit). Shorten or hash it.")
-  }
-
-  @inline(never) private func valueTooLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer) -> StorageError {
-    StorageError(
-      .valueTooLong,
-      """
-      The value has \(value.count) bytes; beside a key of \(key.count) bytes \(entryLimit - key.count) fit into a page \
-      of \(store.pageSize) bytes. Split the value, or create the database with larger pages.
-      """)
   }
 }

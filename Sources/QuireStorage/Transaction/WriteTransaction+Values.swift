@@ -26,10 +26,14 @@ extension WriteTransaction {
       try lend(batch, in: tree)
       defer { endLoans(batch) }
       for lane in 0..<batch.count {
-        if let value = batch.value(lane) {
-          try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
-        } else {
+        guard let value = batch.value(lane) else {
           try body(first &+ lane, nil)
+          continue
+        }
+        if value.isExtent {
+          try withLongValue(value, nil) { try body(first &+ lane, $0) }
+        } else {
+          try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
         }
       }
       first &+= batch.count

@@ -7,7 +7,7 @@
 /// the closure.
 public struct WriteTransaction: ~Copyable {
   // Strong: a borrowed transaction lends its references, so that no call retains them.
-  private let context: WriteContext
+  let context: WriteContext
   private let slots: ReaderSlots
   private let slot: ReaderSlot
   /// Whether bytes are lent as copies, as memory is short.
@@ -82,10 +82,16 @@ public struct WriteTransaction: ~Copyable {
 
   /// Stores `value` under `key`, replacing what was there. Touches one page per level, more when pages split.
   ///
+  /// A value of up to about a third of a page stands beside its key. A longer one, of up to `Limits.valueByteCount`
+  /// bytes, is written to pages of its own in the data file before this returns, straight from the caller's bytes. If
+  /// it is short enough for a log record, it is written to the log at the commit as well; if not, the transaction
+  /// commits by a checkpoint.
+  ///
   /// - Returns: whether the entry is new.
-  /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything;
-  ///   `damagedPage`, `truncatedFile`, `inputOutput`, `diskFull` and `limitReached`, after which the transaction can
-  ///   only be rolled back, to a savepoint or as a whole.
+  /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
+  ///   `diskFull`, `inputOutput` and `failStop` if a long value cannot be written; `damagedPage`, `truncatedFile`,
+  ///   `inputOutput`, `diskFull` and `limitReached`, after which the transaction can only be rolled back, to a
+  ///   savepoint or as a whole.
   @inlinable @discardableResult
   public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
     _ value: Value, for key: Key, in tree: Tree
@@ -175,7 +181,8 @@ public struct WriteTransaction: ~Copyable {
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which
-  /// may read on, but must change nothing. Cost and errors as in `ReadTransaction`.
+  /// may read on, but must change nothing. Cost and errors as in `ReadTransaction`, long values
+  /// included.
   @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
     for key: Key, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
@@ -183,6 +190,7 @@ public struct WriteTransaction: ~Copyable {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
+    if value.isExtent { return try withLongValue(value, nil, body) }
     return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 
@@ -194,7 +202,7 @@ public struct WriteTransaction: ~Copyable {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
-    return [UInt8](UnsafeRawBufferPointer(start: value.base, count: value.count))
+    return try copy(value, nil)
   }
 
   /// Whether there is an entry under `key`.
@@ -210,20 +218,19 @@ public struct WriteTransaction: ~Copyable {
     context.trees[try context.index(of: tree)].count
   }
 
+  /// The number of entries below a key of the right kind.
+  private func rank(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Int {
+    enter()
+    defer { leave() }
+    return try context.reader.rank(of: key, in: context.trees[try context.index(of: tree)]).rank
+  }
+
   /// The number of entries whose keys are below `key`. O(log n).
   public func rank<Key: StorageKey & ~Escapable>(
     of key: Key, in tree: Tree
   ) throws(StorageError) -> Int {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     return try key.withSearchKey { (key) throws(StorageError) in try rank(key, in: tree) }
-  }
-
-  /// As above; the kind of the key has been checked. A call of its own: Swift 6.3.1 cannot optimise a closure that
-  /// borrows the context.
-  private func rank(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Int {
-    enter()
-    defer { leave() }
-    return try context.reader.rank(of: key, in: context.trees[try context.index(of: tree)]).rank
   }
 
   /// The number of entries whose keys are in `range`. O(log n).

@@ -5,15 +5,17 @@ struct PackedEntry {
   /// What an old page's prefix held of the key; `back` is the rest. Integer keys are in `integer` alone.
   var front: UnsafeRawPointer
   var back: UnsafeRawPointer
-  /// What stands behind the key in the cell.
+  /// What stands behind the key in the cell: the value, or the reference to its extent.
   var payload: UnsafeRawPointer
   var integer: UInt64
   var frontCount: UInt16
   var backCount: UInt16
   var payloadCount: UInt16
-  /// The cell's own statement of the value's length, copied as it is.
+  /// The cell's own statement of the value's length, with the flag of an extent, copied as it is.
   var valueField: UInt16
 
+  /// Whether the payload is a reference to an extent.
+  @inline(__always) var isExtent: Bool { valueField & LeafCell.extentBit != 0 }
   @inline(__always) var keyCount: Int { Int(frontCount) &+ Int(backCount) }
 
   /// The key as the parts of the tree that take pages apart know it.
@@ -145,12 +147,17 @@ final class LeafPacker {
   }
 
   /// Adds a new entry.
-  func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) {
+  func append(_ key: SearchKey, _ value: CellValue) {
     append(
       PackedEntry(
-        front: key.base, back: key.base, payload: value.baseAddress ?? key.base, integer: key.integer, frontCount: 0,
-        backCount: UInt16(truncatingIfNeeded: key.count), payloadCount: UInt16(truncatingIfNeeded: value.count),
-        valueField: UInt16(truncatingIfNeeded: value.count)))
+        front: key.base, back: key.base, payload: value.bytes.baseAddress ?? key.base, integer: key.integer,
+        frontCount: 0, backCount: UInt16(truncatingIfNeeded: key.count),
+        payloadCount: UInt16(truncatingIfNeeded: value.count), valueField: value.lengthField))
+  }
+
+  /// What the parent of a leaf of the entries `range` counts for it: a word of `ChildCount`.
+  func childCount(_ range: Range<Int>) -> UInt64 {
+    ChildCount.word(range.count, mayHaveExtents: range.contains { entries[$0].isExtent })
   }
 
   // MARK: Measuring

@@ -192,7 +192,6 @@ extension PageBytes {
         index = position.index
       }
     }
-    let cell = leafCell(index)
-    return BorrowedValue(base: cell.value, count: cell.valueCount)
+    return BorrowedValue(leafCell(index))
   }
 }

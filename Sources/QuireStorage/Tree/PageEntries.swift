@@ -63,7 +63,7 @@ struct SplitKey {
 /// An entry of a leaf, taken out of its page.
 struct LeafEntry {
   var key: SplitKey
-  var value: UnsafeRawBufferPointer
+  var value: CellValue
 }
 
 /// A child of a branch, taken out of its page; the separator of a page's first child is not used.
@@ -71,6 +71,7 @@ struct BranchEntry {
   var separator: SplitKey
   var reference: UInt64
   var checksum: UInt64
+  /// A word of `ChildCount`.
   var count: UInt64
 }
 
@@ -108,12 +109,12 @@ extension PageBytes {
     let front = UnsafeRawBufferPointer(start: prefix, count: prefixCount)
     for index in 0..<count {
       let cell = leafCell(index)
-      let value = UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount)
+      let bytes = UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount)
       let key =
         hasIntegerKeys
         ? SplitKey(integer: heads64[index])
         : SplitKey(front: front, back: UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
-      entries.append(LeafEntry(key: key, value: value))
+      entries.append(LeafEntry(key: key, value: CellValue(bytes, isExtent: cell.isExtent)))
     }
   }
 
@@ -169,7 +170,7 @@ enum PageEncoder {
       top -= PageLayout.leafCellHeader + keyCount + entry.value.count
       let cell = page.base + top
       cell.storeBytes(of: UInt16(keyCount), as: UInt16.self)
-      cell.storeBytes(of: UInt16(entry.value.count), toByteOffset: 2, as: UInt16.self)
+      cell.storeBytes(of: entry.value.lengthField, toByteOffset: 2, as: UInt16.self)
       let keyBase = cell + PageLayout.leafCellHeader
       if hasIntegerKeys {
         page.heads64[index] = entry.key.integer
@@ -177,7 +178,7 @@ enum PageEncoder {
         entry.key.copy(skipping: prefix, to: keyBase)
         page.heads32[index] = KeyOrder.head(keyBase, keyCount)
       }
-      if let base = entry.value.baseAddress, entry.value.count > 0 {
+      if let base = entry.value.bytes.baseAddress, entry.value.count > 0 {
         (keyBase + keyCount).copyMemory(from: base, byteCount: entry.value.count)
       }
       slots[index] = UInt16(top)

@@ -108,7 +108,7 @@ extension PageBytes {
   @inline(__always) func countBelow(childrenBefore index: Int) -> Int {
     let counts = self.counts
     var sum: UInt64 = 0
-    for child in 0..<index { sum &+= counts[child] }
+    for child in 0..<index { sum &+= ChildCount.count(counts[child]) }
     return Int(truncatingIfNeeded: sum)
   }
 

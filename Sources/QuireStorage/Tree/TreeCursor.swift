@@ -92,8 +92,8 @@ package struct CursorPath: ~Copyable {
     var page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
     while depth <= root.level {
       var index = 0
-      while index < page.count - 1, rest >= page.counts[index] {
-        rest -= page.counts[index]
+      while index < page.count - 1, rest >= ChildCount.count(page.counts[index]) {
+        rest -= ChildCount.count(page.counts[index])
         index += 1
       }
       path[depth - 1].index = index

@@ -27,15 +27,17 @@ extension TreeEditor {
 
   /// Adds an entry whose key is above all keys of the tree to the remembered leaf; false if it is not above them, or if
   /// there is no room.
-  func appendToTail(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in root: inout TreeRoot) -> Bool {
+  func appendToTail(_ key: SearchKey, _ value: CellValue, in root: inout TreeRoot) -> Bool {
     let leaf = tail.path[tail.depth &- 1].page
     let count = leaf.count
     guard isAboveLastKey(key, of: leaf), insertInPlace(key, value, at: count, in: leaf) else { return false }
     root.count &+= 1
+    if value.isExtent { root.mayHaveExtents = true }
+    let flag = value.isExtent ? ChildCount.extentBit : 0
     var index = 0
     while index < tail.depth &- 1 {
       let page = tail.path[index].page
-      page.counts[page.count &- 1] &+= 1
+      page.counts[page.count &- 1] = (page.counts[page.count &- 1] &+ 1) | flag
       index &+= 1
     }
     return true
@@ -44,7 +46,7 @@ extension TreeEditor {
   /// Makes a new last leaf for an entry behind all others, and leaves the full one before it as it is; false if the
   /// leaf at the end of `path` is not the last one, or if it has room for the entry once it is written anew.
   func startLeaf(
-    with key: SearchKey, _ value: UnsafeRawBufferPointer, in root: inout TreeRoot
+    with key: SearchKey, _ value: CellValue, in root: inout TreeRoot
   ) throws(StorageError) -> Bool {
     let leaf = path[depth - 1].page
     let count = leaf.count
@@ -64,7 +66,12 @@ extension TreeEditor {
     let needed = packer.cellByteCount(of: packer.entries[2]) - prefix
     if needed <= leaf.cellStart - leaf.leafArraysEnd + gain { return false }
     let pages = try makeLeaves(packer, from: 2, ends: [3], in: root)
-    try addToParent(of: depth - 1, firstCount: count, pages, in: &root)
+    // The full leaf is not looked at: what its parent says of extents in it stays.
+    let hadExtents =
+      depth > 1
+      ? ChildCount.mayHaveExtents(path[depth - 2].page.counts[path[depth - 2].index]) : root.mayHaveExtents
+    let firstCount = ChildCount.word(count, mayHaveExtents: hadExtents)
+    try addToParent(of: depth - 1, firstCount: firstCount, pages, in: &root)
     return true
   }
 

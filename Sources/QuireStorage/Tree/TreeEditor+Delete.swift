@@ -20,7 +20,9 @@ extension TreeEditor {
     let count = leaf.count
     let width = leaf.headWidth
     let offset = Int(leaf.leafSlots[index])
-    let byteCount = leaf.leafCell(at: offset).byteCount
+    let cell = leaf.leafCell(at: offset)
+    if cell.isExtent { supersedeExtent(cell.extent) }
+    let byteCount = cell.byteCount
     let arrays = leaf.base + PageLayout.headerByteCount
     let oldSlots = arrays + width * count
     memmoveBytes(arrays + width * index, arrays + width * (index + 1), width * (count - index - 1))
@@ -68,6 +70,7 @@ extension TreeEditor {
       root.reference = .none
       root.checksum = 0
       root.level = 0
+      root.mayHaveExtents = false
       return
     }
     while root.level > 0, page.count == 1 {
@@ -117,7 +120,8 @@ extension TreeEditor {
     if !sibling.isDirty, siblingPage.checksum != parent.checksums[siblingIndex] { throw notTheVersion(sibling) }
     if siblingPage.isFromDisk {
       let bounds = bounds(ofChildAt: level - 1).child(siblingIndex, of: parent)
-      try check(siblingPage, sibling, count: parent.counts[siblingIndex], within: bounds, in: root)
+      let count = ChildCount.count(parent.counts[siblingIndex])
+      try check(siblingPage, sibling, count: count, within: bounds, in: root)
     }
     let page = path[level].page
     let leftIndex = min(index, siblingIndex)
@@ -152,7 +156,8 @@ extension TreeEditor {
     }
     supersede(sibling, siblingPage)
     parent.references[leftIndex] = path[level].reference.rawValue
-    parent.counts[leftIndex] += parent.counts[leftIndex + 1]
+    let (leftWord, rightWord) = (parent.counts[leftIndex], parent.counts[leftIndex + 1])
+    parent.counts[leftIndex] = (leftWord &+ ChildCount.count(rightWord)) | (rightWord & ChildCount.extentBit)
     try removeChild(at: leftIndex + 1, of: level - 1, in: root)
     return true
   }

@@ -1,5 +1,5 @@
 // Taking a range of keys out of a tree. Only the pages on the ways to its two ends are edited; what lies between them
-// goes by whole subtrees, whose leaves nobody reads.
+// goes by whole subtrees, whose leaves nobody reads unless they may hold extents.
 
 extension TreeEditor {
   /// The two ways from the root to the ends of a range.
@@ -18,7 +18,8 @@ extension TreeEditor {
   /// Removes every entry from `lower` on and below `upper`; nil leaves an end open. Returns how many there were;
   /// nothing has changed if it is 0.
   ///
-  /// Touches two pages for each level, neighbours where pages merge, and the branch pages in between.
+  /// Touches two pages for each level, neighbours where pages merge, and in between the branch pages and those leaves
+  /// that may hold extents.
   package func deleteRange(
     from lower: SearchKey?, to upper: SearchKey?, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
@@ -134,7 +135,9 @@ extension TreeEditor {
   /// Enters the number of entries below the page that `way` goes on in, if that was edited.
   private func settleCount(of way: [PathStep], _ level: Int) {
     guard level + 1 < way.count else { return }
-    way[level].page.counts[way[level].index] = UInt64(way[level + 1].page.entryCount())
+    let (page, index) = (way[level].page, way[level].index)
+    page.counts[index] = ChildCount.word(
+      way[level + 1].page.entryCount(), mayHaveExtents: ChildCount.mayHaveExtents(page.counts[index]))
   }
 
   /// Writes a private page anew without some of its entries or children; these are given up with all that is below.
@@ -146,6 +149,7 @@ extension TreeEditor {
     scratch.copyMemory(from: page.base, byteCount: pageSize)
     // What is left shares at least the prefix that all shared, so it fits.
     if level == 0 {
+      try supersedeExtents(in: old, range, &givenUp)
       leafEntries.removeAll(keepingCapacity: true)
       old.appendLeafEntries(to: &leafEntries)
       leafEntries.removeSubrange(range)
@@ -153,11 +157,7 @@ extension TreeEditor {
       PageEncoder.encodeLeaf(leafEntries[...], into: page, pageSize: pageSize)
       return
     }
-    for index in range {
-      try supersedeAll(
-        below: PageReference(rawValue: old.references[index]), checksum: old.checksums[index], level: level - 1,
-        of: root, &givenUp)
-    }
+    for index in range { try supersedeAll(belowChild: index, of: old, level: level - 1, in: root, &givenUp) }
     branchEntries.removeAll(keepingCapacity: true)
     old.appendBranchEntries(to: &branchEntries)
     branchEntries.removeSubrange(range)

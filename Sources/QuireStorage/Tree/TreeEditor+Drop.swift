@@ -1,4 +1,4 @@
-// Giving up whole trees, or subtrees of them, without reading their leaves.
+// Giving up whole trees, or subtrees of them, without reading their leaves unless these may hold extents.
 
 /// The pages of the file that one operation has given up, by number.
 ///
@@ -16,6 +16,15 @@
 ///   find whole, valid pages, with the wrong entries, as befits a file that says so.
 struct GivenUpPages {
   private var seen = PageBits()
+  private var leaves: LeafSource?
+
+  /// Where leaves that may hold extents are read.
+  mutating func leafSource(_ editor: TreeEditor) -> LeafSource {
+    if let leaves { return leaves }
+    let made = LeafSource(editor)
+    leaves = made
+    return made
+  }
 
   /// Notes that a reference is given up; false if one to the same page was before. Frames are never forged.
   mutating func claim(_ reference: PageReference) -> Bool {
@@ -23,6 +32,15 @@ struct GivenUpPages {
     if seen[reference.rawValue] { return false }
     seen[reference.rawValue] = true
     return true
+  }
+
+  /// Notes that an extent of `count` pages is given up; the first page of it that was given up before, or nil.
+  mutating func claim(_ extent: ExtentReference, pageCount count: Int) -> PageNumber? {
+    for number in extent.first.rawValue..<(extent.first.rawValue + UInt64(count)) {
+      if seen[number] { return PageNumber(number) }
+      seen[number] = true
+    }
+    return nil
   }
 }
 
@@ -34,7 +52,7 @@ extension TreeEditor {
     var child = 0
   }
 
-  /// Notes every page of a tree as replaced. Reads its branch pages, but no leaf.
+  /// Notes every page of a tree as replaced. Reads its branch pages, and of its leaves those that may hold extents.
   ///
   /// - Throws: `damagedPage` if two references lead to one page, or one leads to a branch of another tree. Also what
   ///   reading throws.
@@ -42,15 +60,31 @@ extension TreeEditor {
     forgetTail()
     if root.reference.isNone { return }
     var givenUp = GivenUpPages()
-    try supersedeAll(below: root.reference, checksum: root.checksum, level: root.level, of: root, &givenUp)
+    if root.level > 0 {
+      try supersedeAll(below: root.reference, checksum: root.checksum, level: root.level, of: root, &givenUp)
+    } else if try supersedeLeaf(root.reference, isUnread: !root.mayHaveExtents, of: root, &givenUp) {
+      let leaf = try reader.page(root.reference, checksum: root.checksum, level: 0)
+      try supersedeLeaf(leaf, root.reference, root.checksum, of: root, &givenUp)
+    }
   }
 
-  /// Notes every page from `reference` down as replaced. Reads branch pages, each once, in key order; keeps one for
-  /// each level.
+  /// Notes child `index` of a branch, with everything below, as replaced.
+  ///
+  /// - Parameter level: the child's.
   func supersedeAll(
+    belowChild index: Int, of branch: PageBytes, level: Int, in root: TreeRoot, _ givenUp: inout GivenUpPages
+  ) throws(StorageError) {
+    guard level > 0 else { return try supersedeLeaf(index, of: branch, in: root, &givenUp) }
+    try supersedeAll(
+      below: PageReference(rawValue: branch.references[index]), checksum: branch.checksums[index], level: level,
+      of: root, &givenUp)
+  }
+
+  /// Notes every page from the branch `reference` down as replaced. Reads branch pages, each once, in key order; keeps
+  /// one for each level.
+  private func supersedeAll(
     below reference: PageReference, checksum: UInt64, level: Int, of root: TreeRoot, _ givenUp: inout GivenUpPages
   ) throws(StorageError) {
-    guard level > 0 else { return try supersedeLeaf(reference, of: root, &givenUp) }
     var visits = [Visit(page: try giveUpBranch(reference, checksum, level: level, root, &givenUp), level: level)]
     while let visit = visits.last {
       guard visit.child < visit.page.count else {
@@ -58,9 +92,7 @@ extension TreeEditor {
         continue
       }
       if visit.level == 1 {
-        for index in 0..<visit.page.count {
-          try supersedeLeaf(PageReference(rawValue: visit.page.references[index]), of: root, &givenUp)
-        }
+        for index in 0..<visit.page.count { try supersedeLeaf(index, of: visit.page, in: root, &givenUp) }
         visits.removeLast()
         continue
       }
@@ -72,13 +104,38 @@ extension TreeEditor {
     }
   }
 
-  /// The one way out for leaves that go with the subtree they are in: a leaf that owns more than its page would have to
-  /// be read here, which only what its parent says of it can tell.
+  /// The way out for leaves that go with the subtree they are in. One that may own more than its page, which its parent
+  /// says, is read.
   private func supersedeLeaf(
-    _ reference: PageReference, of root: TreeRoot, _ givenUp: inout GivenUpPages
+    _ index: Int, of branch: PageBytes, in root: TreeRoot, _ givenUp: inout GivenUpPages
   ) throws(StorageError) {
+    let reference = PageReference(rawValue: branch.references[index])
+    let isUnread = !ChildCount.mayHaveExtents(branch.counts[index])
+    guard try supersedeLeaf(reference, isUnread: isUnread, of: root, &givenUp) else { return }
+    let leaf = try givenUp.leafSource(self).leaf(index, of: branch, readsAhead: true)
+    try supersedeLeaf(leaf, reference, branch.checksums[index], of: root, &givenUp)
+  }
+
+  /// Notes a leaf as replaced if it `isUnread`; otherwise returns true, and it must be read.
+  private func supersedeLeaf(
+    _ reference: PageReference, isUnread: Bool, of root: TreeRoot, _ givenUp: inout GivenUpPages
+  ) throws(StorageError) -> Bool {
     guard givenUp.claim(reference) else { throw sharedPage(reference, root) }
-    supersede(reference, birth: reference.isDirty ? store.frames.birth(reference.frame) : 0)
+    if isUnread { supersede(reference, birth: reference.isDirty ? store.frames.birth(reference.frame) : 0) }
+    return !isUnread
+  }
+
+  /// Notes a leaf that was read as replaced, and its extents.
+  private func supersedeLeaf(
+    _ leaf: PageBytes, _ reference: PageReference, _ checksum: UInt64, of root: TreeRoot,
+    _ givenUp: inout GivenUpPages
+  ) throws(StorageError) {
+    if !reference.isDirty {
+      guard leaf.checksum == checksum else { throw notTheVersion(reference) }
+      guard leaf.treeID == root.id.rawValue else { throw sharedPage(reference, root) }
+    }
+    try supersedeExtents(in: leaf, 0..<leaf.count, &givenUp)
+    supersede(reference, leaf)
   }
 
   /// Notes a branch page as replaced, and returns it.

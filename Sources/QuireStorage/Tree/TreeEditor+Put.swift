@@ -16,8 +16,15 @@ package enum PutMode {
 
 extension TreeEditor {
   /// Stores `value` under `key`. Touches one page per level, more when pages split; the caller has checked the lengths.
-  package func put(
+  @inline(__always) package func put(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in root: inout TreeRoot
+  ) throws(StorageError) -> PutOutcome {
+    try put(key, CellValue(value), mode: mode, in: &root)
+  }
+
+  /// As above; an extent's pages must be the transaction's own, and go with the entry from now on.
+  package func put(
+    _ key: SearchKey, _ value: CellValue, mode: PutMode, in root: inout TreeRoot
   ) throws(StorageError) -> PutOutcome {
     if root.reference.isNone {
       try plant(key, value, in: &root)
@@ -28,10 +35,12 @@ extension TreeEditor {
     if position.isFound {
       if mode == .insertIfAbsent { return .kept }
       try makePathPrivate(&root)
+      if value.isExtent { notePathHasExtents(&root) }
       try replaceValue(value, at: position.index, key, in: &root)
       return .replaced
     }
     try makePathPrivate(&root)
+    if value.isExtent { notePathHasExtents(&root) }
     let leaf = path[depth - 1].page
     if !insertInPlace(key, value, at: position.index, in: leaf) {
       try rebuildLeaf(inserting: key, value, at: position.index, replacing: false, in: &root)
@@ -45,7 +54,7 @@ extension TreeEditor {
 
   /// Makes the first leaf of a tree.
   private func plant(
-    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in root: inout TreeRoot
+    _ key: SearchKey, _ value: CellValue, in root: inout TreeRoot
   ) throws(StorageError) {
     let (page, reference) = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
     PageEncoder.encodeLeaf([LeafEntry(key: SplitKey(key), value: value)], into: page, pageSize: pageSize)
@@ -53,11 +62,12 @@ extension TreeEditor {
     root.checksum = 0
     root.level = 0
     root.count = 1
+    root.mayHaveExtents = value.isExtent
   }
 
   /// Inserts an entry into a private leaf; false if there is no room or the key does not share the page's prefix.
   @inline(__always) func insertInPlace(
-    _ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int, in leaf: PageBytes
+    _ key: SearchKey, _ value: CellValue, at index: Int, in leaf: PageBytes
   ) -> Bool {
     let hasIntegerKeys = leaf.hasIntegerKeys
     let prefixCount = leaf.prefixCount
@@ -93,30 +103,31 @@ extension TreeEditor {
 
   /// Writes a leaf cell.
   @inline(__always) private func writeLeafCell(
-    _ cell: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ value: UnsafeRawBufferPointer
+    _ cell: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ value: CellValue
   ) {
     cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-    cell.storeBytes(of: UInt16(truncatingIfNeeded: value.count), toByteOffset: 2, as: UInt16.self)
+    cell.storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
     let body = cell + PageLayout.leafCellHeader
     if keyCount > 0 { body.copyMemory(from: key, byteCount: keyCount) }
-    if value.count > 0, let base = value.baseAddress {
+    if value.count > 0, let base = value.bytes.baseAddress {
       (body + keyCount).copyMemory(from: base, byteCount: value.count)
     }
   }
 
   /// Gives the entry at `index` of the private leaf another value.
   private func replaceValue(
-    _ value: UnsafeRawBufferPointer, at index: Int, _ key: SearchKey, in root: inout TreeRoot
+    _ value: CellValue, at index: Int, _ key: SearchKey, in root: inout TreeRoot
   ) throws(StorageError) {
     let leaf = path[depth - 1].page
     let cell = leaf.leafCell(index)
+    if cell.isExtent { supersedeExtent(cell.extent) }
     if value.count <= cell.valueCount {
       // In place; what becomes free behind a shorter value is garbage until the page is compacted.
-      if value.count > 0, let base = value.baseAddress {
+      if value.count > 0, let base = value.bytes.baseAddress {
         UnsafeMutableRawPointer(mutating: cell.value).copyMemory(from: base, byteCount: value.count)
       }
       UnsafeMutableRawPointer(mutating: cell.key - PageLayout.leafCellHeader)
-        .storeBytes(of: UInt16(truncatingIfNeeded: value.count), toByteOffset: 2, as: UInt16.self)
+        .storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
       leaf.garbage += cell.valueCount - value.count
       return
     }

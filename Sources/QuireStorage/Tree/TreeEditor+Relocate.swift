@@ -72,7 +72,7 @@ extension TreeEditor {
     while index < path[branchDepth].page.count {
       let branch = path[branchDepth].page
       let leaf = PageReference(rawValue: branch.references[index])
-      next &+= Int(truncatingIfNeeded: branch.counts[index])
+      next &+= Int(truncatingIfNeeded: ChildCount.count(branch.counts[index]))
       if isAbove(limit, leaf) {
         path[branchDepth].index = index
         let leafPage = try reader.page(leaf, checksum: branch.checksums[index], level: 0)
@@ -89,8 +89,8 @@ extension TreeEditor {
   /// The child that holds the entry of rank `rest` in the page; `rest` becomes its rank in the child.
   private func child(of page: PageBytes, holding rest: inout Int) -> Int {
     var index = 0
-    while index < page.count - 1, UInt64(rest) >= page.counts[index] {
-      rest -= Int(page.counts[index])
+    while index < page.count - 1, UInt64(rest) >= ChildCount.count(page.counts[index]) {
+      rest -= Int(ChildCount.count(page.counts[index]))
       index += 1
     }
     return index

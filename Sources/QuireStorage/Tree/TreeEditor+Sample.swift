@@ -13,8 +13,8 @@ extension TreeEditor {
       var page = try reader.page(root.reference, checksum: root.checksum, level: root.level)
       while page.level > 0 {
         var index = 0
-        while index < page.count - 1, rest >= page.counts[index] {
-          rest -= page.counts[index]
+        while index < page.count - 1, rest >= ChildCount.count(page.counts[index]) {
+          rest -= ChildCount.count(page.counts[index])
           index += 1
         }
         page = try reader.page(

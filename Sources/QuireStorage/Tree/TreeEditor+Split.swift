@@ -5,14 +5,15 @@
 struct SplitPage {
   let separator: OwnedKey
   let reference: PageReference
-  let count: Int
+  /// What the parent counts for it: a word of `ChildCount`.
+  let count: UInt64
 }
 
 extension TreeEditor {
   /// Writes the private leaf at the end of `path` anew with one entry more, or another value, over as many pages as it
   /// takes, and corrects the counts above; the root's own count stays as it is.
   func rebuildLeaf(
-    inserting key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int, replacing: Bool,
+    inserting key: SearchKey, _ value: CellValue, at index: Int, replacing: Bool,
     in root: inout TreeRoot
   ) throws(StorageError) {
     let leaf = path[depth - 1].page
@@ -31,7 +32,7 @@ extension TreeEditor {
     initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
     packer.encode(0..<firstCount, into: leaf)
     let pages = try makeLeaves(packer, from: firstCount, ends: leafEnds.dropFirst(), in: root)
-    try addToParent(of: depth - 1, firstCount: firstCount, pages, in: &root)
+    try addToParent(of: depth - 1, firstCount: packer.childCount(0..<firstCount), pages, in: &root)
   }
 
   /// Makes leaves of the entries of `packer` from `start` on, each up to the next of `ends`.
@@ -45,7 +46,8 @@ extension TreeEditor {
       packer.encode(start..<end, into: made.page)
       let separator = Separator.between(
         packer.entries[start - 1].splitKey, packer.entries[start].splitKey, keyKind: root.keyKind)
-      pages.append(SplitPage(separator: separator, reference: made.reference, count: end - start))
+      pages.append(
+        SplitPage(separator: separator, reference: made.reference, count: packer.childCount(start..<end)))
       start = end
     }
     return pages
@@ -77,9 +79,9 @@ extension TreeEditor {
 
   /// Enters the pages that the split of `path[level]` made into its parent, splitting that as well if it must.
   func addToParent(
-    of level: Int, firstCount: Int, _ pages: [SplitPage], in root: inout TreeRoot
+    of level: Int, firstCount: UInt64, _ pages: [SplitPage], in root: inout TreeRoot
   ) throws(StorageError) {
-    let total = pages.reduce(firstCount) { $0 + $1.count }
+    let total = pages.reduce(ChildCount.count(firstCount)) { $0 + ChildCount.count($1.count) }
     if level == 0 {
       forgetTail()
       if !pages.isEmpty { try growRoot(firstCount: firstCount, pages, in: &root) }
@@ -87,8 +89,9 @@ extension TreeEditor {
     }
     let parent = path[level - 1].page
     let index = path[level - 1].index
-    let change = total - Int(parent.counts[index])
-    parent.counts[index] = UInt64(firstCount)
+    // Flags further up stand already: nothing below has become an extent that was not noted there.
+    let change = Int(total) - Int(ChildCount.count(parent.counts[index]))
+    parent.counts[index] = firstCount
     for above in 0..<(level - 1) {
       path[above].page.counts[path[above].index] &+= UInt64(bitPattern: Int64(change))
     }
@@ -100,7 +103,7 @@ extension TreeEditor {
 
   /// Puts a new root above the old one; a merge may have made more children than one page takes, and then another one
   /// above several branches.
-  private func growRoot(firstCount: Int, _ pages: [SplitPage], in root: inout TreeRoot) throws(StorageError) {
+  private func growRoot(firstCount: UInt64, _ pages: [SplitPage], in root: inout TreeRoot) throws(StorageError) {
     guard root.level + 1 < Limits.treeLevels else {
       throw StorageError(.limitReached, "A tree would have more than \(Limits.treeLevels) levels.")
     }
@@ -108,7 +111,7 @@ extension TreeEditor {
       kind: .branch, level: root.level + 1, keyKind: root.keyKind, treeID: root.id.rawValue)
     var entries = [
       BranchEntry(
-        separator: SplitKey(integer: 0), reference: root.reference.rawValue, checksum: 0, count: UInt64(firstCount))
+        separator: SplitKey(integer: 0), reference: root.reference.rawValue, checksum: 0, count: firstCount)
     ]
     var added: [SplitPage] = []
     var count = firstCount
@@ -132,7 +135,7 @@ extension TreeEditor {
     guard let first = pages.first else { return try body(&entries) }
     try first.separator.withSplitKey { (key) throws(StorageError) in
       entries.append(
-        BranchEntry(separator: key, reference: first.reference.rawValue, checksum: 0, count: UInt64(first.count)))
+        BranchEntry(separator: key, reference: first.reference.rawValue, checksum: 0, count: first.count))
       try withEntries(Array(pages.dropFirst()), appendedTo: &entries, body)
     }
   }
@@ -154,7 +157,7 @@ extension TreeEditor {
       openGap(at: index, in: page)
       page.references[index] = new.reference.rawValue
       page.checksums[index] = 0
-      page.counts[index] = UInt64(new.count)
+      page.counts[index] = new.count
       if hasIntegerKeys {
         page.heads64[index] = key.integer
       } else {
@@ -203,7 +206,7 @@ extension TreeEditor {
     branchEntries.removeAll(keepingCapacity: true)
     var added: [BranchEntry] = []
     var pages: [SplitPage] = []
-    var firstCount = 0
+    var firstCount: UInt64 = 0
     try withEntries(new, appendedTo: &added) { (added) throws(StorageError) in
       old.appendBranchEntries(to: &branchEntries)
       branchEntries.insert(contentsOf: added, at: index)
@@ -215,16 +218,16 @@ extension TreeEditor {
     try addToParent(of: level, firstCount: firstCount, pages, in: &root)
   }
 
-  /// Writes the pieces of a branch, the first one into `branch`; returns the number of entries below that, and the pages
+  /// Writes the pieces of a branch, the first one into `branch`; returns what its parent counts for that, and the pages
   /// that were added.
   private func writeBranches(
     _ entries: [BranchEntry], cuts: [Int], into branch: PageBytes, level: Int, in root: TreeRoot
-  ) throws(StorageError) -> (Int, [SplitPage]) {
+  ) throws(StorageError) -> (UInt64, [SplitPage]) {
     var pages: [SplitPage] = []
-    var firstCount = 0
+    var firstCount: UInt64 = 0
     var start = 0
     for (piece, end) in (cuts + [entries.count]).enumerated() {
-      let count = entries[start..<end].reduce(0) { $0 + Int($1.count) }
+      let count = branchWord(entries[start..<end])
       let target: PageBytes
       if piece == 0 {
         target = branch
@@ -241,6 +244,11 @@ extension TreeEditor {
       start = end
     }
     return (firstCount, pages)
+  }
+
+  /// What the parent of a branch with these children counts for it.
+  private func branchWord(_ entries: ArraySlice<BranchEntry>) -> UInt64 {
+    ChildCount.sum(entries.lazy.map(\.count))
   }
 
   /// Where to cut `branchEntries` so that each piece fits a page.

@@ -1,11 +1,14 @@
 // Changing trees, copy-on-write. A page that anyone else could see is never changed: the path from the root is copied
 // into frames first, and only frames of the running transaction, made since its newest savepoint, are edited in place.
 
-/// A page version that the running transaction replaced.
+/// A page version, or an extent, that the running transaction replaced.
 package struct SupersededPage {
+  /// The page, or the first one of the extent.
   package let reference: PageReference
   /// The commit that made it. Snapshots from `birth` up to the one before the replacing commit need it.
   package let birth: UInt64
+  /// The number of pages of an extent; 0 for a page of a tree.
+  package var extentPageCount: UInt32 = 0
 }
 
 /// One level of the way from the root to a leaf.
@@ -25,7 +28,8 @@ struct PathStep {
 /// 1. `born` lists every frame that this transaction made, in order; each is in use.
 /// 2. A page is edited in place only if it is a frame whose step is at least `step`.
 /// 3. `superseded` lists each page version that the transaction's trees no longer reach, once.
-/// 4. No frame made after the translation horizon refers to a frame that had been flipped before it was made.
+/// 4. `extents` lists every extent that this transaction has written and not given back.
+/// 5. No frame made after the translation horizon refers to a frame that had been flipped before it was made.
 package final class TreeEditor {
   let store: PageStore
   let pageSize: Int
@@ -38,6 +42,11 @@ package final class TreeEditor {
   @exclusivity(unchecked) package private(set) var superseded: [SupersededPage] = []
   @exclusivity(unchecked) package private(set) var born: [FrameIndex] = []
   @exclusivity(unchecked) private var supply: FrameSupply
+  /// Where places for extents come from; nil for the catalog, which has none.
+  let allocator: PageAllocator?
+  @exclusivity(unchecked) var extents = ExtentLedger()
+  /// Whether `superseded` has extents that the transaction itself has written.
+  @exclusivity(unchecked) private(set) var hasDeadExtents = false
   let path: UnsafeMutablePointer<PathStep>
   /// The number of steps in `path`; the last one is the leaf.
   @exclusivity(unchecked) var depth = 0
@@ -50,9 +59,10 @@ package final class TreeEditor {
   /// The way to the last leaf of the tree `tail.treeID`; see `TreeEditor+Append.swift`.
   @exclusivity(unchecked) var tail: TreeTail
 
-  /// An editor between transactions. The store must outlive it.
-  package init(_ store: PageStore) {
+  /// An editor between transactions. The store must outlive it. Without an allocator it stores short values only.
+  package init(_ store: PageStore, allocator: PageAllocator? = nil) {
     self.store = store
+    self.allocator = allocator
     supply = FrameSupply(store)
     pageSize = store.pageSize
     reader = TreeReader(store)
@@ -80,19 +90,22 @@ package final class TreeEditor {
     step &+= 1
     superseded.removeAll(keepingCapacity: true)
     born.removeAll(keepingCapacity: true)
+    extents.clear()
+    hasDeadExtents = false
   }
 
   /// A point to return to.
   package struct Mark {
     fileprivate let superseded: Int
     fileprivate let born: Int
+    fileprivate let extents: Int
   }
 
   /// From here on, nothing made before is edited in place.
   package func mark() -> Mark {
     step &+= 1
     forgetTail()
-    return Mark(superseded: superseded.count, born: born.count)
+    return Mark(superseded: superseded.count, born: born.count, extents: extents.mark)
   }
 
   /// Forgets all that was done since `mark`; the caller restores the roots.
@@ -101,12 +114,13 @@ package final class TreeEditor {
     for frame in born[mark.born...] { store.releaseFrame(frame) }
     born.removeSubrange(mark.born...)
     superseded.removeSubrange(mark.superseded...)
+    extents.restore(mark.extents) { allocator?.discard($0, count: $1) }
     step &+= 1
   }
 
   /// Forgets everything that was done since `begin`.
   package func rollback() {
-    restore(Mark(superseded: 0, born: 0))
+    restore(Mark(superseded: 0, born: 0, extents: 0))
     giveBackSupply()
   }
 
@@ -164,6 +178,17 @@ package final class TreeEditor {
   @inline(__always) func supersede(_ reference: PageReference, _ page: PageBytes) {
     superseded.append(SupersededPage(reference: reference, birth: page.birth))
   }
+
+  /// Notes that the transaction's trees no longer refer to an extent; `isOwn` if the transaction has written it.
+  func supersede(_ extent: ExtentReference, isOwn: Bool) {
+    let count = UInt32(extent.layout(pageSize: pageSize).pageCount)
+    superseded.append(
+      SupersededPage(reference: PageReference(extent.first), birth: extent.birth, extentPageCount: count))
+    if isOwn { hasDeadExtents = true }
+  }
+
+  /// Takes off `superseded` what `isGone` says is.
+  func removeSuperseded(_ isGone: (SupersededPage) -> Bool) { superseded.removeAll(where: isGone) }
 
   /// The same for a page that has not been looked at. A birth of 0 stands for "unknown": every snapshot before this
   /// commit then counts as one that needs the page (hazard C7).
@@ -283,7 +308,8 @@ package final class TreeEditor {
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
   @inline(never) func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
-    let count = index == 0 ? UInt64(root.count) : path[index - 1].page.counts[path[index - 1].index]
+    let count =
+      index == 0 ? UInt64(root.count) : ChildCount.count(path[index - 1].page.counts[path[index - 1].index])
     try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
   }
 

@@ -39,8 +39,14 @@ package struct TreeReader {
     }
     let position = page.leafSearch(key)
     guard position.isFound else { return nil }
-    let cell = page.leafCell(position.index)
-    return BorrowedValue(base: cell.value, count: cell.valueCount)
+    return BorrowedValue(page.leafCell(position.index))
+  }
+
+  /// Reads a part of an extent's value into memory of the caller's.
+  func readExtent(
+    _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
+  ) throws(StorageError) {
+    try access.readExtent(extent, range, into: target)
   }
 
   /// The number of entries below `key`, and whether `key` is one of the tree. Touches one page per level.

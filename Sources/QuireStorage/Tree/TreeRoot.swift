@@ -4,6 +4,8 @@
 package struct TreeRoot {
   package let id: TreeID
   package let keyKind: KeyKind
+  /// Whether leaves of the tree may hold references to extents.
+  package var mayHaveExtents: Bool
   /// The root page, or `.none` for an empty tree.
   package var reference: PageReference
   /// The root's checksum, if the reference is clean.
@@ -15,7 +17,8 @@ package struct TreeRoot {
 
   /// A root; without a reference that of an empty tree.
   package init(
-    id: TreeID, keyKind: KeyKind, reference: PageReference = .none, checksum: UInt64 = 0, level: Int = 0, count: Int = 0
+    id: TreeID, keyKind: KeyKind, reference: PageReference = .none, checksum: UInt64 = 0, level: Int = 0,
+    count: Int = 0, mayHaveExtents: Bool = false
   ) {
     self.id = id
     self.keyKind = keyKind
@@ -23,5 +26,6 @@ package struct TreeRoot {
     self.checksum = checksum
     self.level = level
     self.count = count
+    self.mayHaveExtents = mayHaveExtents
   }
 }

@@ -4,7 +4,10 @@
 ///
 /// For every page below a root: it loads and verifies; level, kind of keys and tree are those of the root; its keys are
 /// strictly ascending, agree with their heads and lie between the separators above; its space adds up; the count that
-/// its parent has of it is right; and no other path leads to it. The walk keeps one page for each level and never
+/// its parent has of it is right; and no other path leads to it. Every chunk of every extent is read from the file and
+/// verified, no other reference leads to its pages, and all pages above say that there are extents.
+///
+/// The walk keeps one page for each level and never
 /// recurses, so a damaged tree can neither exhaust the stack nor run in a circle.
 ///
 /// Several trees may be walked one after the other: a page that two of them share is a defect.
@@ -15,6 +18,8 @@ package final class TreeVerifier {
     let bounds: KeyBounds
     /// Whether it stands in the file: it must then refer to such pages only.
     let isClean: Bool
+    /// Whether its own parent says that leaves below may hold extents.
+    let mayHaveExtents: Bool
     var child = 0
   }
 
@@ -23,6 +28,7 @@ package final class TreeVerifier {
   /// The newest commit that may have made a page.
   private let newestBirth: UInt64
   private let defectLimit: Int
+  private let readsExtents: Bool
   private var visits: [Visit] = []
   private var reached = PageBits()
   private var reachedFrames = PageBits()
@@ -32,17 +38,27 @@ package final class TreeVerifier {
   package private(set) var pageCount = 0
   /// Entries in the leaves looked at.
   package private(set) var entryCount = 0
+  /// Extents of these leaves.
+  package private(set) var extentCount = 0
+  /// Pages of these extents.
+  package private(set) var extentPageCount = 0
+  /// Bytes of the values in these extents.
+  package private(set) var extentByteCount = 0
 
   /// - Parameters:
   ///   - store: what the pages belong to.
   ///   - pages: where the walk takes them from.
   ///   - newestBirth: the commit of the snapshot that the roots are from.
   ///   - defectLimit: the walk ends when it has found so many defects.
-  package init(_ store: PageStore, _ pages: WalkPages, newestBirth: CSN, defectLimit: Int = 100) {
+  ///   - readsExtents: false to leave out the bytes of long values, and look at the references to them alone.
+  package init(
+    _ store: PageStore, _ pages: WalkPages, newestBirth: CSN, defectLimit: Int = 100, readsExtents: Bool = true
+  ) {
     self.store = store
     self.pages = pages
     self.newestBirth = newestBirth.rawValue
     self.defectLimit = max(1, defectLimit)
+    self.readsExtents = readsExtents
   }
 
   /// Whether there is no point in going on.
@@ -78,7 +94,7 @@ package final class TreeVerifier {
     visits.removeAll(keepingCapacity: true)
     try enter(
       root.reference, checksum: root.checksum, level: root.level, count: UInt64(bitPattern: Int64(root.count)),
-      KeyBounds(), root, parentIsClean: !root.reference.isDirty, look)
+      KeyBounds(), root, parentIsClean: !root.reference.isDirty, mayHaveExtents: root.mayHaveExtents, look)
     while let visit = visits.last, !isFull {
       guard visit.child < visit.page.count else {
         visits.removeLast()
@@ -86,16 +102,21 @@ package final class TreeVerifier {
       }
       visits[visits.count - 1].child += 1
       let (page, index) = (visit.page, visit.child)
+      let word = page.counts[index]
+      if ChildCount.mayHaveExtents(word), !visit.mayHaveExtents {
+        note(inTree(root, "a page above a branch says that there are no extents, and the branch that there may be"))
+      }
       try enter(
         PageReference(rawValue: page.references[index]), checksum: page.checksums[index], level: page.level - 1,
-        count: page.counts[index], visit.bounds.child(index, of: page), root, parentIsClean: visit.isClean, look)
+        count: ChildCount.count(word), visit.bounds.child(index, of: page), root, parentIsClean: visit.isClean,
+        mayHaveExtents: ChildCount.mayHaveExtents(word), look)
     }
   }
 
   /// Looks at a page; goes on with its children if it is a branch.
   private func enter(
     _ reference: PageReference, checksum: UInt64, level: Int, count: UInt64, _ bounds: KeyBounds, _ root: TreeRoot,
-    parentIsClean: Bool, _ look: (PageBytes) throws -> Void
+    parentIsClean: Bool, mayHaveExtents: Bool, _ look: (PageBytes) throws -> Void
   ) throws {
     guard let isClean = claim(reference, parentIsClean: parentIsClean, root) else { return }
     let page: PageBytes
@@ -123,11 +144,47 @@ package final class TreeVerifier {
       note(store.damaged(reference, "it has \(entries) entries where its parent counts \(count)"))
     }
     if level > 0 {
-      visits.append(Visit(page: page, bounds: bounds, isClean: isClean))
+      visits.append(Visit(page: page, bounds: bounds, isClean: isClean, mayHaveExtents: mayHaveExtents))
     } else {
       entryCount += entries
+      verifyExtents(of: page, reference, mayHaveExtents: mayHaveExtents, root)
     }
     try look(page)
+  }
+
+  /// Looks at every extent of a leaf, whose cells have been validated.
+  private func verifyExtents(of page: PageBytes, _ reference: PageReference, mayHaveExtents: Bool, _ root: TreeRoot) {
+    var hasExtents = false
+    for index in 0..<page.count where !isFull {
+      let cell = page.leafCell(index)
+      guard cell.isExtent else { continue }
+      hasExtents = true
+      let extent = cell.extent
+      if extent.birth > newestBirth {
+        note(store.damaged(reference, "extent \(index) was written by \(CSN(extent.birth)), after the snapshot"))
+      }
+      guard claim(extent, root) else { continue }
+      extentCount += 1
+      extentByteCount += extent.valueByteCount
+      extentPageCount += extent.layout(pageSize: store.pageSize).pageCount
+      if readsExtents { store.verifyExtent(extent) { note($0) } }
+    }
+    if hasExtents, !mayHaveExtents {
+      note(store.damaged(reference, "it has extents where the page above says that there are none"))
+    }
+  }
+
+  /// Notes that a reference leads to the pages of an extent; false if others led to one of them before.
+  private func claim(_ extent: ExtentReference, _ root: TreeRoot) -> Bool {
+    let count = UInt64(extent.layout(pageSize: store.pageSize).pageCount)
+    for number in extent.first.rawValue..<(extent.first.rawValue + count) {
+      guard !reached[number] else {
+        note(store.damaged(PageReference(PageNumber(number)), "an extent of \(root.id) takes it, but not alone"))
+        return false
+      }
+      reached[number] = true
+    }
+    return true
   }
 
   /// Notes that a reference leads to its page. Nil if another did before, or if it must not stand where it does;

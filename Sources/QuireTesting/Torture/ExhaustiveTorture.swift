@@ -43,6 +43,8 @@ package final class ExhaustiveTorture {
       configuration.keyCount = 512
       configuration.bigByteCounts = [20 << 10, 40 << 10]
     }
+    configuration.longValueOneIn = random.pick([0, 3])
+    configuration.longestValue = 1024
     return configuration
   }
 

@@ -68,6 +68,9 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   /// How often a change is a deletion, in tenths: one of these for each life.
   var deletionTenths = [2]
   var valueSizes = ValueGenerator.Sizes.equal(24)
+  /// One value in so many is longer than a page; 0 for none. The longest such value, in bytes.
+  var longValueOneIn = 0
+  var longestValue = 0
   var treeLimit = 3
   /// How many pins may be held, and whether they outlive the moment.
   var pinLimit = 4
@@ -122,6 +125,15 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     drawWeights(&random)
     drawFaults(&random)
     drawMemory(&random)
+    drawLongValues(random)
+  }
+
+  /// From a copy of the dice: what else a seed means stays as it was before there were long values.
+  private mutating func drawLongValues(_ random: SeededRandom) {
+    var random = random
+    longValueOneIn = random.pick([0, 0, 2, 6, 20])
+    // A chunk has sixteen pages, or fewer of the larger sizes: lists of chunks are met too.
+    longestValue = random.pick([2, 4, 20, 40]) * min(pageSize, 1024)
   }
 
   private mutating func drawWeights(_ random: inout SeededRandom) {
@@ -192,7 +204,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \
       savepoints 1/\(savepointOneIn), \
       \(keyCount) keys, \(entriesAtFirst) at first, deletions \(deletionTenths)/10, \
-      values \(valueSizes), \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
+      values \(valueSizes), long 1/\(longValueOneIn) up to \(longestValue), \
+      \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
       faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(alignsLogGroups ? "aligned, " : "")\
       \(isPowerSafe ? "" : "not power-safe, ")big ones from \(bigByteCounts), \(operations.joined(separator: ", "))

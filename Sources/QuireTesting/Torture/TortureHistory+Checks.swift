@@ -97,7 +97,14 @@ extension TortureHistory {
     while let (reference, checksum, level) = left.popLast() {
       let page = try reader.page(reference, checksum: checksum, level: level)
       found.append(reference.isDirty ? core.store.frames.location(reference.frame).pageNumber : reference.pageNumber)
-      guard level > 0 else { continue }
+      guard level > 0 else {
+        for index in 0..<page.count where page.leafCell(index).isExtent {
+          let extent = page.leafCell(index).extent
+          let count = UInt64(extent.layout(pageSize: core.store.pageSize).pageCount)
+          for number in extent.first.rawValue..<(extent.first.rawValue + count) { found.append(PageNumber(number)) }
+        }
+        continue
+      }
       for index in 0..<page.count {
         left.append((PageReference(rawValue: page.references[index]), page.checksums[index], level - 1))
       }

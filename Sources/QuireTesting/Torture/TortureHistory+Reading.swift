@@ -109,7 +109,7 @@ extension TortureHistory {
     let direction = random.below(3)
     for _ in 0..<steps {
       let entry = state.entry(at: rank, in: tree.id)
-      let (key, value) = (cursor.storedKey, cursor.value)
+      let (key, value) = (cursor.storedKey, try cursor.value)
       try expect(key == entry?.key && value == entry?.value, "a cursor shows another entry at \(rank) of \(count)")
       let isForward = direction == 0 || (direction == 2 && random.oneIn(2))
       rank += isForward ? 1 : -1
@@ -130,10 +130,12 @@ extension TortureHistory {
       var cursor = try tx.cursor(tree)
       var count = 0
       while try cursor.next() {
-        guard let key = cursor.borrowedKey, let value = cursor.borrowedValue else { continue }
-        digest.insert(
-          UnsafeRawBufferPointer(start: key.base, count: key.count),
-          UnsafeRawBufferPointer(start: value.base, count: value.count), in: tree.id)
+        guard let key = cursor.borrowedKey else { continue }
+        try cursor.withValue { value in
+          value.withUnsafeBytes {
+            digest.insert(UnsafeRawBufferPointer(start: key.base, count: key.count), $0, in: tree.id)
+          }
+        }
         count += 1
       }
       let expected = try tx.count(of: tree)
@@ -149,7 +151,7 @@ extension TortureHistory {
       guard let tree = tx.tree(named: name) else { continue }
       state.create(tree.id)
       var cursor = try tx.cursor(tree)
-      while try cursor.next() { state.put(cursor.storedKey ?? [], cursor.value ?? [], in: tree.id) }
+      while try cursor.next() { state.put(cursor.storedKey ?? [], try cursor.value ?? [], in: tree.id) }
     }
     return state
   }

@@ -77,6 +77,7 @@ package final class TortureHistory {
   private var bytePicker: KeyPicker
   private var integerPicker: KeyPicker
   private var values: ValueGenerator
+  private var longRandom: SeededRandom
 
   /// A history whose manner is drawn from the seed as well.
   package convenience init(seed: UInt64) {
@@ -102,7 +103,9 @@ package final class TortureHistory {
       count: configuration.keyCount, shape: random.pick([.integers, .consecutive]), seed: random.next())
     bytePicker = KeyPicker(bytes, seed: random.next())
     integerPicker = KeyPicker(integers, seed: random.next())
-    values = ValueGenerator(configuration.valueSizes, seed: random.next())
+    let valueSeed = random.next()
+    values = ValueGenerator(configuration.valueSizes, seed: valueSeed)
+    longRandom = SeededRandom(seed: valueSeed ^ 0x1095_0a1e)
     report.histories = 1
     report.hash.combine(seed)
   }
@@ -165,10 +168,22 @@ package final class TortureHistory {
     kind == .int64 ? integerPicker.nextRange() : bytePicker.nextRange()
   }
 
-  /// A value that fits a page beside `key`.
+  /// A value that fits a page beside `key`, or one that is too long for that.
   func nextValue(beside key: [UInt8]) -> [UInt8] {
+    if configuration.longValueOneIn > 0, longRandom.oneIn(configuration.longValueOneIn) { return nextLongValue() }
     let limit = Limits.entryByteCount(pageSize: configuration.pageSize) - key.count
     return Array(values.next().prefix(max(0, limit)))
+  }
+
+  /// Half of them of few lengths, so that they take each other's places.
+  private func nextLongValue() -> [UInt8] {
+    let (page, longest) = (configuration.pageSize, configuration.longestValue)
+    let count =
+      longRandom.oneIn(2)
+      ? longRandom.pick([page / 2, page, page + 1, 2 * page, longest]) : page / 3 + longRandom.below(longest)
+    let start = longRandom.next()
+    // Different at every place and quick to make.
+    return (0..<count).map { UInt8(truncatingIfNeeded: (start &+ UInt64($0)) &* 0x9e37_79b9_7f4a_7c15 >> 56) }
   }
 
   /// Enters a disk that is done with into the hash.

@@ -168,7 +168,10 @@ extension Cursor {
     guard (0..<model.count).contains(index) else {
       return try require(!isOnEntry, "\(place()): on \(String(describing: modelKey)) where nothing is expected")
     }
-    let (key, value) = (modelKey, value)
+    let (key, value): ([UInt8]?, [UInt8]?)
+    do throws(StorageError) { (key, value) = (modelKey, try self.value) } catch {
+      throw Mismatch("\(place()): \(error)")
+    }
     try require(
       equal(key, model.keys[index]), "\(place()): on \(String(describing: key)), expected \(model.keys[index])")
     try require(equal(value, model.values[index]), "\(place()): wrong value under \(model.keys[index])")

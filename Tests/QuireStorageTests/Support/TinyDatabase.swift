@@ -21,7 +21,7 @@ struct DatabaseContent: Equatable {
         guard let tree = tx.tree(named: name) else { continue }
         var entries: [Entry] = []
         var cursor = try tx.cursor(tree)
-        while try cursor.next() { entries.append(Entry(key: cursor.key ?? [], value: cursor.value ?? [])) }
+        while try cursor.next() { entries.append(Entry(key: cursor.key ?? [], value: try cursor.value ?? [])) }
         if checksThoroughly {
           var count = 0
           var backwards = try tx.cursor(tree)
@@ -73,7 +73,9 @@ struct TinyDatabase {
 
   /// Fills three trees with `count` entries each, long keys with common prefixes among them, and overwrites and deletes
   /// some so that pages have garbage.
-  static func fill(_ engine: StorageEngine, count: Int, seed: UInt64 = 3) throws {
+  ///
+  /// - Parameter longOneIn: one value in so many is longer than a page; 0 for none.
+  static func fill(_ engine: StorageEngine, count: Int, seed: UInt64 = 3, longOneIn: Int = 0) throws {
     var random = SeededRandom(seed: seed)
     let trees = try engine.write { tx in
       (
@@ -86,7 +88,9 @@ struct TinyDatabase {
       try engine.write { tx in
         for _ in 0..<(count / 4) {
           let number = random.below(4 * count)
-          let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: random.below(60))
+          let isLong = longOneIn > 0 && random.oneIn(longOneIn)
+          let length = random.below(60) + (isLong ? engine.core.store.pageSize * [1, 3, 17][random.below(3)] : 0)
+          let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: length)
           try tx.put(value, for: "key\(number)", in: trees.0)
           try tx.put(value, for: Int64(number) - Int64(count), in: trees.1)
           try tx.put(value, for: "/home/of/\(number % 7)/somebody/with/a/long/path/\(number)", in: trees.2)

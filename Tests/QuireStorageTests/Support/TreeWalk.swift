@@ -8,6 +8,7 @@ struct TreeWalk {
   private(set) var leaves = 0
   private(set) var branches = 0
   private(set) var entries = 0
+  private(set) var extents = 0
   /// Bytes in use in all leaves, headers included.
   private(set) var leafByteCount = 0
   /// Every page reached, clean or dirty.
@@ -58,19 +59,41 @@ struct TreeWalk {
     guard level > 0 else {
       leaves += 1
       entries += keys.count
+      try visitExtents(page)
       return keys.count
     }
     branches += 1
     var total = 0
     for index in 0..<page.count {
+      let before = extents
       let count = try visit(
         PageReference(rawValue: page.references[index]), checksum: page.checksums[index], level: level - 1,
         lower: index == 0 ? lower : keys[index - 1], upper: index < keys.count ? keys[index] : upper,
         isParentClean: !reference.isDirty)
-      try require(count == page.counts[index], "child \(index) counts \(page.counts[index]), has \(count)")
+      let counted = ChildCount.count(page.counts[index])
+      try require(count == counted, "child \(index) counts \(counted), has \(count)")
+      let isNoted = ChildCount.mayHaveExtents(page.counts[index])
+      try require(extents == before || isNoted, "child \(index) has extents nobody knows of")
       total += count
     }
     return total
+  }
+
+  /// Reads every value of a leaf that stands in an extent, and notes its pages.
+  private mutating func visitExtents(_ page: PageBytes) throws {
+    for index in 0..<page.count where page.leafCell(index).isExtent {
+      let extent = page.leafCell(index).extent
+      extents += 1
+      let defect = extent.defect(pageSize: store.pageSize, pageCount: store.pageCount)
+      try require(defect == nil, "extent \(index): \(defect ?? "")")
+      let count = extent.layout(pageSize: store.pageSize).pageCount
+      for number in extent.first.rawValue..<(extent.first.rawValue + UInt64(count)) {
+        try require(pages.insert(number).inserted, "page \(number) is reached twice")
+      }
+      var damage: [StorageError] = []
+      store.verifyExtent(extent) { damage.append($0) }
+      try require(damage.isEmpty, "\(damage)")
+    }
   }
 
   private mutating func checkIdentity(

@@ -1,9 +1,10 @@
-// Leaves for bulk work: from memory where they are there, otherwise straight from the file and past the cache.
+// Leaves on their way out: from memory where they are there, otherwise straight from the file and past the cache.
 
-/// Fetches leaves that are about to be replaced.
+/// Fetches leaves that are about to be replaced or given up.
 ///
-/// A leaf that is read only to be written anew would take a slot, and a first touch of fresh memory costs more than the
-/// read. It goes to a buffer instead, with its neighbours in the file if they are wanted next.
+/// A leaf that is read only to be written anew, or for what it refers to, would take a slot, and a first touch of fresh
+/// memory costs more than the read. It goes to a buffer instead, with its neighbours in the file if they are wanted
+/// next.
 ///
 /// Invariant: `buffer` holds the pages `first..<first + count` of the file; those in `isChecked` have been verified and
 /// have lost their number, the others are as read.

@@ -1,0 +1,69 @@
+// Long values, and parts of values, of a snapshot.
+
+extension ReadTransaction {
+  /// Calls `body` with a part of a value that stands in an extent, all of it without a range.
+  @usableFromInline func withLongValue<Result>(
+    _ value: BorrowedValue, _ range: Range<Int>?, _ body: (RawSpan) throws -> Result
+  ) throws -> Result {
+    let buffer = try reader.load(value, range)
+    defer { buffer.deallocate() }
+    return try body(UnsafeRawBufferPointer(buffer).bytes)
+  }
+
+  /// A copy of a part of a value, all of it without a range.
+  @usableFromInline func copy(_ value: BorrowedValue, _ range: Range<Int>?) throws(StorageError) -> [UInt8] {
+    try reader.copy(value, range)
+  }
+
+  /// The length of a value.
+  @usableFromInline func byteCount(_ value: BorrowedValue) -> Int { reader.byteCount(value) }
+
+  /// The length of the value stored under `key`, in bytes, or nil. Touches one page per level of the tree, and no long
+  /// value.
+  ///
+  /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`.
+  @inlinable public func valueByteCount<Key: StorageKey & ~Escapable>(
+    for key: Key, in tree: Tree
+  ) throws(StorageError) -> Int? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
+    guard let value else { return nil }
+    defer { endLoan(value) }
+    return byteCount(value)
+  }
+
+  /// The bytes `range` of the value stored under `key`, copied, or nil if there is no such entry. What of the range
+  /// lies behind the value's end is left out.
+  ///
+  /// Of a long value only those pieces of 64 KiB are read that the range touches, and the list of their checksums.
+  ///
+  /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`.
+  @inlinable public func value<Key: StorageKey & ~Escapable>(
+    for key: Key, in tree: Tree, range: Range<Int>
+  ) throws(StorageError) -> [UInt8]? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
+    guard let value else { return nil }
+    defer { endLoan(value) }
+    return try copy(value, range)
+  }
+
+  /// Calls `body` with the bytes `range` of the value stored under `key` and returns its result, or nil if there is no
+  /// such entry. What of the range lies behind the value's end is left out.
+  ///
+  /// Cost as that of a copy of the range; of a short value nothing is copied. The bytes are valid until `body` returns,
+  /// which may read on.
+  ///
+  /// - Throws: `noSuchTree`, `treeMismatch`, `damagedPage`, `truncatedFile`, `inputOutput`, and what `body` throws.
+  @inlinable public func withValue<Key: StorageKey & ~Escapable, Result>(
+    for key: Key, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
+  ) throws -> Result? {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
+    guard let value else { return nil }
+    defer { endLoan(value) }
+    if value.isExtent { return try withLongValue(value, range, body) }
+    let part = range.clamped(to: 0..<value.count)
+    return try body(RawSpan(_unsafeStart: value.base + part.lowerBound, byteCount: part.count))
+  }
+}

@@ -1,0 +1,52 @@
+// Entries whose values do not fit into a page.
+
+extension WriteContext {
+  /// Stores an entry whose value goes to an extent; the lengths have been checked. If writing that fails, nothing has
+  /// changed and the transaction goes on.
+  @inline(never) func putLong(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree, at index: Int
+  ) throws(StorageError) -> PutOutcome {
+    // Looked up first: a gigabyte that is not stored after all should not have been written.
+    if mode == .insertIfAbsent, try hasEntry(key, at: index) { return .kept }
+    // Written before the tree is touched: the bytes may be borrowed from a page that the put is about to change.
+    let extent = try writeExtent(value)
+    hasGrown = true
+    let before = log.position
+    let key = log.putLong(tree.id, tree.keys, key, value)
+    mutations &+= 1
+    do throws(StorageError) {
+      return try store(extent, under: key, mode: mode, at: index)
+    } catch {
+      log.truncate(to: before)
+      throw fail(error)
+    }
+  }
+
+  /// The same for an operation of the log. Nothing is written before the whole log has been looked at: a database that
+  /// is refused must stay as it is. Until then the bytes stay in the log's memory.
+  func replayLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int) throws(StorageError) {
+    let extent = try writeExtent(value, isDeferred: true)
+    _ = try store(extent, under: key, mode: .insertOrReplace, at: index)
+  }
+
+  /// Writes a value that does not fit beside its key, for an entry of the running transaction.
+  func writeExtent(_ value: UnsafeRawBufferPointer, isDeferred: Bool = false) throws(StorageError) -> ExtentReference {
+    let layout = ExtentLayout(valueByteCount: value.count, pageSize: editor.pageSize)
+    try reservePlaces?(layout.pageCount)
+    return try editor.writeExtent(value, isDeferred: isDeferred, checkWritable: checkWritable)
+  }
+
+  private func store(
+    _ extent: ExtentReference, under key: SearchKey, mode: PutMode, at index: Int
+  ) throws(StorageError) -> PutOutcome {
+    try extent.withBytes { (bytes) throws(StorageError) in
+      try editor.put(key, CellValue(bytes, isExtent: true), mode: mode, in: &trees[index])
+    }
+  }
+
+  /// Writes what `replayLong` has put off.
+  package func writeDeferredExtents() throws(StorageError) { try editor.writeDeferredExtents() }
+
+  /// Gives back the places of values that the transaction itself has replaced: before it is appended or frozen.
+  package func discardDeadExtents() { editor.discardDeadExtents() }
+}

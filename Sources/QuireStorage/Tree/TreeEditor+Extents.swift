@@ -1,0 +1,162 @@
+// Values in extents: written when they are put, given up when their entries go.
+
+/// The extents that the running transaction has written and that are still its own, in order.
+///
+/// Invariants:
+/// 1. An entry without pages has been given back; `indexes` has the index of every other, by its first page.
+/// 2. The places of entries with pages were given out ahead of their commit and belong to nobody else.
+struct ExtentLedger {
+  private struct Entry {
+    let first: PageNumber
+    var pageCount: Int
+    /// The writer's step, a transaction or a savepoint, at which it was written.
+    let step: UInt64
+    /// The value, if it has not been written yet.
+    var deferred: UnsafeRawBufferPointer?
+  }
+
+  private var entries: [Entry] = []
+  private var indexes: [UInt64: Int] = [:]
+
+  /// The number of entries, to return to.
+  var mark: Int { entries.count }
+
+  mutating func add(_ first: PageNumber, pageCount: Int, step: UInt64, deferred: UnsafeRawBufferPointer? = nil) {
+    indexes[first.rawValue] = entries.count
+    entries.append(Entry(first: first, pageCount: pageCount, step: step, deferred: deferred))
+  }
+
+  /// Calls `write` with every value that has not been written yet.
+  mutating func writeDeferred(
+    _ write: (PageNumber, UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    for index in entries.indices where entries[index].pageCount > 0 {
+      guard let value = entries[index].deferred else { continue }
+      try write(entries[index].first, value)
+      entries[index].deferred = nil
+    }
+  }
+
+  /// Whether the transaction has written the extent at `first`; then also whether at `step` or later.
+  func find(_ first: PageNumber, since step: UInt64) -> (isOwn: Bool, isPrivate: Bool) {
+    guard let index = indexes[first.rawValue] else { return (false, false) }
+    return (true, entries[index].step >= step)
+  }
+
+  /// Takes the extent at `first` off the list; returns the number of its pages, 0 if it is not on it.
+  mutating func remove(_ first: PageNumber) -> Int {
+    guard let index = indexes.removeValue(forKey: first.rawValue) else { return 0 }
+    defer { entries[index].pageCount = 0 }
+    return entries[index].pageCount
+  }
+
+  /// Forgets what was added since `mark` and calls `giveBack` with each of it.
+  mutating func restore(_ mark: Int, giveBack: (PageNumber, Int) -> Void) {
+    for entry in entries[mark...] where entry.pageCount > 0 {
+      indexes[entry.first.rawValue] = nil
+      giveBack(entry.first, entry.pageCount)
+    }
+    entries.removeSubrange(mark...)
+  }
+
+  /// Forgets everything: the extents belong to a commit.
+  mutating func clear() {
+    entries.removeAll(keepingCapacity: true)
+    indexes.removeAll(keepingCapacity: true)
+  }
+}
+
+extension TreeEditor {
+  /// Writes a value to an extent of the running transaction. If that fails, nothing has changed.
+  ///
+  /// - Parameters:
+  ///   - isDeferred: whether it is written by `writeDeferredExtents` only; the bytes must last until then.
+  ///   - checkWritable: throws if writing has stopped for good.
+  /// - Throws: what `checkWritable` throws, `diskFull`, `inputOutput`, `limitReached`, and `damagedPage` if the free
+  ///   map calls pages free that are in use.
+  package func writeExtent(
+    _ value: UnsafeRawBufferPointer, isDeferred: Bool = false, checkWritable: () throws(StorageError) -> Void
+  ) throws(StorageError) -> ExtentReference {
+    guard let allocator else { preconditionFailure("the catalog has no long values") }
+    let count = ExtentLayout(valueByteCount: value.count, pageSize: pageSize).pageCount
+    let first = allocator.allocateAhead(count, isCommitted: false)
+    do throws(StorageError) {
+      try store.grow(toPageCount: first.rawValue + UInt64(count))
+      // Looked at only now: places that a checkpoint gives back after it has failed may be named by its meta page, but
+      // those are given back when the failure is known, and so are not these.
+      try checkWritable()
+      for number in first.rawValue..<(first.rawValue + UInt64(count)) where store.isResident(PageNumber(number)) {
+        // Only a free map that lies leads here: writing would destroy what is in use.
+        throw store.damaged(PageReference(PageNumber(number)), "the free map calls it free, but it is in use")
+      }
+      let extent = try store.writeExtent(value, at: first, birth: csn, isWritten: !isDeferred)
+      extents.add(first, pageCount: count, step: step, deferred: isDeferred ? value : nil)
+      return extent
+    } catch {
+      allocator.discard(first, count: count)
+      throw error
+    }
+  }
+
+  /// Writes what has been put off, and was not replaced since.
+  ///
+  /// - Throws: `diskFull`, `inputOutput`: the transaction must then be given up.
+  package func writeDeferredExtents() throws(StorageError) {
+    let csn = csn
+    try extents.writeDeferred { (first, value) throws(StorageError) in
+      try store.writeExtent(value, at: first, birth: csn)
+    }
+  }
+
+  /// Gives back an extent that was written for an entry which then was not stored.
+  package func discardExtent(_ extent: ExtentReference) {
+    let count = extents.remove(extent.first)
+    if count > 0 { allocator?.discard(extent.first, count: count) }
+  }
+
+  /// Notes that the transaction's trees no longer refer to an extent. One that was written since the newest savepoint
+  /// can be given back at once, as nothing can bring its entry back but a rollback that forgets it anyway.
+  func supersedeExtent(_ extent: ExtentReference) {
+    let (isOwn, isPrivate) = extents.find(extent.first, since: step)
+    if isPrivate { return discardExtent(extent) }
+    supersede(extent, isOwn: isOwn)
+  }
+
+  /// Notes that entries of a leaf are given up with what they refer to. Costs a look at every cell: callers leave out
+  /// leaves whose parents say that they hold no extents.
+  ///
+  /// - Parameter givenUp: pages that the operation has given up so far.
+  /// - Throws: `damagedPage` if an extent takes a page that was given up already: its place would be given out while
+  ///   something still refers to it.
+  func supersedeExtents(
+    in leaf: PageBytes, _ range: Range<Int>, _ givenUp: inout GivenUpPages
+  ) throws(StorageError) {
+    for index in range {
+      let cell = leaf.leafCell(index)
+      guard cell.isExtent else { continue }
+      let extent = cell.extent
+      if let number = givenUp.claim(extent, pageCount: extent.layout(pageSize: pageSize).pageCount) {
+        throw store.damaged(PageReference(number), "an extent takes it, but not alone")
+      }
+      supersedeExtent(extent)
+    }
+  }
+
+  /// Gives back the extents that the transaction has both written and given up: called before its commit is appended or
+  /// frozen, so that no free map ever calls their places used.
+  package func discardDeadExtents() {
+    guard hasDeadExtents else { return }
+    removeSuperseded { page in
+      guard page.extentPageCount > 0 else { return false }
+      let count = extents.remove(page.reference.pageNumber)
+      if count > 0 { allocator?.discard(page.reference.pageNumber, count: count) }
+      return count > 0
+    }
+  }
+
+  /// Says on the private way to the leaf of `path` that it may hold extents.
+  func notePathHasExtents(_ root: inout TreeRoot) {
+    root.mayHaveExtents = true
+    for index in 0..<(depth - 1) { path[index].page.counts[path[index].index] |= ChildCount.extentBit }
+  }
+}
