@@ -7,3 +7,17 @@
 static inline void quire_prefetch(const void *address) {
   __builtin_prefetch(address, 0, 3);
 }
+
+#if defined(__linux__) && !defined(__ANDROID__)
+// By a name of our own: the header that declares it does so only for programs that ask for everything.
+extern int quire_sync_file_range(int descriptor, long long offset, long long count, unsigned int flags)
+    __asm__("sync_file_range");
+#endif
+
+/// Asks the system to begin writing a range of a file to the disk, where there is such a call. Waits for nothing and
+/// promises nothing. The flag, SYNC_FILE_RANGE_WRITE, alone leaves errors to the next fdatasync, which must see them.
+static inline void quire_start_writing(int descriptor, long long offset, long long count) {
+#if defined(__linux__) && !defined(__ANDROID__)
+  (void)quire_sync_file_range(descriptor, offset, count, 2);
+#endif
+}

@@ -48,7 +48,13 @@ final class PageWriter {
   private(set) var oldSlots: [UInt] = []
   private(set) var pagesWritten = 0
 
+  /// What has been written since the disk was last asked to begin, and where.
+  private var unstarted = 0..<0
+  private var unstartedByteCount = 0
+
   private static let bufferByteCount = 512 << 10
+  /// How much is written before the disk is asked to begin: small checkpoints leave it to the sync.
+  private static let startByteCount = 8 << 20
 
   init(
     store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint
@@ -203,6 +209,7 @@ final class PageWriter {
       abandon()
       throw error
     }
+    startWriting(Int(first.number.rawValue) * pageSize, pending.count * pageSize)
     for page in pending {
       reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image, by: flipper)
       if page.oldSlot != 0 { oldSlots.append(page.oldSlot) }
@@ -210,6 +217,18 @@ final class PageWriter {
     pagesWritten += pending.count
     pending.removeAll(keepingCapacity: true)
     placed.removeAll(keepingCapacity: true)
+  }
+
+  /// Has the disk write while the next pages are encoded, so that the sync at the end finds little to wait for.
+  private func startWriting(_ offset: Int, _ byteCount: Int) {
+    let end = offset + byteCount
+    unstarted =
+      unstarted.isEmpty
+      ? offset..<end : min(unstarted.lowerBound, offset)..<max(unstarted.upperBound, end)
+    unstartedByteCount += byteCount
+    guard unstartedByteCount >= Self.startByteCount else { return }
+    store.file.startWriting(unstarted)
+    (unstarted, unstartedByteCount) = (0..<0, 0)
   }
 
   /// Gives up what is in the buffer: its pages stay dirty. Done by itself when a write fails.

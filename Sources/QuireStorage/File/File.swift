@@ -60,6 +60,8 @@ package protocol File: AnyObject, Sendable {
   func readSome(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
   /// Writes up to `buffer.count` bytes, extending the file as needed; returns how many.
   func writeSome(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) -> Int
+  /// Hints that a range will be synced soon, so that the disk may begin with it. Nothing depends on it.
+  func startWriting(_ range: Range<Int>)
   /// Makes all bytes written before, and the length, durable (`fdatasync`; `F_FULLFSYNC` on Apple systems).
   func synchronize() throws(SystemError)
   /// Cuts or extends the file with zeros.
@@ -78,6 +80,11 @@ package protocol File: AnyObject, Sendable {
   func lockHolder() -> Int32?
   /// Closes the file and gives up its lock. Later calls fail with `EBADF`.
   func close()
+}
+
+extension File {
+  /// Does nothing: what a disk without the hint does.
+  package func startWriting(_ range: Range<Int>) {}
 }
 
 /// The operations on names. Names become durable only when their directory is synced.

@@ -5,6 +5,7 @@
 #else
   internal import Glibc
 #endif
+internal import CQuirePlatform
 internal import Synchronization
 
 /// The file system of the operating system.
@@ -100,6 +101,10 @@ package final class RealFile: File {
     let count = pwrite(descriptor.load(ordering: .relaxed), buffer.baseAddress, buffer.count, off_t(offset))
     guard count >= 0 else { throw SystemError(code: errno, call: "pwrite") }
     return count
+  }
+
+  package func startWriting(_ range: Range<Int>) {
+    quire_start_writing(descriptor.load(ordering: .relaxed), Int64(range.lowerBound), Int64(range.count))
   }
 
   package func synchronize() throws(SystemError) {

@@ -35,26 +35,36 @@ package final class LogReader {
   private let meta: MetaPage
   private let files: [any File]
   private let segments: [UnsafeMutableRawBufferPointer]
+  private let memory: [VirtualMemory]
+
+  /// Segments from here on are read into huge pages: touching 64 MiB page by page takes longer than reading it.
+  private static let hugePageByteCount = 2 << 20
 
   /// Reads the segments of `meta` through `files`, which correspond to them in number and order.
   package init(_ meta: MetaPage, files: [any File]) throws(StorageError) {
     self.meta = meta
     self.files = files
-    var segments: [UnsafeMutableRawBufferPointer] = []
+    var memory: [VirtualMemory] = []
     do throws(StorageError) {
       for (segment, file) in zip(meta.segments, files) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: segment.byteCount, alignment: 16)
-        segments.append(buffer)
-        try file.readFully(into: buffer, at: 0)
+        let isHuge = segment.byteCount >= Self.hugePageByteCount
+        let range = try VirtualMemory.reserve(
+          byteCount: (segment.byteCount + 4095) & ~4095, alignment: isHuge ? Self.hugePageByteCount : 4096)
+        memory.append(range)
+        if isHuge { range.adviseHugePages() }
+        try file.readFully(into: UnsafeMutableRawBufferPointer(start: range.base, count: segment.byteCount), at: 0)
       }
     } catch {
-      for segment in segments { segment.deallocate() }
+      for range in memory { range.release() }
       throw error
     }
-    self.segments = segments
+    self.memory = memory
+    segments = zip(meta.segments, memory).map {
+      UnsafeMutableRawBufferPointer(start: $1.base, count: $0.byteCount)
+    }
   }
 
-  deinit { for segment in segments { segment.deallocate() } }
+  deinit { for range in memory { range.release() } }
 
   /// The operations of a record of this log, committed or not.
   package func body(of record: LogScan.Record) -> UnsafeRawBufferPointer {

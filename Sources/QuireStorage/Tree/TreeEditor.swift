@@ -258,7 +258,8 @@ package final class TreeEditor {
       depth &+= 1
       level &-= 1
       reference = PageReference(rawValue: page.references[index])
-      page.prefetchCount(index)
+      // Only the counts above the leaves are many enough to be out of the cache.
+      if level == 0 { page.prefetchCount(index) }
       page = try reader.page(reference, checksum: page.checksums[index], level: level)
     }
     let position = page.leafSearch(key)
