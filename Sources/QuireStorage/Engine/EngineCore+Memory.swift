@@ -98,9 +98,11 @@ extension EngineCore {
       reclaimer.retireSlots(writer.oldSlots)
       counters.pagesSpilled.wrappingAdd(writer.pagesWritten, ordering: .relaxed)
     }
+    // Frames are protected by the snapshot alone; an epoch would keep everything that is evicted while the others are
+    // written.
+    for (slot, _) in held { slots.rest(slot) }
     do throws(StorageError) {
-      for (slot, snapshot) in held {
-        slots.rest(slot)
+      for (_, snapshot) in held {
         for tree in trees(of: snapshot) { try writer.writeAll(tree.reference) }
       }
     } catch {
