@@ -8,5 +8,7 @@ struct QuireDB: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quiredb",
     abstract: "Looks into databases without changing them, and torments the engine that writes them.",
-    subcommands: [Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self, KillChild.self])
+    subcommands: [
+      Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self, Memory.self, KillChild.self,
+    ])
 }
