@@ -5,8 +5,9 @@ internal import Synchronization
 /// One reader's announcement: 64 bytes, a cache line that nobody else writes.
 ///
 /// Word 0 is the snapshot's CSN plus one, or zero for a free slot: it protects page versions from reuse for as long as
-/// it stands; its highest bit says that the announcement is the engine's own, not a reader's. Word 1 is the access epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2
-/// counts the loans of bytes in pages, which keep the epoch where it is; only the reader's own thread looks at it.
+/// it stands; its highest bit says that the announcement is the engine's own, not a reader's. Word 1 is the access
+/// epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2 counts the loans of bytes in
+/// pages, which keep the epoch where it is; only the reader's own thread looks at it.
 package struct ReaderSlot: Equatable, @unchecked Sendable {
   // Sendable: safe because both words are atomics.
   let base: UnsafeMutableRawPointer

@@ -214,8 +214,8 @@ extension TreeEditor {
     try addToParent(of: level, firstCount: firstCount, pages, in: &root)
   }
 
-  /// Writes the pieces of a branch, the first one into `branch`; returns the number of entries below that, and the pages
-  /// that were added.
+  /// Writes the pieces of a branch, the first one into `branch`; returns the number of entries below that, and the
+  /// pages that were added.
   private func writeBranches(
     _ entries: [BranchEntry], cuts: [Int], into branch: PageBytes, level: Int, in root: TreeRoot
   ) throws(StorageError) -> (Int, [SplitPage]) {

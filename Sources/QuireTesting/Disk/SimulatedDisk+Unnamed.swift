@@ -1,8 +1,8 @@
 // Damage to files that are open and have no name: temporary ones, which no path leads to.
 
 extension SimulatedDisk {
-  /// Flips one bit of the open file without a name, 0 being the lowest, as readers see it. False if there is none, or if
-  /// it does not reach that far.
+  /// Flips one bit of the open file without a name, 0 being the lowest, as readers see it. False if there is none, or
+  /// if it does not reach that far.
   @discardableResult package func flipBitOfUnnamedFile(_ bit: Int, at offset: Int) -> Bool {
     withUnnamedInode { inode in
       guard let byte = inode.live.byte(at: offset) else { return false }
