@@ -70,6 +70,14 @@ package final class CheckpointPages {
   /// there are any. Called before the first step.
   package func vacate(from limit: UInt64) { vacated = limit }
 
+  /// Whether the next step looks into pages that may be evicted. Dirty ones are protected by the frozen snapshot.
+  package var looksPagesUp: Bool {
+    switch phase {
+    case .trees, .catalogPages: false
+    default: true
+    }
+  }
+
   /// Does the next piece of work; false when all pages have been written.
   ///
   /// - Throws: `diskFull`, `inputOutput`, and what reading catalog pages throws. The caller then calls `undo`.

@@ -112,7 +112,9 @@ extension EngineCore {
       if run.requiredLSN > queue.durableLSN { try queue.wait(for: run.requiredLSN) }
       run.phase = .pages
     case .pages:
-      _ = slots.refresh(run.slot)
+      // Not while tree pages are written: a write may take its time, and nothing that readers evict meanwhile could be
+      // used again.
+      if run.pages.looksPagesUp { _ = slots.refresh(run.slot) }
       defer { slots.rest(run.slot) }
       let hasMore = try run.pages.step()
       if !hasMore { run.phase = .segment }

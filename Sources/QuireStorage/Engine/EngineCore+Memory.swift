@@ -35,6 +35,8 @@ extension EngineCore {
     // places that look free.
     try queue.checkFailure()
     reclaimer.collect()
+    context.releaseDead()
+    reclaimer.collect()
     if committedDirtyCount > store.pool.slotLimit / 8 { try checkpointCommitted() }
     if store.frames.dirtyCount > softDirtyLimit { try spill() }
     reclaimer.collect()
@@ -99,9 +101,11 @@ extension EngineCore {
       reclaimer.retireSlots(writer.oldSlots)
       counters.pagesSpilled.wrappingAdd(writer.pagesWritten, ordering: .relaxed)
     }
+    // Frames are protected by the snapshot alone; an epoch would keep everything that is evicted while the others are
+    // written.
+    for (slot, _) in held { slots.rest(slot) }
     do throws(StorageError) {
-      for (slot, snapshot) in held {
-        slots.rest(slot)
+      for (_, snapshot) in held {
         for tree in trees(of: snapshot) { try writer.writeAll(tree.reference) }
       }
     } catch {

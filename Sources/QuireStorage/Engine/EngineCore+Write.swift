@@ -83,6 +83,8 @@ extension EngineCore {
       throttle()
       _ = slots.refresh(writerSlot)
       context.begin(on: head)
+      // The body may do anything before it comes back.
+      slots.rest(writerSlot)
     } catch {
       writerLock.unlock()
       throw error
@@ -113,6 +115,9 @@ extension EngineCore {
       try queue.checkFailure()
       try context.packOwnLeaves()
       try reservePlaces()
+      // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
+      // have taken out of memory meanwhile would wait too, and add to it.
+      slots.rest(writerSlot)
       if withLog({ $0 == nil }) { try activateLog() }
       while true {
         guard try makeRoom() else { return try commitByCheckpoint() }

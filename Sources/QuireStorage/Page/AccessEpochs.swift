@@ -10,4 +10,6 @@ package protocol AccessEpochs: AnyObject, Sendable {
   func advanceEpoch() -> UInt64
   /// The oldest epoch that any reader still holds addresses of; `.max` if none does.
   func oldestEpoch() -> UInt64
+  /// How many readers hold addresses now.
+  func activeEpochCount() -> Int
 }

@@ -2,6 +2,12 @@
 
 internal import Synchronization
 
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
 /// A clock over the page table: each time round, the hand cools what it meets, and takes out what nobody has touched
 /// since it was cooled.
 ///
@@ -25,6 +31,8 @@ final class Evictor: Sendable {
   private let epochs: any AccessEpochs
   private let state = Latch(State())
   private let evicted = Atomic<Int>(0)
+  /// How many threads wait for readers.
+  private let waiting = Atomic<Int>(0)
   /// How many slots are kept free, so that those who need one rarely wait for readers to move on.
   let reserve: Int
 
@@ -34,6 +42,31 @@ final class Evictor: Sendable {
     self.pool = pool
     self.epochs = epochs
     reserve = max(2, min(Self.largestReserve, pool.slotLimit / 32))
+  }
+
+  /// How many slots beyond the budget are lent before anybody waits for readers: an eighth of what the engine is allowed
+  /// to exceed it by.
+  var slack: Int { max(reserve, Self.slackByteCount / pool.pageSize) }
+
+  private static let slackByteCount = 4 << 20
+  private static let waitMicroseconds: UInt32 = 250
+  private static let longestWaitCount = 40
+
+  /// Waits until a reader that holds what was taken out of memory moves on: it will, at the end of a call, and has
+  /// mostly lost its processor in the middle of one. Ten milliseconds at the most; and not at all if everybody who holds
+  /// addresses is waiting here, each for the others.
+  ///
+  /// - Returns: a slot, or nil if there still is none.
+  func awaitReaders(_ table: PageTable) throws(StorageError) -> UnsafeMutableRawPointer? {
+    waiting.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    defer { waiting.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+    for _ in 0..<Self.longestWaitCount {
+      guard waiting.load(ordering: .sequentiallyConsistent) < epochs.activeEpochCount() else { return nil }
+      usleep(Self.waitMicroseconds)
+      makeRoom(for: 1, in: table)
+      if let slot = try pool.take().slot { return slot }
+    }
+    return nil
   }
 
   /// How many pages have been taken out of memory.

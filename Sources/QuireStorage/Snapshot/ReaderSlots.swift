@@ -213,6 +213,13 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     return oldest
   }
 
+  /// How many readers hold addresses now.
+  package func activeEpochCount() -> Int {
+    var count = 0
+    forEachSlot { if $0.epoch.pointee.load(ordering: .relaxed) != 0 { count += 1 } }
+    return count
+  }
+
   private func forEachSlot(_ body: (ReaderSlot) -> Void) {
     for block in 0..<usedBlocks.load(ordering: .acquiring) {
       for index in 0..<Self.slotsPerBlock { body(slot(block, index)) }

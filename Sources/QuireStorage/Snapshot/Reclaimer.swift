@@ -289,6 +289,22 @@ package final class Reclaimer: Sendable {
     }
   }
 
+  /// Frees frames of the running transaction that nobody can reach, and the places that they have spilled to. What the
+  /// writer has borrowed from their slots stays until it moves on.
+  package func releaseDead(_ frames: [FrameIndex]) {
+    guard !frames.isEmpty else { return }
+    state.withLock { state in
+      var slotAddresses: [UInt] = []
+      for frame in frames {
+        giveUpPlace(frame, &state)
+        let location = store.frames.location(frame)
+        if !location.isPageNumber { slotAddresses.append(UInt(bitPattern: location.slot)) }
+      }
+      store.frames.release(frames)
+      if !slotAddresses.isEmpty { state.oldSlots.append((slots.advanceEpoch(), slotAddresses)) }
+    }
+  }
+
   private func giveUpPlace(_ frame: FrameIndex, _ state: inout State) {
     let location = store.frames.location(frame)
     guard location.isPageNumber, location.pageNumber != .none else { return }

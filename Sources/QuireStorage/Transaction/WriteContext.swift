@@ -20,6 +20,7 @@ package final class WriteContext {
   private let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
   private var savepointTrees: [[TreeRoot]] = []
+  private var savepointMarks: [TreeEditor.Mark] = []
   /// Subtrees of a tree that is being built, while memory is relieved.
   var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
@@ -83,6 +84,7 @@ package final class WriteContext {
     log.reset()
     failure = nil
     savepointTrees = []
+    savepointMarks = []
     spilledCount = 0
     hasGrown = false
     hasRemoved = false
@@ -111,6 +113,7 @@ package final class WriteContext {
   package func rollback() {
     reclaimer.giveUpPlaces(of: editor.born)
     savepointTrees = []
+    savepointMarks = []
     editor.rollback()
     log.reset()
     mutations &+= 1
@@ -133,16 +136,21 @@ package final class WriteContext {
 
   /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
+    let mark = editor.mark()
     savepointTrees.append(trees)
-    return Savepoint(mark: editor.mark(), trees: trees, names: names, logPosition: log.position)
+    savepointMarks.append(mark)
+    return Savepoint(mark: mark, trees: trees, names: names, logPosition: log.position)
   }
 
   /// Notes that the newest savepoint will not be returned to.
-  package func releaseSavepoint() { savepointTrees.removeLast() }
+  package func releaseSavepoint() {
+    savepointTrees.removeLast()
+    savepointMarks.removeLast()
+  }
 
   /// Undoes what came after `savepoint`, the newest one; all but the id counters is as it was.
   package func restore(_ savepoint: Savepoint) {
-    savepointTrees.removeLast()
+    releaseSavepoint()
     reclaimer.giveUpPlaces(of: editor.born(since: savepoint.mark))
     editor.restore(savepoint.mark)
     spilledCount = min(spilledCount, editor.born.count)
@@ -168,6 +176,12 @@ package final class WriteContext {
   package func noteSpill() {
     spilledCount = editor.born.count
     editor.noteSpill()
+  }
+
+  /// Frees what the transaction has made and replaced itself, unless a savepoint may return to it.
+  package func releaseDead() {
+    reclaimer.releaseDead(editor.takeDead(since: savepointMarks.last ?? .start))
+    spilledCount = min(spilledCount, editor.born.count)
   }
 
   /// Sets how many dirty pages there may be before `relieveMemory` is called.

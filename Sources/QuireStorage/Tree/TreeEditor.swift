@@ -39,8 +39,8 @@ package final class TreeEditor {
   @exclusivity(unchecked) private(set) var step: UInt64 = 0
   // The checks for overlapping access cost a fifth of a put, and one thread at a time calls an editor that never calls
   // back: `@exclusivity(unchecked)` on what every put touches.
-  @exclusivity(unchecked) package private(set) var superseded: [SupersededPage] = []
-  @exclusivity(unchecked) package private(set) var born: [FrameIndex] = []
+  @exclusivity(unchecked) package internal(set) var superseded: [SupersededPage] = []
+  @exclusivity(unchecked) package internal(set) var born: [FrameIndex] = []
   @exclusivity(unchecked) private var supply: FrameSupply
   /// Where places for extents come from; nil for the catalog, which has none.
   let allocator: PageAllocator?
@@ -96,9 +96,12 @@ package final class TreeEditor {
 
   /// A point to return to.
   package struct Mark {
-    fileprivate let superseded: Int
-    fileprivate let born: Int
-    fileprivate let extents: Int
+    let superseded: Int
+    let born: Int
+    let extents: Int
+
+    /// The beginning of the transaction.
+    package static var start: Mark { Mark(superseded: 0, born: 0, extents: 0) }
   }
 
   /// From here on, nothing made before is edited in place.
@@ -120,7 +123,7 @@ package final class TreeEditor {
 
   /// Forgets everything that was done since `begin`.
   package func rollback() {
-    restore(Mark(superseded: 0, born: 0, extents: 0))
+    restore(.start)
     giveBackSupply()
   }
 

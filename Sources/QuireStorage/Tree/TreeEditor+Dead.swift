@@ -1,0 +1,49 @@
+// What a transaction has made and replaced itself, long before its end.
+
+extension TreeEditor {
+  /// Takes the frames that were made and replaced since `mark`, the newest point that may be returned to: nobody can
+  /// reach them any more. They are forgotten here and are the caller's to release, with the places that they may have
+  /// been spilled to.
+  ///
+  /// A transaction that goes over its pages many times would otherwise keep every version of them to its end, in memory
+  /// or in the file. Linear in what was made and replaced since the mark.
+  package func takeDead(since mark: Mark) -> [FrameIndex] {
+    var frames = PageBits()
+    var places = PageBits()
+    for page in superseded[mark.superseded...] where isOwn(page) {
+      if page.reference.isDirty {
+        frames[UInt64(page.reference.frame.rawValue)] = true
+      } else {
+        places[page.reference.rawValue] = true
+      }
+    }
+    guard !frames.isEmpty || !places.isEmpty else { return [] }
+    var dead: [FrameIndex] = []
+    var deadFrames = PageBits()
+    var deadPlaces = PageBits()
+    // What was made before the mark and replaced after it is found in none of these, and stays.
+    var living = Array(born[..<mark.born])
+    for frame in born[mark.born...] {
+      let location = store.frames.location(frame)
+      let place = location.isPageNumber ? location.pageNumber.rawValue : 0
+      guard frames[UInt64(frame.rawValue)] || (place != 0 && places[place]) else {
+        living.append(frame)
+        continue
+      }
+      dead.append(frame)
+      deadFrames[UInt64(frame.rawValue)] = true
+      if place != 0 { deadPlaces[place] = true }
+    }
+    born = living
+    superseded = Array(superseded[..<mark.superseded])
+      + superseded[mark.superseded...].filter { page in
+        guard isOwn(page) else { return true }
+        return page.reference.isDirty
+          ? !deadFrames[UInt64(page.reference.frame.rawValue)] : !deadPlaces[page.reference.rawValue]
+      }
+    return dead
+  }
+
+  /// Whether a page of a tree was made by the running transaction.
+  private func isOwn(_ page: SupersededPage) -> Bool { page.birth == csn && page.extentPageCount == 0 }
+}
