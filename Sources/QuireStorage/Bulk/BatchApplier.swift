@@ -32,11 +32,12 @@ package final class BatchApplier {
   /// Applies `operations`, strictly ascending by key, whose lengths have been checked; values that do not fit beside
   /// their keys stand in extents already, which are the running transaction's own.
   ///
-  /// Touches each leaf in whose range they fall once, and the branches above it. `relieve` is called between two leaves
-  /// when too many pages are dirty; no address is held then.
+  /// Touches each leaf in whose range they fall once, and the branches above it. `breathe` is called between two
+  /// leaves, where no address is held, so that what was evicted for one can be used again for the next; `relieve` as
+  /// well, when too many pages are dirty.
   /// - Throws: what reading and editing pages throws; the tree is then half changed.
   package func apply(
-    _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, relieve: Relief
+    _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, breathe: () -> Void, relieve: Relief
   ) throws(StorageError) {
     var next = 0
     leaves.reset()
@@ -50,6 +51,7 @@ package final class BatchApplier {
         try relieve(root, [])
         leaves.reset()
       }
+      breathe()
       next = try merge(operations, from: next, in: &root)
     }
   }

@@ -10,6 +10,6 @@ package protocol AccessEpochs: AnyObject, Sendable {
   func advanceEpoch() -> UInt64
   /// The oldest epoch that any reader still holds addresses of; `.max` if none does.
   func oldestEpoch() -> UInt64
-  /// How many readers hold addresses now.
-  func activeEpochCount() -> Int
+  /// The same, and whether it is the calling thread that holds it.
+  func oldestHolder() -> (epoch: UInt64, isCaller: Bool)
 }

@@ -31,8 +31,8 @@ final class Evictor: Sendable {
   private let epochs: any AccessEpochs
   private let state = Latch(State())
   private let evicted = Atomic<Int>(0)
-  /// How many threads wait for readers.
-  private let waiting = Atomic<Int>(0)
+  /// The epoch of a reader that was waited for in vain.
+  private let givenUp = Atomic<UInt64>(0)
   /// How many slots are kept free, so that those who need one rarely wait for readers to move on.
   let reserve: Int
 
@@ -44,28 +44,31 @@ final class Evictor: Sendable {
     reserve = max(2, min(Self.largestReserve, pool.slotLimit / 32))
   }
 
-  /// How many slots beyond the budget are lent before anybody waits for readers: an eighth of what the engine is allowed
-  /// to exceed it by.
+  /// How many slots beyond the budget are lent before anybody waits for readers: an eighth of what the engine is
+  /// allowed to exceed it by.
   var slack: Int { max(reserve, Self.slackByteCount / pool.pageSize) }
 
   private static let slackByteCount = 4 << 20
-  private static let waitMicroseconds: UInt32 = 250
-  private static let longestWaitCount = 40
+  private static let waitMicroseconds: UInt32 = 100
+  private static let longestWaitCount = 100
 
-  /// Waits until a reader that holds what was taken out of memory moves on: it will, at the end of a call, and has
-  /// mostly lost its processor in the middle of one. Ten milliseconds at the most; and not at all if everybody who holds
-  /// addresses is waiting here, each for the others.
+  /// Waits until readers that hold what was taken out of memory move on: they will, at the end of a call, and have
+  /// mostly lost their processor in the middle of one. Ten milliseconds at the most, and only for those in an older
+  /// epoch than the caller's: so the oldest never waits, and not everybody for each other.
   ///
   /// - Returns: a slot, or nil if there still is none.
   func awaitReaders(_ table: PageTable) throws(StorageError) -> UnsafeMutableRawPointer? {
-    waiting.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    defer { waiting.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+    var oldest = epochs.oldestHolder()
+    // Whoever was waited for in vain is busy with something else than reading.
+    if oldest.epoch == givenUp.load(ordering: .relaxed) { return nil }
     for _ in 0..<Self.longestWaitCount {
-      guard waiting.load(ordering: .sequentiallyConsistent) < epochs.activeEpochCount() else { return nil }
+      if oldest.isCaller || oldest.epoch == .max { return nil }
       usleep(Self.waitMicroseconds)
       makeRoom(for: 1, in: table)
       if let slot = try pool.take().slot { return slot }
+      oldest = epochs.oldestHolder()
     }
+    givenUp.store(oldest.epoch, ordering: .relaxed)
     return nil
   }
 

@@ -4,8 +4,8 @@ extension PageStore {
   /// Lends a slot for one page; its content is whatever its last owner left.
   ///
   /// When the budget is used up, clean pages are taken out of memory. If none can be, because everything is dirty or
-  /// readers are inside what was taken out, the budget is exceeded by a little, and then there is a short wait for those
-  /// readers: writers keep dirty pages below the budget, and readers move on.
+  /// readers are inside what was taken out, the budget is exceeded by a little, and then there is a short wait for
+  /// those readers: writers keep dirty pages below the budget, and readers move on.
   package func allocateSlot() throws(StorageError) -> UnsafeMutableRawPointer {
     let (slot, room) = try pool.take()
     guard let evictor else {

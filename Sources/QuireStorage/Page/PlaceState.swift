@@ -84,4 +84,17 @@ struct PlaceState {
     cursor = 2
     isExhausted = false
   }
+
+  /// What is broken of the allocator's invariants.
+  var defect: String? {
+    for (index, word) in provenFree.words.enumerated() {
+      let free = mapFree.word(index)
+      if word & ~free != 0 { return "a place that may be given out is not free in the map" }
+      let ahead = aheadOfCommit.word(index) | aheadOfCheckpoint.word(index) | lent.word(index)
+      if word & ahead != 0 { return "a place written ahead may be given out" }
+      if ahead & ~free != 0 { return "a place written ahead is used in the map" }
+      if aheadOfCommit.word(index) & aheadOfCheckpoint.word(index) != 0 { return "a place is ahead twice" }
+    }
+    return nil
+  }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Word 0 is the snapshot's CSN plus one, or zero for a free slot: it protects page versions from reuse for as long as
 /// it stands; its highest bit says that the announcement is the engine's own, not a reader's. Word 1 is the access
 /// epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2 counts the loans of bytes in
-/// pages, which keep the epoch where it is; only the reader's own thread looks at it.
+/// pages, which keep the epoch where it is; only the reader's own thread looks at it. Word 3 is that thread.
 package struct ReaderSlot: Equatable, @unchecked Sendable {
   // Sendable: safe because both words are atomics.
   let base: UnsafeMutableRawPointer
@@ -21,6 +21,9 @@ package struct ReaderSlot: Equatable, @unchecked Sendable {
   /// How many loans there are.
   package var loanCount: UnsafePointer<Int> { UnsafePointer(loans) }
 
+  @inline(__always) fileprivate var holder: UnsafeMutablePointer<Atomic<UInt64>> {
+    (base + 24).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
   @inline(__always) fileprivate var loans: UnsafeMutablePointer<Int> { (base + 16).assumingMemoryBound(to: Int.self) }
 }
 
@@ -126,6 +129,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   /// Announces the epoch as of now, and looks again: had the epoch ended before the announcement could be seen, what
   /// was taken out of the tables meanwhile might be reused although this reader has found it there before.
   @inline(__always) private func enter(_ slot: ReaderSlot) {
+    slot.holder.pointee.store(UInt64(ThreadIdentity.current), ordering: .relaxed)
     while true {
       let now = globalEpoch.load(ordering: .sequentiallyConsistent)
       slot.epoch.pointee.store(now, ordering: .sequentiallyConsistent)
@@ -213,11 +217,17 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     return oldest
   }
 
-  /// How many readers hold addresses now.
-  package func activeEpochCount() -> Int {
-    var count = 0
-    forEachSlot { if $0.epoch.pointee.load(ordering: .relaxed) != 0 { count += 1 } }
-    return count
+  /// The oldest epoch that any reader still holds addresses of, and whether it is the calling thread that does.
+  package func oldestHolder() -> (epoch: UInt64, isCaller: Bool) {
+    let thread = UInt64(ThreadIdentity.current)
+    var oldest = (epoch: UInt64.max, isCaller: false)
+    forEachSlot { slot in
+      let epoch = slot.epoch.pointee.load(ordering: .relaxed)
+      guard epoch != 0, epoch <= oldest.epoch else { return }
+      let isCaller = slot.holder.pointee.load(ordering: .relaxed) == thread
+      oldest = (epoch, isCaller || (epoch == oldest.epoch && oldest.isCaller))
+    }
+    return oldest
   }
 
   private func forEachSlot(_ body: (ReaderSlot) -> Void) {

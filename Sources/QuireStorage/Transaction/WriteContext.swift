@@ -14,17 +14,19 @@ package final class WriteContext {
   package let log = LogBuffer()
   let reader: TreeReader
   private let store: PageStore
-  private let reclaimer: Reclaimer
+  let reclaimer: Reclaimer
   private let slots: ReaderSlots
   /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
   private let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
-  private var savepointTrees: [[TreeRoot]] = []
-  private var savepointMarks: [TreeEditor.Mark] = []
+  var savepointTrees: [[TreeRoot]] = []
+  var savepointMarks: [TreeEditor.Mark] = []
+  /// How many frames the transaction had made when it last looked for dead ones.
+  var examinedCount = 0
   /// Subtrees of a tree that is being built, while memory is relieved.
   var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
-  private var spilledCount = 0
+  var spilledCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
   package var relieveMemory: (() throws(StorageError) -> Void)?
   /// Makes sure that so many places can be taken beside those that the next checkpoint needs; set once, by the engine.
@@ -86,6 +88,7 @@ package final class WriteContext {
     savepointTrees = []
     savepointMarks = []
     spilledCount = 0
+    examinedCount = 0
     hasGrown = false
     hasRemoved = false
     mutations &+= 1
@@ -146,14 +149,19 @@ package final class WriteContext {
   package func releaseSavepoint() {
     savepointTrees.removeLast()
     savepointMarks.removeLast()
+    // What the savepoint would have returned to can go, before the next one comes to stand in between. Not looked for
+    // at each of many small ones.
+    if spilledCount > 0, editor.born.count - examinedCount > store.pool.slotLimit / 8 { releaseDead() }
   }
 
   /// Undoes what came after `savepoint`, the newest one; all but the id counters is as it was.
   package func restore(_ savepoint: Savepoint) {
-    releaseSavepoint()
+    savepointTrees.removeLast()
+    savepointMarks.removeLast()
     reclaimer.giveUpPlaces(of: editor.born(since: savepoint.mark))
     editor.restore(savepoint.mark)
     spilledCount = min(spilledCount, editor.born.count)
+    examinedCount = min(examinedCount, editor.born.count)
     trees = savepoint.trees
     names = savepoint.names
     log.truncate(to: savepoint.logPosition)
@@ -162,30 +170,6 @@ package final class WriteContext {
   }
 
   // MARK: Memory
-
-  /// Everything that the transaction may still want to read: its trees, those of its savepoints, and what it is
-  /// building.
-  package var reachableRoots: [PageReference] {
-    (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone } + looseReferences
-  }
-
-  /// About how many dirty pages the transaction has made and not spilled.
-  package var unspilledCount: Int { editor.born.count - spilledCount }
-
-  /// Notes that all pages that can be reached have been written home, and are not edited in place any more.
-  package func noteSpill() {
-    spilledCount = editor.born.count
-    editor.noteSpill()
-  }
-
-  /// Frees what the transaction has made and replaced itself, unless a savepoint may return to it.
-  package func releaseDead() {
-    reclaimer.releaseDead(editor.takeDead(since: savepointMarks.last ?? .start))
-    spilledCount = min(spilledCount, editor.born.count)
-  }
-
-  /// Sets how many dirty pages there may be before `relieveMemory` is called.
-  package func setDirtyLimit(_ count: Int) { editor.setDirtyLimit(count) }
 
   /// Called at the start of each change: writes pages home if too many are dirty, and announces that addresses will be
   /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
@@ -211,13 +195,6 @@ package final class WriteContext {
 
   @inline(__always) func checkUsable() throws(StorageError) {
     if let failure { throw unusable(failure) }
-  }
-
-  @inline(never) private func unusable(_ failure: StorageError) -> StorageError {
-    StorageError(
-      .transactionFailed,
-      "An operation of this transaction failed half-way, so it can only be rolled back: \(failure.message)",
-      path: failure.path, page: failure.page, systemError: failure.systemError)
   }
 
   /// Throws if the transaction cannot be committed.
@@ -396,7 +373,8 @@ package final class WriteContext {
     var root = trees[index]
     do throws(StorageError) {
       try enter()
-      try applier.apply(operations, in: &root) { [self] (root, completed) throws(StorageError) in
+      try applier.apply(operations, in: &root, breathe: { [self] in _ = slots.refresh(slot) }) {
+        [self] (root, completed) throws(StorageError) in
         trees[index] = root
         try relieve(completed)
       }
@@ -406,22 +384,4 @@ package final class WriteContext {
     trees[index] = root
   }
 
-  func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
-    guard let index = trees.firstIndex(where: { $0.id == id }) else {
-      throw unreplayable("names \(id), which is not there")
-    }
-    return index
-  }
-
-  func replayKey(_ key: LogOperation.SearchKeyBytes, _ index: Int) throws(StorageError) -> SearchKey {
-    switch (key, trees[index].keyKind) {
-    case (.bytes(let bytes), .bytes): return SearchKey(bytes)
-    case (.int64(let key), .int64): return SearchKey(key)
-    default: throw unreplayable("has a key of the wrong kind")
-    }
-  }
-
-  func unreplayable(_ what: String) -> StorageError {
-    StorageError(.damagedLog, "A log record \(what). Restore the database from a backup.")
-  }
 }

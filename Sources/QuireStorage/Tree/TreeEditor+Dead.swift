@@ -35,7 +35,8 @@ extension TreeEditor {
       if place != 0 { deadPlaces[place] = true }
     }
     born = living
-    superseded = Array(superseded[..<mark.superseded])
+    superseded =
+      Array(superseded[..<mark.superseded])
       + superseded[mark.superseded...].filter { page in
         guard isOwn(page) else { return true }
         return page.reference.isDirty
