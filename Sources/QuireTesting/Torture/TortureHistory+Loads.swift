@@ -82,6 +82,8 @@ extension TortureHistory {
           throw TortureAbort()
         },
         { loader in
+          // Whatever ends the body, an answer that the disk refuses to give among it, leaves all as it was.
+          course.isInBody = true
           for number in 0..<count {
             if case .body(number) = end { throw TortureAbort() }
             let key = nextKey(tree.keys)
