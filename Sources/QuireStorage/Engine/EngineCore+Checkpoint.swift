@@ -83,6 +83,16 @@ extension EngineCore {
     }
   }
 
+  /// Waits for the checkpoint that was dispatched, and takes what it has freed.
+  ///
+  /// - Throws: `failStop`, or what the checkpoint failed with.
+  func completeCheckpoint() throws(StorageError) {
+    finishRunningCheckpoint()
+    try queue.checkFailure()
+    if let failure = checkpoints.lastFailure { throw failure }
+    reclaimer.collect()
+  }
+
   // MARK: Stepping
 
   /// Does the next piece of work of the running checkpoint; false if there is none.

@@ -207,10 +207,7 @@ extension EngineCore {
       if vacating { run.pages.vacate(from: maintenance.limit) }
     }
     dispatchCheckpoint()
-    finishRunningCheckpoint()
-    try queue.checkFailure()
-    if let failure = checkpoints.lastFailure { throw failure }
-    reclaimer.collect()
+    try completeCheckpoint()
   }
 
   /// Cuts the file and notes that there is no more to gain for now.

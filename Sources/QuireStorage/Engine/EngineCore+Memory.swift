@@ -34,7 +34,6 @@ extension EngineCore {
     // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
     // places that look free.
     try queue.checkFailure()
-    reclaimer.collect()
     context.releaseDead()
     reclaimer.collect()
     if committedDirtyCount > store.pool.slotLimit / 8 { try checkpointCommitted() }
@@ -49,13 +48,8 @@ extension EngineCore {
   private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
 
   private func checkpointCommitted() throws(StorageError) {
-    guard withLog({ $0 != nil }), head.csn != meta.current.csn else { return }
-    beginCheckpoint()
-    dispatchCheckpoint()
-    finishRunningCheckpoint()
-    try queue.checkFailure()
-    if let failure = checkpoints.lastFailure { throw failure }
-    reclaimer.collect()
+    guard head.csn != meta.current.csn, beginCheckpointInTransaction() else { return }
+    try completeCheckpoint()
   }
 
   /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.

@@ -87,8 +87,6 @@ final class Evictor: Sendable {
   }
 
   /// Gives slots back that no reader can be inside any more.
-  func collect() { state.withLock { collect(&$0) } }
-
   private func collect(_ state: inout State) {
     guard !state.retired.isEmpty else { return }
     let oldest = epochs.oldestEpoch()

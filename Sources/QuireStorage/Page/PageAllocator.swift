@@ -23,8 +23,7 @@ package struct SupersededPlace: Sendable {
 /// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
 /// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
 ///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
-/// 4. No place from `mapPageCount` on is free at the end of the file: there the file just ends earlier.
-/// 5. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
+/// 4. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
 ///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
 ///    meanwhile calls them free, as after a crash they are.

@@ -9,7 +9,7 @@ internal import Synchronization
 /// epoch: it protects addresses, for one engine call or cursor step (hazard C3). Word 2 counts the loans of bytes in
 /// pages, which keep the epoch where it is; only the reader's own thread looks at it. Word 3 is that thread.
 package struct ReaderSlot: Equatable, @unchecked Sendable {
-  // Sendable: safe because both words are atomics.
+  // Sendable: safe because its words are atomics, but for the loans, which the reader's own thread alone touches.
   let base: UnsafeMutableRawPointer
 
   @inline(__always) fileprivate var announced: UnsafeMutablePointer<Atomic<UInt64>> {
