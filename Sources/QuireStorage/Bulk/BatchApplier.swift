@@ -106,7 +106,7 @@ package final class BatchApplier {
       readsAhead: operations.count > root.count / 64)
     let packer = editor.packer(root.keyKind)
     let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
-    if leaf.isFromDisk { try editor.checkBeforeEditing(editor.depth - 1, in: root) }
+    if !isPrivate { try editor.checkFitness(editor.depth - 1, in: root) }
     var old = leaf
     if isPrivate {
       old = PageBytes(source)
@@ -160,30 +160,5 @@ extension TreeEditor {
       level -= 1
     }
     return nil
-  }
-
-  /// Copies the first `levels` pages of `path` that are not private, from the root down.
-  func makePathPrivate(_ root: inout TreeRoot, levels: Int) throws(StorageError) {
-    for level in 0..<levels where !isPrivate(path[level].reference, path[level].page) {
-      let expected = level == 0 ? root.checksum : path[level - 1].page.checksums[path[level - 1].index]
-      if !path[level].reference.isDirty, path[level].page.checksum != expected { throw notTheVersion(level) }
-      if path[level].page.isFromDisk { try checkBeforeEditing(level, in: root) }
-      let copy = try copyForEditing(path[level].page, path[level].reference)
-      replaceReference(at: level, by: copy, in: &root)
-    }
-  }
-
-  /// Puts another page in the place of `path[level]`, whose parent is private.
-  func replaceReference(
-    at level: Int, by new: (page: PageBytes, reference: PageReference), in root: inout TreeRoot
-  ) {
-    path[level].page = new.page
-    path[level].reference = new.reference
-    if level == 0 {
-      root.reference = new.reference
-      root.checksum = 0
-    } else {
-      path[level - 1].page.references[path[level - 1].index] = new.reference.rawValue
-    }
   }
 }

@@ -164,6 +164,7 @@ package final class TreeRepacker {
       let branch = editor.path[level].page
       let reference = PageReference(rawValue: branch.references[index])
       let leaf = try editor.reader.page(reference, checksum: branch.checksums[index], level: 0)
+      if !reference.isDirty, leaf.checksum != branch.checksums[index] { throw editor.notTheVersion(reference) }
       if leaf.isFromDisk {
         let bounds = editor.bounds(ofChildAt: level).child(index, of: branch)
         let count = ChildCount.count(branch.counts[index])

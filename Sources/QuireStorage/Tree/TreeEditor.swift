@@ -273,24 +273,41 @@ package final class TreeEditor {
 
   /// Copies every page of `path` that is not private, from the root down.
   @inline(__always) func makePathPrivate(_ root: inout TreeRoot) throws(StorageError) {
-    var index = 0
-    while index < depth {
-      if !isPrivate(path[index].reference, path[index].page) {
-        let expected = index == 0 ? root.checksum : path[index &- 1].page.checksums[path[index &- 1].index]
-        if !path[index].reference.isDirty, path[index].page.checksum != expected { throw notTheVersion(index) }
-        if path[index].page.isFromDisk { try checkBeforeEditing(index, in: root) }
-        let copy = try copyForEditing(path[index].page, path[index].reference)
-        path[index].page = copy.page
-        path[index].reference = copy.reference
-        if index == 0 {
-          root.reference = copy.reference
-          root.checksum = 0
-        } else {
-          path[index &- 1].page.references[path[index &- 1].index] = copy.reference.rawValue
-        }
+    try makePathPrivate(&root, levels: depth)
+  }
+
+  /// The same for the first `levels` pages alone.
+  @inline(__always) func makePathPrivate(_ root: inout TreeRoot, levels: Int) throws(StorageError) {
+    var level = 0
+    while level < levels {
+      if !isPrivate(path[level].reference, path[level].page) {
+        try checkFitness(level, in: root)
+        replaceReference(at: level, by: try copyForEditing(path[level].page, path[level].reference), in: &root)
       }
-      index &+= 1
+      level &+= 1
     }
+  }
+
+  /// Puts another page in the place of `path[level]`, whose parent is private.
+  @inline(__always) func replaceReference(
+    at level: Int, by new: (page: PageBytes, reference: PageReference), in root: inout TreeRoot
+  ) {
+    path[level].page = new.page
+    path[level].reference = new.reference
+    if level == 0 {
+      root.reference = new.reference
+      root.checksum = 0
+    } else {
+      path[level &- 1].page.references[path[level &- 1].index] = new.reference.rawValue
+    }
+  }
+
+  /// Throws unless `path[level]` may be copied or taken apart: it must be the version that its parent refers to and, if
+  /// it was read from disk, be in order.
+  @inline(__always) func checkFitness(_ level: Int, in root: TreeRoot) throws(StorageError) {
+    let expected = level == 0 ? root.checksum : path[level &- 1].page.checksums[path[level &- 1].index]
+    if !path[level].reference.isDirty, path[level].page.checksum != expected { throw notTheVersion(level) }
+    if path[level].page.isFromDisk { try checkBeforeEditing(level, in: root) }
   }
 
   /// The error for a clean reference that leads to another version of its page than it was made for.
@@ -311,7 +328,7 @@ package final class TreeEditor {
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
-  @inline(never) func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
     let count =
       index == 0 ? UInt64(root.count) : ChildCount.count(path[index - 1].page.counts[path[index - 1].index])
     try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
