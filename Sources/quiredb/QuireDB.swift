@@ -9,7 +9,7 @@ struct QuireDB: ParsableCommand {
     commandName: "quiredb",
     abstract: "Looks into databases without changing them, and torments the engine that writes them.",
     subcommands: [
-      Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self, Memory.self, SmallDisk.self, Soak.self,
-      KillChild.self,
+      Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self, Rot.self, Fixtures.self, Memory.self,
+      SmallDisk.self, Soak.self, KillChild.self,
     ])
 }

@@ -76,7 +76,8 @@ final class TortureRun: Sendable {
 
   /// Runs histories until the limits are reached or one has failed.
   func work(jobs: Int) {
-    TrapReport.install(isExhaustive: kind == .exhaustive)
+    TrapReport.install(
+      command: "quiredb torture --seed", options: "--histories 1\(kind == .exhaustive ? " --exhaustive" : "")")
     let watch = watchForHangs()
     defer { watch.cancel() }
     DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { job in

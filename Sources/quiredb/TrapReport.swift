@@ -1,4 +1,4 @@
-// When the engine traps, the process dies with it: the last thing that it says is which seed it was.
+// When the engine traps, the process dies with it: the last thing that it says is which seed or trial it was.
 
 #if canImport(Darwin)
   import Darwin
@@ -6,19 +6,27 @@
   import Glibc
 #endif
 
-/// Tells the seed of the thread that trapped. Whatever is used while a signal is handled is made before.
+/// Tells the command that repeats what the thread that trapped was doing. Whatever is used while a signal is handled is
+/// made before.
 enum TrapReport {
   private static let slotCount = 256
-  /// Pairs of a thread and the seed that it runs. Safe because a thread writes its own pair only, and the
+  /// Pairs of a thread and the number that it runs. Safe because a thread writes its own pair only, and the
   /// process is about to die when they are read.
   nonisolated(unsafe) private static let slots = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * slotCount)
-  /// The rest of the message; safe because it is written once, before the first history.
-  nonisolated(unsafe) private static let suffix = UnsafeMutablePointer<CChar>.allocate(capacity: 64)
+  private static let textByteCount = 128
+  /// The command in front of the number and behind it; safe because they are written while nothing runs.
+  nonisolated(unsafe) private static let prefix = UnsafeMutablePointer<CChar>.allocate(capacity: textByteCount)
+  nonisolated(unsafe) private static let suffix = UnsafeMutablePointer<CChar>.allocate(capacity: textByteCount)
 
-  /// Begins to listen.
-  static func install(isExhaustive: Bool) {
+  /// Begins to listen, or changes the command. No job runs meanwhile.
+  ///
+  /// - Parameters:
+  ///   - command: what repeats a history or a trial; its number follows.
+  ///   - options: what follows the number.
+  static func install(command: String, options: String = "") {
     slots.initialize(repeating: 0, count: 2 * slotCount)
-    strcpy(suffix, " --histories 1\(isExhaustive ? " --exhaustive" : "")\n")
+    strncpy(prefix, "broken: the process trapped\n  replay: \(command) ", textByteCount - 1)
+    strncpy(suffix, "\(options.isEmpty ? "" : " \(options)")\n", textByteCount - 1)
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { signal(number, reportTrap) }
   }
 
@@ -29,6 +37,9 @@ enum TrapReport {
     slots[2 * job + 1] = UInt(seed)
   }
 
+  /// What the threads have noted last.
+  static var current: [UInt] { (0..<slotCount).filter { slots[2 * $0] != 0 }.map { slots[2 * $0 + 1] } }
+
   private static var thread: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())
@@ -37,17 +48,15 @@ enum TrapReport {
     #endif
   }
 
-  /// Says the seed of this thread; allocates nothing.
+  /// Says the number of this thread; allocates nothing.
   fileprivate static func say() {
     let this = thread
     for job in 0..<slotCount where slots[2 * job] == this {
-      say("broken: the process trapped\n  replay: quiredb torture --seed ")
+      _ = write(2, prefix, strlen(prefix))
       sayNumber(slots[2 * job + 1])
       _ = write(2, suffix, strlen(suffix))
     }
   }
-
-  private static func say(_ text: StaticString) { _ = write(2, text.utf8Start, text.utf8CodeUnitCount) }
 
   private static func sayNumber(_ number: UInt) {
     if number >= 10 { sayNumber(number / 10) }

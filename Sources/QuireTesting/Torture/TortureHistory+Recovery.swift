@@ -28,6 +28,7 @@ extension TortureHistory {
     self.floor = floor
     var disk = image
     var depth = 0
+    var opened: StorageEngine?
     while true {
       let oneIn = followsFailure ? 1 : configuration.nestedOneIn
       let isCut = depth < 3 && configuration.nestedOneIn > 0 && random.oneIn(oneIn)
@@ -39,6 +40,7 @@ extension TortureHistory {
       disk.setFaultPlan(
         drawsFaults ? FaultPlan(seed: random.next(), allowing: configuration.faultKinds) : .none)
       if trace != nil { disk.isTracing = true }
+      let decoded = try decode(disk)
       do throws(StorageError) {
         let engine = try StorageEngine(
           at: Self.path, options: configuration.options, environment: environment(disk))
@@ -48,12 +50,16 @@ extension TortureHistory {
         disk.setFaultPlan(.none)
         disk.capacity = nil
         if !isCut { recoveryChanges = max(4, disk.changeCount) }
-        return (disk, engine)
+        opened = engine
       } catch {
         depth += 1
         note("opening threw \(error)")
         if !disk.isPoweredOff { finish(disk) }
         disk = try followUp(disk, error, isFaulty: isFaulty)
+      }
+      if let opened {
+        try compare(decoded, with: opened, disk)
+        return (disk, opened)
       }
     }
   }

@@ -78,6 +78,8 @@ package final class TortureHistory {
   private var integerPicker: KeyPicker
   private var values: ValueGenerator
   private var longRandom: SeededRandom
+  /// Decides when the decoder is asked; apart from the rest, so that histories go on as they always have.
+  var decoderRandom: SeededRandom
 
   /// A history whose manner is drawn from the seed as well.
   package convenience init(seed: UInt64) {
@@ -106,6 +108,7 @@ package final class TortureHistory {
     let valueSeed = random.next()
     values = ValueGenerator(configuration.valueSizes, seed: valueSeed)
     longRandom = SeededRandom(seed: valueSeed ^ 0x1095_0a1e)
+    decoderRandom = SeededRandom(seed: valueSeed ^ 0xdec0_dec0)
     report.histories = 1
     report.hash.combine(seed)
   }
@@ -241,7 +244,7 @@ package final class TortureHistory {
 }
 
 /// Random numbers that several threads may draw, as the engine asks for.
-private final class SharedRandom: Sendable {
+final class SharedRandom: Sendable {
   private let random: Latch<SeededRandom>
   init(seed: UInt64) { random = Latch(SeededRandom(seed: seed)) }
   func next() -> UInt64 { random.withLock { $0.next() } }

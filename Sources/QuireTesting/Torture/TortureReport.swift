@@ -38,6 +38,8 @@ package struct TortureReport: Sendable {
   package var nested = 0
   /// Questions to snapshots whose answers were compared with the model.
   package var snapshotReads = 0
+  /// Files that were read by the decoder as well, with the same result.
+  package var decoded = 0
   /// Operations of the workload.
   package var operations = 0
   /// Commits.
@@ -70,6 +72,7 @@ package struct TortureReport: Sendable {
     crashes += other.crashes
     nested += other.nested
     snapshotReads += other.snapshotReads
+    decoded += other.decoded
     operations += other.operations
     commits += other.commits
     checkpoints += other.checkpoints
@@ -88,7 +91,7 @@ package struct TortureReport: Sendable {
   package var coverageLine: String {
     "commits \(commits), by checkpoint \(commitsByCheckpoint), checkpoints \(checkpoints), "
       + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
-      + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped)"
+      + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), decoded \(decoded)"
   }
 
   /// The verdict in one line.
