@@ -52,7 +52,7 @@ import Testing
     #expect(Set(expected.keys).isSuperset(of: FormatFixture.allCases.map(\.rawValue)))
     var byteCount = 0
     for name in expected.keys { byteCount += try files(name).values.reduce(0) { $0 + $1.count } }
-    #expect(byteCount < 320 << 10, "\(byteCount) bytes")
+    #expect(byteCount < 400 << 10, "\(byteCount) bytes")
   }
 
   @Test(arguments: FormatFixture.allCases) func engineOpensAndGoesOn(fixture: FormatFixture) throws {

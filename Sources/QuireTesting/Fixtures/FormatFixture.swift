@@ -39,7 +39,7 @@ package enum FormatFixture: String, CaseIterable, Sendable {
       }
       try engine.close()
     case .closed4k, .closed16k:
-      try fill(engine, rows: self == .closed4k ? 200 : 700, longByteCount: pageSize / 2)
+      try fill(engine, rows: self == .closed4k ? 200 : 40, longByteCount: pageSize / 2)
       if self == .closed4k {
         try putTwoChunks(engine)
         try engine.checkpoint()

@@ -34,8 +34,10 @@ package struct RotDatabase: Sendable {
     let options = StorageOptions(pageSize: pageSize, cacheSize: 64 * pageSize, logLimit: 64 << 10)
     let work = try RotWorkload(SimulatedDisk(), options, seed: seed)
     var images: [[UInt8]] = []
-    work.longOneIn = 40
+    // Two levels first, then long values.
     work.valueByteCount = 60 + pageCount
+    try work.commit(changes: 240)
+    work.longOneIn = 40
     while work.engine.core.allocator.pageCount < UInt64(pageCount) {
       guard images.count < 400 else { throw ContentMismatch(description: "the work fills no \(pageCount) pages") }
       try work.commit(changes: pageSize / 128)
@@ -44,7 +46,12 @@ package struct RotDatabase: Sendable {
     }
     let newest = work.newest
     try work.close()
-    return try RotDatabase(work, work.disk.copy(), newest, images)
+    let database = try RotDatabase(work, work.disk.copy(), newest, images)
+    let purposes = database.decoded.liveness.ranges.map(\.purpose)
+    guard purposes.contains(.branch), purposes.contains(.extent), purposes.contains(.freeMap) else {
+      throw ContentMismatch(description: "the work makes no pages of some kind")
+    }
+    return database
   }
 
   /// A database whose process was killed: a log segment of 64 KiB, almost full, whose last group of commits nothing

@@ -23,7 +23,7 @@ package enum RotKind: String, CaseIterable, Sendable {
   case dataFlips = "data-flips"
   /// Every bit of the log file of a database whose process was killed.
   case logFlips = "log-flips"
-  /// A bit of every byte of the data file of a database whose process was killed.
+  /// A bit of every fourth byte of the data file of a database whose process was killed.
   case uncleanDataFlips = "unclean-data-flips"
   /// Two bits of one page.
   case doubleFlips = "double-flips"
@@ -43,7 +43,7 @@ package enum RotKind: String, CaseIterable, Sendable {
     switch self {
     case .dataFlips: "every bit of the data file of a closed database"
     case .logFlips: "every bit of the log of a killed process"
-    case .uncleanDataFlips: "a bit of every byte of the data file of a killed process"
+    case .uncleanDataFlips: "a bit of every fourth byte of the data file of a killed process"
     case .doubleFlips: "two bits of one 4 KiB page, data file and log"
     case .bursts: "noise over up to 4 KiB, data file and log"
     case .stale: "older versions of pages, lost blocks of the log"
@@ -56,9 +56,9 @@ package enum RotKind: String, CaseIterable, Sendable {
   /// Prepares the trials.
   package func makeSweep() throws -> RotSweep {
     switch self {
-    case .dataFlips: .flips(try .closed(), of: .data, bitsPerByte: 8)
+    case .dataFlips: .flips(try .closed(), of: .data)
     case .logFlips: .logFlips(try .unclean())
-    case .uncleanDataFlips: .flips(try .unclean(), of: .data, bitsPerByte: 1)
+    case .uncleanDataFlips: .sampledFlips(try .unclean())
     case .doubleFlips: .alternating(.doubleFlips(try .closed(), of: .data), .logDoubleFlips(try .unclean()))
     case .bursts: .alternating(.bursts(try .closed(), of: .data), .logBursts(try .unclean()))
     case .stale: .alternating(try .stale(.closed()), try .lostBlocks(.unclean()))
@@ -72,22 +72,33 @@ package enum RotKind: String, CaseIterable, Sendable {
 // MARK: - Flips
 
 extension RotSweep {
-  static func flips(_ database: RotDatabase, of file: DecodedFile, bitsPerByte: Int) -> RotSweep {
+  /// Every bit of a file.
+  static func flips(_ database: RotDatabase, of file: DecodedFile) -> RotSweep {
     let purposes = database.purposes(file)
-    let path = RotDatabase.path(file)
-    return RotSweep(trialCount: database.byteCount(file) * bitsPerByte) { number in
-      let offset = number / bitsPerByte
-      let bit = bitsPerByte == 8 ? number % 8 : (offset &* 37 >> 3) % 8
-      let copy = database.disk.copy()
-      copy.flipBit(bit, at: offset, of: path)
-      let expectation = database.expectation(CollectionOfOne(offset), purposes)
-      return database.judge(copy, expectation, file: file, offset: offset)
+    return RotSweep(trialCount: database.byteCount(file) * 8) { number in
+      flip(number % 8, at: number / 8, of: file, database, purposes)
     }
   }
 
-  static func logFlips(_ database: RotDatabase) -> RotSweep {
-    flips(database, of: database.logFile, bitsPerByte: 8)
+  /// A bit of every fourth byte of the data file, without what was allocated in advance.
+  static func sampledFlips(_ database: RotDatabase) -> RotSweep {
+    let purposes = database.purposes(.data)
+    return RotSweep(trialCount: database.decoded.pageCount * database.decoded.pageSize / 4) { number in
+      var random = SeededRandom(seed: UInt64(number))
+      return flip(random.below(8), at: number * 4 + random.below(4), of: .data, database, purposes)
+    }
   }
+
+  private static func flip(
+    _ bit: Int, at offset: Int, of file: DecodedFile, _ database: RotDatabase, _ purposes: RotDatabase.Purposes
+  ) -> RotOutcome {
+    let copy = database.disk.copy()
+    copy.flipBit(bit, at: offset, of: RotDatabase.path(file))
+    let expectation = database.expectation(CollectionOfOne(offset), purposes)
+    return database.judge(copy, expectation, file: file, offset: offset)
+  }
+
+  static func logFlips(_ database: RotDatabase) -> RotSweep { flips(database, of: database.logFile) }
 
   static func doubleFlips(_ database: RotDatabase, of file: DecodedFile) -> RotSweep {
     let purposes = database.purposes(file)

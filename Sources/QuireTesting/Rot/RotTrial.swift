@@ -25,7 +25,7 @@ extension RotDatabase {
   /// - Parameters:
   ///   - damaged: a copy of `disk` with damage to one file; it is changed.
   ///   - offset: where the damage to the file begins, if the error must tell.
-  func judge(
+  package func judge(
     _ damaged: SimulatedDisk, _ expectation: Expectation, file: DecodedFile, offset: Int? = nil
   ) -> RotOutcome {
     let changes = damaged.changeCount
