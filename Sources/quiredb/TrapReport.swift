@@ -14,8 +14,9 @@ enum TrapReport {
   /// process is about to die when they are read.
   nonisolated(unsafe) private static let slots = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * slotCount)
   private static let textByteCount = 128
-  /// The command in front of the number and behind it; safe because they are written while nothing runs.
+  /// The command in front of the number; safe because it is written while nothing runs.
   nonisolated(unsafe) private static let prefix = UnsafeMutablePointer<CChar>.allocate(capacity: textByteCount)
+  /// The command behind the number; safe because it is written while nothing runs.
   nonisolated(unsafe) private static let suffix = UnsafeMutablePointer<CChar>.allocate(capacity: textByteCount)
 
   /// Begins to listen, or changes the command. No job runs meanwhile.

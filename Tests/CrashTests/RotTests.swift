@@ -50,7 +50,7 @@ import Testing
   /// The judge notices what it is there for.
   @Test func aReadThatIsWrongIsNoticed() throws {
     let closed = try RotDatabase.closed()
-    let other = try RotDatabase.closed(seed: 2)
+    let other = try RotDatabase.unclean()
     let purposes = closed.purposes(.data)
     let leaf = try #require(closed.decoded.liveness.ranges.first { $0.purpose == .leaf })
     #expect(closed.expectation([leaf.bytes.lowerBound], purposes) == .error)

@@ -3,7 +3,7 @@
 internal import QuireStorage
 
 extension TortureHistory {
-  /// What the decoder finds on a disk before the engine opens it; nil if it is not asked this time, or there is nothing.
+  /// What the decoder finds on a disk before the engine opens it; nil if it is not asked now, or nothing is there.
   func decode(_ disk: SimulatedDisk) throws -> DecodedDatabase? {
     guard decoderRandom.oneIn(3), disk.bytes(of: Self.path) != nil else { return nil }
     report.decoded += 1
