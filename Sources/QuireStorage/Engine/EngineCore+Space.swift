@@ -37,7 +37,10 @@ extension EngineCore {
   /// Writer lock held; no address of a page is held.
   func reservePlaces(forExtent count: Int) throws(StorageError) {
     // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
+    try checkProcess()
     guard withLog({ $0 != nil }) else { return }
+    // A value written far behind the end would hide that the file has been cut.
+    try checkDataFile()
     space.extentPages = count
     defer { space.extentPages = 0 }
     try reservePlaces()
@@ -51,6 +54,8 @@ extension EngineCore {
 
   /// First lengthens the file. If the disk is full, a checkpoint may still give back what the newest commits replaced.
   @inline(never) private func makePlaces() throws(StorageError) {
+    // A file that was cut must not be made longer again.
+    try checkDataFile()
     measureOverhead()
     reclaimer.collect()
     if missingPlaces <= 0 { return }
