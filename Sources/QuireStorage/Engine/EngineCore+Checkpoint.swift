@@ -190,7 +190,7 @@ extension EngineCore {
     }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
     queue.durableCheckpoint = run.meta.checkpointNumber
-    watch.note(byteCount: Int(run.meta.pageCount) * store.pageSize)
+    watch.noteGrowth(to: Int(run.meta.pageCount) * store.pageSize)
     allocator.finishCheckpoint(run.meta.checkpointNumber)
     // Both slots agree now, so nothing older can be fallen back to.
     if run.isFinal { allocator.prove(run.meta.checkpointNumber) }

@@ -119,6 +119,7 @@ extension EngineCore {
         do throws(StorageError) {
           try file.allocateFully(from: Int(end) * store.pageSize, count: count * store.pageSize)
           allocator.setBackedEnd(end + UInt64(count))
+          watch.noteGrowth(to: (Int(end) + count) * store.pageSize)
           break
         } catch {
           guard error.code == .diskFull, count > missing else { throw error }
@@ -147,7 +148,9 @@ extension EngineCore {
     guard allocator.isProven, queue.failure == nil else { return }
     let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
     let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
-    guard end < allocator.backedEnd else { return }
+    // A file that somebody else has cut would be made longer here.
+    guard end < allocator.backedEnd, hasOwnFiles else { return }
+    watch.noteCut(to: Int(end) * store.pageSize)
     // A tail that cannot be cut is in nobody's way.
     do throws(SystemError) { try file.resize(to: Int(end) * store.pageSize) } catch { return }
     allocator.setBackedEnd(end)
@@ -156,6 +159,7 @@ extension EngineCore {
   /// Gives the whole tail back: after the last checkpoint, whose meta page stands in both slots.
   func cutFileAtClose() {
     let end = Int(meta.current.pageCount) * store.pageSize
+    watch.noteCut(to: end)
     do throws(SystemError) {
       if try file.status().byteCount > end { try file.resize(to: end) }
     } catch {}

@@ -105,7 +105,8 @@ package struct Opener {
 
   /// A log without its data file is what is left of a database, and not to be overwritten by a new one.
   private func checkAbsence() throws(StorageError) {
-    let logFiles = LogFiles(fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
+    let logFiles = LogFiles(
+      fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
     guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { logFiles.exists($0) }),
       // Whoever was faster has made its data file before its log.
       !environment.fileSystem.exists(path)

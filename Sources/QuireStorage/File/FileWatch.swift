@@ -25,8 +25,11 @@ package final class FileWatch: Sendable {
     leastByteCount = Atomic(byteCount)
   }
 
-  /// Notes that the data file has at least this length from now on.
-  package func note(byteCount: Int) { leastByteCount.store(byteCount, ordering: .relaxed) }
+  /// Notes that the data file has become at least this long. For the writer, or the checkpoint that runs.
+  package func noteGrowth(to byteCount: Int) { leastByteCount.max(byteCount, ordering: .relaxed) }
+
+  /// Notes that the data file is about to be cut to this length.
+  package func noteCut(to byteCount: Int) { leastByteCount.store(byteCount, ordering: .relaxed) }
 
   /// Looks at the data file. One system call.
   ///
