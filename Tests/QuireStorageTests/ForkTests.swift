@@ -46,7 +46,9 @@ import Testing
       await #expect(processExitsWith: .success) {
         guard let path = getenv("QUIRE_TEST_FORKED_PATH").map({ String(cString: $0) }) else { exit(2) }
         do {
-          let engine = try StorageEngine(at: path)
+          // Stepped, or its threads would write a mark while the files are looked at.
+          let engine = try StorageEngine(
+            at: path, options: StorageOptions(), environment: StorageEnvironment(scheduling: .stepped))
           try TinyDatabase.fill(engine, count: 400)
           let pin = try engine.pin()
           let before = try DatabaseContent(of: engine)

@@ -11,17 +11,20 @@ extension EngineCore {
     do throws(StorageError) {
       try watch.check(segment.file, byteCount: segment.descriptor.byteCount)
     } catch {
-      queue.fail(error)
-      throw error
+      try stop(error)
     }
   }
 
   /// The same for the data file alone.
   func checkDataFile() throws(StorageError) {
-    do throws(StorageError) { try watch.check() } catch {
-      queue.fail(error)
-      throw error
-    }
+    do throws(StorageError) { try watch.check() } catch { try stop(error) }
+  }
+
+  /// A sync that has failed may have taken the file's new length back: that is what stopped writing then.
+  private func stop(_ error: StorageError) throws(StorageError) -> Never {
+    try queue.checkFailure()
+    queue.fail(error)
+    throw error
   }
 
   /// Whether the data file is still found under its path: only then are the log files beside it ours to remove.
