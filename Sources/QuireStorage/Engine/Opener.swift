@@ -114,7 +114,8 @@ package struct Opener {
     throw StorageError(
       .notFound,
       """
-      The data file is missing, but there is a log beside it. Put the data file back, or restore a backup and move       the log away.
+      The data file is missing, but there is a log beside it. Put the data file back, or restore a backup and move \
+      the log away.
       """, path: logFiles.path(fileIndex))
   }
 

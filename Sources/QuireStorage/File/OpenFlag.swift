@@ -37,9 +37,12 @@ struct ForkCheck: Sendable {
     count = forkCount.load(ordering: .relaxed)
   }
 
+  /// Whether this process was forked since.
+  @inline(__always) var isChild: Bool { forkCount.load(ordering: .relaxed) != count }
+
   /// Throws `EPERM` for `call` in a process that was forked since.
   @inline(__always) func check(_ call: String) throws(SystemError) {
-    if forkCount.load(ordering: .relaxed) != count { throw SystemError(code: EPERM, call: call) }
+    if isChild { throw SystemError(code: EPERM, call: call) }
   }
 }
 

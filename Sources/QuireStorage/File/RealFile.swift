@@ -115,6 +115,7 @@ package final class RealFile: File {
   fileprivate let identity: FileIdentity?
   /// -1 once closed. Reads and writes load it without a lock: `close` is called when no other call can be under way.
   private let descriptor: Atomic<Int32>
+  private let isLocked = Atomic<Bool>(false)
 
   fileprivate init(descriptor: Int32, path: String) {
     self.descriptor = Atomic(descriptor)
@@ -220,6 +221,7 @@ package final class RealFile: File {
     while flock(descriptor.load(ordering: .relaxed), operation) != 0 {
       if errno != EINTR { throw SystemError(code: errno, call: "flock") }
     }
+    isLocked.store(true, ordering: .relaxed)
   }
 
   package func lockHolder() -> Int32? {
@@ -230,6 +232,9 @@ package final class RealFile: File {
   package func close() {
     let old = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
     guard old >= 0 else { return }
+    // A program that is being started has a copy of the descriptor until it runs, and with it the lock. In a forked
+    // child the lock is the parent's.
+    if isLocked.load(ordering: .relaxed), !fork.isChild { _ = flock(old, LOCK_UN) }
     #if canImport(Darwin)
       _ = Darwin.close(old)
     #else
