@@ -25,6 +25,9 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// An option is out of its documented range or does not fit the file.
     public static let invalidOption = Code("invalidOption")
 
+    /// The database was opened read-only, or stands where nothing can be written.
+    public static let readOnly = Code("readOnly")
+
     // Damage
     /// A meta page does not verify, or both do and contradict each other.
     public static let damagedMetaPage = Code("damagedMetaPage")
@@ -68,6 +71,11 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     public static let inputOutput = Code("inputOutput")
     /// A sync or a log write failed before: nothing can be written until the database is opened again.
     public static let failStop = Code("failStop")
+    /// A file of the open database was deleted, moved, replaced or truncated by somebody else. Nothing is written any
+    /// more.
+    public static let fileChanged = Code("fileChanged")
+    /// The engine was opened by the process that this one was forked from, and is that one's alone.
+    public static let forkedProcess = Code("forkedProcess")
     /// The commit was appended, but whether it is durable is not known until the database is opened again.
     public static let outcomeUnknown = Code("outcomeUnknown")
   }

@@ -119,6 +119,7 @@ extension EngineCore {
     switch run.phase {
     case .log:
       try queue.checkFailure()
+      try checkFiles()
       if run.requiredLSN > queue.durableLSN { try queue.wait(for: run.requiredLSN) }
       run.phase = .pages
     case .pages:
@@ -132,6 +133,8 @@ extension EngineCore {
       if !run.isFinal, withLog({ $0 != nil }) { try prepareNextSegment(run) }
       run.phase = .sync
     case .sync:
+      // Before the length is settled, which would hide that the file has been cut.
+      try checkFiles()
       try settleLength(run)
       try synchronizePages()
       run.phase = .meta
@@ -165,6 +168,7 @@ extension EngineCore {
 
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
     try queue.checkFailure()
+    try checkFiles()
     let root = run.pages.catalogRoot
     run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
     run.meta.treeCount = root.count
@@ -186,6 +190,7 @@ extension EngineCore {
     }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
     queue.durableCheckpoint = run.meta.checkpointNumber
+    watch.noteGrowth(to: Int(run.meta.pageCount) * store.pageSize)
     allocator.finishCheckpoint(run.meta.checkpointNumber)
     // Both slots agree now, so nothing older can be fallen back to.
     if run.isFinal { allocator.prove(run.meta.checkpointNumber) }
@@ -227,7 +232,7 @@ extension EngineCore {
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
     cutNextSegment(run)
-    if run.madeFile { removeLogs(except: run.meta.segments) }
+    if run.madeFile, hasOwnFiles { removeLogs(except: run.meta.segments) }
     checkpoints.end(nil)
     reclaimer.collect()
   }

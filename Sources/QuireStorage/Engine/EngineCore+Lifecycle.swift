@@ -40,9 +40,19 @@ public struct StorageStatistics: Sendable {
   public let appendedCSN: CSN
 }
 
+extension StorageStatistics {
+  /// Nothing at all.
+  static let none = StorageStatistics(
+    commits: 0, flushes: 0, dataSyncs: 0, logBytes: 0, checkpoints: 0, pagesWritten: 0, pagesSpilled: 0,
+    pagesEvicted: 0, pagesRead: 0, dirtyPages: 0, residentPages: 0, filePages: 0, freePages: 0, recoveredRecords: 0,
+    readers: 0, publishedCSN: CSN(0), appendedCSN: CSN(0))
+}
+
 extension EngineCore {
-  /// The figures as of now.
+  /// The figures as of now; none in a forked child.
   package var statistics: StorageStatistics {
+    // In a forked child somebody who is gone may have locked what must be asked.
+    if openFlag.isForked { return .none }
     let (logBytes, flushes) = withLog { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
     return StorageStatistics(
       commits: counters.commits.load(ordering: .relaxed), flushes: flushes,
@@ -55,11 +65,6 @@ extension EngineCore {
       filePages: Int(allocator.pageCount), freePages: allocator.freeCount,
       recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,
       publishedCSN: slots.newest.csn, appendedCSN: CSN(headCSN.load(ordering: .relaxed)))
-  }
-
-  /// The error of calls after `close`.
-  package func closedError() -> StorageError {
-    StorageError(.closed, "The database was closed. Open it again.", path: file.path)
   }
 
   /// A write for an async caller: runs on the writer thread, which goes on to the next transaction while this one's
@@ -112,6 +117,7 @@ extension EngineCore {
   /// Runs a checkpoint of everything appended so far, to its end.
   package func checkpoint() throws(StorageError) {
     try checkOpen()
+    try checkWritable()
     try writerLock.lock()
     do throws(StorageError) { try checkOpen() } catch {
       // Closed while this thread waited for the lock: the threads that run checkpoints are gone.
@@ -134,6 +140,7 @@ extension EngineCore {
 
   /// Closes the engine; see `StorageEngine.close`.
   package func close() throws(StorageError) {
+    try checkProcess()
     try writerLock.lock()
     do throws(StorageError) { try checkOpen() } catch {
       writerLock.unlock()
@@ -141,9 +148,9 @@ extension EngineCore {
     }
     // Before readers are counted: a checkpoint that runs holds a slot too.
     finishRunningCheckpoint()
-    markClosed()
+    openFlag.set(isOpen: false)
     guard readerCount == 0 else {
-      reopen()
+      openFlag.set(isOpen: true)
       writerLock.unlock()
       throw StorageError(
         .inUse,
@@ -162,7 +169,7 @@ extension EngineCore {
     writerLock.unlock()
     services.stop()
     withLog { $0?.close() }
-    if failure == nil, hasLog { removeAllLogs() }
+    if failure == nil, hasLog, hasOwnFiles { removeAllLogs() }
     file.close()
     if let failure { throw failure }
   }

@@ -224,6 +224,8 @@ extension EngineCore {
 
   /// Works until nothing is left to gain; `progress` may end it by throwing.
   package func maintain(_ progress: (MaintenanceProgress) throws -> Void) throws {
+    try checkOpen()
+    try checkWritable()
     // Who asks wants it looked at again: a reader may have given up what it held.
     try withWriterLock { maintenance.finishedCSN = CSN(.max) }
     var hasMore = true

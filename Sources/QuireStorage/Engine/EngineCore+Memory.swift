@@ -28,12 +28,14 @@ extension EngineCore {
   ///
   /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
   func relieveMemory() throws(StorageError) {
+    try checkProcess()
     slots.rest(writerSlot)
     defer { _ = slots.refresh(writerSlot) }
     finishRunningCheckpoint()
     // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
     // places that look free.
     try queue.checkFailure()
+    if !options.isReadOnly { try checkFiles() }
     context.releaseDead()
     reclaimer.collect()
     if committedDirtyCount > store.pool.slotLimit / 8 { try checkpointCommitted() }

@@ -32,6 +32,7 @@ extension EngineCore {
   ///   transaction will not commit either.
   func appendPart() -> Bool {
     do throws(StorageError) {
+      try checkProcess()
       try queue.checkFailure()
       if withLog({ $0 == nil }) { try activateLog() }
       repeat {

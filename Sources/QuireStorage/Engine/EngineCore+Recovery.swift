@@ -63,7 +63,7 @@ extension EngineCore {
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure { throw failure }
     queue.noteRecovered(head.endLSN)
-    removeAllLogs()
+    if hasOwnFiles { removeAllLogs() }
   }
 
   /// The roots of a snapshot.

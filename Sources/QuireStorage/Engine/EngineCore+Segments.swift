@@ -95,6 +95,7 @@ extension EngineCore {
   /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
   /// lock held, no checkpoint runs, there is no log.
   func activateLog() throws(StorageError) {
+    try checkFiles()
     try chooseMetaSlot()
     let size = desiredSegmentByteCount
     // Not in files that the meta page before the newest may still need.

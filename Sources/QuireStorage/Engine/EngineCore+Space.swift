@@ -37,7 +37,10 @@ extension EngineCore {
   /// Writer lock held; no address of a page is held.
   func reservePlaces(forExtent count: Int) throws(StorageError) {
     // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
+    try checkProcess()
     guard withLog({ $0 != nil }) else { return }
+    // A value written far behind the end would hide that the file has been cut.
+    try checkDataFile()
     space.extentPages = count
     defer { space.extentPages = 0 }
     try reservePlaces()
@@ -51,6 +54,8 @@ extension EngineCore {
 
   /// First lengthens the file. If the disk is full, a checkpoint may still give back what the newest commits replaced.
   @inline(never) private func makePlaces() throws(StorageError) {
+    // A file that was cut must not be made longer again.
+    try checkDataFile()
     measureOverhead()
     reclaimer.collect()
     if missingPlaces <= 0 { return }
@@ -114,6 +119,7 @@ extension EngineCore {
         do throws(StorageError) {
           try file.allocateFully(from: Int(end) * store.pageSize, count: count * store.pageSize)
           allocator.setBackedEnd(end + UInt64(count))
+          watch.noteGrowth(to: (Int(end) + count) * store.pageSize)
           break
         } catch {
           guard error.code == .diskFull, count > missing else { throw error }
@@ -142,7 +148,9 @@ extension EngineCore {
     guard allocator.isProven, queue.failure == nil else { return }
     let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
     let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
-    guard end < allocator.backedEnd else { return }
+    // A file that somebody else has cut would be made longer here.
+    guard end < allocator.backedEnd, hasOwnFiles else { return }
+    watch.noteCut(to: Int(end) * store.pageSize)
     // A tail that cannot be cut is in nobody's way.
     do throws(SystemError) { try file.resize(to: Int(end) * store.pageSize) } catch { return }
     allocator.setBackedEnd(end)
@@ -151,6 +159,7 @@ extension EngineCore {
   /// Gives the whole tail back: after the last checkpoint, whose meta page stands in both slots.
   func cutFileAtClose() {
     let end = Int(meta.current.pageCount) * store.pageSize
+    watch.noteCut(to: end)
     do throws(SystemError) {
       if try file.status().byteCount > end { try file.resize(to: end) }
     } catch {}

@@ -18,6 +18,8 @@ extension EngineCore {
 
   /// Waits for a commit.
   package func wait(_ ticket: CommitTicket) throws(StorageError) {
+    // Nobody would ever wake a forked child.
+    try checkProcess()
     if let lsn = ticket.lsn { try queue.wait(for: lsn) }
   }
 
@@ -75,6 +77,7 @@ extension EngineCore {
 
   private func beginWrite() throws(StorageError) {
     try checkOpen()
+    try checkWritable()
     try writerLock.lock()
     do throws(StorageError) {
       try checkOpen()
@@ -93,6 +96,8 @@ extension EngineCore {
 
   /// Ends a transaction without a commit; the ticket is for the state that it saw.
   private func rollBack() -> CommitTicket {
+    // A forked child gives nothing back: locks inside may have been held by threads that are gone.
+    if openFlag.isForked { return CommitTicket(lsn: nil) }
     context.rollback()
     slots.rest(writerSlot)
     let ticket = ticketForHead()
@@ -108,11 +113,15 @@ extension EngineCore {
   // MARK: Commit
 
   private func commit() throws(StorageError) -> CommitTicket {
+    // First of all: a child that was forked in mid-transaction must touch nothing.
+    try checkProcess()
     guard context.hasChanges else { return rollBack() }
     context.finishRecord()
     context.discardDeadExtents()
     do throws(StorageError) {
       try queue.checkFailure()
+      // Who waits for a flush is told at the end of that.
+      if !options.durability.waitsForFlush, watch.isDue() { try checkFiles() }
       try context.packOwnLeaves()
       try reservePlaces()
       // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers

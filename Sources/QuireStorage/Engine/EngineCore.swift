@@ -48,7 +48,8 @@ package final class EngineCore: @unchecked Sendable {
   let quietCSN = Atomic<UInt64>(.max)
   /// The durable LSN when the quiet mark was last considered.
   let quietLSN = Atomic<UInt64>(0)
-  private let isClosed = Atomic<Bool>(false)
+  let openFlag: OpenFlag
+  let watch: FileWatch
   let counters = Counters()
   /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
   var desiredSegmentByteCount: Int { didSet { limitParts() } }
@@ -105,14 +106,22 @@ package final class EngineCore: @unchecked Sendable {
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
     space = SpaceReservation(pageSize: parts.store.pageSize)
-    let services = Services(isThreaded: parts.environment.scheduling == .threads)
+    let openFlag = OpenFlag()
+    self.openFlag = openFlag
+    let services = Services(isThreaded: parts.environment.scheduling == .threads, openFlag: openFlag)
     self.services = services
+    let page = parts.meta.current
+    watch = FileWatch(
+      parts.environment.fileSystem, parts.file, byteCount: Int(page.pageCount) * page.pageSize)
     queue = CommitQueue(
       slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator,
       durableLSN: parts.meta.current.lsn, durableCheckpoint: parts.meta.current.checkpointNumber,
-      requestFlush: { services.requestFlush() }, didFlush: { services.requestMark() })
+      watch: watch, requestFlush: { services.requestFlush() }, didFlush: { services.requestMark() })
     let queue = queue
-    context.checkWritable = { () throws(StorageError) in try queue.checkFailure() }
+    context.checkWritable = { [unowned self] () throws(StorageError) in
+      try checkProcess()
+      try queue.checkFailure()
+    }
     services.setFlush(
       { [weak self] in
         // A failure reaches those who wait; nobody else is listening here.
@@ -131,23 +140,45 @@ package final class EngineCore: @unchecked Sendable {
   }
 
   deinit {
-    // Threads are stopped by the owner; they do not keep the core alive.
+    // Threads are stopped by the owner; they do not keep the core alive. In a forked child the threads are gone, and
+    // locks that they held stay locked; files close by themselves.
+    if openFlag.isForked { return }
     services.stop()
     withLog { $0?.close() }
     file.close()
+    openFlag.release()
   }
 
   // MARK: State
 
-  /// Throws `closed` after `close`.
-  package func checkOpen() throws(StorageError) {
-    if isClosed.load(ordering: .acquiring) {
-      throw StorageError(.closed, "The database was closed. Open it again.", path: file.path)
-    }
+  /// Throws `closed` after `close`, and `forkedProcess` in a child of the process that opened the database.
+  @inline(__always) package func checkOpen() throws(StorageError) {
+    if !openFlag.isOpen { throw closedError() }
   }
 
-  func markClosed() { isClosed.store(true, ordering: .sequentiallyConsistent) }
-  func reopen() { isClosed.store(false, ordering: .sequentiallyConsistent) }
+  /// Throws `forkedProcess` in a child of the process that opened the database: for what may begin in the parent and
+  /// end in the child.
+  func checkProcess() throws(StorageError) {
+    if openFlag.isForked { throw closedError() }
+  }
+
+  /// The error of calls when the engine is not open, or not this process's.
+  package func closedError() -> StorageError {
+    guard openFlag.isForked else {
+      return StorageError(.closed, "The database was closed. Open it again.", path: file.path)
+    }
+    return StorageError(
+      .forkedProcess,
+      "The database was opened by the process that this one was forked from. Open it here when that has closed it.",
+      path: file.path)
+  }
+
+  /// Throws `readOnly` if nothing may be written.
+  func checkWritable() throws(StorageError) {
+    guard options.isReadOnly else { return }
+    throw StorageError(
+      .readOnly, "The database was opened read-only. Open it without isReadOnly to change it.", path: file.path)
+  }
 
   /// Runs `body` under the log latch.
   @discardableResult

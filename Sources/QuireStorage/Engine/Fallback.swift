@@ -16,7 +16,10 @@ struct Fallback {
   /// There may be a gap between their numbers, where the newest page has replaced an unproven one in its slot: all the
   /// more the predecessor must stay. Its pages are there as long as nothing after it is proven, and its log tells by
   /// itself whether it still reaches as far.
-  func isUsable() -> Bool {
+  ///
+  /// - Throws: `inputOutput` if that cannot be found out now. It must not count as no: the slot chosen for that answer
+  ///   is the wrong one if the true answer is yes.
+  func isUsable() throws(StorageError) -> Bool {
     guard let predecessor = meta.predecessor else { return false }
     if predecessor.isComplete { return predecessor.csn >= meta.current.loggedCSN }
     var files: [any File] = []
@@ -28,6 +31,7 @@ struct Fallback {
       try reader.checkTestimony(scan, path: logFiles.databasePath)
       return scan.endCSN >= meta.current.loggedCSN
     } catch {
+      if error.code == .inputOutput { throw error }
       return false
     }
   }
@@ -37,6 +41,6 @@ extension EngineCore {
   /// Decides, before the first meta page after an opening, which slot it goes to.
   func chooseMetaSlot() throws(StorageError) {
     guard !meta.isProven else { return }
-    if Fallback(meta: meta, logFiles: logFiles).isUsable() { meta.nextSlot = meta.slot }
+    if try Fallback(meta: meta, logFiles: logFiles).isUsable() { meta.nextSlot = meta.slot }
   }
 }

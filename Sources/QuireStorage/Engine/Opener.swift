@@ -24,23 +24,21 @@ package struct Opener {
   /// - Throws: see `StorageEngine.init`.
   package func open() throws(StorageError) -> EngineCore {
     try options.check(allowsTestPages: environment.allowsTestPages)
+    return try open(attempts: 4)
+  }
+
+  /// - Parameter attempts: how often a new database may be gone again before it could be opened, or its name turn out
+  ///   to be taken by a link that leads nowhere.
+  private func open(attempts: Int) throws(StorageError) -> EngineCore {
     let file: any File
     do throws(SystemError) {
-      file = try environment.fileSystem.open(path, .readWrite)
+      file = try environment.fileSystem.open(path, options.isReadOnly ? .readOnly : .readWrite)
     } catch {
-      switch error.code {
-      case ENOENT where options.createsIfMissing: return try create()
-      case ENOENT:
-        throw StorageError(
-          .notFound, "There is no database here. Check the path, or let it be created.", path: path,
-          systemError: error)
-      case EISDIR, ENXIO:
-        throw StorageError(.notADatabase, "This is not a regular file. Check the path.", path: path, systemError: error)
-      default:
-        throw StorageError(
-          .inputOutput, "The database cannot be opened. Check the path and the permissions.", path: path,
-          systemError: error)
+      if error.code == ENOENT, options.createsIfMissing, !options.isReadOnly, attempts > 0 {
+        try create()
+        return try open(attempts: attempts - 1)
       }
+      throw StorageError(opening: error, path: path)
     }
     return try openExisting(file)
   }
@@ -66,9 +64,12 @@ package struct Opener {
     guard isRegular else {
       throw StorageError(.notADatabase, "This is not a regular file. Check the path.", path: path)
     }
-    do throws(SystemError) { try file.lock(.exclusive) } catch {
+    do throws(SystemError) { try file.lock(options.isReadOnly ? .shared : .exclusive) } catch {
       guard error.code == EWOULDBLOCK else {
-        throw StorageError(.inputOutput, "The database cannot be locked.", path: path, systemError: error)
+        throw StorageError(
+          .inputOutput,
+          "The database cannot be locked. Try again, or move it to a file system that has locks.", path: path,
+          systemError: error)
       }
       let holder = file.lockHolder()
       let name =
@@ -81,8 +82,9 @@ package struct Opener {
   // MARK: Creation
 
   /// Builds the database under a temporary name and links it into place: what is at `path` is always complete
-  /// (hazard D1).
-  private func create() throws(StorageError) -> EngineCore {
+  /// (hazard D1). It is then opened by its own name like any other; somebody else may have been faster with either.
+  private func create() throws(StorageError) {
+    try checkAbsence()
     let temporary = "\(path)-new-\(hexadecimal(environment.random()))"
     let file: any File
     do throws(SystemError) { file = try environment.fileSystem.open(temporary, .createNew) } catch {
@@ -99,8 +101,22 @@ package struct Opener {
     }
     remove(temporary)
     file.close()
-    // Opened by its own name like any other; somebody else may have been faster with either.
-    return try open()
+  }
+
+  /// A log without its data file is what is left of a database, and not to be overwritten by a new one.
+  private func checkAbsence() throws(StorageError) {
+    let logFiles = LogFiles(
+      fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
+    guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { logFiles.exists($0) }),
+      // Whoever was faster has made its data file before its log.
+      !environment.fileSystem.exists(path)
+    else { return }
+    throw StorageError(
+      .notFound,
+      """
+      The data file is missing, but there is a log beside it. Put the data file back, or restore a backup and move \
+      the log away.
+      """, path: logFiles.path(fileIndex))
   }
 
   /// Makes the file durable and gives it its name, unless that has been taken meanwhile.
@@ -133,12 +149,14 @@ package struct Opener {
     let reader = try LogReader(page, files: files)
     let scan = reader.scan()
     try reader.checkTestimony(scan, path: path)
+    try logFiles.checkStrays(page)
     if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
     let core = try assemble(file, meta, logFiles)
     // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
+    // Read-only, it rests on what the system shows; whether the disk has it is the business of the next who writes.
     if !meta.isSettled {
       try core.replay(scan, reader)
-      try core.finishRecovery(scan)
+      if !options.isReadOnly { try core.finishRecovery(scan) }
     }
     return core
   }
@@ -147,6 +165,8 @@ package struct Opener {
     _ file: any File, _ meta: MetaFile, _ logFiles: LogFiles
   ) throws(StorageError) -> EngineCore {
     let page = meta.current
+    let file: any File =
+      options.isReadOnly ? OverlayFile(file, from: Int(page.pageCount) * page.pageSize) : file
     let store = try PageStore(
       file: file, pageSize: page.pageSize, cacheSize: options.cacheSize,
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
@@ -155,7 +175,7 @@ package struct Opener {
     // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused
     // because of it, and did a power cut then take it, the next recovery would fall back to a predecessor without
     // pages.
-    let isOnlyOne = meta.predecessor == nil || meta.hasTwin
+    let isOnlyOne = !options.isReadOnly && (meta.predecessor == nil || meta.hasTwin)
     let allocator = PageAllocator(
       pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
       isProven: isOnlyOne)

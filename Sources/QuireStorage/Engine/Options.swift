@@ -20,11 +20,20 @@ public struct StorageOptions: Sendable {
   public var maintainsWhenIdle: Bool
   /// Whether a database is created if there is nothing at the path.
   public var createsIfMissing: Bool
+  /// Whether nothing is changed: no byte is written, no file made or removed, whatever state the files are in, so that
+  /// media and folders may be read-only too. Any number of engines may have a database open like this at once, in any
+  /// processes, but none of them beside one that writes.
+  ///
+  /// What a crash left in the log is replayed into memory. That counts against `cacheSize`; what does not fit beside
+  /// the rest, and long values from the log, take further memory, at most what replaying would have written to the
+  /// file. If there is nothing at the path, opening throws `notFound`, whatever `createsIfMissing` says.
+  public var isReadOnly: Bool
 
   /// Settings; what is left out has the value that suits most.
   public init(
     pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 64 << 20,
-    alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true
+    alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true,
+    isReadOnly: Bool = false
   ) {
     self.pageSize = pageSize
     self.cacheSize = cacheSize
@@ -33,6 +42,7 @@ public struct StorageOptions: Sendable {
     self.alignsLogGroups = alignsLogGroups
     self.maintainsWhenIdle = maintainsWhenIdle
     self.createsIfMissing = createsIfMissing
+    self.isReadOnly = isReadOnly
   }
 
   /// Throws `invalidOption` for what no engine can work with. Test pages, below 4 KiB, are for test environments.

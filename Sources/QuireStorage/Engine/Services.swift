@@ -132,7 +132,12 @@ package final class Services: @unchecked Sendable {
   /// How long the log must have been quiet before a mark is worth its block.
   private static let quietMilliseconds = 5
 
-  init(isThreaded: Bool) { self.isThreaded = isThreaded }
+  private let openFlag: OpenFlag
+
+  init(isThreaded: Bool, openFlag: OpenFlag) {
+    self.isThreaded = isThreaded
+    self.openFlag = openFlag
+  }
 
   /// What to call for a flush, for a mark, and for maintenance: the latter two return false while commits are still on
   /// their way.
@@ -220,6 +225,8 @@ package final class Services: @unchecked Sendable {
 
   /// Ends all threads when their queued jobs are done.
   func stop() {
+    // A forked child has none of them, and would wait for ever.
+    if openFlag.isForked { return }
     isStopping.store(true, ordering: .releasing)
     markInterrupt.signal()
     flushInterrupt.signal()

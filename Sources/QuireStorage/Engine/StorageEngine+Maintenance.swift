@@ -20,8 +20,8 @@ extension StorageEngine {
   /// still need stay in the file.
   ///
   /// - Parameter progress: called after each step, on the calling thread; what it throws ends the work.
-  /// - Throws: `closed`, `failStop`, `nestedWrite` inside a write transaction, `diskFull`, `inputOutput`,
-  ///   `damagedPage`, and what `progress` throws.
+  /// - Throws: `closed`, `readOnly`, `failStop`, `fileChanged`, `nestedWrite` inside a write transaction, `diskFull`,
+  ///   `inputOutput`, `damagedPage`, and what `progress` throws.
   public func maintain(progress: (MaintenanceProgress) throws -> Void = { _ in }) throws {
     try core.maintain(progress)
   }
@@ -30,6 +30,7 @@ extension StorageEngine {
   /// `CancellationError`.
   @concurrent
   public func maintain() async throws {
+    try core.checkOpen()
     let isCancelled = CancellationFlag()
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in

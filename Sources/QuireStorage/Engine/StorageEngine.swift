@@ -19,7 +19,11 @@ public final class StorageEngine: Sendable {
   /// Opens the database at `path`, or creates it.
   ///
   /// After a crash this replays the log and makes the result durable before it returns. A file that is refused is not
-  /// changed in any way.
+  /// changed in any way. With `StorageOptions.isReadOnly` nothing is changed in any case.
+  ///
+  /// One engine at a time may have a database open for writing, or any number read-only; a lock on the data file sees
+  /// to it, across processes, whatever path leads to the file. It ends with the process that holds it. A child that is
+  /// forked while the engine is open cannot use it: every call throws `forkedProcess`.
   ///
   /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `damagedPage`, `damagedLog`, `missingLog`,
   ///   `truncatedFile`, `alreadyOpen` (with the holder's process id), `notFound`, `invalidOption`, `diskFull`,
@@ -37,6 +41,35 @@ public final class StorageEngine: Sendable {
     core = try Opener(path: path, options: options, environment: environment).open()
   }
 
+  /// Makes an empty database in memory, which is gone with the engine.
+  ///
+  /// All calls do what they do on a disk, at the same cost less that of the disk, but nothing survives the process:
+  /// every commit is acknowledged as with `Durability.relaxed`, whatever `options` say, and no call waits for a disk.
+  ///
+  /// Memory: what the rows take in a file, the part of them that `cacheSize` keeps ready for use, and the log with up
+  /// to twice `logLimit`. Pages that are not among the ready ones cost a copy and a checksum, about a microsecond.
+  /// Places of rows that are gone are used again; `maintain`, by itself when the engine has been idle after a
+  /// checkpoint, gives memory back to the system.
+  ///
+  /// - Throws: `invalidOption`, also for `isReadOnly`; `limitReached`, `inputOutput` if the system gives no memory.
+  public static func inMemory(options: StorageOptions = StorageOptions()) throws(StorageError) -> StorageEngine {
+    try inMemory(options: options, environment: StorageEnvironment())
+  }
+
+  /// As above, in surroundings of the caller's making, but for their file system.
+  package static func inMemory(
+    options: StorageOptions, environment: StorageEnvironment
+  ) throws(StorageError) -> StorageEngine {
+    guard !options.isReadOnly else {
+      throw StorageError(.invalidOption, "A database in memory begins empty. Open it without isReadOnly.")
+    }
+    var (options, environment) = (options, environment)
+    options.durability = .relaxed
+    options.createsIfMissing = true
+    environment.fileSystem = MemoryFileSystem()
+    return try StorageEngine(at: "memory", options: options, environment: environment)
+  }
+
   deinit { core.services.stop() }
 
   // MARK: Transactions
@@ -51,8 +84,8 @@ public final class StorageEngine: Sendable {
   /// Runs `body` as the only write transaction and commits what it did; with `Durability.full` returns when that is on
   /// the disk. If `body` throws, nothing of it remains, and the error is rethrown.
   ///
-  /// - Throws: `closed`, `nestedWrite`, `failStop`, `outcomeUnknown`, `diskFull`, `transactionFailed`, and what `body`
-  ///   throws.
+  /// - Throws: `closed`, `readOnly`, `nestedWrite`, `failStop`, `fileChanged`, `outcomeUnknown`, `diskFull`,
+  ///   `transactionFailed`, and what `body` throws.
   @discardableResult
   public func write<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
     try core.write(body)
@@ -63,7 +96,8 @@ public final class StorageEngine: Sendable {
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Result
   ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
+    try core.checkOpen()
+    return try await withCheckedThrowingContinuation { continuation in
       let isQueued = core.services.runReader { [core] in
         do { continuation.resume(returning: try core.read(body)) } catch { continuation.resume(throwing: error) }
       }
@@ -77,7 +111,8 @@ public final class StorageEngine: Sendable {
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
   ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
+    try core.checkOpen()
+    return try await withCheckedThrowingContinuation { continuation in
       let isQueued = core.services.runWriter { [core] in core.writeAndNotify(body, continuation) }
       if !isQueued { continuation.resume(throwing: core.closedError()) }
     }
@@ -100,10 +135,11 @@ public final class StorageEngine: Sendable {
 
   /// Writes all that is in the log home. Happens by itself as the log grows.
   ///
-  /// - Throws: `closed`, `failStop`, `nestedWrite`, `diskFull`, `inputOutput`.
+  /// - Throws: `closed`, `readOnly`, `failStop`, `fileChanged`, `nestedWrite`, `diskFull`, `inputOutput`.
   public func checkpoint() throws(StorageError) { try core.checkpoint() }
 
   /// Writes everything home, leaves a file that needs no log, and gives the database up. A second call does nothing.
+  /// Read-only, it writes nothing.
   ///
   /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the engine stays open; `failStop`,
   ///   `diskFull`, `inputOutput` if the last checkpoint failed: the engine is closed all the same, and the log holds
@@ -135,8 +171,9 @@ public final class PinnedSnapshot: @unchecked Sendable {
 
   /// Runs `body` on the snapshot. Any number of threads may do so at once.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: `forkedProcess`, and what `body` throws.
   public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+    try core.checkOpen()
     // A slot of its own for each call: the pin's protects the snapshot, this one the addresses that the call takes.
     let slot = core.slots.announce(snapshot.csn)
     return try body(ReadTransaction(core.slots, core.reader, slot: slot, snapshot: snapshot))

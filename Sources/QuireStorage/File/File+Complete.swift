@@ -73,6 +73,23 @@ extension File {
 }
 
 extension StorageError {
+  /// The error for a file of a database that cannot be opened.
+  package init(opening error: SystemError, path: String) {
+    let (code, text): (Code, String) =
+      switch error.code {
+      case ENOENT: (.notFound, "There is no database here. Check the path, or let it be created.")
+      case EISDIR, ENXIO, ENOTDIR: (.notADatabase, "This is not a regular file. Check the path.")
+      case EROFS:
+        (.readOnly, "The file stands where nothing can be written. Open it with isReadOnly, or move it.")
+      case EACCES, EPERM:
+        (.inputOutput, "This process may not open the file. Change its rights, or open it with isReadOnly.")
+      case EMFILE, ENFILE:
+        (.inputOutput, "There are too many open files. Close some, or raise the limit, and try again.")
+      default: (.inputOutput, "The file cannot be opened. Check the path and the permissions.")
+      }
+    self.init(code, text, path: path, systemError: error)
+  }
+
   /// The error for a failed write, truncation or creation.
   package init(writing error: SystemError, path: String, offset: Int? = nil) {
     switch error.code {
@@ -80,6 +97,10 @@ extension StorageError {
       self.init(
         .diskFull, "There is no space left for this file. Free some space and try again; nothing was lost.",
         path: path, offset: offset, systemError: error)
+    case EMFILE, ENFILE:
+      self.init(
+        .inputOutput, "There are too many open files. Close some, or raise the limit; nothing was lost.", path: path,
+        offset: offset, systemError: error)
     default:
       self.init(
         .inputOutput, "Writing failed. Check the disk and the permissions.", path: path, offset: offset,

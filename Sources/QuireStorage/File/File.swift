@@ -87,6 +87,16 @@ extension File {
   package func startWriting(_ range: Range<Int>) {}
 }
 
+/// What somebody else has done to a file that is open here.
+package enum FileChange: Sendable {
+  /// Its path leads nowhere: it was deleted or moved.
+  case gone
+  /// Its path leads to another file.
+  case replaced
+  /// It is shorter than it was made.
+  case truncated(byteCount: Int)
+}
+
 /// The operations on names. Names become durable only when their directory is synced.
 package protocol FileSystem: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
@@ -98,9 +108,19 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The path that leads to the same place whatever becomes of symbolic links and of the working directory; the file
   /// itself need not exist. `path` as it is where that cannot be found out.
   func canonicalPath(_ path: String) -> String
+  /// Whether there is something at `path`, whatever it is, that can be opened.
+  func exists(_ path: String) -> Bool
+  /// What somebody else has done to an open file, if the path given at its opening shows it; nil if nothing, or if the
+  /// system does not tell. One system call.
+  ///
+  /// - Parameter byteCount: the length that the file has at least, if nobody has touched it.
+  func change(of file: any File, byteCount: Int) -> FileChange?
 }
 
 extension FileSystem {
   /// The path as it is: what a file system without links gives.
   package func canonicalPath(_ path: String) -> String { path }
+
+  /// Nothing: what a file system answers that nobody else can reach.
+  package func change(of file: any File, byteCount: Int) -> FileChange? { nil }
 }

@@ -9,11 +9,16 @@ internal import CQuirePlatform
 internal import Synchronization
 
 /// The file system of the operating system.
+///
+/// Belongs to the process that made it: in a child that was forked later it changes no names and makes no files.
 package final class RealFileSystem: FileSystem {
+  private let fork = ForkCheck()
+
   /// Makes one; all are alike.
   package init() {}
 
   package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+    if mode != .readOnly { try fork.check("open") }
     let flags: Int32 =
       switch mode {
       case .readOnly: O_RDONLY
@@ -34,6 +39,7 @@ package final class RealFileSystem: FileSystem {
   }
 
   package func link(_ path: String, to newPath: String) throws(SystemError) {
+    try fork.check("link")
     #if canImport(Darwin)
       let result = Darwin.link(path, newPath)
     #else
@@ -43,6 +49,7 @@ package final class RealFileSystem: FileSystem {
   }
 
   package func unlink(_ path: String) throws(SystemError) {
+    try fork.check("unlink")
     #if canImport(Darwin)
       let result = Darwin.unlink(path)
     #else
@@ -66,6 +73,17 @@ package final class RealFileSystem: FileSystem {
     return String(cString: resolved)
   }
 
+  package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  package func change(of file: any File, byteCount: Int) -> FileChange? {
+    guard let file = file as? RealFile, let identity = file.identity else { return nil }
+    var information = stat()
+    // The path alone tells all: if it leads to our file, that has a name, and its length is ours.
+    guard stat(file.path, &information) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .gone : nil }
+    if FileIdentity(information) != identity { return .replaced }
+    return information.st_size < byteCount ? .truncated(byteCount: Int(information.st_size)) : nil
+  }
+
   package func synchronizeDirectory(of path: String) throws(SystemError) {
     let directory =
       path.utf8.lastIndex(of: UInt8(ascii: "/")).map { index in
@@ -78,15 +96,32 @@ package final class RealFileSystem: FileSystem {
   }
 }
 
+extension FileIdentity {
+  fileprivate init(_ information: stat) {
+    self.init(
+      device: UInt64(truncatingIfNeeded: information.st_dev), inode: UInt64(truncatingIfNeeded: information.st_ino))
+  }
+}
+
 /// An open file of the operating system.
+///
+/// Belongs to the process that opened it. A child that is forked later shares descriptor and lock with its parent; it
+/// can read, and close its copy, which changes nothing for the parent, but neither write nor sync: a sync here could
+/// even be told of a failure that the parent would then never hear of.
 package final class RealFile: File {
   package let path: String
+  private let fork = ForkCheck()
+  /// Which file it is, if the system told.
+  fileprivate let identity: FileIdentity?
   /// -1 once closed. Reads and writes load it without a lock: `close` is called when no other call can be under way.
   private let descriptor: Atomic<Int32>
+  private let isLocked = Atomic<Bool>(false)
 
   fileprivate init(descriptor: Int32, path: String) {
     self.descriptor = Atomic(descriptor)
     self.path = path
+    var information = stat()
+    identity = fstat(descriptor, &information) == 0 ? FileIdentity(information) : nil
   }
 
   deinit { close() }
@@ -98,6 +133,7 @@ package final class RealFile: File {
   }
 
   package func writeSome(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+    try fork.check("pwrite")
     let count = pwrite(descriptor.load(ordering: .relaxed), buffer.baseAddress, buffer.count, off_t(offset))
     guard count >= 0 else { throw SystemError(code: errno, call: "pwrite") }
     return count
@@ -108,6 +144,7 @@ package final class RealFile: File {
   }
 
   package func synchronize() throws(SystemError) {
+    try fork.check("fdatasync")
     #if canImport(Darwin)
       // fsync on Apple systems hands the data to the drive but does not make the drive write it.
       let result = fcntl(descriptor.load(ordering: .relaxed), F_FULLFSYNC)
@@ -123,12 +160,14 @@ package final class RealFile: File {
   }
 
   package func resize(to byteCount: Int) throws(SystemError) {
+    try fork.check("ftruncate")
     while ftruncate(descriptor.load(ordering: .relaxed), off_t(byteCount)) != 0 {
       if errno != EINTR { throw SystemError(code: errno, call: "ftruncate") }
     }
   }
 
   package func allocate(from offset: Int, count: Int) throws(SystemError) {
+    try fork.check("posix_fallocate")
     #if canImport(Darwin)
       try allocateBlocks(to: offset + count)
     #else
@@ -169,8 +208,7 @@ package final class RealFile: File {
       throw SystemError(code: errno, call: "fstat")
     }
     return FileStatus(
-      identity: FileIdentity(
-        device: UInt64(truncatingIfNeeded: information.st_dev), inode: UInt64(truncatingIfNeeded: information.st_ino)),
+      identity: FileIdentity(information),
       byteCount: Int(information.st_size),
       linkCount: Int(information.st_nlink),
       isRegularFile: information.st_mode & S_IFMT == S_IFREG)
@@ -183,6 +221,7 @@ package final class RealFile: File {
     while flock(descriptor.load(ordering: .relaxed), operation) != 0 {
       if errno != EINTR { throw SystemError(code: errno, call: "flock") }
     }
+    isLocked.store(true, ordering: .relaxed)
   }
 
   package func lockHolder() -> Int32? {
@@ -193,6 +232,9 @@ package final class RealFile: File {
   package func close() {
     let old = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
     guard old >= 0 else { return }
+    // A program that is being started has a copy of the descriptor until it runs, and with it the lock. In a forked
+    // child the lock is the parent's.
+    if isLocked.load(ordering: .relaxed), !fork.isChild { _ = flock(old, LOCK_UN) }
     #if canImport(Darwin)
       _ = Darwin.close(old)
     #else

@@ -92,12 +92,17 @@ package enum LogLayout {
     return writer.bytes
   }
 
-  /// The database that a segment header names; nil if the header does not verify.
-  package static func databaseID(inSegmentHeader bytes: [UInt8]) -> DatabaseID? {
+  /// The database and the segment that a header names; nil if it does not verify. It does not say in which file it is.
+  package static func segment(inHeader bytes: [UInt8]) -> (owner: DatabaseID, segment: SegmentDescriptor)? {
     guard bytes.count >= segmentHeaderByteCount else { return nil }
     let reader = ByteReader(bytes)
-    guard reader.word(at: 0) == segmentMagic, reader.word(at: 8) == segmentHeaderChecksum(bytes) else { return nil }
-    return DatabaseID(high: reader.word(at: 16), low: reader.word(at: 24))
+    guard reader.word(at: 0) == segmentMagic, reader.word(at: 8) == segmentHeaderChecksum(bytes),
+      let byteCount = Int(exactly: reader.word(at: 56))
+    else { return nil }
+    let segment = SegmentDescriptor(
+      number: reader.word(at: 32), salt: reader.word(at: 40), byteCount: byteCount,
+      firstLSN: LSN(reader.word(at: 48)), fileIndex: 0)
+    return (DatabaseID(high: reader.word(at: 16), low: reader.word(at: 24)), segment)
   }
 
   private static func segmentHeaderChecksum(_ bytes: [UInt8]) -> UInt64 {

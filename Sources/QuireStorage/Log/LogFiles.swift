@@ -8,7 +8,7 @@
 
 /// The log files of one database, named `NAME-log0` to `NAME-log7`.
 package struct LogFiles: Sendable {
-  private let fileSystem: any FileSystem
+  let fileSystem: any FileSystem
   package let databasePath: String
   package let databaseID: DatabaseID
 
@@ -109,7 +109,7 @@ package struct LogFiles: Sendable {
       file = try fileSystem.open(path, mode)
     } catch {
       guard error.code == ENOENT else {
-        throw StorageError(.inputOutput, "The log cannot be opened.", path: path, systemError: error)
+        throw StorageError(opening: error, path: path)
       }
       throw StorageError(
         .missingLog,
@@ -136,16 +136,15 @@ package struct LogFiles: Sendable {
         "Log segment \(segment.number) has \(status.byteCount) of \(segment.byteCount) bytes. Restore a backup.",
         path: file.path, lsn: segment.firstLSN)
     }
-    var header = [UInt8](repeating: 0, count: LogLayout.segmentHeaderByteCount)
-    let result: Result<Void, StorageError> = header.withUnsafeMutableBytes { buffer in
-      do throws(StorageError) { return .success(try file.readFully(into: buffer, at: 0)) } catch {
-        return .failure(error)
-      }
+    let header = try read(file, LogLayout.segmentHeaderByteCount, at: 0)
+    // A header that does not verify may be torn by a crash while the segment was taken into use, and one that names an
+    // older segment not have been written: they are not needed. A newer one is written when the meta page that names
+    // it is durable. One of another database is another database's file.
+    guard let (owner, found) = LogLayout.segment(inHeader: header) else { return }
+    if owner == databaseID {
+      if found.number > segment.number { throw newer(found, file.path, nil) }
+      return
     }
-    try result.get()
-    // A header that does not verify may be torn by a crash while the segment was taken into use: it is not needed. One
-    // that verifies and names another database is another database's file.
-    guard let owner = LogLayout.databaseID(inSegmentHeader: header), owner != databaseID else { return }
     throw StorageError(
       .missingLog,
       "This is the log of another database (\(owner)). Put back the log that belongs to \(databasePath).",

@@ -26,7 +26,7 @@ package struct OpenSegment: Sendable {
 package final class LogWriter: @unchecked Sendable {
   // Sendable: safe because everything outside the mutex is touched under the engine's log latch only.
   private struct Shared {
-    var unsynced: [any File] = []
+    var unsynced: [OpenSegment] = []
     var endLSN: LSN
     /// Appends begun and finished: where they differ, one is between its write call and `endLSN`.
     var begun = 0
@@ -100,12 +100,12 @@ package final class LogWriter: @unchecked Sendable {
     let record = buffer.seal(header, seed: LogLayout.seed(current.descriptor, offset: offset))
     precondition(record.count <= current.descriptor.byteCount - offset, "a log record was appended without room")
     // Entered before the write: a sync that begins meanwhile covers more than it must, never less.
-    let file = current.file
+    let segment = current
     shared.withLock { shared in
-      if shared.unsynced.last !== file { shared.unsynced.append(file) }
+      if shared.unsynced.last?.file !== segment.file { shared.unsynced.append(segment) }
       shared.begun += 1
     }
-    try file.writeFully(record, at: offset)
+    try segment.file.writeFully(record, at: offset)
     bytesAppended.wrappingAdd(record.count, ordering: .relaxed)
     offset += record.count
     chain = LogBuffer.chain(ofSealed: record)
@@ -153,20 +153,22 @@ package final class LogWriter: @unchecked Sendable {
 
   /// Makes everything appended before the call durable, oldest segment first (hazard A2). One caller at a time.
   ///
+  /// - Parameter watch: looks whether what was synced can be found again.
   /// - Returns: the LSN up to which the log is durable now, and the newest checkpoint that a record below testifies to.
-  package func synchronize() throws(StorageError) -> (durable: LSN, testified: UInt64) {
+  package func synchronize(_ watch: FileWatch? = nil) throws(StorageError) -> (durable: LSN, testified: UInt64) {
     let start = shared.withLock { $0 }
-    let files = start.unsynced
-    for file in files {
-      do throws(SystemError) { try file.synchronize() } catch {
-        throw StorageError(synchronizing: error, path: file.path)
+    let segments = start.unsynced
+    for segment in segments {
+      do throws(SystemError) { try segment.file.synchronize() } catch {
+        throw StorageError(synchronizing: error, path: segment.file.path)
       }
+      try watch?.check(segment.file, byteCount: segment.descriptor.byteCount)
       syncs.wrappingAdd(1, ordering: .relaxed)
     }
     shared.withLock { shared in
       // The last file stays entered if anything may have been written to it since: the sync need not have covered it.
       let isQuiet = start.begun == start.finished && shared.begun == start.begun
-      shared.unsynced.removeFirst(isQuiet ? files.count : max(0, files.count - 1))
+      shared.unsynced.removeFirst(isQuiet ? segments.count : max(0, segments.count - 1))
     }
     return (start.endLSN, start.testified)
   }

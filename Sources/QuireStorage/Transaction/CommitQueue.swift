@@ -49,6 +49,8 @@ package final class CommitQueue: @unchecked Sendable {
     var waiters: [Waiter] = []
     var callbacks: [(lsn: LSN, call: Callback)] = []
     var failure: StorageError?
+    /// What `failure` came from.
+    var cause: StorageError?
     /// How many commits the last flush made durable, if more than one: then company is worth waiting for.
     var lastGroup = 1
   }
@@ -57,6 +59,7 @@ package final class CommitQueue: @unchecked Sendable {
   private let slots: ReaderSlots
   private let reclaimer: Reclaimer
   private let allocator: PageAllocator
+  private let watch: FileWatch?
   private let durableWord: Atomic<UInt64>
   private let provenWord: Atomic<UInt64>
   /// Asks the engine for a thread that calls `flush`; set once, before the first commit.
@@ -70,11 +73,12 @@ package final class CommitQueue: @unchecked Sendable {
   /// A queue without a log, which has nothing to flush before `setLog`.
   package init(
     slots: ReaderSlots, reclaimer: Reclaimer, allocator: PageAllocator, durableLSN: LSN, durableCheckpoint: UInt64,
-    requestFlush: @escaping @Sendable () -> Void, didFlush: @escaping @Sendable () -> Void
+    watch: FileWatch? = nil, requestFlush: @escaping @Sendable () -> Void, didFlush: @escaping @Sendable () -> Void
   ) {
     self.slots = slots
     self.reclaimer = reclaimer
     self.allocator = allocator
+    self.watch = watch
     self.requestFlush = requestFlush
     self.didFlush = didFlush
     durableWord = Atomic(durableLSN.rawValue)
@@ -117,9 +121,10 @@ package final class CommitQueue: @unchecked Sendable {
   package func fail(_ error: StorageError) {
     let (waiters, callbacks) = state.withLock { state -> ([Waiter], [(lsn: LSN, call: Callback)]) in
       if state.failure == nil {
+        state.cause = error
+        let reason = error.code == .fileChanged ? "" : " after a failure of the disk"
         state.failure = StorageError(
-          .failStop,
-          "Writing has stopped after a failure of the disk: \(error.message) Open the database again.",
+          .failStop, "Writing has stopped\(reason): \(error.message) Open the database again.",
           path: error.path, offset: error.offset, systemError: error.systemError)
       }
       defer {
@@ -134,6 +139,9 @@ package final class CommitQueue: @unchecked Sendable {
   }
 
   private func outcomeUnknown() -> StorageError {
+    let (failure, source) = state.withLock { ($0.failure, $0.cause) }
+    // It may be durable, but nobody would find it.
+    if let source, source.code == .fileChanged { return source }
     let cause = failure
     return StorageError(
       .outcomeUnknown,
@@ -238,7 +246,8 @@ package final class CommitQueue: @unchecked Sendable {
     awaitCompany()
     guard let log = state.withLock({ $0.log }) else { preconditionFailure("nothing is flushed before there is a log") }
     do throws(StorageError) {
-      let (durable, testified) = try log.synchronize()
+      let (durable, testified) = try log.synchronize(watch)
+      try watch?.check()
       // What a synced record says of a checkpoint cannot be lost any more: the places it freed may be reused.
       allocator.prove(testified)
       finish(durable)

@@ -76,6 +76,21 @@ package final class SimulatedDisk: FileSystem {
     }
   }
 
+  /// Looks at names; not an operation, as below.
+  package func exists(_ path: String) -> Bool { withState { !$0.isPoweredOff && $0.names[path] != nil } }
+
+  /// Looks at names and lengths; not an operation, so that nothing fails here, and plans count on as before.
+  package func change(of file: any File, byteCount: Int) -> FileChange? {
+    guard let file = file as? SimulatedFile else { return nil }
+    return withState { state in
+      if state.isPoweredOff { return nil }
+      guard let inode = state.names[file.path] else { return .gone }
+      if inode != file.inode { return .replaced }
+      let length = state.inodes[inode].live.count
+      return length < byteCount ? .truncated(byteCount: length) : nil
+    }
+  }
+
   /// Counts, does and traces one call under the lock.
   func perform(
     _ operation: DiskOperation, _ body: (inout DiskState) throws(SystemError) -> Int

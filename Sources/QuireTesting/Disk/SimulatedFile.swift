@@ -7,7 +7,7 @@ internal import Synchronization
 package final class SimulatedFile: File {
   package let path: String
   private let disk: SimulatedDisk
-  private let inode: Int
+  let inode: Int
   private let handle: Int
   private let isWritable: Bool
   private let processID: Int32

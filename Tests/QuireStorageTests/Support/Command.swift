@@ -48,7 +48,7 @@ func runQuireDB(_ arguments: [String]) -> CommandResult? {
 }
 
 /// The tool lies in the folder of the test bundle.
-private func programPath() -> String? {
+func programPath() -> String? {
   #if os(Linux)
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

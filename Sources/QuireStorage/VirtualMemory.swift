@@ -39,6 +39,18 @@ struct VirtualMemory {
     #endif
   }
 
+  /// Gives back the memory of the whole system pages in a range, whose bytes are zero from then on; the addresses stay.
+  /// False if the system refused.
+  func discard(_ range: Range<Int>) -> Bool {
+    let start = (range.lowerBound + 4095) & ~4095
+    let end = range.upperBound & ~4095
+    guard end > start else { return true }
+    // Mapped over rather than advised: what advice does to the bytes differs from system to system.
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED
+    let result = mmap(base + start, end - start, PROT_READ | PROT_WRITE, flags, -1, 0)
+    return result != MAP_FAILED
+  }
+
   /// Gives the range back. Nobody may hold an address inside it.
   func release() { munmap(base, byteCount) }
 }

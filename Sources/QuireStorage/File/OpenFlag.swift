@@ -1,0 +1,116 @@
+// Whether something that belongs to one process is open, in a word that a child forked from that process finds changed.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+internal import Synchronization
+
+/// How often this process is the child of a process that had something open; 0 in a process that was started afresh.
+private let forkCount = Atomic<Int>(0)
+/// The newest of all words; each refers to the one before it.
+private let newestWord = Atomic<UInt>(0)
+/// The handler is installed once, with the first thing that is opened, and for good.
+private let isHandlerInstalled: Bool = pthread_atfork(nil, nil, { markForkedChild() }) == 0
+
+/// Runs in the child, before `fork` returns there. Other threads may have been anywhere when they vanished, so this
+/// takes no lock and no memory.
+private func markForkedChild() {
+  forkCount.add(1, ordering: .relaxed)
+  var address = newestWord.load(ordering: .acquiring)
+  while let word = UnsafeMutablePointer<OpenFlag.Word>(bitPattern: address) {
+    if word.pointee.state.load(ordering: .relaxed) != OpenFlag.unused {
+      word.pointee.state.store(OpenFlag.forked, ordering: .relaxed)
+    }
+    address = word.pointee.older
+  }
+}
+
+/// Tells a process from the children that are forked from it later.
+struct ForkCheck: Sendable {
+  private let count: Int
+
+  /// Belongs to the process that calls.
+  init() {
+    _ = isHandlerInstalled
+    count = forkCount.load(ordering: .relaxed)
+  }
+
+  /// Whether this process was forked since.
+  @inline(__always) var isChild: Bool { forkCount.load(ordering: .relaxed) != count }
+
+  /// Throws `EPERM` for `call` in a process that was forked since.
+  @inline(__always) func check(_ call: String) throws(SystemError) {
+    if isChild { throw SystemError(code: EPERM, call: call) }
+  }
+}
+
+/// Says whether an engine is open. Asking costs two loads, which also tell a child of `fork` that the engine is its
+/// parent's: a handler that runs in the child changes the word, so that nobody has to ask for process ids.
+///
+/// Words are used again and never freed. Invariants:
+/// 1. A word is in the list from its making on; `older` never changes.
+/// 2. A word whose state is not `unused` has one owner, or is a parent's, for good.
+struct OpenFlag: @unchecked Sendable {
+  // Sendable: safe because the words' states are atomics, and the rest of them never changes.
+  fileprivate struct Word: ~Copyable {
+    let state: Atomic<UInt>
+    let older: UInt
+  }
+
+  fileprivate static let unused: UInt = 0
+  private static let open: UInt = 1
+  private static let closed: UInt = 2
+  fileprivate static let forked: UInt = 3
+
+  private let word: UnsafeMutablePointer<Word>
+
+  /// Says open.
+  init() {
+    _ = isHandlerInstalled
+    var address = newestWord.load(ordering: .acquiring)
+    while let old = UnsafeMutablePointer<Word>(bitPattern: address) {
+      let (isTaken, _) = old.pointee.state.compareExchange(
+        expected: Self.unused, desired: Self.open, ordering: .acquiringAndReleasing)
+      if isTaken {
+        word = old
+        return
+      }
+      address = old.pointee.older
+    }
+    // A cache line of its own: it is read with every transaction.
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
+    word = memory.bindMemory(to: Word.self, capacity: 1)
+    var newest = newestWord.load(ordering: .acquiring)
+    while true {
+      word.initialize(to: Word(state: Atomic(Self.open), older: newest))
+      let (isDone, actual) = newestWord.compareExchange(
+        expected: newest, desired: UInt(bitPattern: word), ordering: .acquiringAndReleasing)
+      if isDone { return }
+      newest = actual
+    }
+  }
+
+  /// Whether this process has it open.
+  @inline(__always) var isOpen: Bool { word.pointee.state.load(ordering: .acquiring) == Self.open }
+
+  /// Whether it is open, or closed, in the process that this one was forked from.
+  var isForked: Bool { word.pointee.state.load(ordering: .acquiring) == Self.forked }
+
+  /// Says closed, or open again; in a forked child nothing changes.
+  func set(isOpen: Bool) {
+    _ = word.pointee.state.compareExchange(
+      expected: isOpen ? Self.closed : Self.open, desired: isOpen ? Self.open : Self.closed,
+      ordering: .sequentiallyConsistent)
+  }
+
+  /// Gives the word back, for the next one; nobody asks any more.
+  func release() {
+    for state in [Self.open, Self.closed] {
+      let (isDone, _) = word.pointee.state.compareExchange(
+        expected: state, desired: Self.unused, ordering: .acquiringAndReleasing)
+      if isDone { return }
+    }
+  }
+}
