@@ -127,8 +127,15 @@ private struct ModelRun {
       if isNew { _ = model.put(value, key) }
       return
     }
-    let isNew = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
-    try require(isNew == model.put(value, key), "put \(key) was new: \(isNew)")
+    if random.oneIn(2) {
+      let isNew =
+        try tree.keys == .int64
+        ? tx.upsert(value, for: integer(key), in: tree) : tx.upsert(value, for: key, in: tree)
+      try require(isNew == model.put(value, key), "put \(key) was new: \(isNew)")
+    } else {
+      _ = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+      _ = model.put(value, key)
+    }
     if random.oneIn(20) {
       let found = try tx.modelValue(key, in: tree)
       try require(equal(found, value), "a value just put is \(String(describing: found))")
