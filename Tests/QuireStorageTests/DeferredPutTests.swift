@@ -32,51 +32,55 @@ import Testing
     for number in numbers { try tx.put([mark, UInt8(truncatingIfNeeded: number)], for: key(number), in: tree) }
   }
 
+  /// Puts ten entries from `number` on, which then wait; returns the number behind.
+  private func more(
+    _ tx: borrowing WriteTransaction, _ tree: Tree, _ number: Int, _ engine: StorageEngine
+  ) throws -> Int {
+    try Self.fill(tx, tree, number..<(number + 10))
+    #expect(isWaiting(engine))
+    try check(engine)
+    return number + 10
+  }
+
   @Test func everyQuestionFindsThem() throws {
     let engine = try engine()
     try engine.write { tx in
       let tree = try tx.createTree("t", keys: .bytes)
       var number = 0
-      func more() throws {
-        try Self.fill(tx, tree, number..<(number + 10))
-        number += 10
-        #expect(isWaiting(engine))
-        try check(engine)
-      }
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.count(of: tree) == 10)
       #expect(!isWaiting(engine))
       try check(engine)
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.value(for: Self.key(12), in: tree) == [1, 12])
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.contains(Self.key(25), in: tree))
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.rank(of: [UInt8](repeating: 255, count: 9), in: tree) == 40)
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.valueByteCount(for: Self.key(44), in: tree) == 2)
-      try more()
+      number = try more(tx, tree, number, engine)
       var found = 0
       let keys = (50..<60).map(Self.key)
       try tx.withValues(for: keys, in: tree) { _, value in found += value == nil ? 0 : 1 }
       #expect(found == 10)
-      try more()
+      number = try more(tx, tree, number, engine)
       var cursor = try tx.cursor(tree)
       var steps = 0
       while try cursor.next() { steps += 1 }
       #expect(steps == 70)
-      try more()
-      #expect(try !tx.insert([9], for: Self.key(71), in: tree))
-      try more()
-      #expect(try !tx.upsert([9], for: Self.key(81), in: tree))
-      try more()
+      number = try more(tx, tree, number, engine)
+      #expect(try tx.insert([9], for: Self.key(71), in: tree) == false)
+      number = try more(tx, tree, number, engine)
+      #expect(try tx.upsert([9], for: Self.key(81), in: tree) == false)
+      number = try more(tx, tree, number, engine)
       #expect(try tx.delete(Self.key(92), in: tree))
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.deleteAll(in: tree) == 109)
-      try more()
+      number = try more(tx, tree, number, engine)
       #expect(try tx.bulkLoad(into: tree) { loader in try loader.append([7], for: Self.key(111)) } == 0)
       #expect(try tx.value(for: Self.key(111), in: tree) == [7])
-      try more()
+      number = try more(tx, tree, number, engine)
       try tx.dropTree(tree)
       #expect(!isWaiting(engine))
       try check(engine)
@@ -178,12 +182,15 @@ import Testing
       try Self.fill(tx, tree, 0..<20)
       #expect(isWaiting(engine))
       let long = [UInt8](repeating: 1, count: Limits.keyByteCount + 1)
-      let first = code { try tx.put([1], for: long, in: tree) }
-      #expect(first == .keyTooLong)
-      let second = code { try tx.put([1], for: [UInt8(2)], in: gone) }
-      #expect(second == .noSuchTree)
-      let third = code { try tx.put([1], for: Int64(1), in: tree) }
-      #expect(third == .treeMismatch)
+      var first: StorageError?
+      do throws(StorageError) { try tx.put([1], for: long, in: tree) } catch { first = error }
+      #expect(first?.code == .keyTooLong)
+      var second: StorageError?
+      do throws(StorageError) { try tx.put([1], for: [UInt8(2)], in: gone) } catch { second = error }
+      #expect(second?.code == .noSuchTree)
+      var third: StorageError?
+      do throws(StorageError) { try tx.put([1], for: Int64(1), in: tree) } catch { third = error }
+      #expect(third?.code == .treeMismatch)
       #expect(isWaiting(engine))
       #expect(try tx.count(of: tree) == 20)
     }
@@ -270,11 +277,13 @@ import Testing
       try engine.write { (tx) throws in
         try Self.fill(tx, tree, 300..<420, mark: 2)
         #expect(isWaiting(engine))
-        let first = code { _ = try tx.count(of: tree) }
-        #expect(first == .inputOutput)
+        var first: StorageError?
+        do throws(StorageError) { _ = try tx.count(of: tree) } catch { first = error }
+        #expect(first?.code == .inputOutput)
         #expect(!isWaiting(engine))
-        let second = code { try tx.put([1], for: [UInt8(1)], in: tree) }
-        #expect(second == .transactionFailed)
+        var second: StorageError?
+        do throws(StorageError) { try tx.put([1], for: [UInt8(1)], in: tree) } catch { second = error }
+        #expect(second?.code == .transactionFailed)
       }
     }
     #expect(end == .transactionFailed)
@@ -283,10 +292,13 @@ import Testing
     engine = try self.engine()
     try engine.write { (tx) throws in
       disk.failNext(.read, with: .error(SystemCode.inputOutput))
-      let inside = code {
+      var inside: (any Error)?
+      do {
         try tx.savepoint { (tx) throws in try Self.fill(tx, tree, 300..<420, mark: 2) }
+      } catch {
+        inside = error
       }
-      #expect(inside == .inputOutput)
+      #expect((inside as? StorageError)?.code == .inputOutput)
       let count = try tx.count(of: tree)
       #expect(count == 400)
     }

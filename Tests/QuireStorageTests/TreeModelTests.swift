@@ -179,7 +179,8 @@ private struct ModelRun {
   private func run(_ scenario: Scenario) throws {
     var disk = SimulatedDisk()
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 64 << 20, logLimit: 256 << 10)
-    var engine = try disk.openEngine(options, seed: scenario.seed)
+    var engine = try disk.openEngine(
+      options, seed: scenario.seed, putsBeforeDeferral: scenario.seed % 2 == 0 ? 0 : 2000)
     var run = ModelRun(scenario)
     let tree = try engine.write { tx in try tx.createTree("t", keys: scenario.keyKind) }
     // Fill, churn, drain, fill again.
@@ -204,7 +205,7 @@ private struct ModelRun {
           if run.random.oneIn(2) { try engine.close() }
           // The process dies: its locks go, its writes stay.
           disk = disk.processKillImage()
-          engine = try disk.openEngine(options, seed: run.random.next())
+          engine = try disk.openEngine(options, seed: run.random.next(), putsBeforeDeferral: 2)
           try compare(engine, tree, &run)
         }
       }

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
-/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees` with what is in `pending`, unless
-///    it was given up. There is nothing in `pending` while `putScore` is 0.
+/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees` with what is in `pending`,
+///    unless it was given up. There is nothing in `pending` while `putScore` is 0.
 /// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
 package final class WriteContext {
   let editor: TreeEditor

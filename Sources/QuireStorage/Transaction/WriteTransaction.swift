@@ -59,9 +59,16 @@ public struct WriteTransaction: ~Copyable {
     if lendsCopies { slots.rest(slot) }
   }
 
+  /// Brings all that was put into the trees; throws if an operation has failed half-way.
+  private func settle() throws(StorageError) {
+    defer { leave() }
+    try context.checkCommittable()
+  }
+
   /// Starts a bulk load.
   func beginLoad(into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) -> BulkLoad {
-    try BulkLoad(context, into: tree, options)
+    defer { leave() }
+    return try BulkLoad(context, into: tree, options)
   }
 
   /// Ends a bulk load.
@@ -96,14 +103,14 @@ public struct WriteTransaction: ~Copyable {
   /// commits by a checkpoint.
   ///
   /// After some thousands of puts in a row, with no question to the transaction between them, the following ones are
-  /// collected in memory, an eighth of the cache at most, and brought into the tree together. Nobody can tell but by the
-  /// time that it takes, and by where an error comes from. The transaction's next other call, or its end, then throws what
-  /// a put would have: see there.
+  /// collected in memory, an eighth of the cache at most, and brought into the tree together. Nobody can tell but by
+  /// the time that it takes, and by where an error comes from: the transaction's next other call, or its end, may
+  /// throw what a put would have.
   ///
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
   ///   `diskFull`, `inputOutput` and `failStop` if a long value cannot be written; `damagedPage`, `truncatedFile`,
-  ///   `inputOutput`, `diskFull` and `limitReached`, from this call or from the one that brings the entry into the tree,
-  ///   after which the transaction can only be rolled back, to a savepoint or as a whole.
+  ///   `inputOutput`, `diskFull` and `limitReached`, from this call or from the one that brings the entry into the
+  ///   tree, after which the transaction can only be rolled back, to a savepoint or as a whole.
   @inlinable
   public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
     _ value: Value, for key: Key, in tree: Tree
@@ -239,7 +246,8 @@ public struct WriteTransaction: ~Copyable {
 
   /// The number of entries of a tree. O(1).
   public func count(of tree: Tree) throws(StorageError) -> Int {
-    context.trees[try context.settledIndex(of: tree)].count
+    defer { leave() }
+    return context.trees[try context.settledIndex(of: tree)].count
   }
 
   /// The number of entries below a key of the right kind.
@@ -265,6 +273,7 @@ public struct WriteTransaction: ~Copyable {
   /// A cursor over a tree as it is now. Any change of the transaction ends it: its next step throws
   /// `cursorInvalidated`.
   public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
+    defer { leave() }
     let root = context.trees[try context.settledIndex(of: tree)]
     return Cursor(context.reader, root, tree: tree, slots: Unmanaged.passUnretained(slots), slot: slot, writer: context)
   }
@@ -288,11 +297,11 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// May be nested. Ids that were given are not given again. Costs a copy of each page that is changed after it.
   public func savepoint<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
-    try context.checkCommittable()
+    try settle()
     let savepoint = context.makeSavepoint()
     do {
       let result = try body(self)
-      try context.checkCommittable()
+      try settle()
       context.releaseSavepoint()
       return result
     } catch {

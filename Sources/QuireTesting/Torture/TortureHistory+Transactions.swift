@@ -221,7 +221,8 @@ extension TortureHistory {
     return try enter(result, drawn, key, value, old, in: tree, &draft)
   }
 
-  /// 0 to 4 for a put, of which the last three may wait, 5 for an insertion, 6 and 7 for a deletion, 8 and 9 for questions.
+  /// 0 to 4 for a put, of which the last three may wait, 5 for an insertion, 6 and 7 for a deletion, 8 and 9 for
+  /// questions.
   private func drawChange() -> Int {
     if random.below(10) < deletionTenths { return 6 }
     return [0, 1, 2, 3, 4, 5, 8, 9][random.below(8)]
