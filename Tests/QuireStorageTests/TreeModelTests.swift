@@ -127,8 +127,15 @@ private struct ModelRun {
       if isNew { _ = model.put(value, key) }
       return
     }
-    let isNew = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
-    try require(isNew == model.put(value, key), "put \(key) was new: \(isNew)")
+    if random.oneIn(2) {
+      let isNew =
+        try tree.keys == .int64
+        ? tx.upsert(value, for: integer(key), in: tree) : tx.upsert(value, for: key, in: tree)
+      try require(isNew == model.put(value, key), "put \(key) was new: \(isNew)")
+    } else {
+      _ = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+      _ = model.put(value, key)
+    }
     if random.oneIn(20) {
       let found = try tx.modelValue(key, in: tree)
       try require(equal(found, value), "a value just put is \(String(describing: found))")
@@ -172,7 +179,8 @@ private struct ModelRun {
   private func run(_ scenario: Scenario) throws {
     var disk = SimulatedDisk()
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 64 << 20, logLimit: 256 << 10)
-    var engine = try disk.openEngine(options, seed: scenario.seed)
+    var engine = try disk.openEngine(
+      options, seed: scenario.seed, putsBeforeDeferral: scenario.seed % 2 == 0 ? 0 : 2000)
     var run = ModelRun(scenario)
     let tree = try engine.write { tx in try tx.createTree("t", keys: scenario.keyKind) }
     // Fill, churn, drain, fill again.
@@ -197,7 +205,7 @@ private struct ModelRun {
           if run.random.oneIn(2) { try engine.close() }
           // The process dies: its locks go, its writes stay.
           disk = disk.processKillImage()
-          engine = try disk.openEngine(options, seed: run.random.next())
+          engine = try disk.openEngine(options, seed: run.random.next(), putsBeforeDeferral: 2)
           try compare(engine, tree, &run)
         }
       }

@@ -14,6 +14,8 @@ package final class BatchApplier {
 
   /// A merge takes no more than so many pages of operations at a time.
   private static let pagesAtOnce = 8
+  /// From so many operations on, a leaf in memory is written anew; fewer are edited in.
+  private static let fewest = 3
 
   /// An applier for the transactions of `editor`, which must outlive it.
   package init(_ editor: TreeEditor) {
@@ -87,6 +89,10 @@ package final class BatchApplier {
       level -= 1
       reference = PageReference(rawValue: page.references[index])
       if level == 0 {
+        if index + 2 < page.count {
+          editor.reader.access.prefetchPlace(of: PageReference(rawValue: page.references[index + 2]))
+          editor.reader.access.prefetchPage(PageReference(rawValue: page.references[index + 1]))
+        }
         page = try leaves.leaf(index, of: page, readsAhead: readsAhead)
         editor.path[editor.depth] = PathStep(page: page, reference: reference, index: 0)
         editor.depth += 1
@@ -104,6 +110,10 @@ package final class BatchApplier {
       operations[start].searchKey(root.keyKind), in: root,
       // An operation for every fourth leaf or so.
       readsAhead: operations.count > root.count / 64)
+    let bound = editor.leafUpperBound()
+    let merger = LeafMerger(leaf, bound: bound, byteLimit: Self.pagesAtOnce * pageSize)
+    let few = merger.count(operations, from: start, limit: Self.fewest)
+    if few < Self.fewest, !leaves.holds(leaf) { return try applySingly(operations, start..<(start + few), in: &root) }
     let packer = editor.packer(root.keyKind)
     let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
     if !isPrivate { try editor.checkFitness(editor.depth - 1, in: root) }
@@ -112,14 +122,30 @@ package final class BatchApplier {
       old = PageBytes(source)
       source.copyMemory(from: leaf.base, byteCount: pageSize)
     }
-    let merger = LeafMerger(old, bounds: editor.leafUpperBound(), byteLimit: Self.pagesAtOnce * pageSize)
     // Whatever has an extent to give up is changed.
-    let merged = merger.merge(operations, from: start, into: packer) { editor.supersedeExtent($0) }
+    let merged = merger.over(old).merge(operations, from: start, into: packer) { editor.supersedeExtent($0) }
     guard merged.isChanged else { return merged.next }
     try editor.makePathPrivate(&root, levels: editor.depth - 1)
     if merged.addsExtents { editor.notePathHasExtents(&root) }
     try write(packer, over: leaf, isPrivate: isPrivate, merged, in: &root)
     return merged.next
+  }
+
+  /// Applies operations that are too few to write their leaf anew for; it is in memory. Returns the first one behind.
+  private func applySingly(
+    _ operations: UnsafeBufferPointer<SortableOperation>, _ range: Range<Int>, in root: inout TreeRoot
+  ) throws(StorageError) -> Int {
+    for operation in operations[range] {
+      let key = operation.searchKey(root.keyKind)
+      if operation.isDelete {
+        _ = try editor.delete(key, in: &root)
+      } else {
+        _ = try editor.put(key, operation.cellValue, mode: .insertOrReplace, in: &root)
+      }
+    }
+    // The next leaf may be the tail, and be written elsewhere.
+    editor.forgetTail()
+    return range.upperBound
   }
 
   /// Writes the merged entries over the leaf at the end of the path and new ones behind it.

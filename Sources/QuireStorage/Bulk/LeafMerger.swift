@@ -16,20 +16,22 @@ struct LeafMerger {
     let addsExtents: Bool
   }
 
-  private let leaf: PageBytes
+  private var leaf: PageBytes
   private let bound: SplitKey?
   private let boundHead: UInt64
   private let byteLimit: Int
+  /// Keys and values lie in the order in which they came: each is a cache miss, asked for so many operations ahead.
+  private static let prefetchDistance = 12
   private let hasIntegerKeys: Bool
 
   /// - Parameters:
   ///   - leaf: stays as it is while what has been merged is used.
-  ///   - bounds: the separator behind the leaf, if any.
+  ///   - bound: the separator behind the leaf, if any.
   ///   - byteLimit: the merge ends when it has so many bytes.
-  init(_ leaf: PageBytes, bounds: SplitKey?, byteLimit: Int) {
+  init(_ leaf: PageBytes, bound: SplitKey?, byteLimit: Int) {
     self.leaf = leaf
     self.byteLimit = byteLimit
-    bound = bounds
+    self.bound = bound
     hasIntegerKeys = leaf.hasIntegerKeys
     var head: UInt64 = 0
     if let bound, hasIntegerKeys { head = bound.integer }
@@ -48,6 +50,20 @@ struct LeafMerger {
       .order(relativeTo: bound, .bytes) < 0
   }
 
+  /// The same for a copy of the leaf.
+  func over(_ copy: PageBytes) -> LeafMerger {
+    var merger = self
+    merger.leaf = copy
+    return merger
+  }
+
+  /// How many of the operations from `start` on, the first of which falls into the leaf, do so; `limit` at most.
+  func count(_ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, limit: Int) -> Int {
+    var count = 1
+    while count < limit, start + count < operations.count, isBelowBound(operations[start + count]) { count += 1 }
+    return count
+  }
+
   /// Fills `packer` with what the leaf holds after the operations from `start` on; calls `giveUp` with every extent of
   /// an entry that they replace or remove.
   func merge(
@@ -61,6 +77,7 @@ struct LeafMerger {
     // The first one led here; an operation more than that is taken as long as there is room.
     while next < operations.count, next == start || packer.byteCount < byteLimit {
       let operation = operations[next]
+      if next &+ Self.prefetchDistance < operations.count { operations[next &+ Self.prefetchDistance].prefetch() }
       guard next == start || isBelowBound(operation) else { break }
       let position = position(of: operation, from: entry)
       packer.append(leaf, entry..<position.index)

@@ -1,5 +1,7 @@
 // Operations on keys, in a form that sorts fast: the beginning of the key stands in the operation itself.
 
+internal import CQuirePlatform
+
 /// A put or a delete whose bytes lie somewhere else: in a log record, in a buffer of rows, in a block of a run.
 ///
 /// The memory that it points to must stay as it is for as long as the operation is used.
@@ -52,6 +54,16 @@ package struct SortableOperation {
     valueCount = UInt32(truncatingIfNeeded: value?.count ?? 0)
     gap = 0
     self.content = value == nil ? .none : content
+  }
+
+  /// Asks for the first cache lines of key and value.
+  @inline(__always) func prefetch() {
+    var offset = 0
+    let end = min(Int(keyCount) &+ Int(gap) &+ Int(valueCount), 256)
+    while offset < end {
+      quire_prefetch(key + offset)
+      offset &+= 64
+    }
   }
 
   /// Whether the entry goes.

@@ -103,6 +103,7 @@ package final class EngineCore: @unchecked Sendable {
       store: parts.store, allocator: parts.allocator, reclaimer: parts.reclaimer, slots: parts.slots,
       slot: writerSlot, base: parts.snapshot)
     context.fileSystem = parts.environment.fileSystem
+    context.setDeferral(after: parts.environment.putsBeforeDeferral)
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
     space = SpaceReservation(pageSize: parts.store.pageSize)

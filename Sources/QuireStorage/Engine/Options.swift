@@ -81,13 +81,15 @@ package struct StorageEnvironment: Sendable {
   /// How many bytes of operations a transaction collects before it appends them as a part of its record. Never more
   /// than an eighth of a segment, so that little of one stays unused.
   package var partByteCount: Int
+  /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
+  package var putsBeforeDeferral: Int
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(
     fileSystem: any FileSystem = RealFileSystem(),
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
     scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
-    partByteCount: Int = 1 << 20
+    partByteCount: Int = 1 << 20, putsBeforeDeferral: Int = 2000
   ) {
     self.fileSystem = fileSystem
     self.random = random
@@ -95,6 +97,7 @@ package struct StorageEnvironment: Sendable {
     self.allowsTestPages = allowsTestPages
     self.initialSegmentByteCount = initialSegmentByteCount
     self.partByteCount = partByteCount
+    self.putsBeforeDeferral = putsBeforeDeferral
   }
 }
 

@@ -92,7 +92,7 @@ final class BulkLoad {
   /// here, before anything has changed; any other leaves the transaction unfit to be committed.
   func finish(_ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
     if let failure { throw failure }
-    let index = try context.index(of: tree)
+    let index = try context.settledIndex(of: tree)
     let before = context.trees[index].count
     guard count > 0 else { return 0 }
     if let file {

@@ -12,6 +12,10 @@ extension WriteContext {
     if Set(trees.map(\.id)) != Set(names.names.keys) {
       found.append(StorageError(.damagedPage, "The names are not those of the trees."))
     }
+    if let defect = pending.checkInvariants() {
+      found.append(StorageError(.damagedPage, "The transaction is wrong: \(defect)."))
+    }
+    if pending.count > 0, putScore == 0 { found.append(StorageError(.damagedPage, "Puts wait and nobody knows.")) }
     let store = editor.store
     // The running commit's number is the highest that a page can have been born with.
     let memory = WalkPages.MemoryAccess(enter: {}, leave: {})

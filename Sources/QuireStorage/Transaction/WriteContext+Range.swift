@@ -6,7 +6,7 @@ extension WriteContext {
     from lower: SearchKey?, to upper: SearchKey?, in tree: Tree
   ) throws(StorageError) -> Int {
     try checkUsable()
-    let index = try index(of: tree)
+    let index = try settledIndex(of: tree)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
     let before = log.position
     let copy = log.deleteRange(tree.id, tree.keys, from: lower.map(shortened), to: upper.map(shortened))

@@ -7,7 +7,8 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
-/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees`, unless it was given up.
+/// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees` with what is in `pending`,
+///    unless it was given up. There is nothing in `pending` while `putScore` is 0.
 /// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
 package final class WriteContext {
   let editor: TreeEditor
@@ -48,6 +49,10 @@ package final class WriteContext {
   /// Whether something was put, replaced or made, and whether something was removed.
   @exclusivity(unchecked) var hasGrown = false
   var hasRemoved = false
+  let pending: PendingPuts
+  /// Grows with puts in a row; from `deferralScore` on they wait. See `WriteContext+Pending.swift`.
+  @exclusivity(unchecked) var putScore = 0
+  var deferralScore = Int.max
   let keyLimit: Int
   let entryLimit: Int
   /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
@@ -64,6 +69,7 @@ package final class WriteContext {
     self.slot = slot
     editor = TreeEditor(store, allocator: allocator)
     reader = TreeReader(store)
+    pending = PendingPuts(editor)
     rowIDCounter = base.nextRowID
     loggedRowID = base.nextRowID
     treeIDCounter = base.nextTreeID
@@ -109,11 +115,13 @@ package final class WriteContext {
   /// Notes that the commit is on its way: its row ids need not be recorded again.
   package func didCommit() {
     loggedRowID = rowIDCounter
+    forgetPending()
     editor.giveBackSupply()
   }
 
   /// Undoes everything.
   package func rollback() {
+    forgetPending()
     reclaimer.giveUpPlaces(of: editor.born)
     savepointTrees = []
     savepointMarks = []
@@ -156,6 +164,8 @@ package final class WriteContext {
 
   /// Undoes what came after `savepoint`, the newest one; all but the id counters is as it was.
   package func restore(_ savepoint: Savepoint) {
+    // What waits has come after the savepoint: before it was made, all was applied.
+    forgetPending()
     savepointTrees.removeLast()
     savepointMarks.removeLast()
     reclaimer.giveUpPlaces(of: editor.born(since: savepoint.mark))
@@ -197,8 +207,11 @@ package final class WriteContext {
     if let failure { throw unusable(failure) }
   }
 
-  /// Throws if the transaction cannot be committed.
-  package func checkCommittable() throws(StorageError) { try checkUsable() }
+  /// Brings all that was put into the trees; throws if the transaction cannot be committed.
+  package func checkCommittable() throws(StorageError) {
+    try checkUsable()
+    try settle()
+  }
 
   /// Notes that an operation failed half-way, and passes its error on.
   func fail(_ error: StorageError) -> StorageError {
@@ -237,7 +250,7 @@ package final class WriteContext {
   /// Removes a tree with all its entries. Touches its branch pages.
   package func dropTree(_ tree: Tree) throws(StorageError) {
     try checkUsable()
-    let index = try index(of: tree)
+    let index = try settledIndex(of: tree)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
     log.dropTree(tree.id)
     hasRemoved = true
@@ -266,8 +279,16 @@ package final class WriteContext {
 
   // MARK: Entries
 
-  /// Stores an entry. A value that does not fit into a page goes to the file at once.
+  /// Stores an entry and says what became of it. A value that does not fit into a page goes to the file at once.
   package func put(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree
+  ) throws(StorageError) -> PutOutcome {
+    try settle()
+    return try putNow(key, value, mode: mode, in: tree)
+  }
+
+  /// The same while nothing waits to be put into this tree.
+  func putNow(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree
   ) throws(StorageError) -> PutOutcome {
     try checkUsable()
@@ -287,6 +308,10 @@ package final class WriteContext {
     }
   }
 
+  /// Ends the use of cursors; announces that no address is held from before.
+  @inline(__always) func noteMutation() { mutations &+= 1 }
+  @inline(__always) func breathe() { _ = slots.refresh(slot) }
+
   /// Puts the root of a tree that was built in its place.
   func setRoot(_ root: TreeRoot, at index: Int) {
     trees[index] = root
@@ -296,7 +321,7 @@ package final class WriteContext {
   /// Removes an entry.
   package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     try checkUsable()
-    let index = try index(of: tree)
+    let index = try settledIndex(of: tree)
     if key.count > keyLimit { return false }
     do throws(StorageError) { try enter() } catch { throw fail(error) }
     let before = log.position
@@ -364,24 +389,4 @@ package final class WriteContext {
       loggedRowID = next
     }
   }
-
-  /// Merges sorted operations into a tree; nothing is noted in a record.
-  func apply(
-    _ operations: UnsafeBufferPointer<SortableOperation>, toTreeAt index: Int, _ applier: BatchApplier
-  ) throws(StorageError) {
-    mutations &+= 1
-    var root = trees[index]
-    do throws(StorageError) {
-      try enter()
-      try applier.apply(operations, in: &root, breathe: { [self] in _ = slots.refresh(slot) }) {
-        [self] (root, completed) throws(StorageError) in
-        trees[index] = root
-        try relieve(completed)
-      }
-    } catch {
-      throw fail(error)
-    }
-    trees[index] = root
-  }
-
 }

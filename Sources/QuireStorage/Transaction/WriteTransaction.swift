@@ -59,9 +59,16 @@ public struct WriteTransaction: ~Copyable {
     if lendsCopies { slots.rest(slot) }
   }
 
+  /// Brings all that was put into the trees; throws if an operation has failed half-way.
+  private func settle() throws(StorageError) {
+    defer { leave() }
+    try context.checkCommittable()
+  }
+
   /// Starts a bulk load.
   func beginLoad(into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) -> BulkLoad {
-    try BulkLoad(context, into: tree, options)
+    defer { leave() }
+    return try BulkLoad(context, into: tree, options)
   }
 
   /// Ends a bulk load.
@@ -69,6 +76,14 @@ public struct WriteTransaction: ~Copyable {
     enter()
     defer { leave() }
     return try load.finish(progress)
+  }
+
+  /// Stores an entry, at once or later; the kind of the key has been checked.
+  @usableFromInline package func set(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
+  ) throws(StorageError) {
+    defer { leave() }
+    try context.set(key, value, in: tree)
   }
 
   /// Stores an entry; the kind of the key has been checked.
@@ -87,13 +102,29 @@ public struct WriteTransaction: ~Copyable {
   /// it is short enough for a log record, it is written to the log at the commit as well; if not, the transaction
   /// commits by a checkpoint.
   ///
-  /// - Returns: whether the entry is new.
+  /// After some thousands of puts in a row, with no question to the transaction between them, the following ones are
+  /// collected in memory, an eighth of the cache at most, and brought into the tree together. Nobody can tell but by
+  /// the time that it takes, and by where an error comes from: the transaction's next other call, or its end, may
+  /// throw what a put would have.
+  ///
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
   ///   `diskFull`, `inputOutput` and `failStop` if a long value cannot be written; `damagedPage`, `truncatedFile`,
-  ///   `inputOutput`, `diskFull` and `limitReached`, after which the transaction can only be rolled back, to a
-  ///   savepoint or as a whole.
-  @inlinable @discardableResult
+  ///   `inputOutput`, `diskFull` and `limitReached`, from this call or from the one that brings the entry into the
+  ///   tree, after which the transaction can only be rolled back, to a savepoint or as a whole.
+  @inlinable
   public func put<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
+    _ value: Value, for key: Key, in tree: Tree
+  ) throws(StorageError) {
+    guard Key.keyKind == tree.keys else { throw tree.mismatch() }
+    try key.withSearchKey { (key) throws(StorageError) in
+      try value.withValueBytes { (value) throws(StorageError) in try set(key, value, in: tree) }
+    }
+  }
+
+  /// Stores `value` under `key` as `put` does, but never later, and returns whether the entry is new. Cost and errors
+  /// as `put`.
+  @inlinable @discardableResult
+  public func upsert<Key: StorageKey & ~Escapable, Value: StorageValue & ~Escapable>(
     _ value: Value, for key: Key, in tree: Tree
   ) throws(StorageError) -> Bool {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
@@ -148,7 +179,7 @@ public struct WriteTransaction: ~Copyable {
   @usableFromInline package func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
     enter()
     defer { leave() }
-    let root = context.trees[try context.index(of: tree)]
+    let root = context.trees[try context.settledIndex(of: tree)]
     guard let value = try context.reader.value(key, in: root) else { return nil }
     if lendsCopies { return BorrowedValue(copying: value) }
     slots.beginLoan(slot)
@@ -159,7 +190,7 @@ public struct WriteTransaction: ~Copyable {
   @usableFromInline package func lend(_ batch: borrowing LookupBatch, in tree: Tree) throws(StorageError) {
     enter()
     defer { leave() }
-    try context.reader.lookUp(batch, in: context.trees[try context.index(of: tree)])
+    try context.reader.lookUp(batch, in: context.trees[try context.settledIndex(of: tree)])
     if lendsCopies { batch.copyValues() } else { slots.beginLoan(slot) }
   }
 
@@ -177,7 +208,7 @@ public struct WriteTransaction: ~Copyable {
   @usableFromInline package func has(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     enter()
     defer { leave() }
-    return try context.reader.value(key, in: context.trees[try context.index(of: tree)]) != nil
+    return try context.reader.value(key, in: context.trees[try context.settledIndex(of: tree)]) != nil
   }
 
   /// Calls `body` with the value stored under `key`, or returns nil. The bytes are valid until `body` returns, which
@@ -215,14 +246,15 @@ public struct WriteTransaction: ~Copyable {
 
   /// The number of entries of a tree. O(1).
   public func count(of tree: Tree) throws(StorageError) -> Int {
-    context.trees[try context.index(of: tree)].count
+    defer { leave() }
+    return context.trees[try context.settledIndex(of: tree)].count
   }
 
   /// The number of entries below a key of the right kind.
   private func rank(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Int {
     enter()
     defer { leave() }
-    return try context.reader.rank(of: key, in: context.trees[try context.index(of: tree)]).rank
+    return try context.reader.rank(of: key, in: context.trees[try context.settledIndex(of: tree)]).rank
   }
 
   /// The number of entries whose keys are below `key`. O(log n).
@@ -241,7 +273,8 @@ public struct WriteTransaction: ~Copyable {
   /// A cursor over a tree as it is now. Any change of the transaction ends it: its next step throws
   /// `cursorInvalidated`.
   public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    let root = context.trees[try context.index(of: tree)]
+    defer { leave() }
+    let root = context.trees[try context.settledIndex(of: tree)]
     return Cursor(context.reader, root, tree: tree, slots: Unmanaged.passUnretained(slots), slot: slot, writer: context)
   }
 
@@ -264,11 +297,11 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// May be nested. Ids that were given are not given again. Costs a copy of each page that is changed after it.
   public func savepoint<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
-    try context.checkCommittable()
+    try settle()
     let savepoint = context.makeSavepoint()
     do {
       let result = try body(self)
-      try context.checkCommittable()
+      try settle()
       context.releaseSavepoint()
       return result
     } catch {

@@ -30,6 +30,12 @@ final class LeafSource {
   /// Forgets what was read ahead: what the file holds may have changed since.
   func reset() { count = 0 }
 
+  /// Whether a page lies in the buffer, and so in no slot.
+  func holds(_ page: PageBytes) -> Bool {
+    guard let base = buffer.baseAddress else { return false }
+    return page.base >= base && page.base < base + buffer.count
+  }
+
   /// The child `index`, a leaf, of `parent`; good until the next call.
   ///
   /// - Parameter readsAhead: whether its neighbours on the right will be wanted next.

@@ -54,6 +54,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var segmentByteCount = 12 << 10
   /// How long a record becomes before a part of it is appended.
   var partByteCount = 1 << 20
+  /// After how many puts in a row the next ones wait.
+  var putsBeforeDeferral = 0
   var cachePages = 64
   var durability = Durability.full
   var lifeCount = 4
@@ -128,12 +130,13 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     drawLongValues(random)
   }
 
-  /// From a copy of the dice: what else a seed means stays as it was before there were long values.
+  /// From a copy of the dice: what else a seed means stays as it was before there were long values, and puts that wait.
   private mutating func drawLongValues(_ random: SeededRandom) {
     var random = random
     longValueOneIn = random.pick([0, 0, 2, 6, 20])
     // A chunk has sixteen pages, or fewer of the larger sizes: lists of chunks are met too.
     longestValue = random.pick([2, 4, 20, 40]) * min(pageSize, 1024)
+    putsBeforeDeferral = random.pick([0, 0, 1, 4, 20, 2000])
   }
 
   private mutating func drawWeights(_ random: inout SeededRandom) {
@@ -200,6 +203,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     let operations = TortureOperation.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }
     return """
       pages \(pageSize), segments \(segmentByteCount) to \(logLimit), parts \(partByteCount), \
+      puts wait after \(putsBeforeDeferral), \
       cache \(cachePages) pages, \(durability), \
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \
       savepoints 1/\(savepointOneIn), \

@@ -127,8 +127,9 @@ extension TortureHistory {
     case let error as StorageError where error.code == .inputOutput || error.code == .diskFull:
       guard random.oneIn(2), !disk.isPoweredOff else { throw error }
       note("went over \(error)")
-      // From the body: the load has failed, and the transaction is as it was before.
-      isHalfDone = !course.isInBody
+      // From the body: the load has failed, and the transaction is as it was before; unless it was a put before the
+      // load that failed, as it came to be applied.
+      isHalfDone = try opened().core.context.failure != nil || !course.isInBody
       return
     default: throw error
     }

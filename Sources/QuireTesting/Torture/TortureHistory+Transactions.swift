@@ -184,7 +184,7 @@ extension TortureHistory {
   private func change(_ tx: borrowing WriteTransaction, _ draft: inout TortureDraft, isPut: Bool) throws -> Int {
     guard !draft.trees.isEmpty else { return 0 }
     let tree = random.pick(draft.trees).tree
-    let drawn = isPut ? 0 : drawChange()
+    let drawn = isPut ? 2 : drawChange()
     if drawn == 6, random.oneIn(10) { return try deleteRange(tx, tree, &draft) }
     let key = nextKey(tree.keys)
     if drawn >= 9 {
@@ -198,10 +198,13 @@ extension TortureHistory {
       return 0
     }
     let value = drawn < 6 ? nextValue(beside: key) : []
-    let result: Bool
+    let result: Bool?
     do throws(StorageError) {
       switch drawn {
-      case 0...4: result = try tx.store(value, key, in: tree)
+      case 0...1: result = try tx.store(value, key, in: tree)
+      case 2...4:
+        try tx.storeLater(value, key, in: tree)
+        result = nil
       case 5: result = try tx.insertNew(value, key, in: tree)
       default: result = try tx.remove(key, in: tree)
       }
@@ -218,7 +221,8 @@ extension TortureHistory {
     return try enter(result, drawn, key, value, old, in: tree, &draft)
   }
 
-  /// 0 to 4 for a put, 5 for an insertion, 6 and 7 for a deletion, 8 and 9 for questions.
+  /// 0 to 4 for a put, of which the last three may wait, 5 for an insertion, 6 and 7 for a deletion, 8 and 9 for
+  /// questions.
   private func drawChange() -> Int {
     if random.below(10) < deletionTenths { return 6 }
     return [0, 1, 2, 3, 4, 5, 8, 9][random.below(8)]
@@ -226,9 +230,13 @@ extension TortureHistory {
 
   /// Enters a change into the draft, and checks what the engine said of it.
   private func enter(
-    _ result: Bool, _ drawn: Int, _ key: [UInt8], _ value: [UInt8], _ old: [UInt8]?, in tree: Tree,
+    _ result: Bool?, _ drawn: Int, _ key: [UInt8], _ value: [UInt8], _ old: [UInt8]?, in tree: Tree,
     _ draft: inout TortureDraft
   ) throws -> Int {
+    guard let result else {
+      draft.state.put(key, value, in: tree.id)
+      return key.count + value.count + 6
+    }
     switch drawn {
     case 0...4:
       draft.state.put(key, value, in: tree.id)
@@ -299,8 +307,13 @@ extension TortureHistory {
 
 extension WriteTransaction {
   func store(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
+    if tree.keys == .int64 { return try upsert(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
+    return try upsert(value, for: key, in: tree)
+  }
+
+  func storeLater(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) {
     if tree.keys == .int64 { return try put(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try put(value, for: key, in: tree)
+    try put(value, for: key, in: tree)
   }
 
   func insertNew(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {

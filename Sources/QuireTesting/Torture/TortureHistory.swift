@@ -155,7 +155,8 @@ package final class TortureHistory {
     let engineRandom = engineRandom
     return StorageEnvironment(
       fileSystem: disk, random: { engineRandom.next() }, scheduling: .stepped, allowsTestPages: true,
-      initialSegmentByteCount: configuration.segmentByteCount, partByteCount: configuration.partByteCount)
+      initialSegmentByteCount: configuration.segmentByteCount, partByteCount: configuration.partByteCount,
+      putsBeforeDeferral: configuration.putsBeforeDeferral)
   }
 
   var waitsForFlush: Bool { configuration.durability == .full }

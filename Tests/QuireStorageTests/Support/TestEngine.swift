@@ -25,23 +25,25 @@ extension SimulatedDisk {
   /// The surroundings of an engine that lives on this disk.
   func environment(
     seed: UInt64 = 1, scheduling: Scheduling = .stepped, segmentByteCount: Int = 64 << 10,
-    partByteCount: Int = 1 << 20
+    partByteCount: Int = 1 << 20, putsBeforeDeferral: Int = 2000
   ) -> StorageEnvironment {
     let dice = SharedDice(seed: seed)
     return StorageEnvironment(
       fileSystem: self, random: { dice.next() }, scheduling: scheduling, allowsTestPages: true,
-      initialSegmentByteCount: segmentByteCount, partByteCount: partByteCount)
+      initialSegmentByteCount: segmentByteCount, partByteCount: partByteCount,
+      putsBeforeDeferral: putsBeforeDeferral)
   }
 
   /// Opens or creates the database `/db`.
   func openEngine(
     _ options: StorageOptions = StorageOptions(pageSize: 512), seed: UInt64 = 1, scheduling: Scheduling = .stepped,
-    segmentByteCount: Int = 64 << 10, partByteCount: Int = 1 << 20
+    segmentByteCount: Int = 64 << 10, partByteCount: Int = 1 << 20, putsBeforeDeferral: Int = 2000
   ) throws -> StorageEngine {
     try StorageEngine(
       at: "/db", options: options,
       environment: environment(
-        seed: seed, scheduling: scheduling, segmentByteCount: segmentByteCount, partByteCount: partByteCount))
+        seed: seed, scheduling: scheduling, segmentByteCount: segmentByteCount, partByteCount: partByteCount,
+        putsBeforeDeferral: putsBeforeDeferral))
   }
 }
 

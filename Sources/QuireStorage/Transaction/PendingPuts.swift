@@ -1,0 +1,139 @@
+// Puts that wait to be applied together.
+//
+// A put into a large tree waits for memory: its descent misses the cache at each level, and its leaf is touched for one
+// entry. A transaction that puts thousands of entries without a question in between does not need them in the trees
+// yet. They are collected, sorted, and merged leaf by leaf, as replay does.
+
+/// Puts of the running transaction that its trees do not have yet, and the memory for their bytes.
+///
+/// The bytes lie in slots of the pool, so that they count in the memory budget, and are followed in the same memory by
+/// the pages that the puts make.
+///
+/// Invariants:
+/// 1. `count` is the number of operations in all lists.
+/// 2. Every operation points into one of `slots`, or, if it has no bytes, nowhere.
+/// 3. `room` is what is left of the last slot, from `place` on.
+final class PendingPuts {
+  private let store: PageStore
+  private let editor: TreeEditor
+  private var sorter: OperationSorter?
+  private var applier: BatchApplier?
+  /// By index of the tree in the context; no tree is removed while there is any operation.
+  private var operations: [[SortableOperation]] = []
+  private(set) var count = 0
+  private var slots: [UnsafeMutableRawPointer] = []
+  private var place = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
+  private var room = 0
+  private let byteLimit: Int
+
+  /// What a put costs beside its bytes: the operation, and room to sort it.
+  private static let overhead = 2 * MemoryLayout<SortableOperation>.stride
+  /// The share of the memory budget, and the most that is worth waiting for.
+  private static let budgetShare = 8
+  private static let largestByteLimit = 128 << 20
+
+  /// Nothing yet, and no memory; `editor` must outlive it.
+  init(_ editor: TreeEditor) {
+    store = editor.store
+    self.editor = editor
+    let share = store.pool.slotLimit / Self.budgetShare * store.pageSize
+    byteLimit = min(max(share, 2 * store.pageSize), Self.largestByteLimit)
+  }
+
+  /// Whether what has been collected should be applied.
+  @inline(__always) var isFull: Bool { slots.count &* store.pageSize &+ count &* Self.overhead > byteLimit }
+
+  /// Whether there is anything for a tree.
+  @inline(__always) func has(treeAt index: Int) -> Bool { index < operations.count && !operations[index].isEmpty }
+
+  /// Copies a put, whose value fits beside its key. `breathe` is called before more memory is asked for, which may wait
+  /// for readers: the caller holds no address then.
+  @inline(__always) func append(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ kind: KeyKind, treeAt index: Int, breathe: () -> Void
+  ) throws(StorageError) {
+    let size = key.count &+ value.count
+    if size > room {
+      breathe()
+      try addSlot()
+    }
+    if index >= operations.count { addLists(upTo: index) }
+    let target = place
+    if key.count > 0 { target.copyMemory(from: key.base, byteCount: key.count) }
+    if value.count > 0, let base = value.baseAddress {
+      (target + key.count).copyMemory(from: base, byteCount: value.count)
+    }
+    place += size
+    room &-= size
+    let copy = UnsafeRawBufferPointer(start: target + key.count, count: value.count)
+    operations[index].append(
+      kind == .int64
+        ? SortableOperation(key: key.integer, value: copy)
+        : SortableOperation(key: UnsafeRawBufferPointer(start: target, count: key.count), value: copy))
+    count &+= 1
+  }
+
+  @inline(never) private func addSlot() throws(StorageError) {
+    let slot = try store.allocateSlot()
+    slots.append(slot)
+    place = slot
+    room = store.pageSize
+  }
+
+  @inline(never) private func addLists(upTo index: Int) {
+    operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
+  }
+
+  /// Sorts the puts of each tree and hands them to `apply`, of equal keys the last one; then nothing is left, whatever
+  /// `apply` throws.
+  func apply(
+    kind: (Int) -> KeyKind,
+    _ apply: (UnsafeBufferPointer<SortableOperation>, Int, BatchApplier) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    defer { empty() }
+    let applier = applier ?? BatchApplier(editor)
+    self.applier = applier
+    let sorter = sorter ?? OperationSorter()
+    self.sorter = sorter
+    for index in operations.indices where !operations[index].isEmpty {
+      let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
+        let count = sorter.sort(buffer, kind(index))
+        do throws(StorageError) {
+          return .success(try apply(UnsafeBufferPointer(rebasing: buffer[..<count]), index, applier))
+        } catch {
+          return .failure(error)
+        }
+      }
+      try outcome.get()
+    }
+  }
+
+  /// Forgets the puts and gives their memory back to the pool.
+  private func empty() {
+    for index in operations.indices { operations[index].removeAll(keepingCapacity: true) }
+    count = 0
+    room = 0
+    store.pool.release(slots)
+    slots.removeAll(keepingCapacity: true)
+  }
+
+  /// The same at the end of a transaction, whose puts may have been applied or not; keeps no memory.
+  func reset() {
+    if count > 0 || !slots.isEmpty { empty() }
+    operations = []
+    sorter = nil
+    applier = nil
+    slots = []
+  }
+
+  /// Checks the invariants; returns what is broken.
+  func checkInvariants() -> String? {
+    if operations.reduce(0, { $0 + $1.count }) != count { return "puts that wait have been miscounted" }
+    let pageSize = store.pageSize
+    for operation in operations.joined() where Int(operation.keyCount) + Int(operation.valueCount) > 0 {
+      let isInside = slots.contains { operation.key >= UnsafeRawPointer($0) && operation.key < $0 + pageSize }
+      if !isInside { return "a put that waits lies in no slot" }
+    }
+    if slots.isEmpty { return room == 0 ? nil : "there is room without a slot" }
+    return place + room == (slots.last.map { $0 + pageSize }) ? nil : "the room of the last slot is miscounted"
+  }
+}
