@@ -1,62 +1,8 @@
-// Checkpoints on call, async writing, closing, figures.
+// Checkpoints on call, async writing, closing.
 
 internal import Synchronization
 
-/// Figures of one open engine since it was opened, or as of now.
-public struct StorageStatistics: Sendable {
-  /// Commits that changed something.
-  public let commits: Int
-  /// Successful syncs of log files.
-  public let flushes: Int
-  /// Successful syncs of the data file.
-  public let dataSyncs: Int
-  /// Bytes of log records.
-  public let logBytes: Int
-  /// Checkpoints that were finished.
-  public let checkpoints: Int
-  /// Tree pages written by checkpoints.
-  public let pagesWritten: Int
-  /// Pages written before a checkpoint would have, as memory was short.
-  public let pagesSpilled: Int
-  /// Clean pages taken out of memory.
-  public let pagesEvicted: Int
-  /// Pages read from the data file.
-  public let pagesRead: Int
-  /// Dirty pages as of now.
-  public let dirtyPages: Int
-  /// Pages in memory as of now, clean and dirty.
-  public let residentPages: Int
-  /// Pages of the data file.
-  public let filePages: Int
-  /// Pages of the data file that nothing refers to.
-  public let freePages: Int
-  /// Log records replayed at opening.
-  public let recoveredRecords: Int
-  /// Readers and pinned snapshots alive.
-  public let readers: Int
-  /// The newest commit that readers see.
-  public let publishedCSN: CSN
-  /// The newest commit that was appended to the log; ahead of the published one while commits wait for the disk.
-  public let appendedCSN: CSN
-}
-
 extension EngineCore {
-  /// The figures as of now.
-  package var statistics: StorageStatistics {
-    let (logBytes, flushes) = withLog { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
-    return StorageStatistics(
-      commits: counters.commits.load(ordering: .relaxed), flushes: flushes,
-      dataSyncs: counters.dataSyncs.load(ordering: .relaxed), logBytes: logBytes,
-      checkpoints: counters.checkpoints.load(ordering: .relaxed),
-      pagesWritten: counters.pagesWritten.load(ordering: .relaxed),
-      pagesSpilled: counters.pagesSpilled.load(ordering: .relaxed), pagesEvicted: store.evictedCount,
-      pagesRead: store.pagesReadCount,
-      dirtyPages: store.frames.dirtyCount, residentPages: store.pool.lentCount,
-      filePages: Int(allocator.pageCount), freePages: allocator.freeCount,
-      recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,
-      publishedCSN: slots.newest.csn, appendedCSN: CSN(headCSN.load(ordering: .relaxed)))
-  }
-
   /// The error of calls after `close`.
   package func closedError() -> StorageError {
     StorageError(.closed, "The database was closed. Open it again.", path: file.path)
