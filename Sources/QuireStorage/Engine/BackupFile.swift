@@ -67,9 +67,7 @@ final class BackupFile {
       try fileSystem.open(path, .readOnly).close()
     } catch {
       if error.code == ENOENT { return }
-      guard error.code == EISDIR || error.code == ENXIO || error.code == EACCES else {
-        throw StorageError(writing: error, path: path)
-      }
+      guard error.code == EISDIR || error.code == ENXIO else { throw StorageError(writing: error, path: path) }
     }
     throw alreadyExists(path)
   }

@@ -21,8 +21,8 @@ public struct StorageStatistics: Sendable {
   public let pagesWritten: Int
   /// Pages written before a checkpoint would have, as memory was short.
   public let pagesSpilled: Int
-  /// Bytes of tree pages and long values written to the data file. Beside them stand the log, and what checkpoints write
-  /// of free map and meta pages.
+  /// Bytes of tree pages and long values written to the data file. Beside them stand the log, and what checkpoints
+  /// write of free map and meta pages.
   public let dataBytesWritten: Int
   /// Clean pages taken out of memory.
   public let pagesEvicted: Int

@@ -11,8 +11,8 @@ extension StorageEngine {
   /// Copies the database as of its newest durable commit to a new file, compactly, while readers and writers go on.
   ///
   /// The copy is a database of its own, closed cleanly, with an identity of its own and the commit number of the
-  /// snapshot. It is built under a temporary name beside `path`, synced, read back and verified from its meta page down,
-  /// and only then linked to its name: what is at `path` is always complete. A backup that is stopped, that fails or
+  /// snapshot. It is built under a temporary name beside `path`, synced, read back and verified from its meta page
+  /// down, and only then linked to its name: what is at `path` is always complete. A backup that is stopped, that fails or
   /// that is killed leaves nothing there; killed, it leaves a file named `path` + `-new-` and sixteen digits, which
   /// can be removed. Every tree is built anew in the order of its keys, so the copy has no free pages and full leaves.
   ///
@@ -23,8 +23,8 @@ extension StorageEngine {
   ///   - path: where the copy goes; nothing may be there, and the folder must exist.
   ///   - progress: called now and then, on the calling thread; what it throws ends the backup.
   /// - Returns: what was copied.
-  /// - Throws: `alreadyExists`, `closed`, `diskFull` and `inputOutput` from either disk, `damagedPage` if a page of this
-  ///   database cannot be copied, `CancellationError` if the task was cancelled, and what `progress` throws.
+  /// - Throws: `alreadyExists`, `closed`, `diskFull` and `inputOutput` from either disk, `damagedPage` if a page of
+  ///   this database cannot be copied, `CancellationError` if the task was cancelled, and what `progress` throws.
   @discardableResult
   public func backup(
     to path: String, progress: (StorageProgress) throws -> Void = { _ in }
