@@ -3,7 +3,8 @@
 /// How far a piece of long work has come: a check, a backup, a compaction, a bulk load, a count of pages.
 ///
 /// It is handed to the closure that the work was given, on the thread that works. What the closure throws ends the
-/// work, and so does cancelling the task that called, with `CancellationError`: that is the one way of stopping any of it.
+/// work, and so does cancelling the task that called, with `CancellationError`: that is the one way of stopping any of
+/// it.
 public struct StorageProgress: Sendable, Equatable, CustomStringConvertible {
   /// What is being done. New phases may appear in later versions.
   public struct Phase: Hashable, Sendable, CustomStringConvertible {

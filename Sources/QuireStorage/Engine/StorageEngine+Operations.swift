@@ -12,8 +12,8 @@ extension StorageEngine {
   ///
   /// The copy is a database of its own, closed cleanly, with an identity of its own and the commit number of the
   /// snapshot. It is built under a temporary name beside `path`, synced, read back and verified from its meta page
-  /// down, and only then linked to its name: what is at `path` is always complete. A backup that is stopped, that fails or
-  /// that is killed leaves nothing there; killed, it leaves a file named `path` + `-new-` and sixteen digits, which
+  /// down, and only then linked to its name: what is at `path` is always complete. A backup that is stopped, that fails
+  /// or that is killed leaves nothing there; killed, it leaves a file named `path` + `-new-` and sixteen digits, which
   /// can be removed. Every tree is built anew in the order of its keys, so the copy has no free pages and full leaves.
   ///
   /// Takes up to 32 MiB of memory, whatever the size; the snapshot stays pinned until the end, which costs what later
