@@ -20,6 +20,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     public static let newerFormat = Code("newerFormat")
     /// The database, or this path to it, is open already, in this process or another.
     public static let alreadyOpen = Code("alreadyOpen")
+    /// There is something at the path already, which is never overwritten.
+    public static let alreadyExists = Code("alreadyExists")
     /// There is nothing at the path, and creating was not asked for.
     public static let notFound = Code("notFound")
     /// An option is out of its documented range or does not fit the file.

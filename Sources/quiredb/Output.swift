@@ -22,6 +22,26 @@ struct DatabaseArgument: ParsableArguments {
     }
     return inspector
   }
+
+  /// Opens the database for work; recovers it first if it needs that.
+  func open() throws -> StorageEngine {
+    try StorageEngine(at: file, options: StorageOptions(maintainsWhenIdle: false, createsIfMissing: false))
+  }
+}
+
+/// Shows on standard error how far long work has come, once for each percent.
+final class ProgressReporter {
+  private let isShown: Bool
+  private var last = ""
+
+  init(isShown: Bool) { self.isShown = isShown }
+
+  func show(_ progress: StorageProgress) {
+    guard isShown else { return }
+    let line = "\(progress.phase), \(Int(progress.fraction * 100)) %"
+    if line != last { complain(line) }
+    last = line
+  }
 }
 
 /// Writes a line to standard error.

@@ -7,9 +7,9 @@ internal import ArgumentParser
 struct QuireDB: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quiredb",
-    abstract: "Looks into databases without changing them, and torments the engine that writes them.",
+    abstract: "Looks into databases, copies and compacts them, and torments the engine that writes them.",
     subcommands: [
-      Info.self, Check.self, Pages.self, Page.self, Log.self, Torture.self, Rot.self, Fixtures.self, Memory.self,
-      SmallDisk.self, Soak.self, KillChild.self,
+      Info.self, Check.self, Stats.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self, Torture.self,
+      Rot.self, Fixtures.self, Memory.self, SmallDisk.self, Soak.self, KillChild.self,
     ])
 }

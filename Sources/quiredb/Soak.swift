@@ -68,7 +68,7 @@ struct Soak: ParsableCommand {
     withExtendedLifetime(pin) {}
     pin = nil
     try put(0)
-    try engine.maintain()
+    try engine.compact()
     let after = try byteCount(path)
     try engine.close()
     print("without the reader, tidied: \(after); closed: \(try byteCount(path))")
@@ -99,7 +99,7 @@ struct Soak: ParsableCommand {
     try engine.checkpoint()
     let payload = left * 158
     let atOnce = try byteCount(path)
-    try engine.maintain()
+    try engine.compact()
     let tidied = try byteCount(path)
     try engine.close()
     let closed = try byteCount(path)

@@ -65,7 +65,7 @@ import Testing
     let before = try content(engine)
     let pages = engine.statistics.filePages
     var lengths: [Int] = []
-    try engine.maintain { lengths.append($0.filePages) }
+    try engine.compact { _ in lengths.append(engine.statistics.filePages) }
     let after = engine.statistics
     #expect(after.filePages < pages / 2 && after.freePages < after.filePages / 3, "\(pages) \(lengths) \(after)")
     // What is kept behind the end is what the next transactions need.
@@ -86,11 +86,11 @@ import Testing
     let engine = try makeSparse(disk)
     let before = try content(engine)
     let pin = try engine.pin()
-    try engine.maintain()
+    try engine.compact()
     try engine.write { tx in
       if let tree = tx.tree(named: "texts") { try tx.dropTree(tree) }
     }
-    try engine.maintain()
+    try engine.compact()
     #expect(try pin.read { try content($0) } == before)
     try engine.verify()
   }
@@ -101,7 +101,7 @@ import Testing
     let engine = try makeSparse(disk, rows: 600)
     let before = try content(engine)
     let start = disk.changeCount
-    try engine.maintain()
+    try engine.compact()
     let changes = disk.changeCount - start
     #expect(changes > 10)
     for cut in 0..<changes {
@@ -109,7 +109,7 @@ import Testing
       var engine: StorageEngine? = try makeSparse(disk, rows: 600)
       disk.powerOff(beforeChange: disk.changeCount + cut)
       // The last change is the cut of the file, whose failure nobody needs to hear of.
-      do { try engine?.maintain() } catch { try #require(error is StorageError) }
+      do { try engine?.compact() } catch { try #require(error is StorageError) }
       try #require(disk.isPoweredOff)
       engine = nil
       for mode in [CrashMode.allNew, .allOld, .random(UInt64(cut))] {
@@ -117,7 +117,7 @@ import Testing
         let recovered = try open(image)
         try #require(try content(recovered) == before, "cut before change \(cut), \(mode)")
         try recovered.verify()
-        try recovered.maintain()
+        try recovered.compact()
         try #require(try content(recovered) == before)
         try recovered.close()
       }
@@ -150,7 +150,7 @@ import Testing
     withExtendedLifetime(pin) {}
     pin = nil
     try engine.write { tx in _ = try tx.put([1] as [UInt8], for: 1 as Int64, in: tree) }
-    try engine.maintain()
+    try engine.compact()
     #expect(disk.usedByteCount <= size + 2 * options.logLimit, "\(size) \(disk.usedByteCount)")
   }
 }

@@ -145,7 +145,7 @@ private struct Stopped: Error {}
     var last = 0
     try engine.write { tx in
       let tree = try tx.createTree("t", keys: .int64)
-      try tx.bulkLoad(into: tree, progress: { last = $0.writtenCount }) { loader in
+      try tx.bulkLoad(into: tree, progress: { last = $0.done }) { loader in
         for _ in 0..<40_000 {
           try loader.append([UInt8](repeating: 1, count: 40), for: Int64(bitPattern: random.next()))
         }

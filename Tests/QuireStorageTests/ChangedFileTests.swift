@@ -152,7 +152,7 @@ import Testing
     truncate(path, 8192)
     let error = #expect(throws: StorageError.self) {
       if way == "checkpoint" {
-        try engine.maintain()
+        try engine.compact()
         try engine.write { tx in _ = try tx.createTree("one more", keys: .bytes) }
         return
       }

@@ -56,7 +56,7 @@ import Testing
           let status = inForkedChild {
             let calls: [() throws -> Void] = [
               { _ = try engine.read { tx in tx.treeNames } }, { try TinyDatabase.fill(engine, count: 4) },
-              { try engine.flush() }, { try engine.checkpoint() }, { try engine.maintain() }, { try engine.verify() },
+              { try engine.flush() }, { try engine.checkpoint() }, { try engine.compact() }, { try engine.verify() },
               { _ = try engine.pin() }, { try pin.read { tx in _ = tx.treeNames } }, { try engine.close() },
             ]
             for (index, call) in calls.enumerated() where code(call) != .forkedProcess { return Int32(10 + index) }

@@ -111,7 +111,7 @@ import Testing
       filePages.append(engine.statistics.filePages)
     }
     #expect(filePages[5] <= filePages[1] + filePages[1] / 4, "\(filePages)")
-    try engine.maintain()
+    try engine.compact()
     #expect(engine.statistics.filePages < filePages[5] / 4, "\(filePages), then \(engine.statistics.filePages)")
     try engine.close()
   }
@@ -120,7 +120,7 @@ import Testing
     let engine = try StorageEngine.inMemory(options: StorageOptions(durability: .full, createsIfMissing: false))
     try TinyDatabase.fill(engine, count: 40)
     try engine.flush()
-    try engine.maintain()
+    try engine.compact()
     try engine.close()
   }
 

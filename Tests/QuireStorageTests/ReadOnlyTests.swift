@@ -64,7 +64,7 @@ import Testing
     try engine.verify()
     try engine.flush()
     let calls: [() throws -> Void] = [
-      { try engine.write { tx in _ = tx.treeNames } }, { try engine.checkpoint() }, { try engine.maintain() },
+      { try engine.write { tx in _ = tx.treeNames } }, { try engine.checkpoint() }, { try engine.compact() },
     ]
     for call in calls { expectRefusal(.readOnly, path: path, in: folder, call) }
     try engine.close()

@@ -214,7 +214,7 @@ import Testing
     }
     for seed in UInt64(4)...8 { try TinyDatabase.fill(engine, count: 400, seed: seed, longOneIn: 5) }
     try engine.checkpoint()
-    try engine.maintain()
+    try engine.compact()
     for name in tiny.disk.names {
       let bytes = try #require(tiny.disk.bytes(of: name))
       #expect(!contains(bytes, secret), "\(name)")

@@ -61,7 +61,7 @@ import Testing
         switch thread {
         case 0:
           for _ in 0..<4 {
-            try engine.maintain()
+            try engine.compact()
             try engine.write { tx in
               for key in 0..<200 as Range<Int64> { try tx.put([UInt8](marked: 1, count: 60), for: key, in: tree) }
             }
@@ -96,13 +96,13 @@ import Testing
     let disk = SimulatedDisk()
     let (engine, tree) = try makeSparse(disk, options)
     let pages = engine.statistics.filePages
-    let task = Task { try await engine.maintain() }
+    let task = Task { try await engine.compact() }
     task.cancel()
     do { try await task.value } catch { #expect(error is CancellationError) }
-    try await engine.maintain()
+    try await engine.compact()
     #expect(engine.statistics.filePages <= pages / 2)
     try check(engine, tree)
     try engine.close()
-    await #expect(throws: StorageError.self) { try await engine.maintain() }
+    await #expect(throws: StorageError.self) { try await engine.compact() }
   }
 }

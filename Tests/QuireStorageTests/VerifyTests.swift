@@ -81,8 +81,8 @@ import Testing
     try engine.checkpoint()
     var last = 0
     try engine.verify { progress in
-      #expect(progress.pages > last)
-      last = progress.pages
+      #expect(progress.done > last)
+      last = progress.done
     }
     #expect(last > 100)
     #expect(throws: Enough.self) { try engine.verify { _ in throw Enough() } }
@@ -102,11 +102,11 @@ import Testing
       for round in 0..<12 { try TinyDatabase.fill(engine, count: 400, seed: UInt64(round)) }
     }
     for _ in 0..<8 {
-      let result = try engine.verify()
+      let result = try await engine.verify()
       #expect(result.defects.isEmpty)
     }
     try await writer.value
-    try engine.verify()
+    try await engine.verify()
     try engine.close()
   }
 
@@ -115,7 +115,7 @@ import Testing
     try TinyDatabase.fill(engine, count: 2000)
     let task = Task.detached {
       while !Task.isCancelled { await Task.yield() }
-      try engine.verify()
+      try await engine.verify()
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }

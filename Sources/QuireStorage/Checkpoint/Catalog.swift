@@ -105,7 +105,9 @@ package final class Catalog {
       written[id] = nil
     }
     entryByteCount.store(written.reduce(0) { $0 + 16 + $1.value.count }, ordering: .relaxed)
-    if limit < .max { _ = try editor.relocate(&root, fromRank: 0, above: limit, pageLimit: .max) }
+    guard limit < .max else { return }
+    let plan = RelocationPlan(limit: limit, extentLimit: .max, pageLimit: .max, extentPageLimit: .max)
+    _ = try editor.relocate(&root, fromRank: 0, plan, checkWritable: {})
   }
 
   /// How many bytes the entries take: what the next version will need about, for those who reserve places.

@@ -30,7 +30,7 @@ package final class CheckpointVerifier {
   private let store: PageStore
   private let meta: MetaPage
   private let verifier: TreeVerifier
-  private var pagesDone = 0
+  private var reported = 0
   /// The trees that the catalog names, in order of their ids.
   package private(set) var trees: [Tree] = []
   /// The numbers that the free map holds; empty before it has been read.
@@ -72,15 +72,21 @@ package final class CheckpointVerifier {
       try verifier.verify(tree.root) { page in
         look(page.level == 0 ? .leaf : .branch, page)
         try tick(progress)
+      } breathe: {
+        try tick(progress)
       }
     }
     try verifyFreeMap(progress)
   }
 
   private func tick(_ progress: Progress) throws {
-    pagesDone += 1
-    if pagesDone % Self.progressInterval == 0 { try progress(pagesDone) }
+    guard pagesDone - reported >= Self.progressInterval else { return }
+    reported = pagesDone
+    try progress(reported)
   }
+
+  /// Pages looked at so far, those of long values included.
+  package var pagesDone: Int { verifier.pageCount + verifier.extentPageCount }
 
   // MARK: Catalog
 

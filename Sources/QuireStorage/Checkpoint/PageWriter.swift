@@ -209,6 +209,7 @@ final class PageWriter {
       abandon()
       throw error
     }
+    store.noteWritten(pending.count * pageSize)
     startWriting(Int(first.number.rawValue) * pageSize, pending.count * pageSize)
     for page in pending {
       reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image, by: flipper)

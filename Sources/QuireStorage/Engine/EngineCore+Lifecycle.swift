@@ -1,72 +1,8 @@
-// Checkpoints on call, async writing, closing, figures.
+// Checkpoints on call, async writing, closing.
 
 internal import Synchronization
 
-/// Figures of one open engine since it was opened, or as of now.
-public struct StorageStatistics: Sendable {
-  /// Commits that changed something.
-  public let commits: Int
-  /// Successful syncs of log files.
-  public let flushes: Int
-  /// Successful syncs of the data file.
-  public let dataSyncs: Int
-  /// Bytes of log records.
-  public let logBytes: Int
-  /// Checkpoints that were finished.
-  public let checkpoints: Int
-  /// Tree pages written by checkpoints.
-  public let pagesWritten: Int
-  /// Pages written before a checkpoint would have, as memory was short.
-  public let pagesSpilled: Int
-  /// Clean pages taken out of memory.
-  public let pagesEvicted: Int
-  /// Pages read from the data file.
-  public let pagesRead: Int
-  /// Dirty pages as of now.
-  public let dirtyPages: Int
-  /// Pages in memory as of now, clean and dirty.
-  public let residentPages: Int
-  /// Pages of the data file.
-  public let filePages: Int
-  /// Pages of the data file that nothing refers to.
-  public let freePages: Int
-  /// Log records replayed at opening.
-  public let recoveredRecords: Int
-  /// Readers and pinned snapshots alive.
-  public let readers: Int
-  /// The newest commit that readers see.
-  public let publishedCSN: CSN
-  /// The newest commit that was appended to the log; ahead of the published one while commits wait for the disk.
-  public let appendedCSN: CSN
-}
-
-extension StorageStatistics {
-  /// Nothing at all.
-  static let none = StorageStatistics(
-    commits: 0, flushes: 0, dataSyncs: 0, logBytes: 0, checkpoints: 0, pagesWritten: 0, pagesSpilled: 0,
-    pagesEvicted: 0, pagesRead: 0, dirtyPages: 0, residentPages: 0, filePages: 0, freePages: 0, recoveredRecords: 0,
-    readers: 0, publishedCSN: CSN(0), appendedCSN: CSN(0))
-}
-
 extension EngineCore {
-  /// The figures as of now; none in a forked child.
-  package var statistics: StorageStatistics {
-    // In a forked child somebody who is gone may have locked what must be asked.
-    if openFlag.isForked { return .none }
-    let (logBytes, flushes) = withLog { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
-    return StorageStatistics(
-      commits: counters.commits.load(ordering: .relaxed), flushes: flushes,
-      dataSyncs: counters.dataSyncs.load(ordering: .relaxed), logBytes: logBytes,
-      checkpoints: counters.checkpoints.load(ordering: .relaxed),
-      pagesWritten: counters.pagesWritten.load(ordering: .relaxed),
-      pagesSpilled: counters.pagesSpilled.load(ordering: .relaxed), pagesEvicted: store.evictedCount,
-      pagesRead: store.pagesReadCount,
-      dirtyPages: store.frames.dirtyCount, residentPages: store.pool.lentCount,
-      filePages: Int(allocator.pageCount), freePages: allocator.freeCount,
-      recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,
-      publishedCSN: slots.newest.csn, appendedCSN: CSN(headCSN.load(ordering: .relaxed)))
-  }
-
   /// A write for an async caller: runs on the writer thread, which goes on to the next transaction while this one's
   /// commit waits for the disk.
   package func writeAndNotify<Result: Sendable>(

@@ -22,6 +22,14 @@ struct MaintenanceState {
   }
 
   var phase = Phase.idle
+  /// Whether somebody waits for the shortest file there can be: then less is found worth moving.
+  var isThorough = false
+  /// Whether long values go behind the end of the file, so that the holes in front become one.
+  var evacuates = false
+  /// Long values at this place or above are to move, or below it if `evacuates`.
+  var extentLimit: UInt64 = .max
+  /// Pages of a long value that the last step had no room for.
+  var wanted = 0
   /// Pages at this place or above are to move.
   var limit: UInt64 = .max
   /// Pages copied since the last checkpoint, and in the whole pass.
@@ -36,14 +44,14 @@ struct MaintenanceState {
 /// with an empty record: CSNs, publication and reclamation go on by their rules, a crash at any point leaves one state
 /// or the other, and both hold the same.
 ///
-/// Values that stand in runs of pages of their own, outside their trees' pages, move where the leaf that names them is
-/// copied: `TreeEditor.relocate` is the one place to do it.
+/// Long values are copied in the same steps, each with the leaf that names it, to the first hole in front of it that is
+/// long enough. Holes may all be too short: what a pass could not move, `compact` then empties the front for.
 extension EngineCore {
   /// How many pages a step may copy: a few milliseconds with the writer lock held.
   private static let pagesPerStep = 128
   /// Trees whose leaves are less full than this are packed. What random inserts leave behind is fuller: it would only
   /// be split again.
-  private static let worthwhileFill = 0.65
+  private var worthwhileFill: Double { maintenance.isThorough ? 0.9 : 0.65 }
   /// A checkpoint comes after so many copied pages, so that they never fill the cache.
   private var pagesPerCheckpoint: Int { max(Self.pagesPerStep, options.cacheSize / store.pageSize / 8) }
 
@@ -83,7 +91,7 @@ extension EngineCore {
   }
 
   /// Runs `body` under the writer lock.
-  private func withWriterLock<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+  func withWriterLock<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
     try checkOpen()
     try writerLock.lock()
     defer { writerLock.unlock() }
@@ -100,7 +108,9 @@ extension EngineCore {
     try withWriterLock { () throws(StorageError) in
       try queue.checkFailure()
       if case .idle = maintenance.phase, head.csn != maintenance.finishedCSN {
+        let (isThorough, evacuates) = (maintenance.isThorough, maintenance.evacuates)
         maintenance = MaintenanceState()
+        (maintenance.isThorough, maintenance.evacuates) = (isThorough, evacuates)
         if try planPacking() { return maintenance.phase }
         planRelocation()
       }
@@ -113,7 +123,7 @@ extension EngineCore {
     _ = slots.refresh(writerSlot)
     defer { slots.rest(writerSlot) }
     for tree in trees(of: head) where tree.level > 0 {
-      if try context.editor.sampledFill(of: tree) < Self.worthwhileFill {
+      if try context.editor.sampledFill(of: tree) < worthwhileFill {
         maintenance.phase = .pack(tree: tree.id, key: nil)
         return true
       }
@@ -127,8 +137,9 @@ extension EngineCore {
     // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
     let used = pageCount - UInt64(allocator.freeCount)
     maintenance.limit = used + used / 32 + 8
+    maintenance.extentLimit = maintenance.evacuates ? pageCount : maintenance.limit
     let gain = pageCount > maintenance.limit ? pageCount - maintenance.limit : 0
-    if gain > pageCount / 8, let first = trees(of: head).first?.id {
+    if gain > pageCount / (maintenance.isThorough ? 64 : 8), let first = trees(of: head).first?.id {
       maintenance.phase = .relocate(tree: first, rank: 0)
     } else if allocator.backedEnd > pageCount + pageCount / 8 + UInt64(space.reserve + space.overhead) {
       // Nothing but a tail that is too long.
@@ -145,7 +156,7 @@ extension EngineCore {
         return false
       }
       let found = context.trees[index].id
-      if found != tree, try context.editor.sampledFill(of: context.trees[index]) >= Self.worthwhileFill {
+      if found != tree, try context.editor.sampledFill(of: context.trees[index]) >= worthwhileFill {
         maintenance.phase = .pack(tree: TreeID(found.rawValue + 1), key: nil)
         return false
       }
@@ -171,13 +182,17 @@ extension EngineCore {
         maintenance.phase = .vacate
         return false
       }
-      let limit = maintenance.limit
       let found = context.trees[index].id
+      let plan = RelocationPlan(
+        limit: maintenance.limit, extentLimit: maintenance.extentLimit, evacuates: maintenance.evacuates,
+        pageLimit: Self.pagesPerStep, extentPageLimit: max(Self.pagesPerStep, maintenance.wanted))
+      if context.trees[index].mayHaveExtents { try context.reservePlaces?(plan.extentPageLimit) }
+      let checkWritable = context.checkWritable
       let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
-        try editor.relocate(
-          &root, fromRank: found == tree ? rank : 0, above: limit, pageLimit: Self.pagesPerStep)
+        try editor.relocate(&root, fromRank: found == tree ? rank : 0, plan, checkWritable: checkWritable)
       }
-      maintenance.copied += moved.copied
+      maintenance.wanted = moved.wanted
+      maintenance.copied += moved.copied + moved.copiedExtentPages
       maintenance.copiedSinceCheckpoint += moved.copied
       maintenance.phase =
         moved.nextRank.map { .relocate(tree: found, rank: $0) }
@@ -221,20 +236,6 @@ extension EngineCore {
   }
 
   // MARK: Driving
-
-  /// Works until nothing is left to gain; `progress` may end it by throwing.
-  package func maintain(_ progress: (MaintenanceProgress) throws -> Void) throws {
-    try checkOpen()
-    try checkWritable()
-    // Who asks wants it looked at again: a reader may have given up what it held.
-    try withWriterLock { maintenance.finishedCSN = CSN(.max) }
-    var hasMore = true
-    while hasMore {
-      hasMore = try maintainStep()
-      let copied = try withWriterLock { maintenance.copied }
-      try progress(MaintenanceProgress(movedPages: copied, filePages: Int(allocator.pageCount)))
-    }
-  }
 
   /// Called when the engine has been quiet for a while. False if it is not quiet after all.
   func maintainWhileIdle() -> Bool {

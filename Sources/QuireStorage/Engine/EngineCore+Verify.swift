@@ -2,14 +2,6 @@
 
 internal import Synchronization
 
-/// How far a check has come.
-public struct VerificationProgress: Sendable {
-  /// Pages looked at so far; those in memory and those on the disk count once each.
-  public let pages: Int
-  /// About how many there are to look at.
-  public let total: Int
-}
-
 /// What a check has found.
 public struct StorageVerification: Sendable {
   /// The commit whose trees were checked in memory.
@@ -33,38 +25,55 @@ extension EngineCore {
   ///
   /// - Parameter progress: called now and then, on the caller's thread; what it throws ends the check.
   package func verify(
-    defectLimit: Int = 100, progress: (VerificationProgress) throws -> Void
+    defectLimit: Int = 100, progress: (StorageProgress) throws -> Void
   ) throws -> StorageVerification {
     try checkOpen()
+    // What the disk's part is going to read need not be read twice.
+    let known = try settledMeta().csn
     // Kept to the end: `close` is refused meanwhile.
     let (slot, snapshot) = slots.begin()
     defer { slots.end(slot) }
     try checkOpen()
+    let total = 2 * max(0, Int(allocator.pageCount) - allocator.freeCount)
+    var reported = 0
     var done = 0
-    func report(_ pages: Int) throws {
-      if Task.isCancelled { throw CancellationError() }
-      try progress(VerificationProgress(pages: done + pages, total: 2 * Int(store.pageCount)))
-    }
     // Page by page: a check may take minutes, and no address may stand in the way of eviction for as long.
     slots.rest(slot)
     let memory = WalkPages.MemoryAccess(
       enter: { [slots] in _ = slots.refresh(slot) }, leave: { [slots] in slots.rest(slot) })
     let verifier = TreeVerifier(
-      store, WalkPages(store, memory: memory), newestBirth: snapshot.csn, defectLimit: defectLimit)
+      store, WalkPages(store, memory: memory), newestBirth: snapshot.csn, defectLimit: defectLimit, knownBirth: known)
+    func report() throws {
+      done = verifier.pageCount + verifier.extentPageCount
+      guard done - reported >= 64 else { return }
+      reported = done
+      try StorageProgress(phase: .checkingMemory, done: done, total: total).report(to: progress)
+    }
     for tree in trees(of: snapshot) where !verifier.isFull {
-      try verifier.verify(tree) { _ in
-        done += 1
-        if done % 64 == 0 { try report(0) }
-      }
+      try verifier.verify(tree, look: { _ in try report() }, breathe: report)
     }
     var attempt = 0
     while true {
       attempt += 1
-      if let disk = try verifyDisk(defectLimit: defectLimit, keepsLock: attempt > 2, progress: report) {
+      let before = done
+      let result = try verifyDisk(defectLimit: defectLimit, keepsLock: attempt > 2) { pages in
+        // An attempt that was overtaken by a checkpoint is work, too.
+        done = before + pages
+        try StorageProgress(phase: .checkingDisk, done: done, total: total).report(to: progress)
+      }
+      if let disk = result {
         return StorageVerification(
           csn: snapshot.csn, checkpointNumber: disk.meta.checkpointNumber, pages: disk.verifier.pageCount,
           entries: disk.verifier.entryCount, defects: verifier.defects + disk.defects)
       }
+    }
+  }
+
+  /// The newest meta page, when no checkpoint runs.
+  func settledMeta() throws(StorageError) -> MetaPage {
+    try withWriterLock {
+      finishRunningCheckpoint()
+      return meta.current
     }
   }
 
@@ -113,23 +122,5 @@ extension EngineCore {
         the open database now.
         """, path: file.path, page: PageNumber(UInt64(meta.slot)))
     ]
-  }
-}
-
-extension StorageEngine {
-  /// Checks everything: the trees that readers see, and on the disk every page that the newest checkpoint names.
-  ///
-  /// Finds what no read has touched yet. Writers and readers go on meanwhile; a page that is not in memory is read past
-  /// the cache. Cancelling the task that calls ends the check with `CancellationError`.
-  ///
-  /// - Parameter progress: called now and then, on the calling thread; what it throws ends the check.
-  /// - Throws: the first defect; `closed`, `nestedWrite` inside a write transaction, `inputOutput`.
-  @discardableResult
-  public func verify(
-    progress: (VerificationProgress) throws -> Void = { _ in }
-  ) throws -> StorageVerification {
-    let result = try core.verify(progress: progress)
-    if let first = result.defects.first { throw first }
-    return result
   }
 }

@@ -161,7 +161,8 @@ package struct Opener {
     return core
   }
 
-  private func assemble(
+  /// Puts an engine together over a file whose meta pages have been read; nothing is replayed.
+  func assemble(
     _ file: any File, _ meta: MetaFile, _ logFiles: LogFiles
   ) throws(StorageError) -> EngineCore {
     let page = meta.current

@@ -16,7 +16,7 @@ public struct StorageOptions: Sendable {
   /// KiB of log per flush.
   public var alignsLogGroups: Bool
   /// Whether the engine tidies its file by itself when nothing has been written for a second: moves pages from the end
-  /// of the file to free places and cuts the file, if there is much to gain. See `StorageEngine.maintain`.
+  /// of the file to free places and cuts the file, if there is much to gain. See `StorageEngine.compact`.
   public var maintainsWhenIdle: Bool
   /// Whether a database is created if there is nothing at the path.
   public var createsIfMissing: Bool

@@ -106,7 +106,7 @@ private func runServiceThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMuta
 }
 
 /// The engine's threads: one that flushes, one for checkpoints, one that writes for async callers, two that read for
-/// them.
+/// them, and two for what takes long.
 package final class Services: @unchecked Sendable {
   // Sendable: safe because the closures are set once, before any thread can call them.
   private let isThreaded: Bool
@@ -115,6 +115,8 @@ package final class Services: @unchecked Sendable {
   private let writerThread = ServiceThread()
   private let readerThreads = [ServiceThread(), ServiceThread()]
   private let nextReader = Atomic<Int>(0)
+  private let longWorkThreads = [ServiceThread(), ServiceThread()]
+  private let nextLongWork = Atomic<Int>(0)
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
   private let flushInterrupt = DispatchSemaphore(value: 0)
@@ -167,8 +169,11 @@ package final class Services: @unchecked Sendable {
     }
   }
 
-  /// Runs `job` on the thread that tidies the file; false if the engine is stopping.
-  func runMaintenance(_ job: @escaping @Sendable () -> Void) -> Bool { maintenanceThread.enqueue(job) }
+  /// Runs `job` on one of the threads for what takes long, where it delays no reader; false if the engine is stopping.
+  func runLongWork(_ job: @escaping @Sendable () -> Void) -> Bool {
+    let index = nextLongWork.wrappingAdd(1, ordering: .relaxed).oldValue
+    return longWorkThreads[(index & .max) % longWorkThreads.count].enqueue(job)
+  }
 
   /// Has a mark written when no flush has come for a few milliseconds.
   func requestMark() {
@@ -231,7 +236,7 @@ package final class Services: @unchecked Sendable {
     markInterrupt.signal()
     flushInterrupt.signal()
     maintenanceInterrupt.signal()
-    let others = [markThread, writerThread] + readerThreads + [checkpointThread, flushThread]
+    let others = [markThread, writerThread] + longWorkThreads + readerThreads + [checkpointThread, flushThread]
     for thread in [maintenanceThread] + others { thread.stop() }
   }
 }

@@ -33,7 +33,7 @@ package struct SupersededPlace: Sendable {
 package final class PageAllocator: Sendable {
   /// Bits in one page of the map.
   package let bitsPerPiece: Int
-  private let state: Latch<PlaceState>
+  let state: Latch<PlaceState>
   private let available: Atomic<Int>
 
   /// - Parameters:
@@ -231,9 +231,9 @@ package final class PageAllocator: Sendable {
   }
 
   /// Lets `availableCount` know.
-  private func publish(_ state: PlaceState) { available.store(state.availableCount, ordering: .relaxed) }
+  func publish(_ state: PlaceState) { available.store(state.availableCount, ordering: .relaxed) }
 
-  private func setMap(_ state: inout PlaceState, _ number: UInt64, isFree: Bool) {
+  func setMap(_ state: inout PlaceState, _ number: UInt64, isFree: Bool) {
     state.mapFree[number] = isFree
     state.dirtyPieces.insert(Int(number) / bitsPerPiece)
   }

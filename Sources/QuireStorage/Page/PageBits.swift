@@ -59,6 +59,11 @@ struct PageBits {
   /// How many numbers are in the set.
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
+  /// How many numbers are in this set and not in `excluded`.
+  func count(excluding excluded: PageBits) -> Int {
+    words.indices.reduce(0) { $0 + (words[$1] & ~excluded.word($1)).nonzeroBitCount }
+  }
+
   /// The least number that is at least `start`, in this set and not in `excluded`.
   func first(from start: UInt64, excluding excluded: PageBits) -> UInt64? {
     var index = Int(start >> 6)

@@ -3,7 +3,7 @@
 
 extension PageStore {
   /// How much is hashed and written at a time: what was just hashed is still in the cache, and no call is too long.
-  private static let stepChunkCount = 16
+  static let stepChunkCount = 16
 
   /// Writes a value to the pages from `first` on, straight from the caller's bytes but for the last page.
   ///
@@ -33,13 +33,16 @@ extension PageStore {
       try file.writeFully(UnsafeRawBufferPointer(rebasing: value[written..<end]), at: start + written)
       written = end
     }
-    if isWritten { try writeTail(of: value, from: wholeByteCount, list, layout, at: start) }
+    if isWritten {
+      try writeTail(of: value, from: wholeByteCount, list, layout, at: start)
+      noteWritten(layout.pageCount * pageSize)
+    }
     return ExtentReference(
       valueByteCount: value.count, first: first, birth: birth,
       checksum: list.count == 1 ? list[0] : checksum(of: list, first: first, birth: birth))
   }
 
-  private func checksum(of list: [UInt64], first: PageNumber, birth: UInt64) -> UInt64 {
+  func checksum(of list: [UInt64], first: PageNumber, birth: UInt64) -> UInt64 {
     let seed = ExtentReference.seed(ExtentReference.list, first: first, birth: birth, databaseSeed: checksumSeed)
     return list.withUnsafeBytes { bytes in
       bytes.baseAddress.map { XXH3.hash($0, count: bytes.count, seed: seed) } ?? 0
@@ -121,7 +124,7 @@ extension PageStore {
 }
 
 /// The chunks of one extent, and what they must be.
-private struct ExtentChunks {
+struct ExtentChunks {
   let layout: ExtentLayout
   private let store: PageStore
   private let extent: ExtentReference

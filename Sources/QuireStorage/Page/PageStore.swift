@@ -22,6 +22,8 @@ package final class PageStore: @unchecked Sendable {
   private(set) var evictor: Evictor?
   private let lendsCopiesWord = Atomic<Bool>(false)
   private let pagesRead = Atomic<Int>(0)
+  private let misses = Atomic<Int>(0)
+  private let bytesWritten = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
   private let hasFailedSync = Atomic<Bool>(false)
   private let growth = Latch(())
@@ -66,6 +68,15 @@ package final class PageStore: @unchecked Sendable {
 
   /// How many pages were read from the file since opening.
   package var pagesReadCount: Int { pagesRead.load(ordering: .relaxed) }
+
+  /// How often a page was asked for that was not in memory, since opening.
+  package var missCount: Int { misses.load(ordering: .relaxed) }
+
+  /// How many bytes of pages and long values were written to the file since opening.
+  package var bytesWrittenCount: Int { bytesWritten.load(ordering: .relaxed) }
+
+  /// Counts bytes that were written to the file.
+  package func noteWritten(_ byteCount: Int) { bytesWritten.wrappingAdd(byteCount, ordering: .relaxed) }
 
   /// Frames born up to this commit may refer to frames that have been flipped since; copies of them are translated.
   /// Raised at the end of each checkpoint.
@@ -115,6 +126,7 @@ package final class PageStore: @unchecked Sendable {
   ) throws(StorageError) -> PageBytes {
     while true {
       if let slot = table.heatedSlot(number) { return PageBytes(slot) }
+      misses.wrappingAdd(1, ordering: .relaxed)
       let slot = try allocateSlot()
       do throws(StorageError) {
         try read(number, into: slot, checksum: checksum)

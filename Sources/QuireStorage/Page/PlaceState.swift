@@ -10,6 +10,8 @@ struct PlaceState {
   var mapFree = PageBits()
   private(set) var provenFree = PageBits()
   private(set) var held = PageBits()
+  /// How many places are in `held`.
+  private(set) var heldCount = 0
   var aheadOfCommit = PageBits()
   var aheadOfCheckpoint = PageBits()
   /// Lent to pages that only readers of old snapshots need, and that no map will ever know of.
@@ -55,6 +57,7 @@ struct PlaceState {
   mutating func setHeld(_ number: UInt64, _ isHeld: Bool) {
     guard held[number] != isHeld else { return }
     held[number] = isHeld
+    heldCount += isHeld ? 1 : -1
     if number < backedEnd, provenFree[number] { freeBackedCount += isHeld ? -1 : 1 }
   }
 

@@ -190,6 +190,16 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     return Array(Set(found)).sorted()
   }
 
+  /// The oldest CSN that a reader has announced, the engine's own slots left out; nil if there is no reader.
+  package var oldestReader: CSN? {
+    var oldest: UInt64?
+    forEachSlot { slot in
+      let word = slot.announced.pointee.load(ordering: .relaxed)
+      if word != 0, word & Self.ownBit == 0 { oldest = min(oldest ?? .max, word &- 1) }
+    }
+    return oldest.map { CSN($0) }
+  }
+
   /// How many slots are taken by readers.
   package var activeCount: Int {
     var count = 0

@@ -90,7 +90,7 @@ final class BulkLoad {
 
   /// Brings the entries into the tree; returns how many it has gained. An error that the body has gone over is thrown
   /// here, before anything has changed; any other leaves the transaction unfit to be committed.
-  func finish(_ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+  func finish(_ progress: ((StorageProgress) throws -> Void)?) throws -> Int {
     if let failure { throw failure }
     let index = try context.settledIndex(of: tree)
     let before = context.trees[index].count
@@ -141,7 +141,7 @@ final class BulkLoad {
   }
 
   /// Writes sorted entries to the tree, unlogged. Any failure leaves the transaction unfit to be committed.
-  private func write(_ source: SortedSource, _ progress: ((BulkLoadProgress) throws -> Void)?) throws {
+  private func write(_ source: SortedSource, _ progress: ((StorageProgress) throws -> Void)?) throws {
     context.beginUnlogged()
     do throws(StorageError) {
       if context.trees[try context.index(of: tree)].reference.isNone {
@@ -156,8 +156,9 @@ final class BulkLoad {
     }
   }
 
-  private func report(_ progress: ((BulkLoadProgress) throws -> Void)?) throws(StorageError) {
-    do { try progress?(BulkLoadProgress(entryCount: count, writtenCount: written)) } catch {
+  private func report(_ progress: ((StorageProgress) throws -> Void)?) throws(StorageError) {
+    guard let progress else { return }
+    do { try StorageProgress(phase: .building, done: written, total: count).report(to: progress) } catch {
       stopped = error
       throw StorageError(.transactionFailed, "A bulk load was stopped half-way: \(error)")
     }
@@ -165,7 +166,7 @@ final class BulkLoad {
 
   /// Builds the tree, which is empty.
   private func build(
-    _ source: SortedSource, _ progress: ((BulkLoadProgress) throws -> Void)?
+    _ source: SortedSource, _ progress: ((StorageProgress) throws -> Void)?
   ) throws(StorageError) {
     var source = source
     let index = try context.index(of: tree)
@@ -183,7 +184,7 @@ final class BulkLoad {
 
   /// Merges into the tree, a buffer at a time.
   private func merge(
-    _ source: SortedSource, _ progress: ((BulkLoadProgress) throws -> Void)?
+    _ source: SortedSource, _ progress: ((StorageProgress) throws -> Void)?
   ) throws(StorageError) {
     var source = source
     let index = try context.index(of: tree)

@@ -16,14 +16,6 @@ public struct BulkLoadOptions: Sendable {
   }
 }
 
-/// How far a bulk load has come.
-public struct BulkLoadProgress: Sendable {
-  /// Entries collected.
-  public let entryCount: Int
-  /// Entries written to the tree so far; those that others with the same key replaced are never written.
-  public let writtenCount: Int
-}
-
 /// Takes the entries of a bulk load, in any order. See `WriteTransaction.bulkLoad`.
 public struct BulkLoader: ~Copyable {
   private let load: BulkLoad
@@ -77,7 +69,8 @@ extension WriteTransaction {
   /// - Parameters:
   ///   - tree: where the entries go.
   ///   - options: memory, and how full leaves get.
-  ///   - progress: called now and then while the tree is written; an error that it throws stops the load.
+  ///   - progress: called now and then while the tree is written, with the entries written and collected; those that
+  ///     others with the same key replaced are never written. An error that it throws stops the load.
   ///   - body: appends the entries. An error that it throws stops the load, and nothing has changed.
   /// - Returns: how many entries the tree has more than before.
   /// - Throws: what `body` and `progress` throw; `noSuchTree`; as `put` does, and then, as after an error of
@@ -85,7 +78,7 @@ extension WriteTransaction {
   @discardableResult
   public func bulkLoad(
     into tree: Tree, options: BulkLoadOptions = BulkLoadOptions(),
-    progress: ((BulkLoadProgress) throws -> Void)? = nil, _ body: (borrowing BulkLoader) throws -> Void
+    progress: ((StorageProgress) throws -> Void)? = nil, _ body: (borrowing BulkLoader) throws -> Void
   ) throws -> Int {
     let load = try beginLoad(into: tree, options)
     try body(BulkLoader(load))

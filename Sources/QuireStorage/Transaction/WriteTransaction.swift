@@ -72,7 +72,7 @@ public struct WriteTransaction: ~Copyable {
   }
 
   /// Ends a bulk load.
-  func finishLoad(_ load: BulkLoad, _ progress: ((BulkLoadProgress) throws -> Void)?) throws -> Int {
+  func finishLoad(_ load: BulkLoad, _ progress: ((StorageProgress) throws -> Void)?) throws -> Int {
     enter()
     defer { leave() }
     return try load.finish(progress)

@@ -80,6 +80,37 @@ extension TreeEditor {
     guard let allocator else { preconditionFailure("the catalog has no long values") }
     let count = ExtentLayout(valueByteCount: value.count, pageSize: pageSize).pageCount
     let first = allocator.allocateAhead(count, isCommitted: false)
+    return try fillExtent(
+      at: first, pageCount: count, deferred: isDeferred ? value : nil, checkWritable: checkWritable
+    ) { () throws(StorageError) in
+      try store.writeExtent(value, at: first, birth: csn, isWritten: !isDeferred)
+    }
+  }
+
+  /// Copies a value from `source`, this file or another one, to an extent of the running transaction. If that fails,
+  /// nothing has changed.
+  ///
+  /// - Parameters:
+  ///   - first: the first of as many places as the value needs, given out ahead of the commit; anywhere if nil.
+  /// - Throws: as `writeExtent`, and what reading the value throws.
+  package func copyExtent(
+    _ extent: ExtentReference, of source: PageStore, to first: PageNumber? = nil,
+    checkWritable: () throws(StorageError) -> Void
+  ) throws(StorageError) -> ExtentReference {
+    guard let allocator else { preconditionFailure("the catalog has no long values") }
+    let count = extent.layout(pageSize: pageSize).pageCount
+    let first = first ?? allocator.allocateAhead(count, isCommitted: false)
+    return try fillExtent(at: first, pageCount: count, checkWritable: checkWritable) { () throws(StorageError) in
+      try store.copyExtent(extent, of: source, to: first, birth: csn)
+    }
+  }
+
+  /// Has `write` fill places that were given out ahead, and notes them as the transaction's; gives them back if that
+  /// fails.
+  private func fillExtent(
+    at first: PageNumber, pageCount count: Int, deferred: UnsafeRawBufferPointer? = nil,
+    checkWritable: () throws(StorageError) -> Void, _ write: () throws(StorageError) -> ExtentReference
+  ) throws(StorageError) -> ExtentReference {
     do throws(StorageError) {
       try store.grow(toPageCount: first.rawValue + UInt64(count))
       // Looked at only now: places that a checkpoint gives back after it has failed may be named by its meta page, but
@@ -89,11 +120,11 @@ extension TreeEditor {
         // Only a free map that lies leads here: writing would destroy what is in use.
         throw store.damaged(PageReference(PageNumber(number)), "the free map calls it free, but it is in use")
       }
-      let extent = try store.writeExtent(value, at: first, birth: csn, isWritten: !isDeferred)
-      extents.add(first, pageCount: count, step: step, deferred: isDeferred ? value : nil)
+      let extent = try write()
+      extents.add(first, pageCount: count, step: step, deferred: deferred)
       return extent
     } catch {
-      allocator.discard(first, count: count)
+      allocator?.discard(first, count: count)
       throw error
     }
   }

@@ -29,6 +29,7 @@ package final class TreeVerifier {
   private let newestBirth: UInt64
   private let defectLimit: Int
   private let readsExtents: Bool
+  private let knownBirth: UInt64
   private var visits: [Visit] = []
   private var reached = PageBits()
   private var reachedFrames = PageBits()
@@ -51,9 +52,12 @@ package final class TreeVerifier {
   ///   - newestBirth: the commit of the snapshot that the roots are from.
   ///   - defectLimit: the walk ends when it has found so many defects.
   ///   - readsExtents: false to leave out the bytes of long values, and look at the references to them alone.
+  ///   - knownBirth: the bytes of long values that were written up to this commit are left out.
   package init(
-    _ store: PageStore, _ pages: WalkPages, newestBirth: CSN, defectLimit: Int = 100, readsExtents: Bool = true
+    _ store: PageStore, _ pages: WalkPages, newestBirth: CSN, defectLimit: Int = 100, readsExtents: Bool = true,
+    knownBirth: CSN = CSN(0)
   ) {
+    self.knownBirth = knownBirth.rawValue
     self.store = store
     self.pages = pages
     self.newestBirth = newestBirth.rawValue
@@ -85,8 +89,12 @@ package final class TreeVerifier {
 
   /// Checks the tree at `root`; touches every page of it once.
   ///
-  /// - Parameter look: called with every page that loads, leaves in key order; an error that it throws ends the walk.
-  package func verify(_ root: TreeRoot, look: (PageBytes) throws -> Void = { _ in }) throws {
+  /// - Parameters:
+  ///   - look: called with every page that loads, leaves in key order; an error that it throws ends the walk.
+  ///   - breathe: called behind every extent; an error that it throws ends the walk.
+  package func verify(
+    _ root: TreeRoot, look: (PageBytes) throws -> Void = { _ in }, breathe: () throws -> Void = {}
+  ) throws {
     guard !root.reference.isNone else {
       if root.count != 0 { note(inTree(root, "it has no pages but \(root.count) entries")) }
       return
@@ -94,7 +102,7 @@ package final class TreeVerifier {
     visits.removeAll(keepingCapacity: true)
     try enter(
       root.reference, checksum: root.checksum, level: root.level, count: UInt64(bitPattern: Int64(root.count)),
-      KeyBounds(), root, parentIsClean: !root.reference.isDirty, mayHaveExtents: root.mayHaveExtents, look)
+      KeyBounds(), root, parentIsClean: !root.reference.isDirty, mayHaveExtents: root.mayHaveExtents, breathe, look)
     while let visit = visits.last, !isFull {
       guard visit.child < visit.page.count else {
         visits.removeLast()
@@ -109,14 +117,14 @@ package final class TreeVerifier {
       try enter(
         PageReference(rawValue: page.references[index]), checksum: page.checksums[index], level: page.level - 1,
         count: ChildCount.count(word), visit.bounds.child(index, of: page), root, parentIsClean: visit.isClean,
-        mayHaveExtents: ChildCount.mayHaveExtents(word), look)
+        mayHaveExtents: ChildCount.mayHaveExtents(word), breathe, look)
     }
   }
 
   /// Looks at a page; goes on with its children if it is a branch.
   private func enter(
     _ reference: PageReference, checksum: UInt64, level: Int, count: UInt64, _ bounds: KeyBounds, _ root: TreeRoot,
-    parentIsClean: Bool, mayHaveExtents: Bool, _ look: (PageBytes) throws -> Void
+    parentIsClean: Bool, mayHaveExtents: Bool, _ breathe: () throws -> Void, _ look: (PageBytes) throws -> Void
   ) throws {
     guard let isClean = claim(reference, parentIsClean: parentIsClean, root) else { return }
     let page: PageBytes
@@ -147,13 +155,16 @@ package final class TreeVerifier {
       visits.append(Visit(page: page, bounds: bounds, isClean: isClean, mayHaveExtents: mayHaveExtents))
     } else {
       entryCount += entries
-      verifyExtents(of: page, reference, mayHaveExtents: mayHaveExtents, root)
+      try verifyExtents(of: page, reference, mayHaveExtents: mayHaveExtents, root, breathe)
     }
     try look(page)
   }
 
   /// Looks at every extent of a leaf, whose cells have been validated.
-  private func verifyExtents(of page: PageBytes, _ reference: PageReference, mayHaveExtents: Bool, _ root: TreeRoot) {
+  private func verifyExtents(
+    of page: PageBytes, _ reference: PageReference, mayHaveExtents: Bool, _ root: TreeRoot,
+    _ breathe: () throws -> Void
+  ) throws {
     var hasExtents = false
     for index in 0..<page.count where !isFull {
       let cell = page.leafCell(index)
@@ -167,7 +178,9 @@ package final class TreeVerifier {
       extentCount += 1
       extentByteCount += extent.valueByteCount
       extentPageCount += extent.layout(pageSize: store.pageSize).pageCount
-      if readsExtents { store.verifyExtent(extent) { note($0) } }
+      guard readsExtents, extent.birth > knownBirth else { continue }
+      store.verifyExtent(extent) { note($0) }
+      try breathe()
     }
     if hasExtents, !mayHaveExtents {
       note(store.damaged(reference, "it has extents where the page above says that there are none"))

@@ -45,7 +45,7 @@ package enum FormatFixture: String, CaseIterable, Sendable {
         try engine.checkpoint()
       }
       try dropAndShrink(engine)
-      try engine.maintain()
+      try engine.compact()
       try engine.close()
     case .crashed4k:
       try fill(engine, rows: 60, longByteCount: 5000)

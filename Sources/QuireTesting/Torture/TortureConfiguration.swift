@@ -45,6 +45,10 @@ enum TortureOperation: Int, Sendable, CaseIterable {
   case prove
   /// Some steps of the maintenance of the file.
   case maintain
+  /// A compaction, to its end or to where somebody stops it.
+  case compact
+  /// A backup, to its end or to where somebody stops it; it must hold the newest snapshot.
+  case backUp
 }
 
 /// How a history goes.
@@ -128,6 +132,13 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     drawFaults(&random)
     drawMemory(&random)
     drawLongValues(random)
+    drawOperations(random)
+  }
+
+  /// From a copy of the dice, like the long values: how often an operator asks for something.
+  private mutating func drawOperations(_ random: SeededRandom) {
+    var random = random
+    for operation in [TortureOperation.compact, .backUp] { self[operation] = random.pick([0, 0, 1, 2]) }
   }
 
   /// From a copy of the dice: what else a seed means stays as it was before there were long values, and puts that wait.
@@ -140,7 +151,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   }
 
   private mutating func drawWeights(_ random: inout SeededRandom) {
-    for operation in TortureOperation.allCases {
+    for operation in TortureOperation.allCases where operation != .compact && operation != .backUp {
       self[operation] = random.oneIn(3) ? 0 : 1 + random.below(8)
     }
     // Without commits there is nothing to lose.

@@ -112,6 +112,8 @@ extension TortureHistory {
       case .verify: if !hasStopped { try verify() }
       case .prove: try proveInMidLife()
       case .maintain: try maintain()
+      case .compact: try compact()
+      case .backUp: try backUp()
       }
     } catch {
       try judge(error, since: faults, during: "\(drawn)")
@@ -211,7 +213,7 @@ extension TortureHistory {
     }
   }
 
-  private func noteMaintenance(_ core: EngineCore) throws {
+  func noteMaintenance(_ core: EngineCore) throws {
     while model.newest.csn < core.head.csn {
       try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
       certain = model.newest.csn

@@ -58,6 +58,11 @@ package struct TortureReport: Sendable {
   package var loadsWithRuns = 0
   /// Those of them that were stopped by their body, their progress or the disk.
   package var loadsStopped = 0
+  /// Backups that were begun, and those that were made and opened.
+  package var backups = 0
+  package var backupsMade = 0
+  /// Compactions that came to their end.
+  package var compactions = 0
   /// The failures found; a history ends with its first.
   package var failures: [TortureFailure] = []
   /// Depends on every call to the disks and every answer; equal for equal seeds.
@@ -82,6 +87,9 @@ package struct TortureReport: Sendable {
     loads += other.loads
     loadsWithRuns += other.loadsWithRuns
     loadsStopped += other.loadsStopped
+    backups += other.backups
+    backupsMade += other.backupsMade
+    compactions += other.compactions
     failures += other.failures
   }
 
@@ -91,7 +99,8 @@ package struct TortureReport: Sendable {
   package var coverageLine: String {
     "commits \(commits), by checkpoint \(commitsByCheckpoint), checkpoints \(checkpoints), "
       + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
-      + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), decoded \(decoded)"
+      + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), "
+      + "backups \(backups), made \(backupsMade), compactions \(compactions), decoded \(decoded)"
   }
 
   /// The verdict in one line.

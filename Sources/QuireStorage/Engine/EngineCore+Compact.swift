@@ -1,0 +1,75 @@
+// Compaction: maintenance, run on call and to its end.
+
+extension EngineCore {
+  /// The most passes. Each is bounded by what there is at its beginning, so that writers who go on cannot keep a
+  /// compaction from ending.
+  private static let passLimit = 8
+
+  /// Makes the file as short as its content and its readers allow.
+  ///
+  /// A pass packs leaves, moves pages and long values to the front and cuts the end. If long values are left that no
+  /// hole takes, because the holes are many and short, the next pass moves all of them behind the end, and the one
+  /// after that has one hole for all of them: the file is then longer for a while, by what they take.
+  package func compact(_ progress: (StorageProgress) throws -> Void) throws {
+    try checkOpen()
+    try checkWritable()
+    defer {
+      // Whatever ends the work, idle maintenance goes on by its own measure.
+      do throws(StorageError) { try withWriterLock { endThoroughMaintenance() } } catch {}
+    }
+    var moved = 0
+    var evacuates = false
+    var hasEvacuated = false
+    for _ in 0..<Self.passLimit {
+      let before = allocator.pageCount
+      moved += try compactOnce(evacuates: evacuates, movedBefore: moved, progress)
+      let after = allocator.pageCount
+      // What readers hold cannot be gained, and a sixteenth is not worth another pass.
+      guard allocator.usableCount > Int(after) / 16 + 16 else { return }
+      if evacuates {
+        // The file has become longer; the fruit of it is the next pass.
+        evacuates = false
+      } else if after + before / 64 >= before {
+        let hasLongValues = try withWriterLock { trees(of: head).contains(where: \.mayHaveExtents) }
+        guard hasLongValues, !hasEvacuated else { return }
+        (evacuates, hasEvacuated) = (true, true)
+      }
+    }
+  }
+
+  /// One pass; returns how many pages it has copied.
+  private func compactOnce(
+    evacuates: Bool, movedBefore: Int, _ progress: (StorageProgress) throws -> Void
+  ) throws -> Int {
+    try withWriterLock {
+      maintenance = MaintenanceState()
+      maintenance.isThorough = true
+      maintenance.evacuates = evacuates
+    }
+    var hasMore = true
+    while hasMore {
+      hasMore = try maintainStep()
+      try compactionProgress(movedBefore).report(to: progress)
+    }
+    return try withWriterLock { maintenance.copied }
+  }
+
+  private func compactionProgress(_ movedBefore: Int) throws(StorageError) -> StorageProgress {
+    try withWriterLock {
+      let done = movedBefore + maintenance.copied
+      let pageCount = allocator.pageCount
+      let left = pageCount > maintenance.limit ? Int(pageCount - maintenance.limit) : 0
+      switch maintenance.phase {
+      case .pack: return StorageProgress(phase: .packing, done: done, total: done + allocator.usableCount)
+      case .relocate: return StorageProgress(phase: .moving, done: done, total: done + left)
+      case .idle, .settle, .vacate, .cut: return StorageProgress(phase: .settling, done: done, total: done)
+      }
+    }
+  }
+
+  /// Writer lock held.
+  private func endThoroughMaintenance() {
+    if case .idle = maintenance.phase {} else { maintenance.phase = .idle }
+    (maintenance.isThorough, maintenance.evacuates) = (false, false)
+  }
+}

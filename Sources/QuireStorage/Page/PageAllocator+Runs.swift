@@ -1,0 +1,38 @@
+// Places for long values that are moved.
+
+extension PageAllocator {
+  /// Gives out `count` free places in a row, all of them below `limit`, for the running transaction, as `allocateAhead`
+  /// does; nil if there are none. Linear in the size of the map.
+  package func allocateAhead(_ count: Int, below limit: UInt64) -> PageNumber? {
+    state.withLock { state in
+      let found = state.provenFree.firstRun(of: count, from: 2, excluding: state.held)
+      guard let first = found, first + UInt64(count) <= limit else { return nil }
+      for number in first..<(first + UInt64(count)) {
+        state.setProven(number, false)
+        state.aheadOfCommit[number] = true
+      }
+      publish(state)
+      return PageNumber(first)
+    }
+  }
+
+  /// The same behind the last page of the file, which gets longer.
+  package func allocateAtEnd(_ count: Int) -> PageNumber {
+    state.withLock { state in
+      let first = state.pageCount
+      for number in first..<(first + UInt64(count)) {
+        setMap(&state, number, isFree: true)
+        state.aheadOfCommit[number] = true
+      }
+      state.pageCount = first + UInt64(count)
+      publish(state)
+      return PageNumber(first)
+    }
+  }
+
+  /// How many places in the file nobody needs, neither a checkpoint nor a reader: what pages can be moved to.
+  package var usableCount: Int { state.withLock { $0.provenFree.count(excluding: $0.held) } }
+
+  /// How many places hold what has been replaced, and are kept for readers of older snapshots or the next checkpoint.
+  package var heldCount: Int { state.withLock { $0.heldCount } }
+}

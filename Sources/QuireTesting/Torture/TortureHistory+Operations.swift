@@ -1,0 +1,84 @@
+// What operators ask for: compactions and backups, to their ends or stopped on the way.
+
+internal import QuireStorage
+
+/// Ends long work from its progress.
+private struct Enough: Error {}
+
+extension TortureHistory {
+  /// Compacts the file; every step may be a commit that changes nothing.
+  func compact() throws {
+    let engine = try opened()
+    var left = random.oneIn(2) ? Int.max : random.below(20)
+    do {
+      try engine.compact { _ in
+        try noteMaintenance(engine.core)
+        if left == 0 { throw Enough() }
+        left -= 1
+      }
+      try noteMaintenance(engine.core)
+      report.compactions += 1
+      note("compacted")
+    } catch is Enough {
+      try noteMaintenance(engine.core)
+      note("stopped a compaction")
+    } catch {
+      checkForStop()
+      try noteMaintenance(engine.core)
+      // A record without operations may be in the file.
+      if hasStopped {
+        try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
+      }
+      throw error
+    }
+  }
+
+  /// Makes a backup, and compares it with the state of the commit that it says it is. What failed or was stopped must
+  /// have left nothing under its name.
+  func backUp() throws {
+    let engine = try opened()
+    report.backups += 1
+    let path = "/backup-\(report.backups)"
+    var left = random.oneIn(3) ? random.below(20) : Int.max
+    do {
+      let backup = try engine.backup(to: path) { _ in
+        if left == 0 { throw Enough() }
+        left -= 1
+      }
+      report.backupsMade += 1
+      note("made a backup of \(backup.csn)")
+      try checkBackup(backup, at: path)
+    } catch is Enough {
+      try expect(!disk.names.contains(path), "a backup that was stopped is there")
+      note("stopped a backup")
+    } catch let error as StorageError {
+      checkForStop()
+      let isThere = !disk.isPoweredOff && disk.names.contains(path)
+      try expect(!isThere || !configuration.faultKinds.isEmpty, "a backup that failed is there: \(error)")
+      throw error
+    }
+  }
+
+  private func checkBackup(_ backup: StorageBackup, at path: String) throws {
+    let faults = disk.counters.faultCount
+    do {
+      // Opened like any other database, and gone again before the next operation.
+      let environment = StorageEnvironment(
+        fileSystem: disk, random: { backup.databaseID.low }, scheduling: .stepped, allowsTestPages: true,
+        initialSegmentByteCount: configuration.segmentByteCount)
+      let copy = try StorageEngine(at: path, options: configuration.options, environment: environment)
+      let found = try copy.read { tx in
+        try expect(tx.csn == backup.csn, "a backup of \(backup.csn) shows \(tx.csn)")
+        return try digest(of: tx)
+      }
+      guard let state = model.state(at: backup.csn), state.csn == backup.csn else {
+        throw failure(.ghost, "a backup shows \(backup.csn), which was never committed")
+      }
+      try expect(found == state.digest, "a backup of \(backup.csn) holds something else")
+      try copy.close()
+    } catch {
+      try judge(error, since: faults, during: "opening a backup")
+    }
+    do throws(SystemError) { try disk.unlink(path) } catch {}
+  }
+}

@@ -1,0 +1,42 @@
+// quiredb stats: pages by kind and tree, and how full they are.
+
+import ArgumentParser
+import QuireStorage
+
+/// Counts the pages of a database.
+struct Stats: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Counts the pages of a database by kind and tree, and how full they are. Reads every page.")
+
+  @OptionGroup var database: DatabaseArgument
+  @Flag(help: "Shows on standard error how far the work has come.") var progress = false
+
+  func run() throws {
+    let reporter = ProgressReporter(isShown: progress)
+    try describing {
+      let engine = try database.open()
+      let figures = try engine.treeStatistics { reporter.show($0) }
+      try engine.close()
+      show(figures)
+    }
+  }
+
+  private func show(_ figures: StorageTreeStatistics) {
+    print("file          \(figures.filePages) pages of \(figures.pageSize) bytes, \(figures.csn)")
+    print("leaves        \(figures.leafPages)")
+    print("branches      \(figures.branchPages)")
+    print("long values   \(figures.extentPages)")
+    print("catalog       \(figures.catalogPages)")
+    print("free map      \(figures.freeMapPages)")
+    print("free          \(figures.freePages), of them held \(figures.heldPages)")
+    guard !figures.trees.isEmpty else { return }
+    print("")
+    print("\(aligned("entries", 12))  \(aligned("leaves", 10))  full  \(aligned("branches", 8))  long values  name")
+    for tree in figures.trees {
+      print(
+        "\(aligned(tree.entries, 12))  \(aligned(tree.leafPages, 10))  "
+          + "\(aligned(percent(tree.leafBytes, of: tree.leafPages * figures.pageSize), 4))  "
+          + "\(aligned(tree.branchPages, 8))  \(aligned(tree.longValues, 11))  \(tree.name)")
+    }
+  }
+}
