@@ -26,6 +26,7 @@ extension EngineCore {
     _ body: (borrowing WriteTransaction) throws -> Result
   ) throws -> (Result, CommitTicket) {
     try beginWrite()
+    defer { giveBackMemory() }
     let result: Result
     do {
       result = try body(WriteTransaction(context, slots: slots, slot: writerSlot))
@@ -94,6 +95,7 @@ extension EngineCore {
   /// Ends a transaction without a commit; the ticket is for the state that it saw.
   private func rollBack() -> CommitTicket {
     context.rollback()
+    releaseLists()
     slots.rest(writerSlot)
     let ticket = ticketForHead()
     beginOwedCheckpoint()
@@ -181,6 +183,7 @@ extension EngineCore {
     reclaimer.retire(superseded, csn: csn.rawValue)
     allocator.commitAhead()
     context.didCommit()
+    releaseLists()
     setHead(snapshot)
     slots.rest(writerSlot)
     counters.commits.wrappingAdd(1, ordering: .relaxed)
