@@ -134,6 +134,7 @@ extension EngineCore {
 
   /// Closes the engine; see `StorageEngine.close`.
   package func close() throws(StorageError) {
+    shortenBeforeClose()
     try writerLock.lock()
     do throws(StorageError) { try checkOpen() } catch {
       writerLock.unlock()

@@ -53,7 +53,7 @@ package final class SlotPool: Sendable {
   /// What may be lent beyond the budget before anybody waits for readers, and what has memory beyond it.
   static let slackByteCount = 4 << 20
   /// What structures beside pages take before they count.
-  private static let allowanceByteCount = 4 << 20
+  private static let allowanceByteCount = 1 << 20
 
   /// - Parameter cacheSize: the engine's memory budget; small budgets get small slabs.
   package init(pageSize: Int, cacheSize: Int) {
