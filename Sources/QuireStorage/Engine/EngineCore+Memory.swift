@@ -47,21 +47,22 @@ extension EngineCore {
 
   /// Has the budget know what the lists of the running transaction take.
   private func chargeTransaction() {
-    isHuge.store(true, ordering: .relaxed)
+    hasLongLists = true
     store.charge(context.editor.listByteCount + store.frames.byteCount, to: .transaction)
   }
 
   /// At the end of a transaction, under the writer lock: gives up the lists of one that had to be relieved.
   func releaseLists() {
-    guard isHuge.load(ordering: .relaxed) else { return }
+    guard hasLongLists else { return }
+    hasLongLists = false
+    owesMemory.store(true, ordering: .relaxed)
     context.editor.releaseLists()
     store.charge(store.frames.byteCount, to: .transaction)
   }
 
   /// After such a transaction: what its lists took goes back to the system.
   func giveBackMemory() {
-    guard isHuge.load(ordering: .relaxed) else { return }
-    isHuge.store(false, ordering: .relaxed)
+    guard owesMemory.load(ordering: .relaxed), owesMemory.exchange(false, ordering: .relaxed) else { return }
     VirtualMemory.trimHeap()
   }
 
