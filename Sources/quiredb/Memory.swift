@@ -16,9 +16,9 @@ struct Memory: ParsableCommand {
     discussion: """
       Makes a database of four times the cache. Then, while several threads read and snapshots are held: random writes \
       for some seconds, a transaction of four times the cache that is rolled back, one that is committed, a bulk load \
-      of as much, and a check of every page. The anonymous memory of the process is sampled throughout: all of it, what \
-      the program takes before it opens a database included. Ends with status 1 if it was ever more than the cache and \
-      --slack.
+      of as much, and a check of every page. The anonymous memory of the process is sampled throughout: all of it, \
+      what the program takes before it opens a database included. Ends with status 1 if it was ever more than the \
+      cache and --slack.
       """)
 
   @Argument(help: "A folder for the database, which is removed at the end.", completion: .directory)

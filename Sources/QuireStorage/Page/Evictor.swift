@@ -26,8 +26,8 @@ final class Evictor: Sendable {
   /// The page that the hand points at.
   private let hand = Latch<UInt64>(0)
   private let evicted = Atomic<Int>(0)
-  /// The epoch of a reader that was waited for in vain, how often, and how little room there must be to wait again.
-  private let givenUp = Latch<(epoch: UInt64, times: Int, room: Int)>((0, 0, 0))
+  /// The epoch of a reader that was waited for in vain, and the room that there was then.
+  private let givenUp = Latch<(epoch: UInt64, room: Int)>((0, 0))
   /// How many slots are kept free, so that those who need one rarely wait for readers to move on.
   let reserve: Int
 
@@ -47,26 +47,24 @@ final class Evictor: Sendable {
   private static let slackByteCount = SlotPool.slackByteCount
   private static let waitMicroseconds: UInt32 = 100
   private static let shortestWaitCount = 100
-  private static let longestWaitCount = 400
 
   /// Waits until readers that hold what was taken out of memory move on: they will, at the end of a call, and have
   /// mostly lost their processor in the middle of one. Only for those in an older epoch than the caller's: so the
   /// oldest never waits, and not everybody for each other.
   ///
-  /// Ten milliseconds at first. Whoever was waited for in vain may be busy with something else than reading, and is
-  /// waited for again only when the budget is exceeded by another quarter of the slack: 20 and then 40 milliseconds,
-  /// so that memory grows slowly at least, and no call waits for ever.
+  /// Ten milliseconds at first, and twice as long for each quarter of the slack that the budget is exceeded by besides,
+  /// up to eighty. Whoever was waited for in vain may be busy with something else than reading, and is waited for again
+  /// only when another quarter is gone: so memory grows slowly at least, and no call waits for ever.
   ///
   /// - Returns: a slot, or nil if there still is none.
   func awaitReaders(_ table: PageTable) throws(StorageError) -> UnsafeMutableRawPointer? {
     var oldest = epochs.oldestHolder()
     let (epoch, room) = (oldest.epoch, pool.room)
-    let times = givenUp.withLock { last -> Int? in
-      if last.epoch != epoch { return 0 }
-      return room > last.room - slack / 4 ? nil : last.times
-    }
-    guard let times else { return nil }
-    for _ in 0..<min(Self.longestWaitCount, Self.shortestWaitCount << min(times, 8)) {
+    let step = max(1, slack / 4)
+    let isHopeless = givenUp.withLock { $0.epoch == epoch && room > $0.room - step }
+    if isHopeless { return nil }
+    let doublings = min(3, max(0, (-room - slack) / step))
+    for _ in 0..<(Self.shortestWaitCount << doublings) {
       if oldest.isCaller || oldest.epoch == .max { return nil }
       usleep(Self.waitMicroseconds)
       makeRoom(for: 1, in: table)
@@ -74,7 +72,7 @@ final class Evictor: Sendable {
       oldest = epochs.oldestHolder()
     }
     let stuck = oldest.epoch
-    givenUp.withLock { $0 = (stuck, $0.epoch == stuck ? $0.times + 1 : 1, room) }
+    givenUp.withLock { $0 = (stuck, room) }
     return nil
   }
 

@@ -166,7 +166,9 @@ package final class Reclaimer: Sendable {
         settle(item, announced, &state)
         count += 1
       }
-      if count > Self.keptCount { giveBackRoom(&state) }
+      // The room that a huge transaction needed is given up.
+      if count > Self.keptCount, state.waiting.isEmpty { state.waiting = [] }
+      if count > Self.keptCount, state.entries.isEmpty { state.entries = [] }
       if !state.held.isEmpty {
         for snapshot in state.held.keys where !announced.contains(snapshot) {
           guard let items = state.held.removeValue(forKey: snapshot) else { continue }
@@ -187,12 +189,6 @@ package final class Reclaimer: Sendable {
     guard abs(byteCount - state.chargedByteCount) >= Self.chargeStep else { return }
     state.chargedByteCount = byteCount
     store.charge(byteCount, to: .reclaimer)
-  }
-
-  /// Gives up the room that the queues needed for a huge transaction.
-  private func giveBackRoom(_ state: inout State) {
-    if state.waiting.isEmpty { state.waiting = [] }
-    if state.entries.isEmpty { state.entries = [] }
   }
 
   private func settle(_ item: Item, _ announced: [UInt64], _ state: inout State) {

@@ -337,7 +337,7 @@ extension TortureHistory {
     }
     if random.oneIn(2) { return false }
     leave()
-    try recover(disk.processKillImage(), floor: newest)
+    try recover(disk.processKillImage(), floor: certain)
     return true
   }
 
