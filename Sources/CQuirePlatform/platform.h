@@ -21,3 +21,14 @@ static inline void quire_start_writing(int descriptor, long long offset, long lo
   (void)quire_sync_file_range(descriptor, offset, count, 2);
 #endif
 }
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+/// Has the heap give back to the system what it keeps between blocks in use, where it can.
+static inline void quire_trim_heap(void) {
+#if defined(__GLIBC__)
+  (void)malloc_trim(0);
+#endif
+}

@@ -1,5 +1,7 @@
 // Anonymous memory straight from the system: it comes zeroed, is touched only where it is used, and goes back whole.
 
+internal import CQuirePlatform
+
 #if canImport(Darwin)
   internal import Darwin
 #else
@@ -50,6 +52,23 @@ struct VirtualMemory {
     let result = mmap(base + start, end - start, PROT_READ | PROT_WRITE, flags, -1, 0)
     return result != MAP_FAILED
   }
+
+  private static let systemPageByteCount = Int(getpagesize())
+
+  /// Gives the memory of a part of a range back to the system and keeps its addresses: it reads as zeros, or as before,
+  /// until it is written to. False if that cannot be: a part that is not made of whole pages of the system.
+  static func discard(_ base: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
+    // The system would round the length up, to what others may own.
+    guard byteCount % systemPageByteCount == 0 else { return false }
+    #if os(Linux)
+      return madvise(base, byteCount, MADV_DONTNEED) == 0
+    #else
+      return madvise(base, byteCount, MADV_FREE) == 0
+    #endif
+  }
+
+  /// Has the heap give back what it keeps between blocks in use: after something huge, not in the course of things.
+  static func trimHeap() { quire_trim_heap() }
 
   /// Gives the range back. Nobody may hold an address inside it.
   func release() { munmap(base, byteCount) }

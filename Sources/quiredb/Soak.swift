@@ -62,8 +62,8 @@ struct Soak: ParsableCommand {
       try put(index)
       if index % 5000 == 0 { largest = max(largest, try byteCount(path)) }
     }
-    // Besides, the file has a tail that was allocated in advance, and a growing log has three segments for a moment.
-    let limit = live + view + 2 * options.logLimit + (4 << 20)
+    // The tail that was allocated in advance is part of what the file took at first.
+    let limit = live + view + 2 * options.logLimit
     print("\(commits) commits under a reader: at first \(live) bytes, at most \(largest), allowed \(limit)")
     withExtendedLifetime(pin) {}
     pin = nil

@@ -1,8 +1,9 @@
 // Databases and transactions that are larger than the memory they are given.
 
-import QuireStorage
 import QuireTesting
 import Testing
+
+@testable import QuireStorage
 
 @Suite("Memory stays within the budget")
 struct MemoryBudgetTests {
@@ -22,6 +23,86 @@ struct MemoryBudgetTests {
     #expect(resident <= Self.cachePages + Self.slack, "\(resident) pages in memory", sourceLocation: sourceLocation)
     #expect(engine.core.store.pool.checkInvariants() == nil, sourceLocation: sourceLocation)
     #expect(engine.core.allocator.checkInvariants() == nil, sourceLocation: sourceLocation)
+  }
+
+  @Test("What structures beside pages take is missing in the budget, and comes back")
+  func chargesTakeFromTheBudget() throws {
+    let pool = SlotPool(pageSize: 4096, cacheSize: 16 << 20)
+    let slots = try (0..<6000).map { _ in try pool.allocate() }
+    #expect(pool.budget == 4096 && pool.room == 4096 - 6000)
+    // Beyond the budget and 4 MiB, what comes back loses its memory.
+    let before = pool.byteCount
+    pool.release(slots[0])
+    #expect(pool.byteCount == before - 4096 && pool.checkInvariants() == nil)
+    for slot in slots.dropFirst() { pool.release(slot) }
+    #expect(pool.lentCount == 0 && pool.byteCount <= 20 << 20)
+    pool.charge(5 << 20, to: .load)
+    #expect(pool.budget == 4096 - 1024 && pool.byteCount <= 16 << 20, "all but the allowance of 1 MiB")
+    pool.charge(100 << 20, to: .reclaimer)
+    #expect(pool.budget == 2048, "half is left to pages")
+    pool.charge(0, to: .load)
+    pool.charge(0, to: .reclaimer)
+    #expect(pool.budget == 4096 && pool.checkInvariants() == nil)
+    // A bare slot is as good as any.
+    let again = try (0..<6000).map { _ in try pool.allocate() }
+    #expect(Set(again).count == 6000)
+    for slot in again { slot.storeBytes(of: UInt(bitPattern: slot), as: UInt.self) }
+    #expect(again.allSatisfy { $0.load(as: UInt.self) == UInt(bitPattern: $0) })
+    pool.release(again)
+    #expect(pool.checkInvariants() == nil)
+  }
+
+  @Test("Retired slots wait for whoever is in an older epoch, and for nobody else")
+  func retiredSlotsWaitForReaders() throws {
+    let snapshots = SnapshotPool()
+    let readers = ReaderSlots(snapshots.make(csn: CSN(0), trees: [], names: TreeNames([:])))
+    let pool = SlotPool(pageSize: 512, cacheSize: 1 << 20)
+    let retired = RetiredSlots(pool: pool, epochs: readers)
+    func retire(_ count: Int) throws {
+      retired.retire(try (0..<count).map { _ in UInt(bitPattern: try pool.allocate()) })
+    }
+    try retire(3)
+    let reader = readers.announce(CSN(0))
+    try retire(5)
+    #expect(retired.collect() == 5, "the reader came after the first three were taken away")
+    #expect(pool.lentCount == 5 && retired.count == 5)
+    _ = readers.refresh(reader)
+    try retire(2)
+    #expect(retired.collect() == 2)
+    readers.end(reader)
+    #expect(retired.collect() == 0 && pool.lentCount == 0 && pool.checkInvariants() == nil)
+  }
+
+  @Test("A file that is mostly free is shortened before it is closed")
+  func mostlyFreeFileIsShortened() throws {
+    let disk = SimulatedDisk()
+    var options = Self.options()
+    options.cacheSize = 16 << 20
+    var engine = try disk.openEngine(options)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    try engine.write { tx in
+      for key in 0..<8000 as Range<Int64> { try tx.put([UInt8](repeating: 1, count: 100), for: key, in: tree) }
+    }
+    try engine.close()
+    engine = try disk.openEngine(options)
+    let full = engine.statistics.filePages
+    try engine.write { tx in
+      for key in 0..<8000 as Range<Int64> where key % 2 == 0 { _ = try tx.delete(key, in: tree) }
+    }
+    try engine.close()
+    engine = try disk.openEngine(options)
+    // Half of the rows are left: beside the old pages they would make one and a half of what the file was.
+    #expect(engine.statistics.filePages < full * 28 / 20)
+    try engine.verify()
+    try engine.read { tx in
+      let count = try tx.count(of: tree)
+      #expect(count == 4000)
+      for key in 0..<8000 as Range<Int64> {
+        let value = try tx.value(for: key, in: tree)
+        #expect((value != nil) == (key % 2 == 1))
+      }
+    }
+    try engine.close()
   }
 
   @Test("Four times the cache: random reads and writes under pins that are held throughout")

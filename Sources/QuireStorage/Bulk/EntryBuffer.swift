@@ -25,6 +25,13 @@ final class EntryBuffer {
 
   deinit { memory.release() }
 
+  /// Empties the buffer and gives its memory back; it can be used again.
+  func giveBack() {
+    byteCount = 0
+    operations = []
+    _ = VirtualMemory.discard(memory.base, byteCount: capacity)
+  }
+
   var count: Int { operations.count }
   var usedByteCount: Int { byteCount + operations.count * Self.overhead }
 

@@ -77,6 +77,7 @@ extension EngineCore {
   /// Closes the engine; see `StorageEngine.close`.
   package func close() throws(StorageError) {
     try checkProcess()
+    shortenBeforeClose()
     try writerLock.lock()
     do throws(StorageError) { try checkOpen() } catch {
       writerLock.unlock()

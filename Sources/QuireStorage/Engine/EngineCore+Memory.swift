@@ -4,9 +4,9 @@ internal import Synchronization
 
 extension EngineCore {
   /// Dirty pages that a checkpoint begins at: half of the budget.
-  private var softDirtyLimit: Int { store.pool.slotLimit / 2 }
+  private var softDirtyLimit: Int { store.pool.budget / 2 }
   /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
-  private var hardDirtyLimit: Int { store.pool.slotLimit / 4 * 3 }
+  private var hardDirtyLimit: Int { store.pool.budget / 4 * 3 }
 
   /// Has the running transaction ask for relief at the hard limit.
   func limitDirtyPages() { context.setDirtyLimit(hardDirtyLimit) }
@@ -37,13 +37,35 @@ extension EngineCore {
     try queue.checkFailure()
     if !options.isReadOnly { try checkFiles() }
     context.releaseDead()
+    chargeTransaction()
     reclaimer.collect()
-    if committedDirtyCount > store.pool.slotLimit / 8 { try checkpointCommitted() }
+    if committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted() }
     if store.frames.dirtyCount > softDirtyLimit { try spill() }
     reclaimer.collect()
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
     let left = store.frames.dirtyCount
     context.setDirtyLimit(max(hardDirtyLimit, left + max(8, hardDirtyLimit / 8)))
+  }
+
+  /// Has the budget know what the lists of the running transaction take.
+  private func chargeTransaction() {
+    hasLongLists = true
+    store.charge(context.editor.listByteCount + store.frames.byteCount, to: .transaction)
+  }
+
+  /// At the end of a transaction, under the writer lock: gives up the lists of one that had to be relieved.
+  func releaseLists() {
+    guard hasLongLists else { return }
+    hasLongLists = false
+    owesMemory.store(true, ordering: .relaxed)
+    context.editor.releaseLists()
+    store.charge(store.frames.byteCount, to: .transaction)
+  }
+
+  /// After such a transaction: what its lists took goes back to the system.
+  func giveBackMemory() {
+    guard owesMemory.load(ordering: .relaxed), owesMemory.exchange(false, ordering: .relaxed) else { return }
+    VirtualMemory.trimHeap()
   }
 
   /// About how many dirty pages are not the running transaction's.
@@ -88,7 +110,7 @@ extension EngineCore {
   /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
   /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
   func writeHeldPages(before csn: CSN) throws(StorageError) {
-    guard store.frames.dirtyCount > store.pool.slotLimit / 8 else { return }
+    guard store.frames.dirtyCount > store.pool.budget / 8 else { return }
     let held = reclaimer.announceHeld(below: csn)
     defer { for (slot, _) in held { slots.end(slot) } }
     guard !held.isEmpty else { return }

@@ -74,11 +74,14 @@ extension EngineCore {
     if missingPlaces > 0 { throw failure }
   }
 
-  /// Starts a checkpoint, and does not wait for it, when the file is about to grow although the newest commits have
-  /// replaced an eighth of it. Deletes write little log: without this, the copies of all leaves of a tree could come to
-  /// stand beside the originals.
+  /// Starts a checkpoint, and does not wait for it, when the file is about to grow for a transaction that only removes,
+  /// although the newest commits have replaced an eighth of it. Deletes write little log: without this, the copies of
+  /// all leaves of a tree could come to stand beside the originals.
+  ///
+  /// Not for puts: they fill the log, and the checkpoint that comes of that writes each page once for many of them.
+  /// With one for every eighth of the file, random puts would write their page home each time.
   private func startCheckpointInsteadOfGrowing() {
-    guard checkpoints.current == nil, withLog({ $0 != nil }), queue.failure == nil else { return }
+    guard context.isShrinking, checkpoints.current == nil, withLog({ $0 != nil }), queue.failure == nil else { return }
     let superseded = allocator.supersededCount
     guard superseded >= space.reserve * 4, superseded >= Int(allocator.pageCount) / 8 else { return }
     beginCheckpoint()

@@ -28,6 +28,7 @@ extension EngineCore {
     _ body: (borrowing WriteTransaction) throws -> Result
   ) throws -> (Result, CommitTicket) {
     try beginWrite()
+    defer { giveBackMemory() }
     let result: Result
     do {
       result = try body(WriteTransaction(context, slots: slots, slot: writerSlot))
@@ -99,6 +100,7 @@ extension EngineCore {
     // A forked child gives nothing back: locks inside may have been held by threads that are gone.
     if openFlag.isForked { return CommitTicket(lsn: nil) }
     context.rollback()
+    releaseLists()
     slots.rest(writerSlot)
     let ticket = ticketForHead()
     beginOwedCheckpoint()
@@ -190,6 +192,7 @@ extension EngineCore {
     reclaimer.retire(superseded, csn: csn.rawValue)
     allocator.commitAhead()
     context.didCommit()
+    releaseLists()
     setHead(snapshot)
     slots.rest(writerSlot)
     counters.commits.wrappingAdd(1, ordering: .relaxed)

@@ -59,6 +59,10 @@ package final class EngineCore: @unchecked Sendable {
   var frozenPosition = 0
   /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
   var owesCheckpoint = false
+  /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
+  var hasLongLists = false
+  /// Whether such a transaction has ended, and its memory has not been given back since.
+  let owesMemory = Atomic<Bool>(false)
   /// What the writer knows of the space that checkpoints will take; writer lock.
   var space: SpaceReservation
   /// How far the maintenance of the file has come; writer lock.

@@ -15,24 +15,19 @@ internal import Synchronization
 /// first access after that heats it. A page costs its readers one exchange per turn of the hand and nothing else.
 ///
 /// What is taken out of the table cannot be found any more, but readers may be inside: its slot goes back to the pool
-/// when every reader has moved on to a later access epoch.
+/// when every reader has moved on to a later access epoch; see `RetiredSlots`.
 ///
-/// Invariants:
-/// 1. A slot in `retired` is in no table, and its owner is this object.
-/// 2. `retired` is in the order of its epochs.
+/// Invariant: the hand is held by one thread at a time.
 final class Evictor: Sendable {
-  private struct State {
-    var hand: UInt64 = 0
-    var retired: [(epoch: UInt64, slots: [UInt])] = []
-    var retiredCount = 0
-  }
-
   private let pool: SlotPool
   private let epochs: any AccessEpochs
-  private let state = Latch(State())
+  /// What waits for readers to move on.
+  let retired: RetiredSlots
+  /// The page that the hand points at.
+  private let hand = Latch<UInt64>(0)
   private let evicted = Atomic<Int>(0)
-  /// The epoch of a reader that was waited for in vain.
-  private let givenUp = Atomic<UInt64>(0)
+  /// The epoch of a reader that was waited for in vain, and the room that there was then.
+  private let givenUp = Latch<(epoch: UInt64, room: Int)>((0, 0))
   /// How many slots are kept free, so that those who need one rarely wait for readers to move on.
   let reserve: Int
 
@@ -41,6 +36,7 @@ final class Evictor: Sendable {
   init(pool: SlotPool, epochs: any AccessEpochs) {
     self.pool = pool
     self.epochs = epochs
+    retired = RetiredSlots(pool: pool, epochs: epochs)
     reserve = max(2, min(Self.largestReserve, pool.slotLimit / 32))
   }
 
@@ -48,27 +44,35 @@ final class Evictor: Sendable {
   /// allowed to exceed it by.
   var slack: Int { max(reserve, Self.slackByteCount / pool.pageSize) }
 
-  private static let slackByteCount = 4 << 20
+  private static let slackByteCount = SlotPool.slackByteCount
   private static let waitMicroseconds: UInt32 = 100
-  private static let longestWaitCount = 100
+  private static let shortestWaitCount = 100
 
   /// Waits until readers that hold what was taken out of memory move on: they will, at the end of a call, and have
-  /// mostly lost their processor in the middle of one. Ten milliseconds at the most, and only for those in an older
-  /// epoch than the caller's: so the oldest never waits, and not everybody for each other.
+  /// mostly lost their processor in the middle of one. Only for those in an older epoch than the caller's: so the
+  /// oldest never waits, and not everybody for each other.
+  ///
+  /// Ten milliseconds at first, and twice as long for each quarter of the slack that the budget is exceeded by besides,
+  /// up to eighty. Whoever was waited for in vain may be busy with something else than reading, and is waited for again
+  /// only when another quarter is gone: so memory grows slowly at least, and no call waits for ever.
   ///
   /// - Returns: a slot, or nil if there still is none.
   func awaitReaders(_ table: PageTable) throws(StorageError) -> UnsafeMutableRawPointer? {
     var oldest = epochs.oldestHolder()
-    // Whoever was waited for in vain is busy with something else than reading.
-    if oldest.epoch == givenUp.load(ordering: .relaxed) { return nil }
-    for _ in 0..<Self.longestWaitCount {
+    let (epoch, room) = (oldest.epoch, pool.room)
+    let step = max(1, slack / 4)
+    let isHopeless = givenUp.withLock { $0.epoch == epoch && room > $0.room - step }
+    if isHopeless { return nil }
+    let doublings = min(3, max(0, (-room - slack) / step))
+    for _ in 0..<(Self.shortestWaitCount << doublings) {
       if oldest.isCaller || oldest.epoch == .max { return nil }
       usleep(Self.waitMicroseconds)
       makeRoom(for: 1, in: table)
       if let slot = try pool.take().slot { return slot }
       oldest = epochs.oldestHolder()
     }
-    givenUp.store(oldest.epoch, ordering: .relaxed)
+    let stuck = oldest.epoch
+    givenUp.withLock { $0 = (stuck, room) }
     return nil
   }
 
@@ -79,28 +83,14 @@ final class Evictor: Sendable {
   ///
   /// - Parameter table: where the clean pages are.
   func makeRoom(for count: Int, in table: PageTable) {
-    state.withLock { state in
-      collect(&state)
-      let missing = count + reserve - pool.room - state.retiredCount
-      if missing > 0 { sweep(missing, table, &state) }
+    hand.withLock { hand in
+      let waiting = retired.collect()
+      let missing = count + reserve - pool.room - waiting
+      if missing > 0 { sweep(missing, table, &hand) }
     }
   }
 
-  /// Gives slots back that no reader can be inside any more.
-  private func collect(_ state: inout State) {
-    guard !state.retired.isEmpty else { return }
-    let oldest = epochs.oldestEpoch()
-    var done = 0
-    while done < state.retired.count, state.retired[done].epoch < oldest {
-      let slots = state.retired[done].slots.compactMap { UnsafeMutableRawPointer(bitPattern: $0) }
-      pool.release(slots)
-      state.retiredCount -= slots.count
-      done += 1
-    }
-    state.retired.removeFirst(done)
-  }
-
-  private func sweep(_ count: Int, _ table: PageTable, _ state: inout State) {
+  private func sweep(_ count: Int, _ table: PageTable, _ hand: inout UInt64) {
     // Without pages there is nothing to find, and looking for it would take as long as the table is.
     guard table.residentCount > 0 else { return }
     var slots: [UInt] = []
@@ -108,18 +98,14 @@ final class Evictor: Sendable {
     // Once round to cool, once round to take.
     var rest = 2 * pageCount
     while slots.count < count, rest > 0 {
-      if state.hand >= pageCount { state.hand = 0 }
-      if let slot = table.coolOrTake(PageNumber(state.hand)) { slots.append(UInt(bitPattern: slot)) }
-      state.hand += 1
+      if hand >= pageCount { hand = 0 }
+      if let slot = table.coolOrTake(PageNumber(hand)) { slots.append(UInt(bitPattern: slot)) }
+      hand += 1
       rest -= 1
     }
     guard !slots.isEmpty else { return }
     evicted.wrappingAdd(slots.count, ordering: .relaxed)
-    state.retiredCount += slots.count
-    state.retired.append((epochs.advanceEpoch(), slots))
-    collect(&state)
+    retired.retire(slots)
+    retired.collect()
   }
-
-  /// The number of slots that wait for readers.
-  var retiredCount: Int { state.withLock { $0.retiredCount } }
 }

@@ -138,6 +138,9 @@ package final class FrameTable: @unchecked Sendable {
   /// The number of frames that no checkpoint has written.
   package var dirtyCount: Int { dirty.load(ordering: .relaxed) }
 
+  /// The bytes of all entries that were ever used at one time.
+  package var byteCount: Int { free.withLock { $0.count } * (8 + Self.detailByteCount) }
+
   /// The number of indexes in use.
   package var usedCount: Int { free.withLock { $0.count - $0.indexes.count } }
 

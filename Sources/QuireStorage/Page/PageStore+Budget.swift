@@ -27,4 +27,10 @@ extension PageStore {
     if try pool.take(count, leaving: pool.slotLimit / 8, into: &slots) { return }
     for _ in 0..<count { slots.append(try allocateSlot()) }
   }
+
+  /// Says how much memory `consumer` takes beside pages, and takes clean pages out of memory if that leaves less room.
+  package func charge(_ byteCount: Int, to consumer: SlotPool.Consumer) {
+    pool.charge(byteCount, to: consumer)
+    if pool.room < 0 { evictor?.makeRoom(for: 0, in: table) }
+  }
 }

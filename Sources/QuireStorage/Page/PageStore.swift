@@ -61,7 +61,18 @@ package final class PageStore: @unchecked Sendable {
   package var evictedCount: Int { evictor?.evictedCount ?? 0 }
 
   /// How many slots wait for readers to move on.
-  package var retiredCount: Int { evictor?.retiredCount ?? 0 }
+  package var retiredCount: Int { evictor?.retired.count ?? 0 }
+
+  /// Recycles slots that nobody can find any more, when every reader has moved on from the access epoch that ends here.
+  package func retire(_ slots: [UInt]) {
+    guard !slots.isEmpty else { return }
+    if let evictor { return evictor.retired.retire(slots) }
+    // Nobody reads yet.
+    pool.release(slots.compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
+  }
+
+  /// Gives slots back that no reader can be inside any more.
+  func collectRetired() { evictor?.retired.collect() }
 
   /// The number of pages that references may name: those of the file, and those being written behind its end.
   package var pageCount: UInt64 { table.pageCount }

@@ -1,36 +1,66 @@
 // Where pages live in memory, clean or dirty: slots of one page each, cut from large slabs and recycled for ever.
 
+internal import Synchronization
+
 /// The memory of all pages of one engine.
 ///
 /// Slots are recycled rather than freed: a first touch of fresh memory costs ten times the copy of a page. Slabs are
-/// aligned to huge pages, so that a descent misses the TLB at most once per level.
+/// aligned to huge pages, so that a descent misses the TLB at most once per level. Only what comes back from more than
+/// `slackByteCount` beyond the budget has its memory given to the system; such a slot is bare until it is lent again.
 ///
 /// Invariants:
-/// 1. Every slot is either free (in `free` exactly once) or lent to exactly one owner: a frame, or a page table entry.
-/// 2. `lent + free.count` is the number of slots of all slabs.
+/// 1. Every slot is either free (in `free` or in `bare`, exactly once) or lent to exactly one owner: a frame, or a page
+///    table entry.
+/// 2. `lent + free.count + bare.count` is the number of slots of all slabs.
+/// 3. What the sum of `charges` is beyond the allowance, but at most half of the slots, is missing in `budget`.
 ///
-/// The budget is a number of lent slots. The pool counts, and says when it is used up; making room, and deciding when
-/// to go beyond it, is the page store's business.
+/// The budget is a number of lent slots: the cache, less what other structures take beyond an allowance. The pool
+/// counts, and says when it is used up; making room, and deciding when to go beyond it, is the page store's business.
 package final class SlotPool: Sendable {
   private struct State: ~Copyable {
     var slabs: [VirtualMemory] = []
     var free: [UnsafeMutableRawPointer] = []
+    /// Free as well, and without memory until they are written to.
+    var bare: [UnsafeMutableRawPointer] = []
     var lent = 0
+    /// The bytes that each consumer takes.
+    var charges = [Int](repeating: 0, count: Consumer.allCases.count)
+  }
+
+  /// Who takes memory in proportion to the database or to a transaction, beside pages.
+  package enum Consumer: Int, CaseIterable {
+    /// What waits to be freed.
+    case reclaimer
+    /// The lists of the running transaction.
+    case transaction
+    /// The buffers of a bulk load.
+    case load
   }
 
   package let pageSize: Int
-  /// How many slots may be lent: the memory budget.
+  /// How many slots the cache has room for.
   package let slotLimit: Int
+  /// How many slots may be lent as long as nothing else takes more memory than its allowance: the memory budget.
+  package var budget: Int { budgetWord.load(ordering: .relaxed) }
+  private let budgetWord: Atomic<Int>
+  /// How many slots beyond the budget have memory before those that come back are made bare.
+  private let slackCount: Int
   private let slabByteCount: Int
   // Sendable is unchecked by the compiler for raw pointers; here they are data, only followed by their owners.
   private let state: Latch<State>
 
   private static let hugePageByteCount = 2 << 20
+  /// What may be lent beyond the budget before anybody waits for readers, and what has memory beyond it.
+  static let slackByteCount = 4 << 20
+  /// What structures beside pages take before they count.
+  private static let allowanceByteCount = 1 << 20
 
   /// - Parameter cacheSize: the engine's memory budget; small budgets get small slabs.
   package init(pageSize: Int, cacheSize: Int) {
     self.pageSize = pageSize
     slotLimit = max(1, cacheSize / pageSize)
+    budgetWord = Atomic(slotLimit)
+    slackCount = Self.slackByteCount / pageSize
     slabByteCount = cacheSize >= 16 << 20 ? Self.hugePageByteCount : max(64 * pageSize, 64 << 10)
     state = Latch(State())
   }
@@ -46,14 +76,15 @@ package final class SlotPool: Sendable {
   /// - Returns: the slot, or nil if the budget is used up; and how many more the budget has.
   func take() throws(StorageError) -> (slot: UnsafeMutableRawPointer?, room: Int) {
     let result: Result<(UInt, Int), StorageError> = state.withLock { state in
-      guard state.lent < slotLimit else { return .success((0, slotLimit - state.lent)) }
+      let budget = budget
+      guard state.lent < budget else { return .success((0, budget - state.lent)) }
       do throws(StorageError) {
-        if state.free.isEmpty { try grow(&state) }
+        if state.free.isEmpty { try replenish(&state) }
       } catch {
         return .failure(error)
       }
       state.lent += 1
-      return .success((UInt(bitPattern: state.free.removeLast()), slotLimit - state.lent))
+      return .success((UInt(bitPattern: state.free.removeLast()), budget - state.lent))
     }
     let (address, room) = try result.get()
     return (UnsafeMutableRawPointer(bitPattern: address), room)
@@ -65,9 +96,9 @@ package final class SlotPool: Sendable {
   ) throws(StorageError) -> Bool {
     var addresses: [UInt] = []
     let failure: StorageError? = state.withLock { state in
-      guard state.lent + count + reserve <= slotLimit else { return nil }
+      guard state.lent + count + reserve <= budget else { return nil }
       do throws(StorageError) {
-        while state.free.count < count { try grow(&state) }
+        while state.free.count < count { try replenish(&state) }
       } catch {
         return error
       }
@@ -84,7 +115,24 @@ package final class SlotPool: Sendable {
   }
 
   /// How many slots the budget still has; negative when it is exceeded.
-  var room: Int { state.withLock { slotLimit - $0.lent } }
+  var room: Int { state.withLock { budget - $0.lent } }
+
+  /// Says how much memory `consumer` takes now. Beyond an allowance it is taken from the budget for pages, at most half
+  /// of which goes that way.
+  func charge(_ byteCount: Int, to consumer: Consumer) {
+    state.withLock { state in
+      guard state.charges[consumer.rawValue] != byteCount else { return }
+      state.charges[consumer.rawValue] = byteCount
+      let beyond = max(0, state.charges.reduce(0, +) - Self.allowanceByteCount)
+      budgetWord.store(slotLimit - min(slotLimit / 2, beyond / pageSize), ordering: .relaxed)
+      while state.lent + state.free.count > budget + slackCount, let slot = state.free.last,
+        VirtualMemory.discard(slot, byteCount: pageSize)
+      {
+        state.free.removeLast()
+        state.bare.append(slot)
+      }
+    }
+  }
 
   /// Lends a slot, whatever the budget says; its content is whatever its last owner left. O(1), a system call once per
   /// slab.
@@ -93,7 +141,7 @@ package final class SlotPool: Sendable {
     // the compiler, so the failure travels as a value.
     let result: Result<UInt, StorageError> = state.withLock { state in
       do throws(StorageError) {
-        if state.free.isEmpty { try grow(&state) }
+        if state.free.isEmpty { try replenish(&state) }
       } catch {
         return .failure(error)
       }
@@ -111,8 +159,7 @@ package final class SlotPool: Sendable {
   package func release(_ slot: UnsafeMutableRawPointer) {
     let address = UInt(bitPattern: slot)
     state.withLock { state in
-      state.lent -= 1
-      if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.free.append(slot) }
+      if let slot = UnsafeMutableRawPointer(bitPattern: address) { takeBack(slot, &state) }
     }
   }
 
@@ -120,11 +167,26 @@ package final class SlotPool: Sendable {
   package func release(_ slots: [UnsafeMutableRawPointer]) {
     let addresses = slots.map { UInt(bitPattern: $0) }
     state.withLock { state in
-      state.lent -= addresses.count
       for address in addresses {
-        if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.free.append(slot) }
+        if let slot = UnsafeMutableRawPointer(bitPattern: address) { takeBack(slot, &state) }
       }
     }
+  }
+
+  @inline(__always) private func takeBack(_ slot: UnsafeMutableRawPointer, _ state: inout State) {
+    // All slots with memory, this one included.
+    let backedCount = state.lent + state.free.count
+    state.lent -= 1
+    if backedCount > budget + slackCount, VirtualMemory.discard(slot, byteCount: pageSize) {
+      state.bare.append(slot)
+    } else {
+      state.free.append(slot)
+    }
+  }
+
+  /// Puts a slot, or more, into `free`: bare ones before new ones.
+  private func replenish(_ state: inout State) throws(StorageError) {
+    if let slot = state.bare.popLast() { state.free.append(slot) } else { try grow(&state) }
   }
 
   private func grow(_ state: inout State) throws(StorageError) {
@@ -144,15 +206,17 @@ package final class SlotPool: Sendable {
   /// The number of slots that have an owner.
   package var lentCount: Int { state.withLock { $0.lent } }
 
-  /// The bytes of all slabs.
-  package var byteCount: Int { state.withLock { $0.slabs.count } * slabByteCount }
+  /// The bytes of all slabs, but for those of bare slots.
+  package var byteCount: Int { state.withLock { $0.slabs.count * slabByteCount - $0.bare.count * pageSize } }
 
   /// Checks the invariants; returns what is broken.
   package func checkInvariants() -> String? {
     state.withLock { state in
-      if Set(state.free).count != state.free.count { return "a slot is free twice" }
+      let free = state.free + state.bare
+      if Set(free).count != free.count { return "a slot is free twice" }
       let total = state.slabs.count * (slabByteCount / pageSize)
-      return state.lent + state.free.count == total ? nil : "slots have been lost: \(total) in all"
+      if state.lent + free.count != total { return "slots have been lost: \(total) in all" }
+      return (slotLimit - slotLimit / 2)...slotLimit ~= budget ? nil : "the budget is \(budget) of \(slotLimit) slots"
     }
   }
 }

@@ -49,8 +49,7 @@ package final class Reclaimer: Sendable {
     /// What a collection has found to be free; given back in one go.
     var freeSlots: [UnsafeMutableRawPointer] = []
     var freeFrames: [FrameIndex] = []
-    var oldSlots: [(epoch: UInt64, slots: [UInt])] = []
-    /// Slots of pages that were given up unread; they join `oldSlots` at the end of the collection.
+    /// Slots of pages that were given up unread; they are retired at the end of the collection.
     var doubtfulSlots: [UInt] = []
     var isCheckpointing = false
     /// By frame index.
@@ -59,12 +58,19 @@ package final class Reclaimer: Sendable {
     var spilled = PageBits()
     /// By frame index.
     var spilledByRunning = PageBits()
+    /// The bytes that the pool was last told of.
+    var chargedByteCount = 0
     /// Frames replaced while a checkpoint runs that may be writing them.
     var raced: [(frame: UInt32, csn: UInt64)] = []
     /// Frames written by checkpoints that have ended, with the horizon of each: their entries go after a checkpoint of
     /// everything up to there.
     var written: [(horizon: UInt64, frames: [UInt32])] = []
   }
+
+  /// Lists that were longer give their memory back.
+  private static let keptCount = 1 << 14
+  /// How many bytes more or less the pool is told of.
+  private static let chargeStep = 256 << 10
 
   private let store: PageStore
   private let allocator: PageAllocator
@@ -149,14 +155,20 @@ package final class Reclaimer: Sendable {
     let published = slots.newest.csn.rawValue
     state.withLock { state in
       let announced = slots.announcedCSNs()
+      var count = 0
       while let item = state.waiting.first, item.death <= published {
         state.waiting.removeFirst()
         settle(item, announced, &state)
+        count += 1
       }
       while let item = state.entries.first, item.death <= published {
         state.entries.removeFirst()
         settle(item, announced, &state)
+        count += 1
       }
+      // The room that a huge transaction needed is given up.
+      if count > Self.keptCount, state.waiting.isEmpty { state.waiting = [] }
+      if count > Self.keptCount, state.entries.isEmpty { state.entries = [] }
       if !state.held.isEmpty {
         for snapshot in state.held.keys where !announced.contains(snapshot) {
           guard let items = state.held.removeValue(forKey: snapshot) else { continue }
@@ -166,7 +178,17 @@ package final class Reclaimer: Sendable {
       collectSnapshots(announced, published, &state)
       collectSlots(&state)
       release(&state)
+      charge(&state)
     }
+  }
+
+  /// Has the pool's budget know what is kept for readers: as much as they hold, however old they are.
+  private func charge(_ state: inout State) {
+    let count = state.held.values.reduce(state.waiting.count + state.entries.count) { $0 + $1.capacity }
+    let byteCount = count * MemoryLayout<Item>.stride
+    guard abs(byteCount - state.chargedByteCount) >= Self.chargeStep else { return }
+    state.chargedByteCount = byteCount
+    store.charge(byteCount, to: .reclaimer)
   }
 
   private func settle(_ item: Item, _ announced: [UInt64], _ state: inout State) {
@@ -199,8 +221,8 @@ package final class Reclaimer: Sendable {
   private func release(_ state: inout State) {
     if !state.freeFrames.isEmpty { store.frames.release(state.freeFrames) }
     if !state.freeSlots.isEmpty { store.pool.release(state.freeSlots) }
-    state.freeFrames.removeAll(keepingCapacity: true)
-    state.freeSlots.removeAll(keepingCapacity: true)
+    state.freeFrames.removeAll(keepingCapacity: state.freeFrames.count <= Self.keptCount)
+    state.freeSlots.removeAll(keepingCapacity: state.freeSlots.count <= Self.keptCount)
   }
 
   private func releasePlace(_ number: PageNumber) {
@@ -231,18 +253,9 @@ package final class Reclaimer: Sendable {
   }
 
   private func collectSlots(_ state: inout State) {
-    if !state.doubtfulSlots.isEmpty {
-      state.oldSlots.append((slots.advanceEpoch(), state.doubtfulSlots))
-      state.doubtfulSlots = []
-    }
-    guard !state.oldSlots.isEmpty else { return }
-    let oldest = slots.oldestEpoch()
-    for entry in state.oldSlots where entry.epoch < oldest {
-      for address in entry.slots {
-        if let slot = UnsafeMutableRawPointer(bitPattern: address) { state.freeSlots.append(slot) }
-      }
-    }
-    state.oldSlots.removeAll { $0.epoch < oldest }
+    store.retire(state.doubtfulSlots)
+    state.doubtfulSlots = []
+    store.collectRetired()
   }
 
   // MARK: Checkpoints
@@ -268,7 +281,7 @@ package final class Reclaimer: Sendable {
       if let slot = UnsafeMutableRawPointer(bitPattern: address),
         let other = store.install(slot, at: number, checksum: checksum)
       {
-        state.oldSlots.append((slots.advanceEpoch(), [UInt(bitPattern: other)]))
+        store.retire([UInt(bitPattern: other)])
       }
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
@@ -301,7 +314,7 @@ package final class Reclaimer: Sendable {
         if !location.isPageNumber { slotAddresses.append(UInt(bitPattern: location.slot)) }
       }
       store.frames.release(frames)
-      if !slotAddresses.isEmpty { state.oldSlots.append((slots.advanceEpoch(), slotAddresses)) }
+      store.retire(slotAddresses)
     }
   }
 
@@ -317,11 +330,7 @@ package final class Reclaimer: Sendable {
   }
 
   /// Takes the slots of branch pages whose translated images took their place; readers may be inside them.
-  package func retireSlots(_ oldSlots: [UInt]) {
-    state.withLock { state in
-      if !oldSlots.isEmpty { state.oldSlots.append((slots.advanceEpoch(), oldSlots)) }
-    }
-  }
+  package func retireSlots(_ oldSlots: [UInt]) { store.retire(oldSlots) }
 
   /// Announces every snapshot below `csn` that a reader holds, so that its dirty pages can be written; the caller ends
   /// each announcement.
@@ -364,7 +373,7 @@ package final class Reclaimer: Sendable {
       }
       state.raced = []
       state.isCheckpointing = false
-      if !oldSlots.isEmpty { state.oldSlots.append((slots.advanceEpoch(), oldSlots)) }
+      store.retire(oldSlots)
       guard isDone else { return }
       for group in state.written where group.horizon <= csn.rawValue {
         for frame in group.frames {

@@ -6,7 +6,7 @@ final class BulkLoad {
   let tree: Tree
   private let options: BulkLoadOptions
   private let buffer: EntryBuffer
-  private let sorter = OperationSorter()
+  private var sorter = OperationSorter()
   private var file: RunFile?
   private(set) var count = 0
   private var written = 0
@@ -14,6 +14,8 @@ final class BulkLoad {
   private var failure: StorageError?
   /// What the caller's progress threw.
   private var stopped: (any Error)?
+  /// The bytes in the buffer at which the budget for pages is told of them again.
+  private var nextCharge = BulkLoad.chargeStep
 
   /// Loads that take no more bytes than this are put one by one, sorted: cheaper than to commit by checkpoint.
   private static let loggedByteCount = 1 << 20
@@ -21,6 +23,8 @@ final class BulkLoad {
   private static let mergeWidth = 128
   /// Merging into a tree that has entries takes so much at a time.
   private static let batchByteCount = 8 << 20
+  /// How many bytes the buffer grows by before the budget for pages is told.
+  private static let chargeStep = 1 << 20
   /// After so many entries room is made, and progress reported.
   private static let stepCount = 1 << 14
 
@@ -33,6 +37,11 @@ final class BulkLoad {
     self.options = options
     buffer = try EntryBuffer(byteLimit: options.bufferByteCount, pageSize: context.editor.pageSize)
   }
+
+  deinit { charge(0) }
+
+  /// Has the budget for pages know what the load takes.
+  private func charge(_ byteCount: Int) { context.editor.store.charge(byteCount, to: .load) }
 
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
     if let failure { throw failure }
@@ -54,7 +63,13 @@ final class BulkLoad {
   private func add(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: SortableOperation.Content
   ) throws(StorageError) {
-    if buffer.append(key, value, content, tree.keys) { return }
+    if buffer.append(key, value, content, tree.keys) {
+      if buffer.usedByteCount >= nextCharge {
+        nextCharge = buffer.usedByteCount + Self.chargeStep
+        charge(nextCharge)
+      }
+      return
+    }
     try orFail { () throws(StorageError) in try spill() }
     _ = buffer.append(key, value, content, tree.keys)
   }
@@ -118,6 +133,10 @@ final class BulkLoad {
   private func mergedRuns(_ file: RunFile) throws(StorageError) -> RunMerger {
     do throws(StorageError) {
       try spill()
+      // From here on the memory is needed for merging.
+      buffer.giveBack()
+      sorter = OperationSorter()
+      charge(min(file.runs.count, Self.mergeWidth) * file.readByteCount + Self.batchByteCount)
       try reduceRuns(file)
       return try RunMerger(file, file.runs[...], tree.keys)
     } catch {

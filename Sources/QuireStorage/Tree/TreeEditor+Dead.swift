@@ -21,28 +21,48 @@ extension TreeEditor {
     var dead: [FrameIndex] = []
     var deadFrames = PageBits()
     var deadPlaces = PageBits()
-    // What was made before the mark and replaced after it is found in none of these, and stays.
-    var living = Array(born[..<mark.born])
-    for frame in born[mark.born...] {
+    // What was made before the mark and replaced after it is found in none of these, and stays. In place: the lists of
+    // a transaction that is short of memory are long.
+    var kept = mark.born
+    for index in mark.born..<born.count {
+      let frame = born[index]
       let location = store.frames.location(frame)
       let place = location.isPageNumber ? location.pageNumber.rawValue : 0
       guard frames[UInt64(frame.rawValue)] || (place != 0 && places[place]) else {
-        living.append(frame)
+        born[kept] = frame
+        kept += 1
         continue
       }
       dead.append(frame)
       deadFrames[UInt64(frame.rawValue)] = true
       if place != 0 { deadPlaces[place] = true }
     }
-    born = living
-    superseded =
-      Array(superseded[..<mark.superseded])
-      + superseded[mark.superseded...].filter { page in
-        guard isOwn(page) else { return true }
-        return page.reference.isDirty
-          ? !deadFrames[UInt64(page.reference.frame.rawValue)] : !deadPlaces[page.reference.rawValue]
+    born.removeSubrange(kept...)
+    kept = mark.superseded
+    for index in mark.superseded..<superseded.count {
+      let page = superseded[index]
+      if isOwn(page),
+        page.reference.isDirty
+          ? deadFrames[UInt64(page.reference.frame.rawValue)] : deadPlaces[page.reference.rawValue]
+      {
+        continue
       }
+      superseded[kept] = page
+      kept += 1
+    }
+    superseded.removeSubrange(kept...)
     return dead
+  }
+
+  /// The bytes of the lists of what the transaction has made and replaced.
+  package var listByteCount: Int {
+    born.capacity * MemoryLayout<FrameIndex>.stride + superseded.capacity * MemoryLayout<SupersededPage>.stride
+  }
+
+  /// Gives up the lists, and their memory: the transaction has ended.
+  package func releaseLists() {
+    born = []
+    superseded = []
   }
 
   /// Whether a page of a tree was made by the running transaction.

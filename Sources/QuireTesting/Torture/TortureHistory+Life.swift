@@ -201,15 +201,19 @@ extension TortureHistory {
         try noteMaintenance(engine.core)
         if !hasMore { break }
       } catch {
-        checkForStop()
-        try noteMaintenance(engine.core)
-        // A record without operations may be in the file.
-        if hasStopped {
-          try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
-        }
+        try noteStoppedMaintenance(engine.core)
         throw error
       }
       if random.oneIn(8) { try readNewest() }
+    }
+  }
+
+  private func noteStoppedMaintenance(_ core: EngineCore) throws {
+    checkForStop()
+    try noteMaintenance(core)
+    // A record without operations may be in the file.
+    if hasStopped {
+      try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
     }
   }
 
@@ -313,13 +317,16 @@ extension TortureHistory {
     let faults = disk.counters.faultCount
     if !pins.isEmpty, random.oneIn(4) { try expectInUse() }
     pins = []
-    let newest = certain
+    let engine = try opened()
     do {
-      try opened().close()
-      if disk.counters.faultCount == faults || !hasStopped { model.acknowledge(newest) }
+      try engine.close()
+      // A file that is mostly free is shortened before, in steps of maintenance.
+      try noteMaintenance(engine.core)
+      if disk.counters.faultCount == faults || !hasStopped { model.acknowledge(certain) }
       // Log files are removed last, and no failure of that is told.
       if disk.isPoweredOff { return false }
     } catch {
+      try noteStoppedMaintenance(engine.core)
       try judge(error, since: faults, during: "close")
       if disk.isPoweredOff { return false }
       try kill()
@@ -333,7 +340,7 @@ extension TortureHistory {
     }
     if random.oneIn(2) { return false }
     leave()
-    try recover(disk.processKillImage(), floor: newest)
+    try recover(disk.processKillImage(), floor: certain)
     return true
   }
 
