@@ -56,8 +56,7 @@ extension SimulatedDisk {
   /// How many open files have no name any more.
   package func namelessFileCount() -> Int {
     withState { state in
-      let named = Set(state.names.values)
-      return state.inodes.indices.count { state.inodes[$0].openCount > 0 && !named.contains($0) }
+      state.inodes.indices.count { state.inodes[$0].openCount > 0 && !state.names.holds($0) }
     }
   }
 
