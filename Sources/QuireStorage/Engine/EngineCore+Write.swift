@@ -22,8 +22,11 @@ extension EngineCore {
   }
 
   /// Runs `body` as a write transaction and appends its commit. The commit may be neither durable nor visible yet.
+  ///
+  /// - Parameter willPublish: called with the commit's number, or with that of the state it left as it was, under the
+  ///   writer lock, when the commit can no longer fail but for the disk, and before any reader can see it.
   package func writeWithoutWaiting<Result>(
-    _ body: (borrowing WriteTransaction) throws -> Result
+    _ body: (borrowing WriteTransaction) throws -> Result, willPublish: ((CSN) -> Void)? = nil
   ) throws -> (Result, CommitTicket) {
     try beginWrite()
     let result: Result
@@ -37,7 +40,7 @@ extension EngineCore {
       try wait(ticket)
       throw error
     }
-    return (result, try commit())
+    return (result, try commit(willPublish))
   }
 
   /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
@@ -107,8 +110,11 @@ extension EngineCore {
 
   // MARK: Commit
 
-  private func commit() throws(StorageError) -> CommitTicket {
-    guard context.hasChanges else { return rollBack() }
+  private func commit(_ willPublish: ((CSN) -> Void)?) throws(StorageError) -> CommitTicket {
+    guard context.hasChanges else {
+      willPublish?(head.csn)
+      return rollBack()
+    }
     context.finishRecord()
     context.discardDeadExtents()
     do throws(StorageError) {
@@ -120,8 +126,9 @@ extension EngineCore {
       slots.rest(writerSlot)
       if withLog({ $0 == nil }) { try activateLog() }
       while true {
-        guard try makeRoom() else { return try commitByCheckpoint() }
+        guard try makeRoom() else { return try commitByCheckpoint(willPublish) }
         guard let endLSN = try appendRecord(.commit) else { continue }
+        willPublish?(context.csn)
         return publish(
           endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
       }
@@ -193,7 +200,7 @@ extension EngineCore {
 
   /// Commits a transaction that is too large for the log by writing its pages home. The writer lock is kept to the end:
   /// a later commit in the log would otherwise be replayed on a state that lacks this one (hazard B1).
-  private func commitByCheckpoint() throws(StorageError) -> CommitTicket {
+  private func commitByCheckpoint(_ willPublish: ((CSN) -> Void)?) throws(StorageError) -> CommitTicket {
     finishRunningCheckpoint()
     growSegments()
     let csn = context.csn
@@ -217,6 +224,7 @@ extension EngineCore {
       withLog { $0?.noteUnloggedCommit(logged) }
       throw failure
     }
+    willPublish?(csn)
     return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
   }
 }
