@@ -19,7 +19,7 @@ private final class BoxEntry {
 ///
 /// Invariants: every slot that is filled has an entry of `entries`, under the same type.
 struct BoxCache {
-  private struct Slot {
+  @safe private struct Slot {
     var key: ObjectIdentifier?
     var entry: Unmanaged<BoxEntry>?
   }
@@ -40,15 +40,15 @@ struct BoxCache {
     let key = ObjectIdentifier(type)
     let index = Self.index(key)
     let slot = slots[index]
-    if slot.key == key, let entry = slot.entry {
-      return entry._withUnsafeGuaranteedRef { ($0.box, $0.table) }
+    if slot.key == key, let entry = unsafe slot.entry {
+      return unsafe entry._withUnsafeGuaranteedRef { ($0.box, $0.table) }
     }
     return findElsewhere(key, index)
   }
 
   private mutating func findElsewhere(_ key: ObjectIdentifier, _ index: Int) -> (box: AnyObject, table: KeyTable)? {
     guard let entry = entries[key] else { return nil }
-    slots[index] = Slot(key: key, entry: .passUnretained(entry))
+    slots[index] = unsafe Slot(key: key, entry: .passUnretained(entry))
     return (entry.box, entry.table)
   }
 
@@ -56,9 +56,9 @@ struct BoxCache {
   mutating func keep<Container, Key>(_ container: Container, for type: Key.Type, _ table: KeyTable) {
     precondition(MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size)
     let key = ObjectIdentifier(type)
-    let entry = BoxEntry(unsafeBitCast(container, to: AnyObject.self), table)
+    let entry = unsafe BoxEntry(unsafeBitCast(container, to: AnyObject.self), table)
     entries[key] = entry
-    slots[Self.index(key)] = Slot(key: key, entry: .passUnretained(entry))
+    slots[Self.index(key)] = unsafe Slot(key: key, entry: .passUnretained(entry))
   }
 
   /// Whether anybody else still has one of the containers.

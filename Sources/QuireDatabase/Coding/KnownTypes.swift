@@ -9,7 +9,9 @@
 #endif
 
 /// `value` as what it is. The types must be the same one.
-@inline(__always) func reinterpret<From, To>(_ value: From, as type: To.Type) -> To { unsafeBitCast(value, to: type) }
+@inline(__always) func reinterpret<From, To>(_ value: From, as type: To.Type) -> To {
+  unsafe unsafeBitCast(value, to: type)
+}
 
 extension RowEncoder {
   /// Writes `value` if it is of a known type.
@@ -23,13 +25,13 @@ extension RowEncoder {
     } else if Value.self == Int.self {
       write(reinterpret(value, as: Int.self))
     } else if Value.self == [UInt8].self {
-      reinterpret(value, as: [UInt8].self).withUnsafeBytes { buffer.append(ValueKind.bytes, $0) }
+      unsafe reinterpret(value, as: [UInt8].self).withUnsafeBytes { unsafe buffer.append(ValueKind.bytes, $0) }
     } else if Value.self == Data.self {
-      reinterpret(value, as: Data.self).withUnsafeBytes { buffer.append(ValueKind.bytes, $0) }
+      unsafe reinterpret(value, as: Data.self).withUnsafeBytes { unsafe buffer.append(ValueKind.bytes, $0) }
     } else if Value.self == UUID.self {
       let uuid = reinterpret(value, as: UUID.self).uuid
-      buffer.append(ValueKind.simple << 5 | UInt8(SimpleValue.uuid))
-      withUnsafeBytes(of: uuid) { buffer.append($0) }
+      unsafe buffer.append(ValueKind.simple << 5 | UInt8(SimpleValue.uuid))
+      unsafe withUnsafeBytes(of: uuid) { unsafe buffer.append($0) }
     } else if Value.self == [Int].self {
       writeList(reinterpret(value, as: [Int].self)) { write($0) }
     } else if Value.self == [Double].self {
@@ -41,49 +43,49 @@ extension RowEncoder {
   }
 
   @inline(__always) private func writeList<Element>(_ elements: [Element], _ write: (Element) -> Void) {
-    let start = buffer.count
-    buffer.appendOpenHead(ValueKind.list)
+    let start = unsafe buffer.count
+    unsafe buffer.appendOpenHead(ValueKind.list)
     for element in elements { write(element) }
-    buffer.closeHead(at: start)
+    unsafe buffer.closeHead(at: start)
   }
 
   // MARK: Scalars
 
   @inline(__always) func write(_ value: String) {
     var text = value
-    text.withUTF8 { buffer.append(ValueKind.text, UnsafeRawBufferPointer($0)) }
+    text.withUTF8 { unsafe buffer.append(ValueKind.text, UnsafeRawBufferPointer($0)) }
   }
 
   @inline(__always) func write(_ value: Bool) {
-    buffer.append(ValueKind.simple << 5 | UInt8(value ? SimpleValue.yes : SimpleValue.no))
+    unsafe buffer.append(ValueKind.simple << 5 | UInt8(value ? SimpleValue.yes : SimpleValue.no))
   }
 
-  @inline(__always) func write(_ value: Double) { buffer.appendSimple(SimpleValue.double, value.bitPattern) }
+  @inline(__always) func write(_ value: Double) { unsafe buffer.appendSimple(SimpleValue.double, value.bitPattern) }
 
-  @inline(__always) func write(_ value: Float) { buffer.appendSimple(SimpleValue.float, value.bitPattern) }
+  @inline(__always) func write(_ value: Float) { unsafe buffer.appendSimple(SimpleValue.float, value.bitPattern) }
 
-  @inline(__always) func writeNil() { buffer.append(ValueKind.simple << 5 | UInt8(SimpleValue.absent)) }
+  @inline(__always) func writeNil() { unsafe buffer.append(ValueKind.simple << 5 | UInt8(SimpleValue.absent)) }
 
   /// Writes an integer of up to 64 bits.
   @inline(__always) func write<Value: FixedWidthInteger>(_ value: Value) {
     if Value.isSigned {
       let word = Int64(truncatingIfNeeded: value)
       let mask = word &>> 63
-      buffer.appendHead(UInt8(truncatingIfNeeded: mask & 1), UInt64(bitPattern: word ^ mask))
+      unsafe buffer.appendHead(UInt8(truncatingIfNeeded: mask & 1), UInt64(bitPattern: word ^ mask))
     } else {
-      buffer.appendHead(ValueKind.unsigned, UInt64(truncatingIfNeeded: value))
+      unsafe buffer.appendHead(ValueKind.unsigned, UInt64(truncatingIfNeeded: value))
     }
   }
 
   func write(_ value: Int128) {
     if let word = Int64(exactly: value) { return write(word) }
     if let word = UInt64(exactly: value) { return write(word) }
-    buffer.appendSimple(SimpleValue.int128, value)
+    unsafe buffer.appendSimple(SimpleValue.int128, value)
   }
 
   func write(_ value: UInt128) {
     if let word = UInt64(exactly: value) { return write(word) }
-    buffer.appendSimple(SimpleValue.uint128, value)
+    unsafe buffer.appendSimple(SimpleValue.uint128, value)
   }
 }
 
@@ -102,12 +104,12 @@ extension RowDecoder {
       return reinterpret(try integer(head, step) as Int, as: type)
     } else if Value.self == [UInt8].self {
       guard head.kind == ValueKind.bytes else { return nil }
-      return reinterpret([UInt8](reader.content(head)), as: type)
+      return unsafe reinterpret([UInt8](reader.content(head)), as: type)
     } else if Value.self == Data.self {
       guard head.kind == ValueKind.bytes else { return nil }
-      return reinterpret(Data(reader.content(head)), as: type)
+      return unsafe reinterpret(Data(reader.content(head)), as: type)
     } else if Value.self == UUID.self {
-      return reader.uuid(head).map { reinterpret($0, as: type) }
+      return unsafe reader.uuid(head).map { reinterpret($0, as: type) }
     } else if Value.self == [Int].self {
       return try list(head, step) { try integer($0, $1) as Int }.map { reinterpret($0 as [Int], as: type) }
     } else if Value.self == [Double].self {
@@ -127,7 +129,7 @@ extension RowDecoder {
     elements.reserveCapacity(min(head.end - head.start, 8))
     var offset = head.start
     while offset < head.end {
-      guard let element = reader.head(at: offset, limit: head.end) else { throw damage(step) }
+      guard let element = unsafe reader.head(at: offset, limit: head.end) else { throw damage(step) }
       // On an error the path ends at the list: keeping the index, too, would cost every element.
       elements.append(try read(element, step))
       offset = element.end
@@ -140,27 +142,27 @@ extension RowDecoder {
   // MARK: Scalars
 
   @inline(__always) func text(_ head: ValueHead, _ step: PathStep) throws -> String {
-    guard let value = reader.text(head) else { throw mismatch(String.self, head, step) }
+    guard let value = unsafe reader.text(head) else { throw mismatch(String.self, head, step) }
     return value
   }
 
   @inline(__always) func boolean(_ head: ValueHead, _ step: PathStep) throws -> Bool {
-    guard let value = reader.boolean(head) else { throw mismatch(Bool.self, head, step) }
+    guard let value = unsafe reader.boolean(head) else { throw mismatch(Bool.self, head, step) }
     return value
   }
 
   @inline(__always) func integer<Value: FixedWidthInteger>(_ head: ValueHead, _ step: PathStep) throws -> Value {
-    guard let value: Value = reader.integer(head) else { throw mismatch(Value.self, head, step) }
+    guard let value: Value = unsafe reader.integer(head) else { throw mismatch(Value.self, head, step) }
     return value
   }
 
   @inline(__always) func number(_ head: ValueHead, _ step: PathStep) throws -> Double {
-    guard let value = reader.double(head) else { throw mismatch(Double.self, head, step) }
+    guard let value = unsafe reader.double(head) else { throw mismatch(Double.self, head, step) }
     return value
   }
 
   @inline(__always) func number(_ head: ValueHead, _ step: PathStep) throws -> Float {
-    guard let value = reader.float(head) else { throw mismatch(Float.self, head, step) }
+    guard let value = unsafe reader.float(head) else { throw mismatch(Float.self, head, step) }
     return value
   }
 }

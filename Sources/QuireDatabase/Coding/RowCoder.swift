@@ -71,7 +71,7 @@ public struct RowCoder<Value>: Sendable {
   package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades) }
 }
 
-extension RowCoder where Value: Codable {
+extension RowCoder where Value: Codable & SendableMetatype {
   /// The compact form, and the default: fields are numbered, and their names are stored once for the collection.
   ///
   /// Fields may be added, removed and reordered between versions of a program; a field that a row does not have reads as
@@ -134,7 +134,7 @@ package struct CoderIdentity: Equatable, Sendable, CustomStringConvertible {
 
   init<Value>(_ kind: Kind, _ upgrades: UpgradeChain<Value>?) {
     self.kind = kind
-    upgradeCount = upgrades?.links.count ?? 0
+    upgradeCount = unsafe upgrades?.links.count ?? 0
     newestOldType = upgrades?.newestOldType
   }
 

@@ -45,26 +45,26 @@ package final class RowCodingContext {
 
   /// Calls `body` with the binary form of `value`.
   func encodeBinary<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
-    if let encoder, !encoder.isActive { return try encoder.encodeRow(value, body) }
+    if let encoder, !encoder.isActive { return unsafe try encoder.encodeRow(value, body) }
     let fresh = RowEncoder(names)
     guard encoder != nil else {
       encoder = fresh
-      return try fresh.encodeRow(value, body)
+      return unsafe try fresh.encodeRow(value, body)
     }
     defer { fresh.close() }
-    try fresh.encodeRow(value, body)
+    unsafe try fresh.encodeRow(value, body)
   }
 
   /// The value whose binary form `bytes` is.
   func decodeBinary<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
-    if let decoder, !decoder.isActive { return try decoder.decodeRow(type, bytes) }
+    if let decoder, !decoder.isActive { return unsafe try decoder.decodeRow(type, bytes) }
     let fresh = RowDecoder(names)
     guard decoder != nil else {
       decoder = fresh
-      return try fresh.decodeRow(type, bytes)
+      return unsafe try fresh.decodeRow(type, bytes)
     }
     defer { fresh.close() }
-    return try fresh.decodeRow(type, bytes)
+    return unsafe try fresh.decodeRow(type, bytes)
   }
 
   // MARK: Foundation's coders
@@ -83,12 +83,12 @@ package final class RowCodingContext {
   }
 
   func decodeJSON<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
-    if let jsonDecoder { return try jsonDecoder.decode(type, from: Data(bytes)) }
+    if let jsonDecoder { return unsafe try jsonDecoder.decode(type, from: Data(bytes)) }
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
     jsonDecoder = decoder
-    return try decoder.decode(type, from: Data(bytes))
+    return unsafe try decoder.decode(type, from: Data(bytes))
   }
 
   func encodePropertyList<Value: Encodable>(_ value: Value) throws -> Data {
@@ -102,7 +102,7 @@ package final class RowCodingContext {
   func decodePropertyList<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
     let decoder = propertyListDecoder ?? PropertyListDecoder()
     propertyListDecoder = decoder
-    return try decoder.decode(type, from: Data(bytes))
+    return unsafe try decoder.decode(type, from: Data(bytes))
   }
 
   /// Checks the invariants of what the context keeps.

@@ -50,21 +50,21 @@ private struct WantedField<Key: CodingKey> {
 extension RowDecoder {
   /// The byte that the next field begins with; 0, as for a field whose name is spelled out, if there is none.
   @inline(__always) var nextByte: UInt8 {
-    cursor < head.end && head.end <= reader.bytes.count ? reader.bytes[cursor] : 0
+    unsafe cursor < head.end && head.end <= reader.bytes.count ? reader.bytes[cursor] : 0
   }
 
   /// The value of the next field, whose number is the one byte `number`.
   @inline(__always) func takeNext(_ number: UInt32) throws -> ValueHead {
-    lastStep = .field(number)
-    guard let value = reader.head(at: cursor &+ 1, limit: head.end) else { throw damage(lastStep) }
-    cursor = value.end
+    unsafe lastStep = .field(number)
+    guard let value = unsafe reader.head(at: cursor &+ 1, limit: head.end) else { throw unsafe damage(lastStep) }
+    unsafe cursor = value.end
     return value
   }
 
   /// The value of the field `key` of the innermost value, or nil. O(1) for the next field; for another one in a small
   /// record O(fields), in a large one O(1) after O(fields) once.
   @inline(never) func findField<Key: CodingKey>(_ key: Key, _ table: KeyTable) throws -> ValueHead? {
-    guard head.kind == ValueKind.record else { return nil }
+    guard unsafe head.kind == ValueKind.record else { return nil }
     var number: UInt32?? = nil
     if !table.isInline {
       let entry = table.entry(key)
@@ -76,20 +76,20 @@ extension RowDecoder {
     }
     var wanted = WantedField(key, number: number)
     guard let field = try find(&wanted) else { return nil }
-    lastStep = field.step
-    cursor = field.value.end
+    unsafe lastStep = field.step
+    unsafe cursor = field.value.end
     return field.value
   }
 
   private func find<Key>(_ wanted: inout WantedField<Key>) throws -> Field? {
-    if cursor < head.end {
-      let next = try field(at: cursor)
+    if unsafe cursor < head.end {
+      let next = unsafe try field(at: cursor)
       if matches(next, &wanted) { return next }
     }
-    if let index = indexes[head.start] { return find(&wanted, in: index) }
+    if let index = unsafe indexes[head.start] { return find(&wanted, in: index) }
     var budget = Limits.fieldScanCount
-    let (first, last) = (cursor, head.end)
-    for range in [first..<last, head.start..<first] {
+    let (first, last) = unsafe (cursor, head.end)
+    for range in unsafe [first..<last, head.start..<first] {
       var offset = range.lowerBound
       while offset < range.upperBound {
         let field = try field(at: offset)
@@ -103,7 +103,7 @@ extension RowDecoder {
   }
 
   private func matches<Key>(_ field: Field, _ wanted: inout WantedField<Key>) -> Bool {
-    field.number == 0 ? reader.isText(field.name, wanted.name) : field.number == wanted.number(names)
+    unsafe field.number == 0 ? reader.isText(field.name, wanted.name) : field.number == wanted.number(names)
   }
 
   private func find<Key>(_ wanted: inout WantedField<Key>, in index: FieldIndex) -> Field? {
@@ -113,46 +113,48 @@ extension RowDecoder {
 
   private func makeIndex() throws -> FieldIndex {
     let index = FieldIndex()
-    var offset = head.start
-    while offset < head.end {
+    var offset = unsafe head.start
+    while unsafe offset < head.end {
       let field = try field(at: offset)
       if field.number != 0 {
         if index.numbered[field.number] == nil { index.numbered[field.number] = field }
       } else {
-        guard let name = reader.text(field.name) else { throw damage(.none) }
+        guard let name = unsafe reader.text(field.name) else { throw damage(.none) }
         if index.named[name] == nil { index.named[name] = field }
       }
       offset = field.value.end
     }
-    indexes[head.start] = index
+    unsafe indexes[head.start] = index
     return index
   }
 
   /// The field at `offset` of the innermost value.
   private func field(at offset: Int) throws -> Field {
     var next = offset
-    guard let number = reader.varint(at: &next, limit: head.end), number <= names.names.count else {
+    guard let number = unsafe reader.varint(at: &next, limit: head.end), number <= names.names.count else {
       throw damage(.none)
     }
     let nameOffset = next
     var name = ValueHead.absent
     if number == 0 {
-      guard let text = reader.head(at: next, limit: head.end), text.kind == ValueKind.text else { throw damage(.none) }
+      guard let text = unsafe reader.head(at: next, limit: head.end), text.kind == ValueKind.text else {
+        throw damage(.none)
+      }
       name = text
       next = text.end
     }
-    guard let value = reader.head(at: next, limit: head.end) else { throw damage(.none) }
+    guard let value = unsafe reader.head(at: next, limit: head.end) else { throw damage(.none) }
     return Field(number: number, name: name, nameOffset: nameOffset, value: value)
   }
 
   /// The names of all fields of the innermost value. Damage ends the list, and the row with an error.
   func fieldNames() -> [String] {
-    guard head.kind == ValueKind.record else { return [] }
+    guard unsafe head.kind == ValueKind.record else { return [] }
     var found: [String] = []
-    var offset = head.start
-    while offset < head.end {
+    var offset = unsafe head.start
+    while unsafe offset < head.end {
       guard let field = try? field(at: offset), let name = name(of: field) else {
-        hasSeenDamage = true
+        unsafe hasSeenDamage = true
         break
       }
       found.append(name)
@@ -162,7 +164,7 @@ extension RowDecoder {
   }
 
   private func name(of field: Field) -> String? {
-    field.number == 0 ? reader.text(field.name) : names.name(field.number)
+    unsafe field.number == 0 ? reader.text(field.name) : names.name(field.number)
   }
 
   /// The value that `superDecoder()` stands for, or nil.

@@ -18,7 +18,7 @@ struct RowUnkeyedDecoding: UnkeyedDecodingContainer {
     self.decoder = decoder
     (offset, end) = (UInt32(head.start), UInt32(head.end))
     countAndForm =
-      head.kind == ValueKind.bytes
+      unsafe head.kind == ValueKind.bytes
       ? UInt32(head.end - head.start) | Self.bytesForm : UInt32(decoder.reader.elementCount(head))
   }
 
@@ -32,7 +32,7 @@ struct RowUnkeyedDecoding: UnkeyedDecodingContainer {
     guard !isAtEnd else { throw decoder.endOfList(type, Int(index)) }
     let isByte = countAndForm & Self.bytesForm != 0
     let element =
-      isByte
+      unsafe isByte
       ? decoder.reader.byteAsValue(at: Int(offset), limit: Int(end))
       : decoder.reader.head(at: Int(offset), limit: Int(end))
     guard let element else { throw decoder.damage(.element(Int(index))) }
@@ -198,41 +198,41 @@ struct RowSingleDecoding: SingleValueDecodingContainer {
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
-  func decodeNil() -> Bool { decoder.head.isAbsent }
+  func decodeNil() -> Bool { unsafe decoder.head.isAbsent }
 
-  func decode(_ type: Bool.Type) throws -> Bool { try decoder.boolean(decoder.head, .none) }
+  func decode(_ type: Bool.Type) throws -> Bool { unsafe try decoder.boolean(decoder.head, .none) }
 
-  func decode(_ type: String.Type) throws -> String { try decoder.text(decoder.head, .none) }
+  func decode(_ type: String.Type) throws -> String { unsafe try decoder.text(decoder.head, .none) }
 
-  func decode(_ type: Double.Type) throws -> Double { try decoder.number(decoder.head, .none) }
+  func decode(_ type: Double.Type) throws -> Double { unsafe try decoder.number(decoder.head, .none) }
 
-  func decode(_ type: Float.Type) throws -> Float { try decoder.number(decoder.head, .none) }
+  func decode(_ type: Float.Type) throws -> Float { unsafe try decoder.number(decoder.head, .none) }
 
-  func decode(_ type: Int.Type) throws -> Int { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: Int.Type) throws -> Int { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: Int8.Type) throws -> Int8 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: Int8.Type) throws -> Int8 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: Int16.Type) throws -> Int16 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: Int16.Type) throws -> Int16 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: Int32.Type) throws -> Int32 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: Int32.Type) throws -> Int32 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: Int64.Type) throws -> Int64 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: Int64.Type) throws -> Int64 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: UInt.Type) throws -> UInt { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: UInt.Type) throws -> UInt { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: Int128.Type) throws -> Int128 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: Int128.Type) throws -> Int128 { unsafe try decoder.integer(decoder.head, .none) }
 
-  func decode(_ type: UInt128.Type) throws -> UInt128 { try decoder.integer(decoder.head, .none) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { unsafe try decoder.integer(decoder.head, .none) }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try decoder.decode(type, decoder.head, .none)
+    unsafe try decoder.decode(type, decoder.head, .none)
   }
 }

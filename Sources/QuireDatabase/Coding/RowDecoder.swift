@@ -9,7 +9,7 @@
 /// - outside of a row there are no bytes, no children in use and no indexes.
 final class RowDecoder: Decoder {
   let names: FieldNames
-  @exclusivity(unchecked) private(set) var reader = ValueReader(UnsafeRawBufferPointer(start: nil, count: 0))
+  @exclusivity(unchecked) private(set) var reader = unsafe ValueReader(UnsafeRawBufferPointer(start: nil, count: 0))
   @exclusivity(unchecked) private(set) var head = ValueHead.absent
   @exclusivity(unchecked) var cursor = 0
   /// The step to the field that was found last.
@@ -32,35 +32,35 @@ final class RowDecoder: Decoder {
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  var codingPath: [any CodingKey] { codingPath(depth) }
+  var codingPath: [any CodingKey] { unsafe codingPath(depth) }
 
   private func codingPath(_ depth: Int) -> [any CodingKey] {
     let above = parent?.codingPath(parentDepth) ?? []
-    return above + path.prefix(depth).compactMap(key)
+    return unsafe above + path.prefix(depth).compactMap(key)
   }
 
   /// Whether a row is being decoded.
-  var isActive: Bool { depth > 0 }
+  var isActive: Bool { unsafe depth > 0 }
 
   // MARK: Rows
 
   /// Decodes a whole row.
   func decodeRow<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
     guard bytes.count <= Limits.valueByteCount else { throw damage(.none) }
-    reader = ValueReader(bytes)
+    unsafe reader = ValueReader(bytes)
     defer { recycle() }
-    guard let head = reader.rowHead() else { throw damage(.none) }
+    guard let head = unsafe reader.rowHead() else { throw damage(.none) }
     let value = try decode(type, head, .none)
-    if hasSeenDamage { throw damage(.none) }
+    if unsafe hasSeenDamage { throw damage(.none) }
     return value
   }
 
   /// Forgets the bytes and what was found in them.
   private func recycle() {
-    reader = ValueReader(UnsafeRawBufferPointer(start: nil, count: 0))
-    (head, cursor, depth, lastStep, hasSeenDamage) = (.absent, 0, 0, .none, false)
-    if !indexes.isEmpty { indexes = [:] }
-    if !children.isEmpty { reclaimChildren(from: 0) }
+    unsafe reader = ValueReader(UnsafeRawBufferPointer(start: nil, count: 0))
+    unsafe (head, cursor, depth, lastStep, hasSeenDamage) = (.absent, 0, 0, .none, false)
+    if unsafe !indexes.isEmpty { unsafe indexes = [:] }
+    if unsafe !children.isEmpty { reclaimChildren(from: 0) }
   }
 
   // MARK: Values
@@ -68,45 +68,47 @@ final class RowDecoder: Decoder {
   /// The value at `head`, which is at `step` of the value around it.
   func decode<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
     if let known = try readKnown(type, head, step) { return known }
-    guard ancestorDepth &+ depth < Limits.codingDepth else {
+    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {
       let message = "There are more than \(Limits.codingDepth) values inside one another."
       throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
     }
-    let (outerHead, outerCursor, outerChildren) = (self.head, cursor, children.count)
+    let (outerHead, outerCursor, outerChildren) = unsafe (self.head, cursor, children.count)
     enter(head, step)
     defer {
-      depth &-= 1
-      (self.head, cursor) = (outerHead, outerCursor)
-      if children.count > outerChildren { reclaimChildren(from: outerChildren) }
+      unsafe depth &-= 1
+      unsafe (self.head, cursor) = (outerHead, outerCursor)
+      if unsafe children.count > outerChildren { reclaimChildren(from: outerChildren) }
     }
     return try Value(from: self)
   }
 
   @inline(__always) private func enter(_ head: ValueHead, _ step: PathStep) {
-    self.head = head
-    cursor = head.kind == ValueKind.record ? head.start : head.end
-    if depth < path.count { path[depth] = step } else { path.append(step) }
-    depth &+= 1
+    unsafe self.head = head
+    unsafe cursor = head.kind == ValueKind.record ? head.start : head.end
+    if unsafe depth < path.count { unsafe path[depth] = step } else { unsafe path.append(step) }
+    unsafe depth &+= 1
   }
 
   // MARK: Containers
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    guard head.kind == ValueKind.record else { throw mismatch([String: Any].self, head, .none) }
-    if let (box, table) = boxes.find(Key.self) {
+    guard unsafe head.kind == ValueKind.record else { throw unsafe mismatch([String: Any].self, head, .none) }
+    if let (box, table) = unsafe boxes.find(Key.self) {
       table.refresh(names)
-      return unsafeBitCast(box, to: KeyedDecodingContainer<Key>.self)
+      return unsafe unsafeBitCast(box, to: KeyedDecodingContainer<Key>.self)
     }
     let table = names.table(for: Key.self)
     table.refresh(names)
     let container = KeyedDecodingContainer(RowKeyedDecoding<Key>(decoder: self, table: table))
-    boxes.keep(container, for: Key.self, table)
+    unsafe boxes.keep(container, for: Key.self, table)
     return container
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    guard head.kind == ValueKind.list || head.kind == ValueKind.bytes else { throw mismatch([Any].self, head, .none) }
-    return RowUnkeyedDecoding(decoder: self, head)
+    guard unsafe head.kind == ValueKind.list || head.kind == ValueKind.bytes else {
+      throw unsafe mismatch([Any].self, head, .none)
+    }
+    return unsafe RowUnkeyedDecoding(decoder: self, head)
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { RowSingleDecoding(decoder: self) }
@@ -115,23 +117,23 @@ final class RowDecoder: Decoder {
 
   /// A decoder for the value at `head`, usable as long as the innermost value is.
   func child(_ head: ValueHead, _ step: PathStep) throws -> RowDecoder {
-    guard ancestorDepth + depth < Limits.codingDepth else {
+    guard unsafe ancestorDepth + depth < Limits.codingDepth else {
       let message = "There are more than \(Limits.codingDepth) values inside one another."
       throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
     }
     let child = spares.popLast() ?? RowDecoder(names)
-    (child.parent, child.parentDepth, child.ancestorDepth) = (self, depth, ancestorDepth + depth)
-    child.reader = reader
+    (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
+    unsafe child.reader = reader
     child.enter(head, step)
-    children.append(child)
+    unsafe children.append(child)
     return child
   }
 
   /// Takes the bytes from children, and keeps for later those that nobody else has kept.
   private func reclaimChildren(from first: Int) {
-    while children.count > first {
-      var child = children.removeLast()
-      if child.hasSeenDamage { hasSeenDamage = true }
+    while unsafe children.count > first {
+      var child = unsafe children.removeLast()
+      if unsafe child.hasSeenDamage { unsafe hasSeenDamage = true }
       child.recycle()
       child.parent = nil
       if isKnownUniquelyReferenced(&child), spares.count < 8 { spares.append(child) } else { child.close() }
@@ -141,7 +143,7 @@ final class RowDecoder: Decoder {
   // MARK: Errors
 
   private func key(_ step: PathStep) -> (any CodingKey)? {
-    step.key(names) { offset in reader.head(at: offset, limit: reader.bytes.count).flatMap(reader.text) }
+    step.key(names) { offset in unsafe reader.head(at: offset, limit: reader.bytes.count).flatMap(reader.text) }
   }
 
   private func path(to step: PathStep) -> [any CodingKey] { codingPath + (key(step).map { [$0] } ?? []) }
@@ -189,13 +191,13 @@ final class RowDecoder: Decoder {
     spares = []
     // The containers refer to the decoder without owning it. If one has been kept, against the rules, then it is better
     // to lose this memory than to read another's.
-    if boxes.isShared() { _ = Unmanaged.passRetained(self) }
+    if unsafe boxes.isShared() { _ = unsafe Unmanaged.passRetained(self) }
   }
 
   /// Checks the invariants, in their order.
   func checkInvariants() {
-    precondition(depth >= 0 && depth <= path.count)
-    precondition(cursor >= 0 && cursor <= max(head.end, 0))
-    precondition(isActive || (reader.bytes.count == 0 && children.isEmpty && indexes.isEmpty))
+    unsafe precondition(depth >= 0 && depth <= path.count)
+    unsafe precondition(cursor >= 0 && cursor <= max(head.end, 0))
+    unsafe precondition(isActive || (reader.bytes.count == 0 && children.isEmpty && indexes.isEmpty))
   }
 }

@@ -6,108 +6,108 @@ struct RowKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   unowned(unsafe) let encoder: RowEncoder
   unowned(unsafe) let table: KeyTable
 
-  var codingPath: [any CodingKey] { encoder.codingPath }
+  var codingPath: [any CodingKey] { unsafe encoder.codingPath }
 
   /// Writes the number of `key`, or its name where it has to be spelled out. Returns its step.
   @inline(__always) @discardableResult private func writeKey(_ key: Key) -> PathStep {
-    let number = table.entry(key)
+    let number = unsafe table.entry(key)
     // 0 and the largest are none; seven bits are one byte.
-    guard number &- 1 < 127 else { return encoder.writeSlowKey(key, table) }
-    encoder.buffer.append(UInt8(truncatingIfNeeded: number))
+    guard number &- 1 < 127 else { return unsafe encoder.writeSlowKey(key, table) }
+    unsafe encoder.buffer.append(UInt8(truncatingIfNeeded: number))
     return .field(number)
   }
 
   func encodeNil(forKey key: Key) {
     writeKey(key)
-    encoder.writeNil()
+    unsafe encoder.writeNil()
   }
 
   func encode(_ value: Bool, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: String, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Double, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Float, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Int, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Int8, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Int16, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Int32, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Int64, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: UInt, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: UInt8, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: UInt16, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: UInt32, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: UInt64, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: Int128, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode(_ value: UInt128, forKey key: Key) {
     writeKey(key)
-    encoder.write(value)
+    unsafe encoder.write(value)
   }
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-    let start = encoder.buffer.count
+    let start = unsafe encoder.buffer.count
     let step = writeKey(key)
-    do { try encoder.encode(value, step) } catch {
+    do { unsafe try encoder.encode(value, step) } catch {
       // Who catches this may go on with other fields.
-      encoder.buffer.truncate(to: start)
+      unsafe encoder.buffer.truncate(to: start)
       throw error
     }
   }
@@ -115,16 +115,16 @@ struct RowKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> {
-    encoder.child(writeKey(key)).container(keyedBy: type)
+    unsafe encoder.child(writeKey(key)).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    encoder.child(writeKey(key)).unkeyedContainer()
+    unsafe encoder.child(writeKey(key)).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { encoder.child(encoder.writeSuperKey()) }
+  func superEncoder() -> any Encoder { unsafe encoder.child(encoder.writeSuperKey()) }
 
-  func superEncoder(forKey key: Key) -> any Encoder { encoder.child(writeKey(key)) }
+  func superEncoder(forKey key: Key) -> any Encoder { unsafe encoder.child(writeKey(key)) }
 }
 
 /// Elements of the innermost value of `encoder`.
@@ -222,9 +222,9 @@ struct RowUnkeyedEncoding: UnkeyedEncodingContainer {
   }
 
   mutating func encode<Value: Encodable>(_ value: Value) throws {
-    let start = encoder.buffer.count
+    let start = unsafe encoder.buffer.count
     do { try encoder.encode(value, .element(count)) } catch {
-      encoder.buffer.truncate(to: start)
+      unsafe encoder.buffer.truncate(to: start)
       throw error
     }
     count += 1
@@ -336,10 +336,10 @@ struct RowSingleEncoding: SingleValueEncodingContainer {
   }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    let start = encoder.buffer.count
+    let start = unsafe encoder.buffer.count
     encoder.decideSingle()
     do { try encoder.encode(value, .none) } catch {
-      encoder.buffer.truncate(to: start)
+      unsafe encoder.buffer.truncate(to: start)
       encoder.forgetSingle()
       throw error
     }

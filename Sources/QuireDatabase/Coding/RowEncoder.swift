@@ -43,22 +43,22 @@ final class RowEncoder: Encoder {
   init(_ names: FieldNames, isChild: Bool = false) {
     self.names = names
     self.isChild = isChild
-    buffer = RowBuffer(capacity: isChild ? 64 : 512)
+    unsafe buffer = RowBuffer(capacity: isChild ? 64 : 512)
   }
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   var codingPath: [any CodingKey] {
-    codingPath(depth)
+    unsafe codingPath(depth)
   }
 
   private func codingPath(_ depth: Int) -> [any CodingKey] {
     let above = parent?.codingPath(parentDepth) ?? []
-    return above + path.prefix(depth).compactMap { step in step.key(names, textWritten(at:)) }
+    return unsafe above + path.prefix(depth).compactMap { step in step.key(names, textWritten(at:)) }
   }
 
   /// Whether a row is being encoded.
-  var isActive: Bool { depth > 0 }
+  var isActive: Bool { unsafe depth > 0 }
 
   // MARK: Rows
 
@@ -66,17 +66,17 @@ final class RowEncoder: Encoder {
   func encodeRow<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
     defer { recycle() }
     try encode(value, .none)
-    guard buffer.count <= Limits.valueByteCount else {
-      let message = "The value has \(buffer.count) bytes; at most \(Limits.valueByteCount) can be stored."
+    guard unsafe buffer.count <= Limits.valueByteCount else {
+      let message = unsafe "The value has \(buffer.count) bytes; at most \(Limits.valueByteCount) can be stored."
       throw EncodingError.invalidValue(value, .init(codingPath: [], debugDescription: message))
     }
-    body(buffer.bytes)
+    unsafe body(buffer.bytes)
   }
 
   /// Makes ready for the next row, whatever has become of this one.
   private func recycle() {
-    buffer.removeAll(keeping: Self.keptByteCount)
-    (shape, start, depth) = (.undecided, 0, 0)
+    unsafe buffer.removeAll(keeping: Self.keptByteCount)
+    unsafe (shape, start, depth) = (.undecided, 0, 0)
     dropPending(from: 0)
   }
 
@@ -85,17 +85,17 @@ final class RowEncoder: Encoder {
   /// Writes `value`, which is at `step` of the value around it. On an error, what it has written is the caller's to drop.
   func encode<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
     if writeKnown(value) { return }
-    guard ancestorDepth &+ depth < Limits.codingDepth else {
+    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {
       let message = "There are more than \(Limits.codingDepth) values inside one another."
       throw EncodingError.invalidValue(value, .init(codingPath: codingPath, debugDescription: message))
     }
-    let (outerShape, outerStart, outerPending) = (shape, start, pending.count)
-    (shape, start) = (.undecided, buffer.count)
-    if depth < path.count { path[depth] = step } else { path.append(step) }
-    depth &+= 1
+    let (outerShape, outerStart, outerPending) = unsafe (shape, start, pending.count)
+    unsafe (shape, start) = (.undecided, buffer.count)
+    if unsafe depth < path.count { unsafe path[depth] = step } else { unsafe path.append(step) }
+    unsafe depth &+= 1
     defer {
-      depth &-= 1
-      (shape, start) = (outerShape, outerStart)
+      unsafe depth &-= 1
+      unsafe (shape, start) = (outerShape, outerStart)
     }
     do {
       try value.encode(to: self)
@@ -108,11 +108,11 @@ final class RowEncoder: Encoder {
 
   /// Completes the innermost value.
   @inline(__always) private func close(pendingFrom first: Int) throws {
-    if pending.count > first { try insertPending(from: first) }
-    switch shape {
-    case .record, .list: buffer.closeHead(at: start)
+    if unsafe pending.count > first { try insertPending(from: first) }
+    switch unsafe shape {
+    case .record, .list: unsafe buffer.closeHead(at: start)
     case .value, .openRecord, .openList: break
-    case .undecided: buffer.appendHead(ValueKind.record, 0)
+    case .undecided: unsafe buffer.appendHead(ValueKind.record, 0)
     case .contradictory:
       let message = "The value is encoded as more than one of a keyed, an unkeyed and a single-value container."
       throw EncodingError.invalidValue(Any.self, .init(codingPath: codingPath, debugDescription: message))
@@ -121,47 +121,47 @@ final class RowEncoder: Encoder {
 
   /// Decides what the innermost value is; asking for the same container again is fine, as a subclass does it.
   @inline(__always) private func decide(_ wanted: Shape) {
-    guard shape == .undecided else { return redecide(wanted) }
+    guard unsafe shape == .undecided else { return redecide(wanted) }
     // The outermost value of a row ends where the row ends, so its length need not be written.
-    let isRow = start == 0 && !isChild
+    let isRow = unsafe start == 0 && !isChild
     switch wanted {
     case .record where isRow:
-      shape = .openRecord
-      buffer.append(ValueKind.open << 5 | OpenValue.record)
+      unsafe shape = .openRecord
+      unsafe buffer.append(ValueKind.open << 5 | OpenValue.record)
     case .list where isRow:
-      shape = .openList
-      buffer.append(ValueKind.open << 5 | OpenValue.list)
+      unsafe shape = .openList
+      unsafe buffer.append(ValueKind.open << 5 | OpenValue.list)
     default:
-      shape = wanted
-      buffer.appendOpenHead(wanted == .record ? ValueKind.record : ValueKind.list)
+      unsafe shape = wanted
+      unsafe buffer.appendOpenHead(wanted == .record ? ValueKind.record : ValueKind.list)
     }
   }
 
   private func redecide(_ wanted: Shape) {
-    switch (shape, wanted) {
+    switch unsafe (shape, wanted) {
     case (.record, .record), (.openRecord, .record), (.list, .list), (.openList, .list): break
-    default: shape = .contradictory
+    default: unsafe shape = .contradictory
     }
   }
 
   /// Notes that the innermost value is a single one, about to be written.
-  @inline(__always) func decideSingle() { shape = shape == .undecided ? .value : .contradictory }
+  @inline(__always) func decideSingle() { unsafe shape = shape == .undecided ? .value : .contradictory }
 
   /// Takes that back, as nothing was written.
-  func forgetSingle() { if shape == .value { shape = .undecided } }
+  func forgetSingle() { if unsafe shape == .value { unsafe shape = .undecided } }
 
   // MARK: Containers
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     decide(.record)
-    if let (box, table) = boxes.find(Key.self) {
+    if let (box, table) = unsafe boxes.find(Key.self) {
       table.refresh(names)
-      return unsafeBitCast(box, to: KeyedEncodingContainer<Key>.self)
+      return unsafe unsafeBitCast(box, to: KeyedEncodingContainer<Key>.self)
     }
     let table = names.table(for: Key.self)
     table.refresh(names)
     let container = KeyedEncodingContainer(RowKeyedEncoding<Key>(encoder: self, table: table))
-    boxes.keep(container, for: Key.self, table)
+    unsafe boxes.keep(container, for: Key.self, table)
     return container
   }
 
@@ -177,30 +177,30 @@ final class RowEncoder: Encoder {
   /// An encoder for a value whose bytes will be put where the buffer now ends.
   func child(_ step: PathStep) -> RowEncoder {
     let child = spares.popLast() ?? RowEncoder(names, isChild: true)
-    (child.parent, child.parentDepth, child.ancestorDepth) = (self, depth, ancestorDepth + depth)
-    if child.path.isEmpty { child.path.append(step) } else { child.path[0] = step }
-    child.depth = 1
-    pending.append((buffer.count, child))
+    (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
+    if unsafe child.path.isEmpty { unsafe child.path.append(step) } else { unsafe child.path[0] = step }
+    unsafe child.depth = 1
+    unsafe pending.append((buffer.count, child))
     return child
   }
 
   /// Puts the bytes of children where they belong. From the last to the first, so that offsets stay right.
   private func insertPending(from first: Int) throws {
-    while pending.count > first {
-      let (offset, child) = pending.removeLast()
+    while unsafe pending.count > first {
+      let (offset, child) = unsafe pending.removeLast()
       defer { reclaim(child) }
       try child.close(pendingFrom: 0)
-      if offset == buffer.count {
-        buffer.append(child.buffer.bytes)
+      if unsafe offset == buffer.count {
+        unsafe buffer.append(child.buffer.bytes)
       } else {
-        buffer.insert(child.buffer.bytes, at: min(offset, buffer.count))
+        unsafe buffer.insert(child.buffer.bytes, at: min(offset, buffer.count))
       }
     }
   }
 
   /// Gives up on children, and on what they have been told.
   func dropPending(from first: Int) {
-    while pending.count > first { reclaim(pending.removeLast().child) }
+    while unsafe pending.count > first { unsafe reclaim(pending.removeLast().child) }
   }
 
   /// Keeps `child` for the next value that needs one, unless somebody else has kept it.
@@ -219,7 +219,7 @@ final class RowEncoder: Encoder {
     var number = table.entry(key)
     if number == KeyTable.unknown || number == KeyTable.absent { number = table.register(key, names) }
     if number == 0 { return writeInlineKey(key.stringValue) }
-    buffer.appendVarint(number)
+    unsafe buffer.appendVarint(number)
     return .field(number)
   }
 
@@ -228,21 +228,21 @@ final class RowEncoder: Encoder {
     guard let number = names.register(PathKey.superclass.stringValue) else {
       return writeInlineKey(PathKey.superclass.stringValue)
     }
-    buffer.appendVarint(number)
+    unsafe buffer.appendVarint(number)
     return .field(number)
   }
 
   private func writeInlineKey(_ name: String) -> PathStep {
-    buffer.append(0)
-    let offset = buffer.count
+    unsafe buffer.append(0)
+    let offset = unsafe buffer.count
     write(name)
     return .inline(offset)
   }
 
   /// The text whose head is at `offset`: a key that has been written out.
   private func textWritten(at offset: Int) -> String? {
-    let reader = ValueReader(buffer.bytes)
-    return reader.head(at: offset, limit: reader.bytes.count).flatMap(reader.text)
+    let reader = unsafe ValueReader(buffer.bytes)
+    return unsafe reader.head(at: offset, limit: reader.bytes.count).flatMap(reader.text)
   }
 
   // MARK: End
@@ -253,14 +253,14 @@ final class RowEncoder: Encoder {
     spares = []
     // The containers refer to the encoder without owning it. If one has been kept, against the rules, then it is better
     // to lose this memory than to write into another's.
-    if boxes.isShared() { _ = Unmanaged.passRetained(self) }
+    if unsafe boxes.isShared() { _ = unsafe Unmanaged.passRetained(self) }
   }
 
   /// Checks the invariants, in their order.
   func checkInvariants() {
-    precondition(depth >= 0 && depth <= path.count)
-    precondition(zip(pending, pending.dropFirst()).allSatisfy { $0.offset <= $1.offset })
-    precondition(pending.allSatisfy { $0.offset <= buffer.count })
-    precondition(isActive || (shape == .undecided && start == 0))
+    unsafe precondition(depth >= 0 && depth <= path.count)
+    unsafe precondition(zip(pending, pending.dropFirst()).allSatisfy { $0.offset <= $1.offset })
+    unsafe precondition(pending.allSatisfy { unsafe $0.offset <= buffer.count })
+    unsafe precondition(isActive || (shape == .undecided && start == 0))
   }
 }

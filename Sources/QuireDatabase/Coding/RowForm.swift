@@ -29,9 +29,9 @@ final class CustomCoder<Value>: Sendable {
 /// What a coder does to a value. Nothing in it is counted but the closures of a custom one.
 enum RowForm<Value>: Sendable {
   /// With the type itself, which carries the conformance that `Value` is not known to have.
-  case binary(any Codable.Type)
-  case json(any Codable.Type)
-  case propertyList(any Codable.Type)
+  case binary(any (Codable & SendableMetatype).Type)
+  case json(any (Codable & SendableMetatype).Type)
+  case propertyList(any (Codable & SendableMetatype).Type)
   case timestamp
   /// `Value` is `[UInt8]`.
   case bytes
@@ -51,7 +51,7 @@ enum RowForm<Value>: Sendable {
   }
 
   /// The form in which rows of the older type `Old` are.
-  func form<Old: Codable>(for type: Old.Type) -> RowForm<Old> {
+  func form<Old: Codable & SendableMetatype>(for type: Old.Type) -> RowForm<Old> {
     switch self {
     case .json: .json(type)
     case .propertyList: .propertyList(type)
@@ -66,23 +66,23 @@ enum RowForm<Value>: Sendable {
   func encode(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext) throws {
     switch self {
     case .binary(let type):
-      func encode<Coded: Codable>(_ type: Coded.Type) throws {
-        try context.encodeBinary(reinterpret(value, as: type)) { bytes.append(contentsOf: $0) }
+      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+        unsafe try context.encodeBinary(reinterpret(value, as: type)) { unsafe bytes.append(contentsOf: $0) }
       }
       try encode(type)
     case .json(let type):
-      func encode<Coded: Codable>(_ type: Coded.Type) throws {
+      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
         bytes.append(contentsOf: try context.encodeJSON(reinterpret(value, as: type)))
       }
       try encode(type)
     case .propertyList(let type):
-      func encode<Coded: Codable>(_ type: Coded.Type) throws {
+      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
         bytes.append(contentsOf: try context.encodePropertyList(reinterpret(value, as: type)))
       }
       try encode(type)
     case .timestamp:
       let bits = reinterpret(value, as: Date.self).timeIntervalSinceReferenceDate.bitPattern.littleEndian
-      withUnsafeBytes(of: bits) { bytes.append(contentsOf: $0) }
+      unsafe withUnsafeBytes(of: bits) { unsafe bytes.append(contentsOf: $0) }
     case .bytes: bytes.append(contentsOf: reinterpret(value, as: [UInt8].self))
     case .data: bytes.append(contentsOf: reinterpret(value, as: Data.self))
     case .custom(let coder): bytes.append(contentsOf: try coder.encode(value))
@@ -94,27 +94,27 @@ enum RowForm<Value>: Sendable {
   func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
     switch self {
     case .binary(let type):
-      func decode<Coded: Codable>(_ type: Coded.Type) throws -> Value {
-        reinterpret(try context.decodeBinary(type, bytes), as: Value.self)
+      func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws -> Value {
+        unsafe reinterpret(try context.decodeBinary(type, bytes), as: Value.self)
       }
       return try decode(type)
     case .json(let type):
-      func decode<Coded: Codable>(_ type: Coded.Type) throws -> Value {
-        reinterpret(try context.decodeJSON(type, bytes), as: Value.self)
+      func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws -> Value {
+        unsafe reinterpret(try context.decodeJSON(type, bytes), as: Value.self)
       }
       return try decode(type)
     case .propertyList(let type):
-      func decode<Coded: Codable>(_ type: Coded.Type) throws -> Value {
-        reinterpret(try context.decodePropertyList(type, bytes), as: Value.self)
+      func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws -> Value {
+        unsafe reinterpret(try context.decodePropertyList(type, bytes), as: Value.self)
       }
       return try decode(type)
     case .timestamp:
       guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
-      let bits = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+      let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
       return reinterpret(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)), as: Value.self)
-    case .bytes: return reinterpret([UInt8](bytes), as: Value.self)
-    case .data: return reinterpret(Data(bytes), as: Value.self)
-    case .custom(let coder): return try coder.decode(bytes.bytes)
+    case .bytes: return unsafe reinterpret([UInt8](bytes), as: Value.self)
+    case .data: return unsafe reinterpret(Data(bytes), as: Value.self)
+    case .custom(let coder): return unsafe try coder.decode(bytes.bytes)
     }
   }
 }
@@ -157,16 +157,16 @@ extension RowCoder {
 
   /// The value of `bytes`, which may be any.
   package func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
-    let (version, start) = try version(of: bytes)
-    let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
-    let known = upgrades?.links.count ?? 0
-    if version == known { return try form.decode(rest, context) }
+    let (version, start) = unsafe try version(of: bytes)
+    let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
+    let known = unsafe upgrades?.links.count ?? 0
+    if version == known { return unsafe try form.decode(rest, context) }
     guard let upgrades, version < known else { throw RowFormError.newerVersion(version, known: known) }
-    return try upgrades.links[version](rest, context)
+    return unsafe try upgrades.links[version](rest, context)
   }
 
   @inline(__always) private func appendVersion(to bytes: inout [UInt8]) {
-    var version = upgrades?.links.count ?? 0
+    var version = unsafe upgrades?.links.count ?? 0
     switch form {
     case .binary: break
     case .json, .propertyList:
@@ -187,14 +187,14 @@ extension RowCoder {
     var offset = 0
     switch form {
     case .binary:
-      if let first = bytes.first, first < 0x80 { return (Int(first), 1) }
+      if let first = unsafe bytes.first, first < 0x80 { return (Int(first), 1) }
     case .json, .propertyList:
-      guard bytes.first == 0 else { return (0, 0) }
+      guard unsafe bytes.first == 0 else { return (0, 0) }
       offset = 1
     case .timestamp, .bytes, .data, .custom:
       if upgrades == nil { return (0, 0) }
     }
-    guard let version = ValueReader(bytes).varint(at: &offset, limit: bytes.count) else {
+    guard let version = unsafe ValueReader(bytes).varint(at: &offset, limit: bytes.count) else {
       throw RowFormError.malformedVersion
     }
     return (Int(version), offset)
@@ -202,7 +202,7 @@ extension RowCoder {
 }
 
 /// How rows of older types are read, oldest first: link n reads what was written when there were n links.
-final class UpgradeChain<Value>: Sendable {
+@safe final class UpgradeChain<Value>: Sendable {
   typealias Link = @Sendable (UnsafeRawBufferPointer, RowCodingContext) throws -> Value
   let links: [Link]
   let newestOldType: ObjectIdentifier
@@ -211,7 +211,7 @@ final class UpgradeChain<Value>: Sendable {
   init<Old: Sendable>(
     _ older: UpgradeChain?, oldForm: RowForm<Old>, _ upgrade: @escaping @Sendable (Old) throws -> Value
   ) {
-    links = (older?.links ?? []) + [{ bytes, context in try upgrade(oldForm.decode(bytes, context)) }]
+    unsafe links = (older?.links ?? []) + [{ bytes, context in unsafe try upgrade(oldForm.decode(bytes, context)) }]
     newestOldType = ObjectIdentifier(Old.self)
   }
 }

@@ -125,7 +125,7 @@ final class FieldNames {
 /// A key of one byte is told by that byte, whatever the compiler makes it mean: it is asked for its name once, and never
 /// again. Of two bytes are enumerations of more than 256 cases: they are asked every time. Anything larger may hold
 /// names that come from data, as the keys of a dictionary do: those are written out and never enter the schema.
-final class KeyTable {
+@safe final class KeyTable {
   /// What an entry means.
   static let unknown: UInt32 = 0
   static let absent = UInt32.max
@@ -137,11 +137,11 @@ final class KeyTable {
 
   init(byteCount: Int) {
     keyByteCount = byteCount
-    numbers = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)
-    numbers.initialize(repeating: Self.unknown, count: 256)
+    unsafe numbers = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)
+    unsafe numbers.initialize(repeating: Self.unknown, count: 256)
   }
 
-  deinit { numbers.deallocate() }
+  deinit { unsafe numbers.deallocate() }
 
   /// Whether keys of this type are written out.
   @inline(__always) var isInline: Bool { keyByteCount > 2 }
@@ -152,14 +152,14 @@ final class KeyTable {
   }
 
   private func forget(_ newest: Int) {
-    numbers.update(repeating: Self.unknown, count: 256)
+    unsafe numbers.update(repeating: Self.unknown, count: 256)
     generation = newest
   }
 
   /// The number of `key`, or what else its entry says.
   @inline(__always) func entry<K: CodingKey>(_ key: borrowing K) -> UInt32 {
-    guard keyByteCount == 1 else { return keyByteCount == 0 ? numbers[0] : Self.unknown }
-    return numbers[Int(withUnsafePointer(to: key) { UnsafeRawPointer($0).load(as: UInt8.self) })]
+    guard keyByteCount == 1 else { return unsafe keyByteCount == 0 ? numbers[0] : Self.unknown }
+    return unsafe numbers[Int(withUnsafePointer(to: key) { unsafe UnsafeRawPointer($0).load(as: UInt8.self) })]
   }
 
   /// The number of `key` for writing: its name enters the schema; 0 if the key has to be written out.
@@ -180,7 +180,8 @@ final class KeyTable {
 
   private func remember<K: CodingKey>(_ key: K, _ number: UInt32) {
     guard keyByteCount <= 1 else { return }
-    let byte = keyByteCount == 0 ? 0 : withUnsafePointer(to: key) { UnsafeRawPointer($0).load(as: UInt8.self) }
-    numbers[Int(byte)] = number
+    let byte =
+      unsafe keyByteCount == 0 ? 0 : withUnsafePointer(to: key) { unsafe UnsafeRawPointer($0).load(as: UInt8.self) }
+    unsafe numbers[Int(byte)] = number
   }
 }

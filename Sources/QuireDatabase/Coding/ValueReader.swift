@@ -8,24 +8,24 @@
 #endif
 
 /// Bytes that values are read from. Every offset is checked against them, whatever it was when it was taken.
-struct ValueReader {
+@safe struct ValueReader {
   let bytes: UnsafeRawBufferPointer
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = bytes }
 
   @inline(__always) private func byte(_ offset: Int) -> UInt8 {
-    bytes.baseAddress.unsafelyUnwrapped.load(fromByteOffset: offset, as: UInt8.self)
+    unsafe bytes.baseAddress.unsafelyUnwrapped.load(fromByteOffset: offset, as: UInt8.self)
   }
 
   @inline(__always) private func load<Value: FixedWidthInteger>(_ offset: Int, as type: Value.Type) -> Value {
-    Value(littleEndian: bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: type))
+    unsafe Value(littleEndian: bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: type))
   }
 
   // MARK: Heads
 
   /// The head of the value at `offset`, which ends at `limit` at the latest; nil if that is none. Constant time.
   @inline(__always) func head(at offset: Int, limit: Int) -> ValueHead? {
-    guard offset >= 0, offset < limit, limit <= bytes.count else { return nil }
+    guard offset >= 0, offset < limit, unsafe limit <= bytes.count else { return nil }
     let first = byte(offset)
     let kind = first &>> 5
     var argument = UInt64(first & 31)
@@ -47,7 +47,7 @@ struct ValueReader {
   }
 
   @inline(__always) private func wideArgument(_ offset: Int, _ byteCount: Int) -> UInt64 {
-    if offset &+ 8 <= bytes.count {
+    if unsafe offset &+ 8 <= bytes.count {
       return load(offset, as: UInt64.self) & (UInt64.max &>> UInt64(64 &- 8 &* byteCount))
     }
     var argument: UInt64 = 0
@@ -57,21 +57,21 @@ struct ValueReader {
 
   /// The head of the value that is the whole row; nil if it is none, or does not end with the row.
   func rowHead() -> ValueHead? {
-    guard bytes.count > 0 else { return nil }
+    guard unsafe bytes.count > 0 else { return nil }
     switch byte(0) {
     case ValueKind.open << 5 | OpenValue.record:
-      return ValueHead(kind: ValueKind.record, argument: 0, start: 1, end: bytes.count)
+      return unsafe ValueHead(kind: ValueKind.record, argument: 0, start: 1, end: bytes.count)
     case ValueKind.open << 5 | OpenValue.list:
-      return ValueHead(kind: ValueKind.list, argument: 0, start: 1, end: bytes.count)
+      return unsafe ValueHead(kind: ValueKind.list, argument: 0, start: 1, end: bytes.count)
     default:
-      guard let head = head(at: 0, limit: bytes.count), head.end == bytes.count else { return nil }
+      guard let head = unsafe head(at: 0, limit: bytes.count), unsafe head.end == bytes.count else { return nil }
       return head
     }
   }
 
   /// The byte at `offset` as a value; nil if there is none.
   func byteAsValue(at offset: Int, limit: Int) -> ValueHead? {
-    guard offset >= 0, offset < limit, limit <= bytes.count else { return nil }
+    guard offset >= 0, offset < limit, unsafe limit <= bytes.count else { return nil }
     return ValueHead(kind: ValueKind.unsigned, argument: UInt64(byte(offset)), start: offset, end: offset + 1)
   }
 
@@ -89,7 +89,7 @@ struct ValueReader {
 
   /// A varint of up to 32 bits at `offset`, which moves behind it; nil if there is none.
   @inline(__always) func varint(at offset: inout Int, limit: Int) -> UInt32? {
-    guard limit <= bytes.count else { return nil }
+    guard unsafe limit <= bytes.count else { return nil }
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while offset < limit, shift < 35 {
@@ -106,20 +106,22 @@ struct ValueReader {
 
   /// What follows `head`; nothing if the head is not of these bytes.
   @inline(__always) func content(_ head: ValueHead) -> UnsafeRawBufferPointer {
-    guard head.start >= 0, head.start <= head.end, head.end <= bytes.count else { return .init(start: nil, count: 0) }
-    return UnsafeRawBufferPointer(rebasing: bytes[head.start..<head.end])
+    guard head.start >= 0, head.start <= head.end, unsafe head.end <= bytes.count else {
+      return unsafe .init(start: nil, count: 0)
+    }
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[head.start..<head.end])
   }
 
   /// A text, which a UUID is as well; nil for other values, and for what is not UTF-8.
   @inline(__always) func text(_ head: ValueHead) -> String? {
     guard head.kind == ValueKind.text else { return uuid(head)?.uuidString }
-    return String(validating: content(head), as: UTF8.self)
+    return unsafe String(validating: content(head), as: UTF8.self)
   }
 
   /// Whether the value is `text`.
   func isText(_ head: ValueHead, _ text: String) -> Bool {
     var text = text
-    return head.kind == ValueKind.text && text.withUTF8 { content(head).elementsEqual($0) }
+    return head.kind == ValueKind.text && text.withUTF8 { unsafe content(head).elementsEqual($0) }
   }
 
   /// A Boolean.
@@ -139,7 +141,7 @@ struct ValueReader {
 
   @inline(never) private func rareInteger<Value: FixedWidthInteger>(_ head: ValueHead) -> Value? {
     if head.kind == ValueKind.negative { return Value(exactly: -1 - Int128(head.argument)) }
-    guard head.kind == ValueKind.simple, head.end <= bytes.count else { return nil }
+    guard head.kind == ValueKind.simple, unsafe head.end <= bytes.count else { return nil }
     switch head.argument {
     case SimpleValue.double: return Value(exactly: Double(bitPattern: load(head.start, as: UInt64.self)))
     case SimpleValue.float: return Value(exactly: Float(bitPattern: load(head.start, as: UInt32.self)))
@@ -151,7 +153,7 @@ struct ValueReader {
 
   /// A `Double` to the bit, or another number that one can hold exactly.
   @inline(__always) func double(_ head: ValueHead) -> Double? {
-    guard head.kind == ValueKind.simple, head.argument == SimpleValue.double, head.end <= bytes.count else {
+    guard head.kind == ValueKind.simple, head.argument == SimpleValue.double, unsafe head.end <= bytes.count else {
       return rareFloat(head)
     }
     return Double(bitPattern: load(head.start, as: UInt64.self))
@@ -159,7 +161,7 @@ struct ValueReader {
 
   /// A `Float` to the bit, or another number that one can hold exactly.
   @inline(__always) func float(_ head: ValueHead) -> Float? {
-    guard head.kind == ValueKind.simple, head.argument == SimpleValue.float, head.end <= bytes.count else {
+    guard head.kind == ValueKind.simple, head.argument == SimpleValue.float, unsafe head.end <= bytes.count else {
       return rareFloat(head)
     }
     return Float(bitPattern: load(head.start, as: UInt32.self))
@@ -172,7 +174,7 @@ struct ValueReader {
     case ValueKind.simple: break
     default: return nil
     }
-    guard head.end <= bytes.count else { return nil }
+    guard unsafe head.end <= bytes.count else { return nil }
     switch head.argument {
     case SimpleValue.double: return narrowed(Double(bitPattern: load(head.start, as: UInt64.self)))
     case SimpleValue.float: return narrowed(Float(bitPattern: load(head.start, as: UInt32.self)))
@@ -190,8 +192,8 @@ struct ValueReader {
   /// A UUID.
   func uuid(_ head: ValueHead) -> UUID? {
     guard head.kind == ValueKind.simple, head.argument == SimpleValue.uuid else { return nil }
-    let source = content(head)
+    let source = unsafe content(head)
     guard source.count == 16 else { return nil }
-    return UUID(uuid: source.loadUnaligned(as: uuid_t.self))
+    return unsafe UUID(uuid: source.loadUnaligned(as: uuid_t.self))
   }
 }
