@@ -1,6 +1,6 @@
 // Everything has a limit, and the limits of the object layer have their names here.
 
-public import QuireStorage
+internal import QuireStorage
 
 /// The limits of the object layer.
 public enum Limits {
@@ -18,7 +18,7 @@ public enum Limits {
   static let fetchAhead = 16
   /// The most bytes of changes that are kept for pinned snapshots which lag behind.
   package static let historyByteCount = 64 << 20
-  package static let valueByteCount = 1 << 30
+
 
   /// The most values inside one another that a coder writes or reads.
   ///

@@ -39,7 +39,7 @@ final class CollectionTable: Sendable {
 
   /// Throws if the records break an invariant; `stored` says what the tree has in the newest snapshot, `csn`.
   func checkInvariants(csn: CSN, stored: (String) throws -> CollectionFormat?) throws {
-    for (name, record) in state.withLock({ $0.validFrom <= csn ? Array($0.records) : [] }) {
+    for (name, record) in state.withLock({ $0.validFrom <= csn ? $0.records.map { ($0.key, $0.value) } : [] }) {
       guard let format = try stored(name.string), format.id == record.id,
         format.objectSchema == record.objectSchema, format.metadataSchema == record.metadataSchema
       else { throw DatabaseError(.damagedRow, "Invariant 2: the table differs from the tree.", collection: name.string) }

@@ -4,7 +4,7 @@ internal import QuireStorage
 
 /// The trees of a database of objects.
 struct DatabaseTrees: Sendable {
-  /// Row id → the row; see `RowFormat.swift`.
+  /// Row id → the row; see `StoredRow.swift`.
   let rows: Tree
   /// Collection and key → row id; see `KeyIndex.swift`.
   let keys: Tree
