@@ -78,7 +78,7 @@ struct ChangeLog: Sendable {
   mutating func clearAll() { bytes.append(Self.clearedAllCode) }
 
   private mutating func append(_ value: some FixedWidthInteger) {
-    withUnsafeBytes(of: value) { unsafe bytes.append(contentsOf: $0) }
+    unsafe withUnsafeBytes(of: value) { unsafe bytes.append(contentsOf: $0) }
   }
 
   /// Calls `body` with each entry in its order.

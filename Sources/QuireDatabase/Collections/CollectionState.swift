@@ -14,8 +14,8 @@ final class CollectionState {
   let name: String
   /// The types that were checked; nil as long as the collection was used untyped only.
   var types: (object: ObjectIdentifier, metadata: ObjectIdentifier)?
-  @exclusivity(unchecked) private(set) var id: CollectionID?
-  @exclusivity(unchecked) private(set) var contexts: CodingContexts
+  private(set) var id: CollectionID?
+  private(set) var contexts: CodingContexts
   /// Where the contexts came from.
   private let record: CollectionRecord?
   /// How many fields of each half are stored.

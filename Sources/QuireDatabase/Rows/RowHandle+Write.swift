@@ -36,7 +36,7 @@ extension RowHandle {
     do { try collection.coder.encode(object, into: &scratch.encoded, state.contexts.object) } catch {
       throw unencodable("object", key, error)
     }
-    try append(scratch.encoded.span.bytes, key, to: &row)
+    try unsafe append(scratch.encoded.span.bytes, key, to: &row)
   }
 
   /// Encodes a metadata and appends it to the row.
@@ -46,7 +46,7 @@ extension RowHandle {
     do { try collection.metadataCoder.encode(metadata, into: &scratch.encoded, state.contexts.metadata) } catch {
       throw unencodable("metadata", key, error)
     }
-    try append(scratch.encoded.span.bytes, key, to: &row)
+    try unsafe append(scratch.encoded.span.bytes, key, to: &row)
     row.endMetadata()
   }
 

@@ -47,8 +47,8 @@ final class IndexCursor {
   private let filter: ((String) throws -> Bool)?
   /// The count of changes when the walk began: it sees the state of that moment, or nothing.
   private let mutationCount: Int
-  @exclusivity(unchecked) private var cursor: Cursor
-  @exclusivity(unchecked) private var isStarted = false
+  private var cursor: Cursor
+  private var isStarted = false
 
   init(_ scan: RowScan, _ bounds: KeyBounds) throws(DatabaseError) {
     transaction = scan.state.transaction

@@ -39,7 +39,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     }
     try handle.store(key, .both, hasMetadata: metadata != nil) { row, _ in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      try handle.append(encoded.span.bytes, key, to: &row)
+      try unsafe handle.append(encoded.span.bytes, key, to: &row)
     }
     try handle.collection.sanitizers?.afterwards?(key, object)
   }

@@ -104,7 +104,7 @@ extension TransactionState {
 
   private func putBytes(_ key: [UInt8], _ value: [UInt8], in tree: Tree) throws(StorageError) {
     try key.withSearchKey { (key) throws(StorageError) in
-      try value.withValueBytes { (value) throws(StorageError) in try unsafe put(key, value, in: tree) }
+      try unsafe value.withValueBytes { (value) throws(StorageError) in try unsafe put(key, value, in: tree) }
     }
   }
 }

@@ -18,11 +18,11 @@ extension TransactionState {
     mutationCount &+= 1
     let trees = database.trees
     let rowID = try existing ?? allocateRowID()
-    try row.bytes.withValueBytes { (bytes) throws(StorageError) in
+    try unsafe row.bytes.withValueBytes { (bytes) throws(StorageError) in
       try unsafe put(SearchKey(rowID.rawValue), bytes, in: trees.rows)
     }
     if existing == nil, let indexKey = indexKey(id, key) {
-      try withUnsafeBytes(of: rowID.rawValue.littleEndian) { try unsafe put(indexKey, $0, in: trees.keys) }
+      try unsafe withUnsafeBytes(of: rowID.rawValue.littleEndian) { try unsafe put(indexKey, $0, in: trees.keys) }
     }
     writer.changes.append(existing == nil ? .inserted : .changed(aspects), id, rowID, key)
   }
@@ -112,12 +112,13 @@ extension TransactionState {
     let trees = database.trees
     let count = try wrapping { () throws(StorageError) in try self.count(of: trees.keys) }
     guard count > 0 else { return 0 }
+    let names = try collectionNames()
     mutationCount &+= 1
     try wrapping { () throws(StorageError) in
       try deleteAll(in: trees.keys)
       try deleteAll(in: trees.rows)
     }
-    for name in try collectionNames() { open(name).hasRemoved = true }
+    for name in names { open(name).hasRemoved = true }
     writer.changes.clearAll()
     return count
   }

@@ -24,13 +24,13 @@ final class TransactionState {
   let isWriting: Bool
   /// The commit that the transaction sees.
   let csn: CSN
-  @exclusivity(unchecked) private var reading: QuireStorage.ReadTransaction?
-  @exclusivity(unchecked) private var writing: QuireStorage.WriteTransaction?
-  @exclusivity(unchecked) private(set) var isOpen = true
-  @exclusivity(unchecked) var pendingError: DatabaseError?
-  @exclusivity(unchecked) var collections: [CollectionState] = []
+  private var reading: QuireStorage.ReadTransaction?
+  private var writing: QuireStorage.WriteTransaction?
+  private(set) var isOpen = true
+  var pendingError: DatabaseError?
+  var collections: [CollectionState] = []
   /// Counts what iterators must not go on after.
-  @exclusivity(unchecked) var mutationCount = 0
+  var mutationCount = 0
   let scratch: TransactionScratch
   /// What only write transactions have.
   let writer: WriterState?
@@ -212,12 +212,12 @@ final class TransactionState {
 }
 
 /// Memory that transactions use one after the other.
-final class TransactionScratch: @unchecked Sendable {
+@safe final class TransactionScratch: @unchecked Sendable {
   // Sendable: safe because one transaction has it at a time.
   /// Room for a key of the key index.
   let key = UnsafeMutableRawPointer.allocate(byteCount: QuireStorage.Limits.keyByteCount, alignment: 16)
-  @exclusivity(unchecked) var row = RowBuilder()
-  @exclusivity(unchecked) var encoded: [UInt8] = []
+  var row = RowBuilder()
+  var encoded: [UInt8] = []
 
   deinit { unsafe key.deallocate() }
 }

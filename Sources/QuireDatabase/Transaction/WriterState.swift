@@ -4,11 +4,11 @@ internal import QuireStorage
 
 /// The part of a write transaction that is not in the trees; restored by savepoints together with them.
 final class WriterState {
-  @exclusivity(unchecked) var changes = ChangeLog()
-  @exclusivity(unchecked) var actions: [@Sendable () -> Void] = []
-  @exclusivity(unchecked) var commitInfo: (any Sendable & Codable)?
+  var changes = ChangeLog()
+  var actions: [@Sendable () -> Void] = []
+  var commitInfo: (any Sendable & Codable)?
   /// How deep in savepoints the transaction is.
-  @exclusivity(unchecked) var depth = 0
+  var depth = 0
 }
 
 extension TransactionState {
