@@ -32,10 +32,10 @@ package final class RowCodingContext {
   ///
   /// It never gets shorter but by `reset(to:)`, not even if the row that brought a new field could not be encoded. Rows
   /// must not become visible before the schema that they were written with.
-  package var schema: RowSchema { RowSchema(checked: names.names) }
+  package var schema: RowSchema { unsafe RowSchema(checked: names.names) }
 
   /// How many names the schema has: whether it has grown, at the cost of a load.
-  package var fieldNameCount: Int { names.names.count }
+  package var fieldNameCount: Int { unsafe names.names.count }
 
   /// Takes another schema: that of a newer snapshot, or of the savepoint that a transaction goes back to. Constant time
   /// if it is the same one. Not to be called while a row is being coded.
