@@ -137,8 +137,8 @@ extension RowDecoder {
     _ head: ValueHead, _ step: PathStep, _ read: (ValueHead, PathStep) throws -> Element
   ) throws -> [Element] {
     var elements: [Element] = []
-    // An element takes a byte at least, so this is no length on the word of the bytes; yet what takes a byte there takes
-    // more here, so that large ones grow by what is really found.
+    // An element takes a byte at least, so this is no length on the word of the bytes; yet what takes a byte there
+    // takes more here, so that large ones grow by what is really found.
     elements.reserveCapacity(min(head.end - head.start, 8))
     var offset = head.start
     while offset < head.end {

@@ -69,8 +69,8 @@ package final class RowCodingContext {
 
   // MARK: Foundation's coders
 
-  // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make equal
-  // values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
+  // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make
+  // equal values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
 
   func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
     if let jsonEncoder { return try jsonEncoder.encode(value) }

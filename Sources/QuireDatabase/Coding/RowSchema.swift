@@ -122,9 +122,9 @@ final class FieldNames {
 
 /// The numbers of the fields that the keys of one type stand for, by the byte that is the key.
 ///
-/// A key of one byte is told by that byte, whatever the compiler makes it mean: it is asked for its name once, and never
-/// again. Of two bytes are enumerations of more than 256 cases: they are asked every time. Anything larger may hold
-/// names that come from data, as the keys of a dictionary do: those are written out and never enter the schema.
+/// A key of one byte is told by that byte, whatever the compiler makes it mean: it is asked for its name once, and
+/// never again. Of two bytes are enumerations of more than 256 cases: they are asked every time. Anything larger may
+/// hold names that come from data, as the keys of a dictionary do: those are written out and never enter the schema.
 @safe final class KeyTable {
   /// What an entry means.
   static let unknown: UInt32 = 0

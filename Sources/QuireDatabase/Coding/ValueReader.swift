@@ -1,5 +1,5 @@
-// Reads values of the binary form from bytes of any origin. Nothing here traps, and nothing throws: what is wrong is nil,
-// and who asked knows how to say it.
+// Reads values of the binary form from bytes of any origin. Nothing here traps, and nothing throws: what is wrong is
+// nil, and who asked knows how to say it.
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
