@@ -90,42 +90,55 @@ extension RowEncoder {
 }
 
 extension RowDecoder {
-  /// The value at `head` if it is of a known type; nil if it is not, or has been written in another form than that of
-  /// the type, so that the type itself has to read it.
-  @inline(__always) func readKnown<Value>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value? {
+  /// The value at `head`, which is at `step` of the value around it.
+  ///
+  /// Data, [UInt8] and UUID that were written in another form than the short one are read by the type itself. No
+  /// optional of `Value` is made here: its metadata would have to be looked up each time.
+  func decode<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
     if Value.self == Date.self {
       let seconds: Double = try number(head, step)
       return reinterpret(Date(timeIntervalSinceReferenceDate: seconds), as: type)
+    } else if Value.self == [String].self {
+      if head.kind == ValueKind.list { return reinterpret(try strings(head, step), as: type) }
     } else if Value.self == String.self {
       return reinterpret(try text(head, step), as: type)
-    } else if Value.self == [String].self {
-      return try list(head, step) { try text($0, $1) }.map { reinterpret($0 as [String], as: type) }
     } else if Value.self == Int.self {
       return reinterpret(try integer(head, step) as Int, as: type)
     } else if Value.self == [UInt8].self {
-      guard head.kind == ValueKind.bytes else { return nil }
-      return unsafe reinterpret([UInt8](reader.content(head)), as: type)
+      if head.kind == ValueKind.bytes { return unsafe reinterpret([UInt8](reader.content(head)), as: type) }
     } else if Value.self == Data.self {
-      guard head.kind == ValueKind.bytes else { return nil }
-      return unsafe reinterpret(Data(reader.content(head)), as: type)
+      if head.kind == ValueKind.bytes { return unsafe reinterpret(Data(reader.content(head)), as: type) }
     } else if Value.self == UUID.self {
-      return unsafe reader.uuid(head).map { reinterpret($0, as: type) }
+      if let uuid = unsafe reader.uuid(head) { return reinterpret(uuid, as: type) }
     } else if Value.self == [Int].self {
-      return try list(head, step) { try integer($0, $1) as Int }.map { reinterpret($0 as [Int], as: type) }
+      if head.kind == ValueKind.list { return reinterpret(try integers(head, step), as: type) }
     } else if Value.self == [Double].self {
-      return try list(head, step) { try number($0, $1) as Double }.map { reinterpret($0 as [Double], as: type) }
+      if head.kind == ValueKind.list { return reinterpret(try doubles(head, step), as: type) }
     }
-    return nil
+    return try decodeUnknown(type, head, step)
   }
 
-  /// The elements of the list at `head`; nil if there is no list.
+  // Lists have functions of their own, so that what a call of `decode` takes of the stack stays small.
+
+  @inline(never) private func strings(_ head: ValueHead, _ step: PathStep) throws -> [String] {
+    try list(head, step) { try text($0, $1) }
+  }
+
+  @inline(never) private func integers(_ head: ValueHead, _ step: PathStep) throws -> [Int] {
+    try list(head, step) { try integer($0, $1) }
+  }
+
+  @inline(never) private func doubles(_ head: ValueHead, _ step: PathStep) throws -> [Double] {
+    try list(head, step) { try number($0, $1) }
+  }
+
+  /// The elements of the list at `head`.
   @inline(__always) private func list<Element>(
     _ head: ValueHead, _ step: PathStep, _ read: (ValueHead, PathStep) throws -> Element
-  ) throws -> [Element]? {
-    guard head.kind == ValueKind.list else { return nil }
+  ) throws -> [Element] {
     var elements: [Element] = []
-    // An element takes a byte at least, so this is no length on the word of the bytes; yet what takes a byte there takes
-    // more here, so that large ones grow by what is really found.
+    // An element takes a byte at least, so this is no length on the word of the bytes; yet what takes a byte there
+    // takes more here, so that large ones grow by what is really found.
     elements.reserveCapacity(min(head.end - head.start, 8))
     var offset = head.start
     while offset < head.end {

@@ -8,8 +8,8 @@
 
 /// Makes bytes of the values of a collection, and values of its bytes.
 ///
-/// A collection has one coder for its objects and one for their metadata. A coder is a small value without state: it can
-/// be made anew at each use at no cost, and used from any thread.
+/// A collection has one coder for its objects and one for their metadata. A coder is a small value without state: it
+/// can be made anew at each use at no cost, and used from any thread.
 ///
 /// ```swift
 /// let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name) }
@@ -42,8 +42,8 @@ public struct RowCoder<Value>: Sendable {
   /// Reads rows of an older type: `upgrade` makes them what they are today, each time such a row is read.
   ///
   /// Every row says how many upgrades the coder had that wrote it. So the first upgrade of a coder is for the rows that
-  /// were written when it had none, the second one for those that were written when it had one, and so on: **append, and
-  /// never remove or reorder** what a released program has had. Each upgrade leads straight to today's type.
+  /// were written when it had none, the second one for those that were written when it had one, and so on: **append,
+  /// and never remove or reorder** what a released program has had. Each upgrade leads straight to today's type.
   ///
   /// ```swift
   /// RowCoder<Song>.binary
@@ -51,8 +51,8 @@ public struct RowCoder<Value>: Sendable {
   ///   .upgrading(from: SongV2.self) { old in Song(title: old.title, seconds: old.minutes * 60) }
   /// ```
   ///
-  /// Old rows are read in the form of the coder, be that binary, JSON or property list. The other coders have no form for
-  /// just any type: there, the old rows are those of a binary coder, so that a collection can change from that to a
+  /// Old rows are read in the form of the coder, be that binary, JSON or property list. The other coders have no form
+  /// for just any type: there, the old rows are those of a binary coder, so that a collection can change from that to a
   /// custom one. A row is stored in today's form when it is next set. Fields that are only added or removed need no
   /// upgrade: see ``binary``.
   ///
@@ -74,13 +74,13 @@ public struct RowCoder<Value>: Sendable {
 extension RowCoder where Value: Codable & SendableMetatype {
   /// The compact form, and the default: fields are numbered, and their names are stored once for the collection.
   ///
-  /// Fields may be added, removed and reordered between versions of a program; a field that a row does not have reads as
-  /// nil where it is optional, and is an error that names it where it is not. A field may change its type where nothing
-  /// is lost, such as `Int32` to `Int`, or from `UUID` to `String`; a value that the new type cannot hold is an error. Of
-  /// an optional of an optional, nil in nil comes back as nil. Up to 512 values can be inside one another.
+  /// Fields may be added, removed and reordered between versions of a program; a field that a row does not have reads
+  /// as nil where it is optional, and is an error that names it where it is not. A field may change its type where
+  /// nothing is lost, such as `Int32` to `Int`, or from `UUID` to `String`; a value that the new type cannot hold is an
+  /// error. Of an optional of an optional, nil in nil comes back as nil. Up to 512 values can be inside one another.
   ///
-  /// The encoders and decoders that a value gets, and their containers, are good until its `encode(to:)` or `init(from:)`
-  /// returns, and must not be kept longer.
+  /// The encoders and decoders that a value gets, and their containers, are good until its `encode(to:)` or
+  /// `init(from:)` returns, and must not be kept longer.
   ///
   /// - Complexity: O(bytes); allocates nothing but the value that is read.
   public static var binary: Self { Self(.binary(Value.self)) }

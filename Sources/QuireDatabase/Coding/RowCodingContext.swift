@@ -32,10 +32,10 @@ package final class RowCodingContext {
   ///
   /// It never gets shorter but by `reset(to:)`, not even if the row that brought a new field could not be encoded. Rows
   /// must not become visible before the schema that they were written with.
-  package var schema: RowSchema { RowSchema(checked: names.names) }
+  package var schema: RowSchema { unsafe RowSchema(checked: names.names) }
 
   /// How many names the schema has: whether it has grown, at the cost of a load.
-  package var fieldNameCount: Int { names.names.count }
+  package var fieldNameCount: Int { unsafe names.names.count }
 
   /// Takes another schema: that of a newer snapshot, or of the savepoint that a transaction goes back to. Constant time
   /// if it is the same one. Not to be called while a row is being coded.
@@ -69,8 +69,8 @@ package final class RowCodingContext {
 
   // MARK: Foundation's coders
 
-  // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make equal
-  // values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
+  // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make
+  // equal values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
 
   func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
     if let jsonEncoder { return try jsonEncoder.encode(value) }

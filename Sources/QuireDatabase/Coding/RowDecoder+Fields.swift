@@ -131,7 +131,7 @@ extension RowDecoder {
   /// The field at `offset` of the innermost value.
   private func field(at offset: Int) throws -> Field {
     var next = offset
-    guard let number = unsafe reader.varint(at: &next, limit: head.end), number <= names.names.count else {
+    guard let number = unsafe reader.varint(at: &next, limit: head.end), unsafe number <= names.names.count else {
       throw damage(.none)
     }
     let nameOffset = next

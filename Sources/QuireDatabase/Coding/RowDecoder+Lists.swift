@@ -13,7 +13,8 @@ struct RowUnkeyedDecoding: UnkeyedDecodingContainer {
 
   private static let bytesForm: UInt32 = 1 << 31
 
-  /// The elements of the value at `head`, a list or bytes. O(elements), as nothing but counting them tells their number.
+  /// The elements of the value at `head`, a list or bytes. O(elements), as nothing but counting them tells their
+  /// number.
   init(decoder: RowDecoder, _ head: ValueHead) {
     self.decoder = decoder
     (offset, end) = (UInt32(head.start), UInt32(head.end))

@@ -65,9 +65,8 @@ final class RowDecoder: Decoder {
 
   // MARK: Values
 
-  /// The value at `head`, which is at `step` of the value around it.
-  func decode<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
-    if let known = try readKnown(type, head, step) { return known }
+  /// Lets `type` read the value at `head`, which is at `step` of the value around it.
+  func decodeUnknown<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
     guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {
       let message = "There are more than \(Limits.codingDepth) values inside one another."
       throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: message))

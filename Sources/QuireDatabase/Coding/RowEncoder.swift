@@ -1,8 +1,8 @@
 // Writes any `Encodable` value in the binary form: one pass, one buffer, nothing allocated per row.
 //
-// A value that is encoded through a container is written where it belongs, and complete before the container's owner goes
-// on. Only what `nestedContainer` and `superEncoder` return may be written to at any later time: each of these is a child
-// encoder with a buffer of its own, whose bytes are put in their place when the value around them ends.
+// A value that is encoded through a container is written where it belongs, and complete before the container's owner
+// goes on. Only what `nestedContainer` and `superEncoder` return may be written to at any later time: each of these is
+// a child encoder with a buffer of its own, whose bytes are put in their place when the value around them ends.
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
@@ -82,7 +82,8 @@ final class RowEncoder: Encoder {
 
   // MARK: Values
 
-  /// Writes `value`, which is at `step` of the value around it. On an error, what it has written is the caller's to drop.
+  /// Writes `value`, which is at `step` of the value around it. On an error, what it has written is the caller's to
+  /// drop.
   func encode<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
     if writeKnown(value) { return }
     guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {

@@ -59,18 +59,18 @@ package enum RowSchemaError: Error, Hashable, Sendable, CustomStringConvertible 
 /// - `numbers`, unless it is nil, has exactly the names, each with its number;
 /// - names are unique, and within `Limits`.
 final class FieldNames {
-  private(set) var names: [String]
+  @exclusivity(unchecked) private(set) var names: [String]
   /// Made when it is first needed: one who finds all numbers in its tables never asks.
   private var numbers: [String: UInt32]?
   /// Changes with each change of the names; what was remembered under another one must be asked anew.
-  private(set) var generation = 1
+  @exclusivity(unchecked) private(set) var generation = 1
   private var tables: [ObjectIdentifier: KeyTable] = [:]
 
-  init(_ schema: RowSchema) { names = schema.names }
+  init(_ schema: RowSchema) { unsafe names = schema.names }
 
   /// The name of field `number`, or nil.
   func name(_ number: UInt32) -> String? {
-    number > 0 && number <= names.count ? names[Int(number) - 1] : nil
+    unsafe number > 0 && number <= names.count ? names[Int(number) - 1] : nil
   }
 
   /// The number of the field called `name`, or nil.
@@ -80,19 +80,19 @@ final class FieldNames {
   /// the name too long, so that the key has to be written out.
   func register(_ name: String) -> UInt32? {
     if let number = number(of: name) { return number }
-    guard names.count < Limits.fieldNameCount, name.utf8.count <= Limits.fieldNameByteCount else { return nil }
-    names.append(name)
-    generation += 1
-    numbers?[name] = UInt32(names.count)
-    return UInt32(names.count)
+    guard unsafe names.count < Limits.fieldNameCount, name.utf8.count <= Limits.fieldNameByteCount else { return nil }
+    unsafe names.append(name)
+    unsafe generation += 1
+    numbers?[name] = unsafe UInt32(names.count)
+    return unsafe UInt32(names.count)
   }
 
   /// Takes the names of another schema.
   func reset(to schema: RowSchema) {
-    guard names != schema.names else { return }
-    names = schema.names
+    guard unsafe names != schema.names else { return }
+    unsafe names = schema.names
     numbers = nil
-    generation += 1
+    unsafe generation += 1
   }
 
   /// What is remembered about the keys of type `K`.
@@ -105,7 +105,7 @@ final class FieldNames {
 
   private func currentNumbers() -> [String: UInt32] {
     if let numbers { return numbers }
-    let made = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, UInt32($0 + 1)) })
+    let made = unsafe Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, UInt32($0 + 1)) })
     numbers = made
     return made
   }
@@ -113,18 +113,18 @@ final class FieldNames {
   /// Checks the invariants, in their order.
   func checkInvariants() {
     if let numbers {
-      precondition(numbers.count == names.count)
-      for (index, name) in names.enumerated() { precondition(numbers[name] == UInt32(index + 1)) }
+      unsafe precondition(numbers.count == names.count)
+      for (index, name) in unsafe names.enumerated() { precondition(numbers[name] == UInt32(index + 1)) }
     }
-    precondition(Set(names).count == names.count && names.count <= Limits.fieldNameCount)
+    unsafe precondition(Set(names).count == names.count && names.count <= Limits.fieldNameCount)
   }
 }
 
 /// The numbers of the fields that the keys of one type stand for, by the byte that is the key.
 ///
-/// A key of one byte is told by that byte, whatever the compiler makes it mean: it is asked for its name once, and never
-/// again. Of two bytes are enumerations of more than 256 cases: they are asked every time. Anything larger may hold
-/// names that come from data, as the keys of a dictionary do: those are written out and never enter the schema.
+/// A key of one byte is told by that byte, whatever the compiler makes it mean: it is asked for its name once, and
+/// never again. Of two bytes are enumerations of more than 256 cases: they are asked every time. Anything larger may
+/// hold names that come from data, as the keys of a dictionary do: those are written out and never enter the schema.
 @safe final class KeyTable {
   /// What an entry means.
   static let unknown: UInt32 = 0
@@ -133,7 +133,7 @@ final class FieldNames {
   /// 0 or 1: told by the byte; 2: by its name; more: written out.
   let keyByteCount: Int
   private let numbers: UnsafeMutablePointer<UInt32>
-  private var generation = 0
+  @exclusivity(unchecked) private var generation = 0
 
   init(byteCount: Int) {
     keyByteCount = byteCount
@@ -148,12 +148,12 @@ final class FieldNames {
 
   /// Forgets what names that have changed since may have made wrong. To be called before keys are looked up.
   @inline(__always) func refresh(_ names: FieldNames) {
-    if generation != names.generation { forget(names.generation) }
+    if unsafe generation != names.generation { unsafe forget(names.generation) }
   }
 
   private func forget(_ newest: Int) {
     unsafe numbers.update(repeating: Self.unknown, count: 256)
-    generation = newest
+    unsafe generation = newest
   }
 
   /// The number of `key`, or what else its entry says.
