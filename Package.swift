@@ -47,7 +47,11 @@ let package = Package(
     ),
     .target(
       name: "QuireDatabase",
-      dependencies: ["QuireStorage", "CLZ4"],
+      dependencies: [
+        "QuireStorage", "CLZ4",
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HashTreeCollections", package: "swift-collections"),
+      ],
       swiftSettings: safeSettings
     ),
     .target(name: "Quire", dependencies: ["QuireDatabase", "QuireStorage"], swiftSettings: safeSettings),

@@ -1,9 +1,35 @@
 // Everything has a limit, and the limits of the object layer have their names here.
 
+internal import QuireStorage
+
 /// The limits of the object layer.
-package enum Limits {
+public enum Limits {
+  /// The longest key of a row, in bytes of UTF-8.
+  public static let rowKeyByteCount = QuireStorage.Limits.keyByteCount - CollectionID.byteCount
+  /// The longest name of a collection, in bytes of UTF-8.
+  public static let collectionNameByteCount = QuireStorage.Limits.keyByteCount
   /// The most bytes that an encoded object may have, before compression.
   ///
   /// It bounds what decoding allocates on the word of a stored length, so it can grow in later versions, never shrink.
-  package static let valueByteCount = 1 << 30
+  public static let valueByteCount = (1 << 30) - rowOverhead
+  /// The most bytes that a row takes beside its object and its metadata.
+  static let rowOverhead = 4096
+  /// How many rows an enumeration fetches ahead at the most.
+  static let fetchAhead = 16
+  /// The most bytes of changes that are kept for pinned snapshots which lag behind.
+  package static let historyByteCount = 64 << 20
+
+  /// The most values inside one another that a coder writes or reads.
+  ///
+  /// It bounds the stack that bytes from disk can make a decoder use.
+  package static let codingDepth = 512
+
+  /// The most names in the schema of a collection's objects; further ones are spelled out in each row.
+  package static let fieldNameCount = 65_535
+
+  /// The most bytes of a name in a schema; longer ones are spelled out in each row.
+  package static let fieldNameByteCount = 1_024
+
+  /// How many fields a decoder looks at for one that does not come next, before it makes an index of the record.
+  package static let fieldScanCount = 64
 }

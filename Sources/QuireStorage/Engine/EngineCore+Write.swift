@@ -24,8 +24,11 @@ extension EngineCore {
   }
 
   /// Runs `body` as a write transaction and appends its commit. The commit may be neither durable nor visible yet.
+  ///
+  /// - Parameter willPublish: called with the commit's number, or with that of the state it left as it was, under the
+  ///   writer lock, when the commit can no longer fail but for the disk, and before any reader can see it.
   package func writeWithoutWaiting<Result>(
-    _ body: (borrowing WriteTransaction) throws -> Result
+    _ body: (borrowing WriteTransaction) throws -> Result, willPublish: ((CSN) -> Void)? = nil
   ) throws -> (Result, CommitTicket) {
     try beginWrite()
     defer { giveBackMemory() }
@@ -40,7 +43,7 @@ extension EngineCore {
       try wait(ticket)
       throw error
     }
-    return (result, try commit())
+    return (result, try commit(willPublish))
   }
 
   /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
@@ -114,10 +117,13 @@ extension EngineCore {
 
   // MARK: Commit
 
-  private func commit() throws(StorageError) -> CommitTicket {
+  private func commit(_ willPublish: ((CSN) -> Void)?) throws(StorageError) -> CommitTicket {
     // First of all: a child that was forked in mid-transaction must touch nothing.
     try checkProcess()
-    guard context.hasChanges else { return rollBack() }
+    guard context.hasChanges else {
+      willPublish?(head.csn)
+      return rollBack()
+    }
     context.finishRecord()
     context.discardDeadExtents()
     do throws(StorageError) {
@@ -131,8 +137,9 @@ extension EngineCore {
       slots.rest(writerSlot)
       if withLog({ $0 == nil }) { try activateLog() }
       while true {
-        guard try makeRoom() else { return try commitByCheckpoint() }
+        guard try makeRoom() else { return try commitByCheckpoint(willPublish) }
         guard let endLSN = try appendRecord(.commit) else { continue }
+        willPublish?(context.csn)
         return publish(
           endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
       }
@@ -205,7 +212,7 @@ extension EngineCore {
 
   /// Commits a transaction that is too large for the log by writing its pages home. The writer lock is kept to the end:
   /// a later commit in the log would otherwise be replayed on a state that lacks this one (hazard B1).
-  private func commitByCheckpoint() throws(StorageError) -> CommitTicket {
+  private func commitByCheckpoint(_ willPublish: ((CSN) -> Void)?) throws(StorageError) -> CommitTicket {
     finishRunningCheckpoint()
     growSegments()
     let csn = context.csn
@@ -229,6 +236,7 @@ extension EngineCore {
       withLog { $0?.noteUnloggedCommit(logged) }
       throw failure
     }
+    willPublish?(csn)
     return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
   }
 }

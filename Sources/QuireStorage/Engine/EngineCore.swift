@@ -30,9 +30,9 @@ package final class EngineCore: @unchecked Sendable {
   package let writerLock = WriterLock()
   package let context: WriteContext
   package let services: Services
-  let reader: TreeReader
+  package let reader: TreeReader
   /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
-  let writerSlot: ReaderSlot
+  package let writerSlot: ReaderSlot
 
   /// The newest appended commit's snapshot; writer lock.
   package var head: SnapshotRecord
@@ -209,11 +209,16 @@ package final class EngineCore: @unchecked Sendable {
 
   /// Runs `body` on the newest published snapshot.
   package func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+    try body(try beginRead())
+  }
+
+  /// A transaction on the newest published snapshot, which ends when its owner gives it up.
+  package func beginRead() throws(StorageError) -> ReadTransaction {
     try checkOpen()
     let transaction = ReadTransaction(slots, reader)
     // Looked at again now that `close` would see the slot.
     try checkOpen()
-    return try body(transaction)
+    return transaction
   }
 
   /// Keeps the newest published snapshot.

@@ -113,6 +113,7 @@ package final class Services: @unchecked Sendable {
   private let flushThread = ServiceThread()
   private let checkpointThread = ServiceThread()
   private let writerThread = ServiceThread()
+  private let deliveryThread = ServiceThread()
   private let readerThreads = [ServiceThread(), ServiceThread()]
   private let nextReader = Atomic<Int>(0)
   private let longWorkThreads = [ServiceThread(), ServiceThread()]
@@ -220,10 +221,14 @@ package final class Services: @unchecked Sendable {
   }
 
   /// Runs `job` on the thread that writes for async callers; false if the engine is stopping.
-  func runWriter(_ job: @escaping @Sendable () -> Void) -> Bool { writerThread.enqueue(job) }
+  package func runWriter(_ job: @escaping @Sendable () -> Void) -> Bool { writerThread.enqueue(job) }
+
+  /// Runs `job` on the thread that tells those who follow commits, and runs what was to be run after one; false if the
+  /// engine is stopping.
+  package func runDelivery(_ job: @escaping @Sendable () -> Void) -> Bool { deliveryThread.enqueue(job) }
 
   /// Runs `job` on one of the threads that read for async callers; false if the engine is stopping.
-  func runReader(_ job: @escaping @Sendable () -> Void) -> Bool {
+  package func runReader(_ job: @escaping @Sendable () -> Void) -> Bool {
     let index = nextReader.wrappingAdd(1, ordering: .relaxed).oldValue
     return readerThreads[(index & .max) % readerThreads.count].enqueue(job)
   }
@@ -236,7 +241,8 @@ package final class Services: @unchecked Sendable {
     markInterrupt.signal()
     flushInterrupt.signal()
     maintenanceInterrupt.signal()
-    let others = [markThread, writerThread] + longWorkThreads + readerThreads + [checkpointThread, flushThread]
+    let others =
+      [markThread, writerThread] + longWorkThreads + readerThreads + [checkpointThread, flushThread, deliveryThread]
     for thread in [maintenanceThread] + others { thread.stop() }
   }
 }

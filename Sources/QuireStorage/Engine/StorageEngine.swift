@@ -173,9 +173,16 @@ public final class PinnedSnapshot: @unchecked Sendable {
   ///
   /// - Throws: `forkedProcess`, and what `body` throws.
   public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+    try body(try beginRead())
+  }
+
+  /// A transaction on the snapshot, which must not outlive it.
+  ///
+  /// - Throws: `forkedProcess`.
+  package func beginRead() throws(StorageError) -> ReadTransaction {
     try core.checkOpen()
     // A slot of its own for each call: the pin's protects the snapshot, this one the addresses that the call takes.
     let slot = core.slots.announce(snapshot.csn)
-    return try body(ReadTransaction(core.slots, core.reader, slot: slot, snapshot: snapshot))
+    return ReadTransaction(core.slots, core.reader, slot: slot, snapshot: snapshot)
   }
 }

@@ -1,0 +1,113 @@
+// What a transaction has changed, in the order in which it did: bytes in a row, so that a million changes cost little
+// more than their keys, and a savepoint is a position.
+//
+// An entry is a kind (1 byte), the collection's id (4 bytes), the row's id (8 bytes), the length of the key (2 bytes), all
+// in the byte order of the machine, and the key in UTF-8; without row and key if it concerns more than a row.
+
+internal import QuireStorage
+
+/// Which halves of a row a change concerns.
+struct ChangeAspects: OptionSet, Hashable, Sendable {
+  let rawValue: UInt8
+  static let object = ChangeAspects(rawValue: 1)
+  static let metadata = ChangeAspects(rawValue: 2)
+}
+
+/// Changes in their order.
+struct ChangeLog: Sendable {
+  /// What happened to a row.
+  enum Kind: Hashable, Sendable {
+    case inserted
+    case changed(ChangeAspects)
+    case touched(ChangeAspects)
+    case removed
+
+    var code: UInt8 {
+      switch self {
+      case .inserted: 1
+      case .changed(let aspects): 4 | aspects.rawValue
+      case .touched(let aspects): 8 | aspects.rawValue
+      case .removed: 2
+      }
+    }
+
+    init?(code: UInt8) {
+      switch code {
+      case 1: self = .inserted
+      case 2: self = .removed
+      case 4...7: self = .changed(ChangeAspects(rawValue: code & 3))
+      case 8...11: self = .touched(ChangeAspects(rawValue: code & 3))
+      default: return nil
+      }
+    }
+  }
+
+  /// One entry.
+  enum Entry {
+    case row(Kind, CollectionID, RowID, String)
+    case cleared(CollectionID)
+    case clearedAll
+  }
+
+  private static let clearedCode: UInt8 = 16
+  private static let clearedAllCode: UInt8 = 17
+
+  private(set) var bytes: [UInt8] = []
+
+  var isEmpty: Bool { bytes.isEmpty }
+  /// Where the next entry goes.
+  var position: Int { bytes.count }
+  mutating func truncate(to position: Int) { bytes.removeLast(bytes.count - position) }
+
+  /// Notes what happened to a row.
+  mutating func append(_ kind: Kind, _ collection: CollectionID, _ rowID: RowID, _ key: String) {
+    bytes.append(kind.code)
+    append(collection.rawValue)
+    append(rowID.rawValue)
+    append(UInt16(truncatingIfNeeded: key.utf8.count))
+    bytes.append(contentsOf: key.utf8)
+  }
+
+  /// Notes that all rows of a collection were removed.
+  mutating func clear(_ collection: CollectionID) {
+    bytes.append(Self.clearedCode)
+    append(collection.rawValue)
+  }
+
+  /// Notes that all rows were removed.
+  mutating func clearAll() { bytes.append(Self.clearedAllCode) }
+
+  private mutating func append(_ value: some FixedWidthInteger) {
+    unsafe withUnsafeBytes(of: value) { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  /// Calls `body` with each entry in its order.
+  func forEach(_ body: (Entry) -> Void) {
+    var offset = 0
+    while offset < bytes.count {
+      let code = bytes[offset]
+      offset += 1
+      if code == Self.clearedAllCode {
+        body(.clearedAll)
+        continue
+      }
+      let collection = CollectionID(load(UInt32.self, &offset))
+      if code == Self.clearedCode {
+        body(.cleared(collection))
+        continue
+      }
+      let rowID = RowID(load(Int64.self, &offset))
+      let byteCount = Int(load(UInt16.self, &offset))
+      let key = String(decoding: bytes[offset..<offset + byteCount], as: UTF8.self)
+      offset += byteCount
+      // The log was written by `append` of this process.
+      guard let kind = Kind(code: code) else { preconditionFailure("the change log has an unknown entry, \(code)") }
+      body(.row(kind, collection, rowID, key))
+    }
+  }
+
+  private func load<Number: FixedWidthInteger>(_: Number.Type, _ offset: inout Int) -> Number {
+    defer { offset += MemoryLayout<Number>.size }
+    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
+  }
+}

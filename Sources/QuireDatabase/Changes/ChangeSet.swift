@@ -1,0 +1,219 @@
+// What a commit has changed, as apps and extensions ask for it.
+
+internal import QuireStorage
+
+/// The part of a row that a question about changes is about.
+public enum RowAspect: Hashable, Sendable {
+  /// Object or metadata.
+  case any
+  /// The object.
+  case object
+  /// The metadata.
+  case metadata
+}
+
+/// What one commit has changed.
+///
+/// A value that may be used from any thread. The first question costs time in proportion to the number of changes, later
+/// ones a look-up.
+///
+/// Inside one transaction later changes swallow earlier ones: a removal takes back what was reported of the row; a row
+/// that is stored again after its removal counts as changed, inserted and removed; clearing a collection takes back all
+/// that was reported of its rows before. Keys that went with a whole collection are not listed, but `contains` is true
+/// for every key of it.
+public final class ChangeSet: Sendable {
+  private let log: ChangeLog
+  private let names: [CollectionID: String]
+  private let index = Latch<ChangeIndex?>(nil)
+  /// Whether nobody knows what was changed, as the changes were too many to be kept: every question is answered with
+  /// yes, and lists are empty. Read afresh what matters.
+  public let isUnknown: Bool
+
+  init(_ log: ChangeLog, names: [CollectionID: String]) {
+    self.log = log
+    self.names = names
+    isUnknown = false
+  }
+
+  private init() {
+    log = ChangeLog()
+    names = [:]
+    isUnknown = true
+  }
+
+  /// Changes that nobody knows.
+  static let unknown = ChangeSet()
+
+  /// About how many bytes of memory it takes.
+  var byteCount: Int { log.bytes.count + 256 }
+
+  private func ask<Answer: Sendable>(_ body: @Sendable (ChangeIndex) -> Answer) -> Answer {
+    let index = index.withLock { index -> ChangeIndex in
+      if let index { return index }
+      let made = ChangeIndex(log, names)
+      index = made
+      return made
+    }
+    return body(index)
+  }
+
+  // MARK: Questions
+
+  /// Whether the row under `key` was stored, touched or removed, also by clearing its collection.
+  public func contains<Object, Metadata>(
+    _ key: String, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  ) -> Bool {
+    contains(key, inCollection: collection.name, aspect)
+  }
+
+  /// Whether any of the rows under `keys` was stored, touched or removed.
+  public func contains<Object, Metadata>(
+    anyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  ) -> Bool {
+    keys.contains { contains($0, inCollection: collection.name, aspect) }
+  }
+
+  /// Whether any row of the collection was stored, touched or removed.
+  public func contains<Object, Metadata>(
+    _ collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  ) -> Bool {
+    contains(collectionNamed: collection.name, aspect)
+  }
+
+  /// The keys of the collection's rows that were stored, touched or removed one by one, in the order of their bytes.
+  public func keys<Object, Metadata>(
+    in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  ) -> [String] {
+    keys(inCollection: collection.name, aspect)
+  }
+
+  /// The keys of the collection's rows that are new, in the order of their bytes.
+  public func insertedKeys<Object, Metadata>(in collection: RowCollection<Object, Metadata>) -> [String] {
+    insertedKeys(inCollection: collection.name)
+  }
+
+  /// The keys of the collection's rows that were removed one by one, in the order of their bytes. One that was stored
+  /// again afterwards is among them.
+  public func removedKeys<Object, Metadata>(in collection: RowCollection<Object, Metadata>) -> [String] {
+    removedKeys(inCollection: collection.name)
+  }
+
+  /// Whether all rows of the collection were removed at once, alone or with those of all others. Rows may have been
+  /// stored in it afterwards.
+  public func isCleared<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> Bool {
+    isCleared(collectionNamed: collection.name)
+  }
+
+  /// Whether all rows of all collections were removed at once.
+  public var isAllCleared: Bool { isUnknown || ask { $0.isAllCleared } }
+
+  /// Whether nothing was changed.
+  public var isEmpty: Bool { !isUnknown && log.isEmpty }
+
+  // MARK: The same by the collection's name
+
+  /// The names of the collections with changes, in the order of their bytes; without those that went with all others.
+  public var collections: [String] {
+    ask { index in index.collections.keys.map(\.string).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+  }
+
+  /// Whether the row under `key` was stored, touched or removed.
+  public func contains(_ key: String, inCollection name: String, _ aspect: RowAspect = .any) -> Bool {
+    if isUnknown { return true }
+    return ask { index in
+      guard !index.isAllCleared else { return true }
+      guard let changes = index.collections[ByteString(name)] else { return false }
+      return changes.isCleared || changes.rows[ByteString(key)]?.concerns(aspect) ?? false
+    }
+  }
+
+  /// Whether any row of the collection was stored, touched or removed.
+  public func contains(collectionNamed name: String, _ aspect: RowAspect = .any) -> Bool {
+    if isUnknown { return true }
+    return ask { index in
+      guard !index.isAllCleared else { return true }
+      guard let changes = index.collections[ByteString(name)] else { return false }
+      return changes.isCleared || changes.rows.values.contains { $0.concerns(aspect) }
+    }
+  }
+
+  /// The keys of rows that were stored, touched or removed one by one, in the order of their bytes.
+  public func keys(inCollection name: String, _ aspect: RowAspect = .any) -> [String] {
+    keys(name) { $0.concerns(aspect) }
+  }
+
+  /// The keys of rows that are new, in the order of their bytes.
+  public func insertedKeys(inCollection name: String) -> [String] { keys(name) { $0.isInserted } }
+
+  /// The keys of rows that were removed one by one, in the order of their bytes.
+  public func removedKeys(inCollection name: String) -> [String] { keys(name) { $0.isRemoved } }
+
+  /// Whether all rows of the collection were removed at once.
+  public func isCleared(collectionNamed name: String) -> Bool {
+    isUnknown || ask { $0.isAllCleared || $0.collections[ByteString(name)]?.isCleared ?? false }
+  }
+
+  private func keys(_ name: String, _ isIncluded: @Sendable (RowChange) -> Bool) -> [String] {
+    withoutActuallyEscaping(isIncluded) { isIncluded in
+      ask { index in
+        guard let changes = index.collections[ByteString(name)] else { return [] }
+        return changes.rows.filter { isIncluded($0.value) }.map(\.key.string)
+          .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      }
+    }
+  }
+}
+
+/// What happened to one row in one transaction, all in all.
+struct RowChange: Sendable {
+  var aspects: ChangeAspects = []
+  var isInserted = false
+  var isRemoved = false
+
+  func concerns(_ aspect: RowAspect) -> Bool {
+    switch aspect {
+    case .any: isRemoved || !aspects.isEmpty
+    case .object: isRemoved || aspects.contains(.object)
+    case .metadata: isRemoved || aspects.contains(.metadata)
+    }
+  }
+}
+
+/// A change log, looked up by collection and key.
+struct ChangeIndex: Sendable {
+  struct Collection: Sendable {
+    var rows: [ByteString: RowChange] = [:]
+    var isCleared = false
+  }
+
+  private(set) var collections: [ByteString: Collection] = [:]
+  private(set) var isAllCleared = false
+
+  init(_ log: ChangeLog, _ names: [CollectionID: String]) {
+    log.forEach { entry in
+      switch entry {
+      case .row(let kind, let id, _, let key):
+        guard let name = names[id] else { return }
+        note(kind, &collections[ByteString(name), default: Collection()].rows[ByteString(key), default: RowChange()])
+      case .cleared(let id):
+        guard let name = names[id] else { return }
+        collections[ByteString(name)] = Collection(isCleared: true)
+      case .clearedAll:
+        collections.removeAll()
+        isAllCleared = true
+      }
+    }
+  }
+
+  private func note(_ kind: ChangeLog.Kind, _ change: inout RowChange) {
+    switch kind {
+    case .inserted:
+      change.isInserted = true
+      change.aspects = [.object, .metadata]
+    case .changed(let aspects), .touched(let aspects):
+      change.aspects.formUnion(aspects)
+    case .removed:
+      change = RowChange(isRemoved: true)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// The newest commits, for pinned snapshots and streams that have not seen them yet.
+
+internal import DequeModule
+internal import QuireStorage
+
+/// Keeps commits until everybody who follows has taken them.
+///
+/// A commit enters under the writer lock, before any reader can see its snapshot: who finds a snapshot finds its commit
+/// here (hazard B5).
+///
+/// Invariants:
+/// 1. The entries' sequence numbers grow by one, and end at `lastSequence`; their CSNs do not fall.
+/// 2. An entry that a pin has not taken is there, unless `byteCount` had to be brought below the limit.
+/// 3. A stream's `position` is that of the last entry it was given; what it was not given is not published, or about to
+///    be delivered by the thread that wrote it.
+final class CommitHistory: Sendable {
+  private struct Entry {
+    let sequence: Int
+    let commit: Commit
+  }
+
+  private struct State {
+    var entries = Deque<Entry>()
+    var lastSequence = 0
+    var byteCount = 0
+    /// Where each pin is, by a number of its own.
+    var pins: [Int: Int] = [:]
+    var streams: [Int: (position: Int, buffer: CommitBuffer)] = [:]
+    var nextID = 0
+    var isClosed = false
+
+    /// The last entry that the snapshot of `csn` shows.
+    func position(at csn: CSN) -> Int { entries.last { $0.commit.csn <= csn }?.sequence ?? firstSequence - 1 }
+    var firstSequence: Int { entries.first?.sequence ?? lastSequence + 1 }
+  }
+
+  private let state = Latch(State())
+  private let byteLimit: Int
+
+  init(byteLimit: Int) { self.byteLimit = byteLimit }
+
+  // MARK: Writing
+
+  /// Takes a commit in; `published` is the newest commit that readers see. Under the writer lock.
+  func append(_ commit: Commit, published: CSN) {
+    state.withLock { state in
+      trim(&state, published)
+      state.lastSequence += 1
+      state.entries.append(Entry(sequence: state.lastSequence, commit: commit))
+      state.byteCount += commit.changes.byteCount
+    }
+  }
+
+  /// Lets go of what nobody waits for.
+  private func trim(_ state: inout State, _ published: CSN) {
+    let followed = min(state.pins.values.min() ?? .max, state.streams.values.map(\.position).min() ?? .max)
+    while let first = state.entries.first, first.commit.csn <= published,
+      first.sequence <= followed || state.byteCount > byteLimit
+    {
+      state.byteCount -= first.commit.changes.byteCount
+      state.entries.removeFirst()
+    }
+  }
+
+  /// Gives the streams what readers see by now. Called by those who wrote, once their commit is acknowledged.
+  func deliver(published: () -> CSN) {
+    state.withLock { state in
+      guard !state.streams.isEmpty else { return }
+      let published = published()
+      let end = state.position(at: published)
+      for (id, stream) in state.streams where stream.position < end {
+        if stream.position < state.firstSequence - 1 { stream.buffer.append(.unknown(upTo: published)) }
+        for entry in state.entries where entry.sequence > stream.position && entry.sequence <= end {
+          stream.buffer.append(entry.commit)
+        }
+        state.streams[id]?.position = end
+      }
+      trim(&state, published)
+    }
+  }
+
+  // MARK: Pins
+
+  /// Begins to follow at the snapshot that `snapshot` takes.
+  func pin<Snapshot: Sendable>(
+    _ snapshot: () throws(StorageError) -> (Snapshot, CSN)
+  ) throws(StorageError) -> (Snapshot, id: Int) {
+    let outcome: Result<(Snapshot, Int), StorageError> = state.withLock { state in
+      do throws(StorageError) {
+        // Inside the latch: no commit can come between the snapshot and the place to go on from.
+        let (snapshot, csn) = try snapshot()
+        state.nextID += 1
+        state.pins[state.nextID] = state.position(at: csn)
+        return .success((snapshot, state.nextID))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try outcome.get()
+  }
+
+  /// Moves a pin to the snapshot that `snapshot` takes. Returns the commits in between.
+  func advance<Snapshot: Sendable>(
+    _ id: Int, _ snapshot: () throws(StorageError) -> (Snapshot, CSN)
+  ) throws(StorageError) -> (Snapshot, [Commit]) {
+    let outcome: Result<(Snapshot, [Commit]), StorageError> = state.withLock { state in
+      do throws(StorageError) {
+        let (snapshot, csn) = try snapshot()
+        let position = state.pins[id] ?? state.lastSequence
+        let end = state.position(at: csn)
+        var commits: [Commit] = []
+        if position < state.firstSequence - 1 { commits.append(.unknown(upTo: csn)) }
+        commits += state.entries.lazy.filter { $0.sequence > position && $0.sequence <= end }.map(\.commit)
+        state.pins[id] = max(position, end)
+        return .success((snapshot, commits))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try outcome.get()
+  }
+
+  /// Ends a pin.
+  func unpin(_ id: Int) { state.withLock { state in state.pins[id] = nil } }
+
+  // MARK: Streams
+
+  /// Has `buffer` filled with what is published from now on.
+  func follow(_ buffer: CommitBuffer, published: () -> CSN) -> Int {
+    state.withLock { state in
+      state.nextID += 1
+      if state.isClosed { buffer.finish() }
+      state.streams[state.nextID] = (state.position(at: published()), buffer)
+      return state.nextID
+    }
+  }
+
+  /// Ends a stream.
+  func unfollow(_ id: Int) { state.withLock { state in state.streams[id] = nil } }
+
+  /// Ends all streams: nothing will follow.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      for stream in state.streams.values { stream.buffer.finish() }
+    }
+  }
+
+  /// The database cannot be written any more: streams end with the reason.
+  func fail(_ error: DatabaseError) {
+    state.withLock { state in
+      for stream in state.streams.values { stream.buffer.finish(error) }
+    }
+  }
+
+  /// Throws if an invariant is broken.
+  func checkInvariants() throws(DatabaseError) {
+    let isSound = state.withLock { state -> Bool in
+      let entries = Array(state.entries)
+      let inOrder = zip(entries, entries.dropFirst()).allSatisfy {
+        $0.sequence + 1 == $1.sequence && $0.commit.csn <= $1.commit.csn
+      }
+      return inOrder && (entries.last.map { $0.sequence == state.lastSequence } ?? true)
+        && state.byteCount == entries.reduce(0) { $0 + $1.commit.changes.byteCount }
+        && state.streams.values.allSatisfy { $0.position <= state.lastSequence }
+    }
+    guard isSound else { throw DatabaseError(.damagedRow, "Invariant 1: the commit history is out of order.") }
+  }
+}

@@ -1,0 +1,135 @@
+// Commits as an asynchronous sequence.
+
+internal import DequeModule
+internal import QuireStorage
+
+/// All commits from the moment on at which the sequence was asked for, in their order, each after it is durable.
+///
+/// ```swift
+/// for try await commit in db.commits {
+///   if commit.changes.contains("s1", in: .songs) { … }
+/// }
+/// ```
+///
+/// Holds up to `Database.Options.commitBuffer` commits that were not taken yet; what comes on top of that is delivered
+/// as one commit whose changes are `isUnknown`. Ends when the database is closed, or with an error when a failed write
+/// has stopped it. One consumer at a time: iterators of one sequence take commits from each other.
+public struct CommitStream: AsyncSequence, Sendable {
+  public typealias Element = Commit
+  public typealias Failure = any Error
+
+  fileprivate final class Subscription: Sendable {
+    let history: CommitHistory
+    let buffer: CommitBuffer
+    let id: Int
+
+    init(_ history: CommitHistory, _ buffer: CommitBuffer, published: () -> CSN) {
+      self.history = history
+      self.buffer = buffer
+      id = history.follow(buffer, published: published)
+    }
+
+    deinit { history.unfollow(id) }
+  }
+
+  private let subscription: Subscription
+
+  init(_ history: CommitHistory, limit: Int, published: () -> CSN) {
+    subscription = Subscription(history, CommitBuffer(limit: limit), published: published)
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
+
+  /// Takes the commits one after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let subscription: Subscription
+
+    /// The next commit; waits for it. Nil when the database was closed, or the task cancelled.
+    public mutating func next() async throws -> Commit? { try await subscription.buffer.next() }
+  }
+}
+
+/// Commits that wait for their consumer.
+///
+/// Invariants:
+/// 1. `commits` holds at most `limit` commits and one more, which stands for those that found no room.
+/// 2. A consumer waits only while `commits` is empty and nothing has ended.
+final class CommitBuffer: Sendable {
+  private struct State {
+    var commits = Deque<Commit>()
+    var waiter: CheckedContinuation<Commit?, any Error>?
+    var isFinished = false
+    var failure: DatabaseError?
+    var isCancelled = false
+  }
+
+  private let state = Latch(State())
+  private let limit: Int
+
+  init(limit: Int) { self.limit = max(1, limit) }
+
+  /// Takes a commit in.
+  func append(_ commit: Commit) {
+    let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
+      guard !state.isFinished else { return nil }
+      if let waiter = state.waiter {
+        state.waiter = nil
+        return waiter
+      }
+      if state.commits.count > limit {
+        state.commits[state.commits.count - 1] = .unknown(upTo: commit.csn)
+      } else if state.commits.count == limit {
+        state.commits.append(.unknown(upTo: commit.csn))
+      } else {
+        state.commits.append(commit)
+      }
+      return nil
+    }
+    waiter?.resume(returning: commit)
+  }
+
+  /// Nothing follows what was taken in.
+  func finish(_ failure: DatabaseError? = nil) {
+    let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
+      guard !state.isFinished else { return nil }
+      state.isFinished = true
+      state.failure = failure
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    if let failure { waiter?.resume(throwing: failure) } else { waiter?.resume(returning: nil) }
+  }
+
+  /// The next commit.
+  func next() async throws -> Commit? {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        enum Next {
+          case commit(Commit?)
+          case failure(DatabaseError)
+          case wait
+        }
+        let next = state.withLock { state -> Next in
+          if let commit = state.commits.popFirst() { return .commit(commit) }
+          if let failure = state.failure { return .failure(failure) }
+          // A second consumer gets nothing: two would tear the order apart.
+          if state.isFinished || state.isCancelled || state.waiter != nil { return .commit(nil) }
+          state.waiter = continuation
+          return .wait
+        }
+        switch next {
+        case .commit(let commit): continuation.resume(returning: commit)
+        case .failure(let failure): continuation.resume(throwing: failure)
+        case .wait: break
+        }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
+        state.isCancelled = true
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume(returning: nil)
+    }
+  }
+}

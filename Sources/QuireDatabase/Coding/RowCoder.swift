@@ -1,0 +1,149 @@
+// How the objects of a collection, or their metadata, become bytes and come back: what a program says about it.
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// Makes bytes of the values of a collection, and values of its bytes.
+///
+/// A collection has one coder for its objects and one for their metadata. A coder is a small value without state: it
+/// can be made anew at each use at no cost, and used from any thread.
+///
+/// ```swift
+/// let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name) }
+/// ```
+public struct RowCoder<Value>: Sendable {
+  let form: RowForm<Value>
+  /// How older rows are read; nil for the many coders that know of none.
+  let upgrades: UpgradeChain<Value>?
+
+  init(_ form: RowForm<Value>, upgrades: UpgradeChain<Value>? = nil) {
+    self.form = form
+    self.upgrades = upgrades
+  }
+
+  /// Codes by two closures of the program's own.
+  ///
+  /// Both may be called from any thread, and for several rows at once. `decode` gets bytes that it must not trust: they
+  /// come from disk. An error that one of them throws fails the transaction with the collection and key in the error.
+  ///
+  /// - Parameters:
+  ///   - encode: Returns the bytes of a value, as many as it likes up to 1 GiB.
+  ///   - decode: Returns the value of bytes that are lent for the call, without a copy where possible.
+  public init(
+    encode: @escaping @Sendable (Value) throws -> [UInt8],
+    decode: @escaping @Sendable (RawSpan) throws -> Value
+  ) {
+    self.init(.custom(CustomCoder(encode: encode, decode: decode)))
+  }
+
+  /// Reads rows of an older type: `upgrade` makes them what they are today, each time such a row is read.
+  ///
+  /// Every row says how many upgrades the coder had that wrote it. So the first upgrade of a coder is for the rows that
+  /// were written when it had none, the second one for those that were written when it had one, and so on: **append,
+  /// and never remove or reorder** what a released program has had. Each upgrade leads straight to today's type.
+  ///
+  /// ```swift
+  /// RowCoder<Song>.binary
+  ///   .upgrading(from: SongV1.self) { old in Song(title: old.name, seconds: 0) }
+  ///   .upgrading(from: SongV2.self) { old in Song(title: old.title, seconds: old.minutes * 60) }
+  /// ```
+  ///
+  /// Old rows are read in the form of the coder, be that binary, JSON or property list. The other coders have no form
+  /// for just any type: there, the old rows are those of a binary coder, so that a collection can change from that to a
+  /// custom one. A row is stored in today's form when it is next set. Fields that are only added or removed need no
+  /// upgrade: see ``binary``.
+  ///
+  /// - Parameters:
+  ///   - from: The type that rows had when the coder had as many upgrades as it now has.
+  ///   - upgrade: Makes today's value; called from any thread. What it throws, reading the row throws.
+  /// - Complexity: O(upgrades so far), and allocates.
+  public func upgrading<Old: Codable & Sendable>(
+    from: Old.Type,
+    _ upgrade: @escaping @Sendable (Old) throws -> Value
+  ) -> Self {
+    Self(form, upgrades: UpgradeChain(upgrades, oldForm: form.form(for: Old.self), upgrade))
+  }
+
+  /// What tells this coder from others, as far as can be told.
+  package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades) }
+}
+
+extension RowCoder where Value: Codable & SendableMetatype {
+  /// The compact form, and the default: fields are numbered, and their names are stored once for the collection.
+  ///
+  /// Fields may be added, removed and reordered between versions of a program; a field that a row does not have reads
+  /// as nil where it is optional, and is an error that names it where it is not. A field may change its type where
+  /// nothing is lost, such as `Int32` to `Int`, or from `UUID` to `String`; a value that the new type cannot hold is an
+  /// error. Of an optional of an optional, nil in nil comes back as nil. Up to 512 values can be inside one another.
+  ///
+  /// The encoders and decoders that a value gets, and their containers, are good until its `encode(to:)` or
+  /// `init(from:)` returns, and must not be kept longer.
+  ///
+  /// - Complexity: O(bytes); allocates nothing but the value that is read.
+  public static var binary: Self { Self(.binary(Value.self)) }
+
+  /// JSON as Foundation writes it, with sorted keys, dates as seconds since 2001 and data as Base64.
+  ///
+  /// Ten times slower than ``binary``, larger, and readable by everybody.
+  public static var json: Self { Self(.json(Value.self)) }
+
+  /// A binary property list as Foundation writes it, and as YapDatabase's collections of `Codable` types have it.
+  ///
+  /// A value must be a structure, an array or a dictionary: Foundation refuses a bare number or text.
+  public static var propertyList: Self { Self(.propertyList(Value.self)) }
+}
+
+extension RowCoder where Value == Date {
+  /// The date in 8 bytes, exactly: the bits of its seconds since 2001 as a `Double`, lowest byte first.
+  public static var timestamp: Self { Self(.timestamp) }
+}
+
+extension RowCoder where Value == [UInt8] {
+  /// The bytes as they are.
+  public static var bytes: Self { Self(.bytes) }
+}
+
+extension RowCoder where Value == Data {
+  /// The bytes as they are.
+  public static var bytes: Self { Self(.data) }
+}
+
+/// What tells two coders of one type apart, for the error that a collection was opened with two different ones.
+///
+/// Two custom coders count as equal, since closures cannot be compared.
+package struct CoderIdentity: Equatable, Sendable, CustomStringConvertible {
+  /// The forms that coders write.
+  package enum Kind: String, Sendable {
+    case binary
+    case json = "JSON"
+    case propertyList = "property list"
+    case timestamp
+    case bytes
+    case custom
+  }
+
+  /// The form.
+  package let kind: Kind
+  /// How many upgrades it has.
+  package let upgradeCount: Int
+  /// The type that the last upgrade reads.
+  private let newestOldType: ObjectIdentifier?
+
+  init<Value>(_ kind: Kind, _ upgrades: UpgradeChain<Value>?) {
+    self.kind = kind
+    upgradeCount = unsafe upgrades?.links.count ?? 0
+    newestOldType = upgrades?.newestOldType
+  }
+
+  /// Such as «binary» or «JSON with 2 upgrades».
+  package var description: String {
+    switch upgradeCount {
+    case 0: kind.rawValue
+    case 1: "\(kind.rawValue) with 1 upgrade"
+    default: "\(kind.rawValue) with \(upgradeCount) upgrades"
+    }
+  }
+}

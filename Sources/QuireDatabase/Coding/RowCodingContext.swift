@@ -1,0 +1,114 @@
+// What coders keep between the rows of one transaction.
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// Scratch memory and caches of one transaction for one half, objects or metadata, of one collection.
+///
+/// Used by one thread at a time, and for as many rows as the transaction has, so that coding a row allocates nothing
+/// beyond what the value itself needs. A coder that is called back into while it codes, because an `encode(to:)` or
+/// `init(from:)` uses the database itself, codes the inner row with scratch memory of its own.
+package final class RowCodingContext {
+  private let names: FieldNames
+  private var encoder: RowEncoder?
+  private var decoder: RowDecoder?
+  private var jsonEncoder: JSONEncoder?
+  private var jsonDecoder: JSONDecoder?
+  private var propertyListEncoder: PropertyListEncoder?
+  private var propertyListDecoder: PropertyListDecoder?
+
+  /// Starts with the names of fields that rows on disk may use.
+  package init(schema: RowSchema) { names = FieldNames(schema) }
+
+  deinit {
+    encoder?.close()
+    decoder?.close()
+  }
+
+  /// The names that rows may use which were read or written; longer once a new field has been written. Constant time.
+  ///
+  /// It never gets shorter but by `reset(to:)`, not even if the row that brought a new field could not be encoded. Rows
+  /// must not become visible before the schema that they were written with.
+  package var schema: RowSchema { unsafe RowSchema(checked: names.names) }
+
+  /// How many names the schema has: whether it has grown, at the cost of a load.
+  package var fieldNameCount: Int { unsafe names.names.count }
+
+  /// Takes another schema: that of a newer snapshot, or of the savepoint that a transaction goes back to. Constant time
+  /// if it is the same one. Not to be called while a row is being coded.
+  package func reset(to schema: RowSchema) { names.reset(to: schema) }
+
+  // MARK: Binary
+
+  /// Calls `body` with the binary form of `value`.
+  func encodeBinary<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+    if let encoder, !encoder.isActive { return unsafe try encoder.encodeRow(value, body) }
+    let fresh = RowEncoder(names)
+    guard encoder != nil else {
+      encoder = fresh
+      return unsafe try fresh.encodeRow(value, body)
+    }
+    defer { fresh.close() }
+    unsafe try fresh.encodeRow(value, body)
+  }
+
+  /// The value whose binary form `bytes` is.
+  func decodeBinary<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+    if let decoder, !decoder.isActive { return unsafe try decoder.decodeRow(type, bytes) }
+    let fresh = RowDecoder(names)
+    guard decoder != nil else {
+      decoder = fresh
+      return unsafe try fresh.decodeRow(type, bytes)
+    }
+    defer { fresh.close() }
+    return unsafe try fresh.decodeRow(type, bytes)
+  }
+
+  // MARK: Foundation's coders
+
+  // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make
+  // equal values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
+
+  func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
+    if let jsonEncoder { return try jsonEncoder.encode(value) }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    jsonEncoder = encoder
+    return try encoder.encode(value)
+  }
+
+  func decodeJSON<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+    if let jsonDecoder { return unsafe try jsonDecoder.decode(type, from: Data(bytes)) }
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    jsonDecoder = decoder
+    return unsafe try decoder.decode(type, from: Data(bytes))
+  }
+
+  func encodePropertyList<Value: Encodable>(_ value: Value) throws -> Data {
+    if let propertyListEncoder { return try propertyListEncoder.encode(value) }
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    propertyListEncoder = encoder
+    return try encoder.encode(value)
+  }
+
+  func decodePropertyList<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+    let decoder = propertyListDecoder ?? PropertyListDecoder()
+    propertyListDecoder = decoder
+    return unsafe try decoder.decode(type, from: Data(bytes))
+  }
+
+  /// Checks the invariants of what the context keeps.
+  package func checkInvariants() {
+    names.checkInvariants()
+    encoder?.checkInvariants()
+    decoder?.checkInvariants()
+  }
+}

@@ -1,0 +1,267 @@
+// Writes any `Encodable` value in the binary form: one pass, one buffer, nothing allocated per row.
+//
+// A value that is encoded through a container is written where it belongs, and complete before the container's owner
+// goes on. Only what `nestedContainer` and `superEncoder` return may be written to at any later time: each of these is
+// a child encoder with a buffer of its own, whose bytes are put in their place when the value around them ends.
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// An encoder that is used again for every row of a context. One thread at a time.
+///
+/// Invariants:
+/// - `depth` counts the values that are being encoded, and `path` has their steps;
+/// - `pending` is in order of offset, and offsets are within the buffer;
+/// - `shape` and `start` belong to the innermost value.
+final class RowEncoder: Encoder {
+  /// What the innermost value has turned out to be.
+  enum Shape { case undecided, value, record, list, openRecord, openList, contradictory }
+
+  let names: FieldNames
+  @exclusivity(unchecked) var buffer: RowBuffer
+  @exclusivity(unchecked) private(set) var shape = Shape.undecided
+  @exclusivity(unchecked) private var start = 0
+  @exclusivity(unchecked) private(set) var depth = 0
+  /// The steps of the values around; as long as the deepest that there has been.
+  @exclusivity(unchecked) private var path: [PathStep] = []
+  /// The encoder that this one is a child of, as long as it is in use, and how deep that was then.
+  private var parent: RowEncoder?
+  private var parentDepth = 0
+  private var ancestorDepth = 0
+  private let isChild: Bool
+  /// Children in use, with the offset at which their bytes belong.
+  @exclusivity(unchecked) private var pending: [(offset: Int, child: RowEncoder)] = []
+  private var spares: [RowEncoder] = []
+  @exclusivity(unchecked) private var boxes = BoxCache()
+
+  /// How much memory stays allocated between rows.
+  private static let keptByteCount = 1 << 16
+
+  init(_ names: FieldNames, isChild: Bool = false) {
+    self.names = names
+    self.isChild = isChild
+    unsafe buffer = RowBuffer(capacity: isChild ? 64 : 512)
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  var codingPath: [any CodingKey] {
+    unsafe codingPath(depth)
+  }
+
+  private func codingPath(_ depth: Int) -> [any CodingKey] {
+    let above = parent?.codingPath(parentDepth) ?? []
+    return unsafe above + path.prefix(depth).compactMap { step in step.key(names, textWritten(at:)) }
+  }
+
+  /// Whether a row is being encoded.
+  var isActive: Bool { unsafe depth > 0 }
+
+  // MARK: Rows
+
+  /// Encodes `value` as a whole row, and calls `body` with its bytes.
+  func encodeRow<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+    defer { recycle() }
+    try encode(value, .none)
+    guard unsafe buffer.count <= Limits.valueByteCount else {
+      let message = unsafe "The value has \(buffer.count) bytes; at most \(Limits.valueByteCount) can be stored."
+      throw EncodingError.invalidValue(value, .init(codingPath: [], debugDescription: message))
+    }
+    unsafe body(buffer.bytes)
+  }
+
+  /// Makes ready for the next row, whatever has become of this one.
+  private func recycle() {
+    unsafe buffer.removeAll(keeping: Self.keptByteCount)
+    unsafe (shape, start, depth) = (.undecided, 0, 0)
+    dropPending(from: 0)
+  }
+
+  // MARK: Values
+
+  /// Writes `value`, which is at `step` of the value around it. On an error, what it has written is the caller's to
+  /// drop.
+  func encode<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
+    if writeKnown(value) { return }
+    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {
+      let message = "There are more than \(Limits.codingDepth) values inside one another."
+      throw EncodingError.invalidValue(value, .init(codingPath: codingPath, debugDescription: message))
+    }
+    let (outerShape, outerStart, outerPending) = unsafe (shape, start, pending.count)
+    unsafe (shape, start) = (.undecided, buffer.count)
+    if unsafe depth < path.count { unsafe path[depth] = step } else { unsafe path.append(step) }
+    unsafe depth &+= 1
+    defer {
+      unsafe depth &-= 1
+      unsafe (shape, start) = (outerShape, outerStart)
+    }
+    do {
+      try value.encode(to: self)
+      try close(pendingFrom: outerPending)
+    } catch {
+      dropPending(from: outerPending)
+      throw error
+    }
+  }
+
+  /// Completes the innermost value.
+  @inline(__always) private func close(pendingFrom first: Int) throws {
+    if unsafe pending.count > first { try insertPending(from: first) }
+    switch unsafe shape {
+    case .record, .list: unsafe buffer.closeHead(at: start)
+    case .value, .openRecord, .openList: break
+    case .undecided: unsafe buffer.appendHead(ValueKind.record, 0)
+    case .contradictory:
+      let message = "The value is encoded as more than one of a keyed, an unkeyed and a single-value container."
+      throw EncodingError.invalidValue(Any.self, .init(codingPath: codingPath, debugDescription: message))
+    }
+  }
+
+  /// Decides what the innermost value is; asking for the same container again is fine, as a subclass does it.
+  @inline(__always) private func decide(_ wanted: Shape) {
+    guard unsafe shape == .undecided else { return redecide(wanted) }
+    // The outermost value of a row ends where the row ends, so its length need not be written.
+    let isRow = unsafe start == 0 && !isChild
+    switch wanted {
+    case .record where isRow:
+      unsafe shape = .openRecord
+      unsafe buffer.append(ValueKind.open << 5 | OpenValue.record)
+    case .list where isRow:
+      unsafe shape = .openList
+      unsafe buffer.append(ValueKind.open << 5 | OpenValue.list)
+    default:
+      unsafe shape = wanted
+      unsafe buffer.appendOpenHead(wanted == .record ? ValueKind.record : ValueKind.list)
+    }
+  }
+
+  private func redecide(_ wanted: Shape) {
+    switch unsafe (shape, wanted) {
+    case (.record, .record), (.openRecord, .record), (.list, .list), (.openList, .list): break
+    default: unsafe shape = .contradictory
+    }
+  }
+
+  /// Notes that the innermost value is a single one, about to be written.
+  @inline(__always) func decideSingle() { unsafe shape = shape == .undecided ? .value : .contradictory }
+
+  /// Takes that back, as nothing was written.
+  func forgetSingle() { if unsafe shape == .value { unsafe shape = .undecided } }
+
+  // MARK: Containers
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    decide(.record)
+    if let (box, table) = unsafe boxes.find(Key.self) {
+      table.refresh(names)
+      return unsafe unsafeBitCast(box, to: KeyedEncodingContainer<Key>.self)
+    }
+    let table = names.table(for: Key.self)
+    table.refresh(names)
+    let container = KeyedEncodingContainer(RowKeyedEncoding<Key>(encoder: self, table: table))
+    unsafe boxes.keep(container, for: Key.self, table)
+    return container
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    decide(.list)
+    return RowUnkeyedEncoding(encoder: self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { RowSingleEncoding(encoder: self) }
+
+  // MARK: Children
+
+  /// An encoder for a value whose bytes will be put where the buffer now ends.
+  func child(_ step: PathStep) -> RowEncoder {
+    let child = spares.popLast() ?? RowEncoder(names, isChild: true)
+    (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
+    if unsafe child.path.isEmpty { unsafe child.path.append(step) } else { unsafe child.path[0] = step }
+    unsafe child.depth = 1
+    unsafe pending.append((buffer.count, child))
+    return child
+  }
+
+  /// Puts the bytes of children where they belong. From the last to the first, so that offsets stay right.
+  private func insertPending(from first: Int) throws {
+    while unsafe pending.count > first {
+      let (offset, child) = unsafe pending.removeLast()
+      defer { reclaim(child) }
+      try child.close(pendingFrom: 0)
+      if unsafe offset == buffer.count {
+        unsafe buffer.append(child.buffer.bytes)
+      } else {
+        unsafe buffer.insert(child.buffer.bytes, at: min(offset, buffer.count))
+      }
+    }
+  }
+
+  /// Gives up on children, and on what they have been told.
+  func dropPending(from first: Int) {
+    while unsafe pending.count > first { unsafe reclaim(pending.removeLast().child) }
+  }
+
+  /// Keeps `child` for the next value that needs one, unless somebody else has kept it.
+  private func reclaim(_ child: consuming RowEncoder) {
+    var child = child
+    child.recycle()
+    child.parent = nil
+    guard isKnownUniquelyReferenced(&child), spares.count < 8 else { return child.close() }
+    spares.append(child)
+  }
+
+  // MARK: Names
+
+  /// Writes the key of a field whose number is not in its table, or not small. Returns its step.
+  @inline(never) func writeSlowKey<Key: CodingKey>(_ key: Key, _ table: KeyTable) -> PathStep {
+    var number = table.entry(key)
+    if number == KeyTable.unknown || number == KeyTable.absent { number = table.register(key, names) }
+    if number == 0 { return writeInlineKey(key.stringValue) }
+    unsafe buffer.appendVarint(number)
+    return .field(number)
+  }
+
+  /// Writes the key that `superEncoder()` stands for. Returns its step.
+  func writeSuperKey() -> PathStep {
+    guard let number = names.register(PathKey.superclass.stringValue) else {
+      return writeInlineKey(PathKey.superclass.stringValue)
+    }
+    unsafe buffer.appendVarint(number)
+    return .field(number)
+  }
+
+  private func writeInlineKey(_ name: String) -> PathStep {
+    unsafe buffer.append(0)
+    let offset = unsafe buffer.count
+    write(name)
+    return .inline(offset)
+  }
+
+  /// The text whose head is at `offset`: a key that has been written out.
+  private func textWritten(at offset: Int) -> String? {
+    let reader = unsafe ValueReader(buffer.bytes)
+    return unsafe reader.head(at: offset, limit: reader.bytes.count).flatMap(reader.text)
+  }
+
+  // MARK: End
+
+  /// Called by the owner before it lets go: whoever has kept a container of this encoder keeps the encoder, too.
+  func close() {
+    for child in spares { child.close() }
+    spares = []
+    // The containers refer to the encoder without owning it. If one has been kept, against the rules, then it is better
+    // to lose this memory than to write into another's.
+    if unsafe boxes.isShared() { _ = unsafe Unmanaged.passRetained(self) }
+  }
+
+  /// Checks the invariants, in their order.
+  func checkInvariants() {
+    unsafe precondition(depth >= 0 && depth <= path.count)
+    unsafe precondition(zip(pending, pending.dropFirst()).allSatisfy { $0.offset <= $1.offset })
+    unsafe precondition(pending.allSatisfy { unsafe $0.offset <= buffer.count })
+    unsafe precondition(isActive || (shape == .undecided && start == 0))
+  }
+}

@@ -1,0 +1,219 @@
+// Reads values of the binary form from bytes of any origin. Nothing here traps, and nothing throws: what is wrong is
+// nil, and who asked knows how to say it.
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// Bytes that values are read from. Every offset is checked against them, whatever it was when it was taken.
+@safe struct ValueReader {
+  let bytes: UnsafeRawBufferPointer
+
+  init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = bytes }
+
+  @inline(__always) private func byte(_ offset: Int) -> UInt8 {
+    unsafe bytes.baseAddress.unsafelyUnwrapped.load(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  @inline(__always) private func load<Value: FixedWidthInteger>(_ offset: Int, as type: Value.Type) -> Value {
+    unsafe Value(littleEndian: bytes.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: type))
+  }
+
+  // MARK: Heads
+
+  /// The head of the value at `offset`, which ends at `limit` at the latest; nil if that is none. Constant time.
+  @inline(__always) func head(at offset: Int, limit: Int) -> ValueHead? {
+    guard offset >= 0, offset < limit, unsafe limit <= bytes.count else { return nil }
+    let first = byte(offset)
+    let kind = first &>> 5
+    var argument = UInt64(first & 31)
+    var start = offset &+ 1
+    if argument >= 24 {
+      let byteCount = Int(argument) &- 23
+      guard limit &- start >= byteCount else { return nil }
+      argument = wideArgument(start, byteCount)
+      start &+= byteCount
+    }
+    if kind <= ValueKind.negative { return ValueHead(kind: kind, argument: argument, start: start, end: start) }
+    if kind <= ValueKind.record {
+      guard argument <= UInt64(limit &- start) else { return nil }
+      return ValueHead(kind: kind, argument: argument, start: start, end: start &+ Int(argument))
+    }
+    guard kind == ValueKind.simple, let byteCount = SimpleValue.byteCount(argument), byteCount <= limit &- start
+    else { return nil }
+    return ValueHead(kind: kind, argument: argument, start: start, end: start &+ byteCount)
+  }
+
+  @inline(__always) private func wideArgument(_ offset: Int, _ byteCount: Int) -> UInt64 {
+    if unsafe offset &+ 8 <= bytes.count {
+      return load(offset, as: UInt64.self) & (UInt64.max &>> UInt64(64 &- 8 &* byteCount))
+    }
+    var argument: UInt64 = 0
+    for index in 0..<byteCount { argument |= UInt64(byte(offset &+ index)) &<< UInt64(8 &* index) }
+    return argument
+  }
+
+  /// The head of the value that is the whole row; nil if it is none, or does not end with the row.
+  func rowHead() -> ValueHead? {
+    guard unsafe bytes.count > 0 else { return nil }
+    switch byte(0) {
+    case ValueKind.open << 5 | OpenValue.record:
+      return unsafe ValueHead(kind: ValueKind.record, argument: 0, start: 1, end: bytes.count)
+    case ValueKind.open << 5 | OpenValue.list:
+      return unsafe ValueHead(kind: ValueKind.list, argument: 0, start: 1, end: bytes.count)
+    default:
+      guard let head = unsafe head(at: 0, limit: bytes.count), unsafe head.end == bytes.count else { return nil }
+      return head
+    }
+  }
+
+  /// The byte at `offset` as a value; nil if there is none.
+  func byteAsValue(at offset: Int, limit: Int) -> ValueHead? {
+    guard offset >= 0, offset < limit, unsafe limit <= bytes.count else { return nil }
+    return ValueHead(kind: ValueKind.unsigned, argument: UInt64(byte(offset)), start: offset, end: offset + 1)
+  }
+
+  /// How many elements the list at `head` has; one that is damaged is counted, and ends it. O(elements).
+  func elementCount(_ head: ValueHead) -> Int {
+    var offset = head.start
+    var count = 0
+    while offset < head.end {
+      count &+= 1
+      guard let element = self.head(at: offset, limit: head.end) else { break }
+      offset = element.end
+    }
+    return count
+  }
+
+  /// A varint of up to 32 bits at `offset`, which moves behind it; nil if there is none.
+  @inline(__always) func varint(at offset: inout Int, limit: Int) -> UInt32? {
+    guard unsafe limit <= bytes.count else { return nil }
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while offset < limit, shift < 35 {
+      let next = byte(offset)
+      offset &+= 1
+      value |= UInt64(next & 0x7f) &<< shift
+      if next < 0x80 { return UInt32(exactly: value) }
+      shift &+= 7
+    }
+    return nil
+  }
+
+  // MARK: Values
+
+  /// What follows `head`; nothing if the head is not of these bytes.
+  @inline(__always) func content(_ head: ValueHead) -> UnsafeRawBufferPointer {
+    guard head.start >= 0, head.start <= head.end, unsafe head.end <= bytes.count else {
+      return unsafe .init(start: nil, count: 0)
+    }
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[head.start..<head.end])
+  }
+
+  /// A text, which a UUID is as well; nil for other values, and for what is not UTF-8.
+  @inline(__always) func text(_ head: ValueHead) -> String? {
+    guard head.kind == ValueKind.text else { return uuid(head)?.uuidString }
+    let source = unsafe content(head)
+    // Decoding is the fastest way to a string, yet mends what is not UTF-8 instead of saying so. Nothing to mend is in
+    // ASCII.
+    if isASCII(head.start, source.count) { return unsafe String(decoding: source, as: UTF8.self) }
+    return unsafe String(validating: source, as: UTF8.self)
+  }
+
+  /// Whether `count` bytes from `offset`, which are there, are ASCII.
+  @inline(__always) private func isASCII(_ offset: Int, _ count: Int) -> Bool {
+    let end = offset &+ count
+    var next = offset
+    var bits: UInt64 = 0
+    while next &+ 8 <= end {
+      bits |= load(next, as: UInt64.self)
+      next &+= 8
+    }
+    while next < end {
+      bits |= UInt64(byte(next))
+      next &+= 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
+  /// Whether the value is `text`.
+  func isText(_ head: ValueHead, _ text: String) -> Bool {
+    var text = text
+    return head.kind == ValueKind.text && text.withUTF8 { unsafe content(head).elementsEqual($0) }
+  }
+
+  /// A Boolean.
+  @inline(__always) func boolean(_ head: ValueHead) -> Bool? {
+    guard head.kind == ValueKind.simple else { return nil }
+    return head.argument == SimpleValue.yes ? true : head.argument == SimpleValue.no ? false : nil
+  }
+
+  /// A number that `Value` can hold exactly.
+  @inline(__always) func integer<Value: FixedWidthInteger>(_ head: ValueHead) -> Value? {
+    if head.kind == ValueKind.unsigned { return Value(exactly: head.argument) }
+    if head.kind == ValueKind.negative, head.argument < 1 << 63 {
+      return Value(exactly: ~Int64(bitPattern: head.argument))
+    }
+    return rareInteger(head)
+  }
+
+  @inline(never) private func rareInteger<Value: FixedWidthInteger>(_ head: ValueHead) -> Value? {
+    if head.kind == ValueKind.negative { return Value(exactly: -1 - Int128(head.argument)) }
+    guard head.kind == ValueKind.simple, unsafe head.end <= bytes.count else { return nil }
+    switch head.argument {
+    case SimpleValue.double: return Value(exactly: Double(bitPattern: load(head.start, as: UInt64.self)))
+    case SimpleValue.float: return Value(exactly: Float(bitPattern: load(head.start, as: UInt32.self)))
+    case SimpleValue.int128: return Value(exactly: load(head.start, as: Int128.self))
+    case SimpleValue.uint128: return Value(exactly: load(head.start, as: UInt128.self))
+    default: return nil
+    }
+  }
+
+  /// A `Double` to the bit, or another number that one can hold exactly.
+  @inline(__always) func double(_ head: ValueHead) -> Double? {
+    guard head.kind == ValueKind.simple, head.argument == SimpleValue.double, unsafe head.end <= bytes.count else {
+      return rareFloat(head)
+    }
+    return Double(bitPattern: load(head.start, as: UInt64.self))
+  }
+
+  /// A `Float` to the bit, or another number that one can hold exactly.
+  @inline(__always) func float(_ head: ValueHead) -> Float? {
+    guard head.kind == ValueKind.simple, head.argument == SimpleValue.float, unsafe head.end <= bytes.count else {
+      return rareFloat(head)
+    }
+    return Float(bitPattern: load(head.start, as: UInt32.self))
+  }
+
+  @inline(never) private func rareFloat<Value: BinaryFloatingPoint>(_ head: ValueHead) -> Value? {
+    switch head.kind {
+    case ValueKind.unsigned: return Value(exactly: head.argument)
+    case ValueKind.negative: return Value(exactly: -1 - Int128(head.argument))
+    case ValueKind.simple: break
+    default: return nil
+    }
+    guard unsafe head.end <= bytes.count else { return nil }
+    switch head.argument {
+    case SimpleValue.double: return narrowed(Double(bitPattern: load(head.start, as: UInt64.self)))
+    case SimpleValue.float: return narrowed(Float(bitPattern: load(head.start, as: UInt32.self)))
+    case SimpleValue.int128: return Value(exactly: load(head.start, as: Int128.self))
+    case SimpleValue.uint128: return Value(exactly: load(head.start, as: UInt128.self))
+    default: return nil
+    }
+  }
+
+  /// The same number in another width. No number is equal to NaN, which stays NaN.
+  private func narrowed<From: BinaryFloatingPoint, To: BinaryFloatingPoint>(_ value: From) -> To? {
+    value.isNaN ? To.nan : To(exactly: value)
+  }
+
+  /// A UUID.
+  func uuid(_ head: ValueHead) -> UUID? {
+    guard head.kind == ValueKind.simple, head.argument == SimpleValue.uuid else { return nil }
+    let source = unsafe content(head)
+    guard source.count == 16 else { return nil }
+    return unsafe UUID(uuid: source.loadUnaligned(as: uuid_t.self))
+  }
+}

@@ -1,0 +1,79 @@
+// What the database notes about a collection, under its name in the collection tree.
+//
+//     bytes 0 to 3   the collection's id, little-endian
+//     then, for the objects and for the metadata: the number of field names (2 bytes), and for each its length in bytes
+//                    (2 bytes) and its UTF-8; a field's id is its place in this list, from 0
+//
+// The names of fields stand here once, so that no row has to repeat them.
+
+/// What is stored about a collection.
+struct CollectionFormat {
+  let id: CollectionID
+  let objectSchema: RowSchema
+  let metadataSchema: RowSchema
+
+  /// The stored form.
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    append(id.rawValue, to: &bytes)
+    for schema in [objectSchema, metadataSchema] {
+      append(UInt16(schema.names.count), to: &bytes)
+      for name in schema.names {
+        append(UInt16(name.utf8.count), to: &bytes)
+        bytes.append(contentsOf: name.utf8)
+      }
+    }
+    return bytes
+  }
+
+  private func append(_ value: some FixedWidthInteger & UnsignedInteger, to bytes: inout [UInt8]) {
+    for shift in stride(from: 0, to: value.bitWidth, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+  }
+}
+
+extension CollectionFormat {
+  /// Reads the stored form, which may be any bytes.
+  init(_ bytes: [UInt8], name: String) throws(DatabaseError) {
+    var rest = bytes[...]
+    guard let id = Self.take(UInt32.self, from: &rest),
+      let objectNames = Self.takeNames(&rest), let metadataNames = Self.takeNames(&rest), rest.isEmpty
+    else { throw Self.damaged(name, nil) }
+    self.id = CollectionID(id)
+    do {
+      objectSchema = try RowSchema(names: objectNames)
+      metadataSchema = try RowSchema(names: metadataNames)
+    } catch {
+      throw Self.damaged(name, error)
+    }
+  }
+
+  private static func damaged(_ name: String, _ cause: (any Error)?) -> DatabaseError {
+    DatabaseError(
+      .damagedRow, "What is stored about a collection breaks the format. Verify the database.", collection: name,
+      cause: cause)
+  }
+
+  private static func take<Number: FixedWidthInteger & UnsignedInteger>(
+    _: Number.Type, from rest: inout ArraySlice<UInt8>
+  ) -> Number? {
+    let byteCount = Number.bitWidth / 8
+    guard rest.count >= byteCount else { return nil }
+    var number: Number = 0
+    for (index, byte) in rest.prefix(byteCount).enumerated() { number |= Number(byte) << Number(8 * index) }
+    rest = rest.dropFirst(byteCount)
+    return number
+  }
+
+  private static func takeNames(_ rest: inout ArraySlice<UInt8>) -> [String]? {
+    guard let count = take(UInt16.self, from: &rest) else { return nil }
+    var names: [String] = []
+    for _ in 0..<count {
+      guard let byteCount = take(UInt16.self, from: &rest), rest.count >= byteCount,
+        let name = String(validating: rest.prefix(Int(byteCount)), as: UTF8.self)
+      else { return nil }
+      names.append(name)
+      rest = rest.dropFirst(Int(byteCount))
+    }
+    return names
+  }
+}

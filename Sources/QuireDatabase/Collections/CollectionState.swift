@@ -1,0 +1,126 @@
+// A collection in one transaction.
+
+internal import QuireStorage
+
+/// What a transaction knows of a collection: its id, and the memory of its coders.
+///
+/// Invariants:
+/// 1. `id` is nil exactly while the collection does not exist for the transaction.
+/// 2. The contexts know at least the fields that are stored; more after an object with new ones was encoded, until
+///    `storeFields` has stored these, before the commit.
+final class CollectionState {
+  /// Keeps the transaction's shell alive as long as an app holds rows; the cycle ends with the transaction.
+  let transaction: TransactionState
+  let name: String
+  /// The types that were checked; nil as long as the collection was used untyped only.
+  var types: (object: ObjectIdentifier, metadata: ObjectIdentifier)?
+  private(set) var id: CollectionID?
+  private(set) var contexts: CodingContexts
+  /// Where the contexts came from.
+  private let record: CollectionRecord?
+  /// How many fields of each half are stored.
+  private var storedObjectFields = 0
+  private var storedMetadataFields = 0
+  /// Whether a row of it was removed, so that it may be empty.
+  var hasRemoved = false
+
+  init(_ transaction: TransactionState, _ name: String, _ record: CollectionRecord?) {
+    self.transaction = transaction
+    self.name = name
+    self.record = record
+    id = record?.id
+    contexts =
+      record?.takeContexts()
+      ?? CodingContexts(object: RowCodingContext(schema: RowSchema()), metadata: RowCodingContext(schema: RowSchema()))
+    storedObjectFields = record?.objectSchema.names.count ?? 0
+    storedMetadataFields = record?.metadataSchema.names.count ?? 0
+  }
+
+  /// The transaction is over.
+  func end() {
+    guard let record, record.id == id else { return }
+    record.giveBack(contexts)
+  }
+
+  /// Whether this transaction made the collection.
+  var isNew: Bool { id != nil && record?.id != id }
+
+  // MARK: Savepoints
+
+  struct Mark {
+    let id: CollectionID?
+    let objectSchema: RowSchema
+    let metadataSchema: RowSchema
+    let storedObjectFields: Int
+    let storedMetadataFields: Int
+  }
+
+  var mark: Mark {
+    Mark(
+      id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema,
+      storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields)
+  }
+
+  /// Back to `mark`, or, without one, to what the transaction began with.
+  func restore(_ mark: Mark?) {
+    id = mark?.id ?? (mark == nil ? record?.id : nil)
+    contexts.object.reset(to: mark?.objectSchema ?? record?.objectSchema ?? RowSchema())
+    contexts.metadata.reset(to: mark?.metadataSchema ?? record?.metadataSchema ?? RowSchema())
+    storedObjectFields = mark?.storedObjectFields ?? record?.objectSchema.names.count ?? 0
+    storedMetadataFields = mark?.storedMetadataFields ?? record?.metadataSchema.names.count ?? 0
+  }
+
+  // MARK: Changes
+
+  /// The collection's id; makes the collection if it does not exist.
+  func existingOrNewID() throws(DatabaseError) -> CollectionID {
+    if let id { return id }
+    let new = try transaction.allocateCollectionID()
+    id = new
+    do throws(StorageError) { try store(new) } catch {
+      throw DatabaseError(error, collection: name)
+    }
+    return new
+  }
+
+  /// The collection and all that is noted about it are gone.
+  func forget() {
+    id = nil
+    contexts.object.reset(to: RowSchema())
+    contexts.metadata.reset(to: RowSchema())
+    storedObjectFields = 0
+    storedMetadataFields = 0
+  }
+
+  /// Stores the names of fields that objects have had for the first time.
+  func storeFields() throws(DatabaseError) {
+    guard let id, hasNewFields else { return }
+    do throws(StorageError) { try store(id) } catch { throw DatabaseError(error, collection: name) }
+  }
+
+  private var hasNewFields: Bool {
+    contexts.object.schema.names.count != storedObjectFields
+      || contexts.metadata.schema.names.count != storedMetadataFields
+  }
+
+  private func store(_ id: CollectionID) throws(StorageError) {
+    try transaction.storeCollection(name, format(id).bytes)
+    storedObjectFields = contexts.object.schema.names.count
+    storedMetadataFields = contexts.metadata.schema.names.count
+  }
+
+  private func format(_ id: CollectionID) -> CollectionFormat {
+    CollectionFormat(id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema)
+  }
+
+  /// The record for later transactions, if this one made or changed the collection; `.some(nil)` if it removed it.
+  var newRecord: CollectionRecord?? {
+    guard let id else { return record == nil ? .none : .some(nil) }
+    if let record, record.id == id, record.objectSchema.names.count == storedObjectFields,
+      record.metadataSchema.names.count == storedMetadataFields
+    {
+      return .none
+    }
+    return .some(CollectionRecord(name: name, format(id)))
+  }
+}

@@ -1,0 +1,79 @@
+// Which collections there are, without asking the tree each time.
+
+internal import HashTreeCollections
+internal import QuireStorage
+
+/// The collections of the newest appended commit, as far as anybody has asked for them.
+///
+/// Invariants:
+/// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree.
+/// 2. `records` holds nothing that is not in the collection tree as of `validFrom`; it need not hold all of that.
+final class CollectionTable: Sendable {
+  private struct State {
+    var validFrom = CSN(0)
+    var records = TreeDictionary<ByteString, CollectionRecord>()
+  }
+
+  private let state = Latch(State())
+
+  /// The collection of this name in the snapshot of `csn`, if it is known: nil does not mean that there is none.
+  func record(_ name: String, at csn: CSN) -> CollectionRecord? {
+    state.withLock { state in csn < state.validFrom ? nil : state.records[ByteString(name)] }
+  }
+
+  /// Remembers what the tree said in the snapshot of `csn`.
+  func remember(_ record: CollectionRecord, at csn: CSN) {
+    state.withLock { state in
+      if csn >= state.validFrom { state.records[ByteString(record.name)] = record }
+    }
+  }
+
+  /// Takes over what the commit `csn` has changed: nil for a collection that it removed.
+  func apply(_ changes: [(name: String, record: CollectionRecord?)], csn: CSN) {
+    guard !changes.isEmpty else { return }
+    state.withLock { state in
+      state.validFrom = csn
+      for change in changes { state.records[ByteString(change.name)] = change.record }
+    }
+  }
+
+  /// Throws if the records break an invariant; `stored` says what the tree has in the newest snapshot, `csn`.
+  func checkInvariants(csn: CSN, stored: (String) throws -> CollectionFormat?) throws {
+    for (name, record) in state.withLock({ $0.validFrom <= csn ? $0.records.map { ($0.key, $0.value) } : [] }) {
+      guard let format = try stored(name.string), format.id == record.id,
+        format.objectSchema == record.objectSchema, format.metadataSchema == record.metadataSchema
+      else { throw DatabaseError(.damagedRow, "Invariant 2: the table differs from the tree.", collection: name.string) }
+    }
+  }
+}
+
+/// What the collections of a process hold; the first use of a name decides.
+final class CollectionTypes: Sendable {
+  struct Entry: Equatable, Sendable {
+    let object: ObjectIdentifier
+    let metadata: ObjectIdentifier
+    let coder: CoderIdentity
+    let metadataCoder: CoderIdentity
+  }
+
+  private let entries = Latch<[ByteString: Entry]>([:])
+
+  /// - Throws: `collectionMismatch` if the name was used with another type or coder.
+  func check<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) throws(DatabaseError) {
+    let entry = Entry(
+      object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self),
+      coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity)
+    let known = entries.withLock { entries -> Entry in
+      if let known = entries[ByteString(collection.name)] { return known }
+      entries[ByteString(collection.name)] = entry
+      return entry
+    }
+    guard known != entry else { return }
+    throw DatabaseError(
+      .collectionMismatch,
+      """
+      The collection was used with other types or coders before than with \(Object.self) (\(entry.coder)) and \
+      \(Metadata.self) (\(entry.metadataCoder)). Use one description of a collection everywhere.
+      """, collection: collection.name)
+  }
+}

@@ -1,0 +1,151 @@
+// The database as apps see it.
+
+@_exported public import QuireStorage
+
+/// An open database of objects: collections of rows, each with a key, an object and perhaps metadata.
+///
+/// ```swift
+/// let db = try Database(at: "library.quire")
+/// try db.write { tx in try tx[.songs].set(song, for: "s1") }
+/// let song = try db.read { tx in try tx[.songs].get("s1") }
+/// ```
+///
+/// One writer at a time, any number of readers; readers never wait, neither for the writer nor for each other. All
+/// methods may be called from any thread. In async functions Swift takes the async forms, which wait without blocking a
+/// thread of the cooperative pool. Errors of the database's are `DatabaseError`; what a closure throws is rethrown.
+public final class Database: Sendable {
+  let core: DatabaseCore
+  /// The connection behind `read` and `write`.
+  private let connection: Connection
+
+  /// Opens the database at `path`, or creates it.
+  ///
+  /// After a crash this replays the log and makes the result durable before it returns. A file that is refused is not
+  /// changed in any way: nothing is renamed, deleted or made anew.
+  ///
+  /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `damagedPage`, `damagedLog`, `missingLog`,
+  ///   `truncatedFile`, `alreadyOpen`, `notFound`, `invalidOption`, `diskFull`, `inputOutput`.
+  public convenience init(at path: String, options: Options = Options()) throws(DatabaseError) {
+    try self.init(at: path, options: options, environment: StorageEnvironment())
+  }
+
+  /// Opens a database in surroundings of the caller's making.
+  package init(
+    at path: String, options: Options, environment: StorageEnvironment
+  ) throws(DatabaseError) {
+    let engine: StorageEngine
+    do throws(StorageError) {
+      engine = try StorageEngine(at: path, options: options.storage, environment: environment)
+    } catch {
+      throw DatabaseError(error)
+    }
+    core = try DatabaseCore(engine, path: path, options: options)
+    connection = Connection(core, Connection.Options())
+  }
+
+  private init(_ core: DatabaseCore) {
+    self.core = core
+    connection = Connection(core, Connection.Options())
+  }
+
+  /// A database without files, empty, that ends with the object: for tests, caches and scratch work.
+  ///
+  /// Everything works as in one with files, but that nothing survives. Memory of removed rows is used again; `compact`
+  /// gives it back.
+  ///
+  /// - Throws: `invalidOption`, `inputOutput` if there is no memory.
+  public static func inMemory(options: Options = Options()) throws(DatabaseError) -> Database {
+    let engine: StorageEngine
+    do throws(StorageError) { engine = try StorageEngine.inMemory(options: options.storage) } catch {
+      throw DatabaseError(error)
+    }
+    return Database(try DatabaseCore(engine, path: "", options: options))
+  }
+
+  deinit { core.history.close() }
+
+  /// The path that the database was opened at.
+  public var path: String { core.path }
+
+  /// A connection of its own: the same database, with its own settings.
+  public func makeConnection(_ options: Connection.Options = Connection.Options()) -> Connection {
+    Connection(core, options)
+  }
+
+  // MARK: Transactions
+
+  /// Runs `body` on the newest snapshot, which stays as it is until `body` returns. Never waits.
+  ///
+  /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, what `body` throws, and what
+  ///   went wrong in a call of `body`'s that could not throw.
+  public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result { try connection.read(body) }
+
+  /// Runs `body` on the newest snapshot, on a thread of the database's.
+  ///
+  /// - Throws: as the form above.
+  @concurrent
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result {
+    try await connection.read(body)
+  }
+
+  /// Runs `body` as the only write transaction and commits what it did; with `Durability.full` returns when that is on
+  /// the disk. If `body` throws, nothing of it remains.
+  ///
+  /// - Throws: `closed`, `nestedTransaction`, `failStop`, `outcomeUnknown`, `diskFull`, `transactionFailed`, what `body`
+  ///   throws, and what went wrong in a call of `body`'s that could not throw.
+  @discardableResult
+  public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result { try connection.write(body) }
+
+  /// Runs `body` as the only write transaction, on a thread of the database's, and returns when its commit is
+  /// acknowledged. A task that is cancelled while it waits for other writers gets a `CancellationError`, and `body` does
+  /// not run.
+  ///
+  /// - Throws: as the form above.
+  @concurrent @discardableResult
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    try await connection.write(body)
+  }
+
+  /// Keeps the newest snapshot for as long as the returned object lives, or until it is told to advance.
+  ///
+  /// - Throws: `closed`.
+  public func pin() throws(DatabaseError) -> PinnedSnapshot { try PinnedSnapshot(core) }
+
+  /// All commits from now on, in their order, each after it is durable.
+  public var commits: CommitStream {
+    CommitStream(core.history, limit: core.options.commitBuffer) { [core] in core.publishedCSN }
+  }
+
+  // MARK: Files
+
+  /// Returns when every commit acknowledged so far is on the disk, whatever the durability it was made with.
+  public func flush() throws(DatabaseError) { try wrapping { () throws(StorageError) in try core.engine.flush() } }
+
+  /// Writes all that is in the log home. Happens by itself as the log grows.
+  ///
+  /// - Throws: `closed`, `failStop`, `nestedTransaction`, `diskFull`, `inputOutput`.
+  public func checkpoint() throws(DatabaseError) {
+    try wrapping { () throws(StorageError) in try core.engine.checkpoint() }
+  }
+
+  /// Writes everything home, leaves a file that needs no log, and gives the database up. A second call does nothing.
+  ///
+  /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the database stays open; `failStop`,
+  ///   `diskFull`, `inputOutput` if the last checkpoint failed: the database is closed all the same, and the log holds
+  ///   what the checkpoint did not write.
+  public func close() throws(DatabaseError) {
+    do throws(StorageError) { try core.engine.close() } catch {
+      if error.code != .inUse { core.history.close() }
+      throw DatabaseError(error)
+    }
+    core.history.close()
+  }
+
+  private func wrapping(_ body: () throws(StorageError) -> Void) throws(DatabaseError) {
+    do throws(StorageError) { try body() } catch { throw DatabaseError(error) }
+  }
+}

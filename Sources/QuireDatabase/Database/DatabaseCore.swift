@@ -1,0 +1,109 @@
+// The open database: what connections, transactions and pinned snapshots share.
+
+internal import QuireStorage
+
+/// The trees of a database of objects.
+struct DatabaseTrees: Sendable {
+  /// Row id → the row; see `StoredRow.swift`.
+  let rows: Tree
+  /// Collection and key → row id; see `KeyIndex.swift`.
+  let keys: Tree
+  /// Name → what is noted about a collection; see `CollectionFormat.swift`.
+  let collections: Tree
+  /// What concerns the whole database, under names of our own.
+  let info: Tree
+
+  static let rowsName = "quire.rows"
+  static let keysName = "quire.keys"
+  static let collectionsName = "quire.collections"
+  static let infoName = "quire.info"
+  /// Where the version of this layer's format stands, one byte.
+  static let formatKey = [UInt8]("format".utf8)
+  /// Where the number of the next collection stands, four bytes little-endian.
+  static let nextCollectionIDKey = [UInt8]("nextCollectionID".utf8)
+  static let formatVersion: UInt8 = 1
+}
+
+/// Everything behind `Database`.
+///
+/// Locks: the engine's writer lock, then the history's latch, then the table's; none is held while user's code runs but
+/// the writer lock.
+final class DatabaseCore: Sendable {
+  let engine: StorageEngine
+  let trees: DatabaseTrees
+  let table = CollectionTable()
+  let types = CollectionTypes()
+  let history: CommitHistory
+  let options: Database.Options
+  let path: String
+  private let idleScratch = Latch<[TransactionScratch]>([])
+
+  private static let mostIdleScratch = 8
+
+  init(_ engine: StorageEngine, path: String, options: Database.Options) throws(DatabaseError) {
+    self.engine = engine
+    self.path = path
+    self.options = options
+    history = CommitHistory(byteLimit: Limits.historyByteCount)
+    trees = try Self.openTrees(engine, path)
+  }
+
+  var storage: EngineCore { engine.core }
+  /// The newest commit that readers see.
+  var publishedCSN: CSN { storage.slots.newest.csn }
+
+  // MARK: Opening
+
+  /// Finds the trees, or makes them in a database that has none at all.
+  private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
+    do {
+      if let trees = try engine.read({ tx in try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) } }) {
+        return trees
+      }
+      return try engine.write { tx in
+        let trees = DatabaseTrees(
+          rows: try tx.createTree(DatabaseTrees.rowsName, keys: .int64),
+          keys: try tx.createTree(DatabaseTrees.keysName, keys: .bytes),
+          collections: try tx.createTree(DatabaseTrees.collectionsName, keys: .bytes),
+          info: try tx.createTree(DatabaseTrees.infoName, keys: .bytes))
+        try tx.put([DatabaseTrees.formatVersion], for: DatabaseTrees.formatKey, in: trees.info)
+        return trees
+      }
+    } catch let error as StorageError {
+      throw DatabaseError(error)
+    } catch {
+      throw error as? DatabaseError ?? DatabaseError(.notADatabase, "The database could not be read.", cause: error)
+    }
+  }
+
+  private static func find(
+    _ names: [String], _ path: String, _ tree: (String) -> Tree?, _ value: ([UInt8], Tree) throws -> [UInt8]?
+  ) throws -> DatabaseTrees? {
+    if names.isEmpty { return nil }
+    guard let rows = tree(DatabaseTrees.rowsName), let keys = tree(DatabaseTrees.keysName),
+      let collections = tree(DatabaseTrees.collectionsName), let info = tree(DatabaseTrees.infoName)
+    else {
+      throw DatabaseError(
+        .notADatabase, "The file holds trees of another kind than rows. Open it with `StorageEngine`.", path: path)
+    }
+    guard let version = try value(DatabaseTrees.formatKey, info) else { throw RowView.damaged() }
+    guard version == [DatabaseTrees.formatVersion] else {
+      throw DatabaseError(
+        .newerFormat, "The rows are stored in format \(version), which this version does not know. Use a newer one.",
+        path: path)
+    }
+    return DatabaseTrees(rows: rows, keys: keys, collections: collections, info: info)
+  }
+
+  // MARK: Memory
+
+  /// Memory for a transaction, which gives it back at its end.
+  func takeScratch() -> TransactionScratch { idleScratch.withLock { $0.popLast() } ?? TransactionScratch() }
+
+  /// Takes memory back.
+  func giveBack(_ scratch: TransactionScratch) {
+    idleScratch.withLock { idle in
+      if idle.count < Self.mostIdleScratch { idle.append(scratch) }
+    }
+  }
+}

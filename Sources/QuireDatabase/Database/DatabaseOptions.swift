@@ -1,0 +1,49 @@
+// How a database is opened.
+
+public import QuireStorage
+
+extension Database {
+  /// Settings of an open database. Only the page size is a property of the file; the rest may differ at every opening.
+  public struct Options: Sendable {
+    /// What a commit waits for.
+    public var durability: Durability
+    /// The budget for pages in memory, in bytes.
+    public var cacheSize: Int
+    /// The size of a page in bytes; used when a database is created.
+    public var pageSize: Int
+    /// The size that a segment of the log may grow to, in bytes: recovery after a crash replays at most two.
+    public var logLimit: Int
+    /// Whether the file is tidied when nothing has been written for a second.
+    public var maintainsWhenIdle: Bool
+    /// Whether a database is created if there is nothing at the path.
+    public var createsIfMissing: Bool
+    /// Whether the database is only read: not a byte is written, and writes throw `readOnly`. Several processes may read
+    /// one database at a time, but not while one has it open for writing.
+    public var isReadOnly: Bool
+    /// How many commits a stream of `commits` holds for a consumer that lags behind.
+    public var commitBuffer: Int
+
+    /// Settings; what is left out has the value that suits most.
+    public init(
+      durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
+      maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
+      commitBuffer: Int = 1000
+    ) {
+      self.durability = durability
+      self.cacheSize = cacheSize
+      self.pageSize = pageSize
+      self.logLimit = logLimit
+      self.maintainsWhenIdle = maintainsWhenIdle
+      self.createsIfMissing = createsIfMissing
+      self.isReadOnly = isReadOnly
+      self.commitBuffer = commitBuffer
+    }
+
+    /// The engine's part of the settings.
+    var storage: StorageOptions {
+      StorageOptions(
+        pageSize: pageSize, cacheSize: cacheSize, durability: durability, logLimit: logLimit,
+        maintainsWhenIdle: maintainsWhenIdle, createsIfMissing: createsIfMissing, isReadOnly: isReadOnly)
+    }
+  }
+}

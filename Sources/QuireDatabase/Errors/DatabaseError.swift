@@ -1,0 +1,78 @@
+// The one error of the object layer: a code that programs branch on, and a message that tells people what happened to
+// which file, collection and key, and what to do about it.
+
+package import QuireStorage
+
+/// An error of the database.
+///
+/// `code` is what programs compare; `description` says what happened, where, and what helps. Errors that closures and
+/// coders of the app throw keep their type: those of closures are rethrown as they are, those of coders are the `cause`
+/// of an error that names the row.
+public struct DatabaseError: Error, Sendable, CustomStringConvertible {
+  private final class Storage: Sendable {
+    let code: Code
+    let message: String
+    let path: String?
+    let collection: String?
+    let key: String?
+    let cause: (any Error)?
+
+    init(_ code: Code, _ message: String, _ path: String?, _ collection: String?, _ key: String?, _ cause: (any Error)?)
+    {
+      self.code = code
+      self.message = message
+      self.path = path
+      self.collection = collection
+      self.key = key
+      self.cause = cause
+    }
+  }
+
+  private let storage: Storage
+
+  /// Makes an error; `message` ends with the remedy. For extensions and coders of an app's own, too.
+  public init(
+    _ code: Code, _ message: String, path: String? = nil, collection: String? = nil, key: String? = nil,
+    cause: (any Error)? = nil
+  ) {
+    storage = Storage(code, message, path, collection, key, cause)
+  }
+
+  /// What kind of failure this is.
+  public var code: Code { storage.code }
+  /// What happened and what helps, in a sentence or two.
+  public var message: String { storage.message }
+  /// The file it happened to.
+  public var path: String? { storage.path }
+  /// The collection it happened to.
+  public var collection: String? { storage.collection }
+  /// The key it happened to.
+  public var key: String? { storage.key }
+  /// The error beneath: a coder's, the storage engine's, the system's.
+  public var cause: (any Error)? { storage.cause }
+
+  public var description: String {
+    var text = "\(code): \(message)"
+    var place: [String] = []
+    if let path { place.append(path) }
+    if let collection { place.append("collection “\(collection)”") }
+    if let key { place.append("key “\(key)”") }
+    if !place.isEmpty { text += " [\(place.joined(separator: ", "))]" }
+    if let cause { text += " (\(cause))" }
+    return text
+  }
+}
+
+extension DatabaseError {
+  /// What went wrong in the engine, in the words of this layer.
+  package init(_ error: StorageError, collection: String? = nil, key: String? = nil) {
+    self.init(
+      Code(error.code), error.message, path: error.path, collection: collection, key: key, cause: error)
+  }
+
+  /// The same error with the row that it happened to.
+  func at(_ collection: String, _ key: String?) -> DatabaseError {
+    DatabaseError(
+      code, message, path: path, collection: self.collection ?? collection, key: self.key ?? key, cause: cause)
+  }
+}

@@ -1,0 +1,119 @@
+// The key index: collection id and key lead to the row's id.
+//
+// A key of the index is the collection's id, big-endian, so that a collection is one range of the tree, and the row's
+// key in UTF-8; the value is the row's id, eight bytes little-endian.
+
+internal import QuireStorage
+
+extension CollectionID {
+  /// The id as the keys of its rows begin.
+  var prefix: [UInt8] { (0..<Self.byteCount).map { UInt8(truncatingIfNeeded: rawValue >> UInt32(24 - 8 * $0)) } }
+
+  /// The first key of the index behind the collection.
+  var end: [UInt8] { CollectionID(rawValue + 1).prefix }
+}
+
+extension TransactionState {
+  /// The key of the index for a row, in memory that is good until the next one is made; nil if no row can have it.
+  @inline(__always)
+  func indexKey(_ collection: CollectionID, _ key: String) -> SearchKey? {
+    let byteCount = key.utf8.count
+    guard byteCount <= Limits.rowKeyByteCount else { return nil }
+    let base = unsafe scratch.key
+    unsafe base.storeBytes(of: collection.rawValue.bigEndian, as: UInt32.self)
+    var key = key
+    key.withUTF8 { bytes in
+      guard let source = bytes.baseAddress else { return }
+      unsafe (base + CollectionID.byteCount).copyMemory(from: source, byteCount: bytes.count)
+    }
+    return unsafe SearchKey(UnsafeRawBufferPointer(start: base, count: CollectionID.byteCount + byteCount))
+  }
+
+  /// The id of the row under a key. Touches one page per level of the key index.
+  @inline(__always)
+  func rowID(_ collection: CollectionID, _ key: String) throws(DatabaseError) -> RowID? {
+    guard let indexKey = indexKey(collection, key) else { return nil }
+    do throws(StorageError) {
+      guard let value = try lend(indexKey, in: database.trees.keys) else { return nil }
+      defer { endLoan(value) }
+      // A row's id is too short for pages of its own.
+      if value.count == 8, !value.isExtent {
+        return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
+      }
+    } catch {
+      throw DatabaseError(error, key: key)
+    }
+    throw RowView.damaged()
+  }
+
+  /// The number of rows of a collection. O(log n).
+  func count(_ collection: CollectionID) throws(DatabaseError) -> Int {
+    try wrapping { () throws(StorageError) in
+      try rank(collection.end, in: database.trees.keys) - rank(collection.prefix, in: database.trees.keys)
+    }
+  }
+
+  /// The number of rows whose keys lie within bounds. O(log n).
+  func count(_ bounds: KeyBounds) throws(DatabaseError) -> Int {
+    try wrapping { () throws(StorageError) in
+      max(0, try rank(bounds.upper, in: database.trees.keys) - rank(bounds.lower, in: database.trees.keys))
+    }
+  }
+}
+
+/// A range of the key index within one collection: from `lower` up to `upper`, which is not part of it.
+struct KeyBounds {
+  let lower: [UInt8]
+  let upper: [UInt8]
+
+  /// The keys from `first` up to `end`; nil means from the first, to the last.
+  init(_ collection: CollectionID, from first: String? = nil, upTo end: String? = nil) {
+    lower = collection.prefix + (first.map { [UInt8]($0.utf8) } ?? [])
+    upper = end.map { collection.prefix + [UInt8]($0.utf8) } ?? collection.end
+  }
+
+  /// The keys that begin with `prefix`.
+  init(_ collection: CollectionID, prefix: String) {
+    lower = collection.prefix + [UInt8](prefix.utf8)
+    // The next byte string that does not begin with it: the last byte that can grow grows, and what follows it goes.
+    // The collection's id is in front, so that there is one.
+    var end = lower
+    while end.last == 0xff { end.removeLast() }
+    end[end.count - 1] += 1
+    upper = end
+  }
+}
+
+/// A range of keys of a collection, as Swift writes it.
+public protocol KeyRange: Sendable {
+  /// The first key, or nil for no bound.
+  var firstKey: String? { get }
+  /// The key that the range ends before, or nil for no bound.
+  var endKey: String? { get }
+}
+
+extension Range: KeyRange where Bound == String {
+  public var firstKey: String? { lowerBound }
+  public var endKey: String? { upperBound }
+}
+
+extension PartialRangeFrom: KeyRange where Bound == String {
+  public var firstKey: String? { lowerBound }
+  public var endKey: String? { nil }
+}
+
+extension PartialRangeUpTo: KeyRange where Bound == String {
+  public var firstKey: String? { nil }
+  public var endKey: String? { upperBound }
+}
+
+extension ClosedRange: KeyRange where Bound == String {
+  public var firstKey: String? { lowerBound }
+  /// The key behind the last one is the last one and a zero byte.
+  public var endKey: String? { upperBound + "\0" }
+}
+
+extension PartialRangeThrough: KeyRange where Bound == String {
+  public var firstKey: String? { nil }
+  public var endKey: String? { upperBound + "\0" }
+}

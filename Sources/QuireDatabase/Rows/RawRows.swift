@@ -1,0 +1,66 @@
+// Rows as bytes, for tools that do not know the types.
+
+internal import QuireStorage
+
+/// A row whose object and metadata are the bytes that their coders made, decompressed.
+public struct RawRow: Hashable, Sendable {
+  /// The key in its collection.
+  public let key: String
+  /// The row's number.
+  public let rowID: RowID
+  /// The object as its coder made it.
+  public let object: [UInt8]
+  /// The metadata as its coder made them, if there are any.
+  public let metadata: [UInt8]?
+}
+
+/// The rows of a collection as bytes. Nothing is decoded but compression, so that no type needs to be known.
+public struct RawRows: Sequence {
+  let state: CollectionState
+
+  /// The row under `key`, or nil.
+  public func row(_ key: String) throws(DatabaseError) -> RawRow? {
+    try handle.withRow(key) { rowID, row in try Self.rawRow(key, rowID, row) }
+  }
+
+  /// The number of rows. O(log n).
+  public var count: Int {
+    state.transaction.noting(0) { () throws(DatabaseError) in
+      guard let id = state.id else { return 0 }
+      return try state.transaction.count(id)
+    }
+  }
+
+  /// The rows in the order of their keys' bytes. An error ends the loop, and is thrown by the transaction's next call.
+  public func makeIterator() -> Iterator { Iterator(state) }
+
+  private var handle: RowHandle<[UInt8], [UInt8]> {
+    RowHandle(state: state, collection: RowCollection(state.name, coder: .bytes, metadataCoder: .bytes))
+  }
+
+  private static func rawRow(_ key: String, _ rowID: RowID, _ row: RowView) throws -> RawRow {
+    RawRow(
+      key: key, rowID: rowID, object: try unsafe ValueCompression.decode(row.object.bytes),
+      metadata: try unsafe row.metadata.map { try unsafe ValueCompression.decode($0.bytes) })
+  }
+
+  /// Steps through the rows.
+  public struct Iterator: IteratorProtocol {
+    private let transaction: TransactionState
+    private let cursor: RowCursor<RawRow>?
+
+    fileprivate init(_ state: CollectionState) {
+      transaction = state.transaction
+      cursor = transaction.noting(nil) { () throws(DatabaseError) in
+        try RowCursor(RowScan(state, .all)) { try RawRows.rawRow($0, $1, $2) }
+      }
+    }
+
+    /// The next row; nil behind the last one, and after an error.
+    public mutating func next() -> RawRow? {
+      transaction.noting(nil) { () throws(DatabaseError) in
+        do { return try cursor?.next() } catch { throw transaction.wrap(error) }
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+// Reading the rows of a collection.
+
+internal import QuireStorage
+
+/// What can be read of a collection in a transaction, of either kind: `ReadableRows` and `WritableRows` are all that
+/// conform.
+///
+/// A transaction and its rows are for the thread that runs the closure, and end with it: later calls throw
+/// `transactionClosed`. Every call may throw `damagedPage`, `truncatedFile`, `damagedRow` or `inputOutput`; those that
+/// decode, `decodingFailed` with the coder's error as its cause; and the first one of a collection whose types or
+/// coders are not those it was used with before, `collectionMismatch`.
+public protocol RowReading<Object, Metadata> {
+  /// The type of the objects.
+  associatedtype Object: Sendable
+  /// The type of the metadata.
+  associatedtype Metadata: Sendable
+  /// The collection in the transaction.
+  var handle: RowHandle<Object, Metadata> { get }
+}
+
+/// The rows of a collection in a read transaction.
+public struct ReadableRows<Object: Sendable, Metadata: Sendable>: RowReading {
+  public let handle: RowHandle<Object, Metadata>
+}
+
+extension RowReading {
+  /// The object under `key`, or nil. Touches one page per level of key index and row tree; allocates what the object
+  /// itself needs, and room for it if it was compressed.
+  public func get(_ key: String) throws(DatabaseError) -> Object? {
+    let handle = handle
+    return try handle.withRow(key) { _, row in try handle.object(row, key) }
+  }
+
+  /// The row under `key`, or nil. Cost as `get`.
+  public func row(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
+    let handle = handle
+    return try handle.withRow(key) { rowID, row in try handle.row(key, rowID, row) }
+  }
+
+  /// The metadata under `key`; nil if there is no such row, or if it has none. Reads no object: of a long one not even
+  /// its pages.
+  public func metadata(_ key: String) throws(DatabaseError) -> Metadata? {
+    let handle = handle
+    return try handle.withMetadata(key) { row in try handle.metadata(row, key) } ?? nil
+  }
+
+  /// Whether there is a row under `key`. Touches one page per level of the key index.
+  public func contains(_ key: String) throws(DatabaseError) -> Bool { try rowID(key) != nil }
+
+  /// The number of the row under `key`, or nil. Touches one page per level of the key index.
+  public func rowID(_ key: String) throws(DatabaseError) -> RowID? {
+    let handle = handle
+    try handle.transaction.check()
+    guard let id = handle.state.id else { return nil }
+    do throws(DatabaseError) { return try handle.transaction.rowID(id, key) } catch {
+      throw error.at(handle.state.name, key)
+    }
+  }
+
+  /// The number of rows. O(log n). An error is thrown by the transaction's next call.
+  public var count: Int {
+    let handle = handle
+    return handle.transaction.noting(0) { () throws(DatabaseError) in
+      guard let id = handle.state.id else { return 0 }
+      return try handle.transaction.count(id)
+    }
+  }
+
+  /// Whether there is no row. O(log n).
+  public var isEmpty: Bool { count == 0 }
+
+  /// The number of rows whose keys lie in `range`. O(log n).
+  public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
+    let handle = handle
+    try handle.transaction.check()
+    guard let id = handle.state.id else { return 0 }
+    return try handle.transaction.count(KeyBounds(id, from: range.firstKey, upTo: range.endKey))
+  }
+
+  /// The number of rows whose keys begin with `prefix`. O(log n).
+  public func count(prefix: String) throws(DatabaseError) -> Int {
+    let handle = handle
+    try handle.transaction.check()
+    guard let id = handle.state.id else { return 0 }
+    return try handle.transaction.count(KeyBounds(id, prefix: prefix))
+  }
+
+  // MARK: Rows for many keys
+
+  /// The rows under `keys` that exist, in the order of `keys`. Looked up side by side, in a fraction of the time of as
+  /// many calls of `row`.
+  public func rows(for keys: some Sequence<String>) throws(DatabaseError) -> [Row<Object, Metadata>] {
+    let handle = handle
+    return try handle.collect(keys) { key, rowID, row in try handle.row(key, rowID, row) }
+  }
+
+  /// The objects under `keys` that exist, in the order of `keys`. Cost as `rows(for:)`.
+  public func objects(for keys: some Sequence<String>) throws(DatabaseError) -> [Object] {
+    let handle = handle
+    return try handle.collect(keys) { key, _, row in try handle.object(row, key) }
+  }
+
+  // MARK: Enumeration
+
+  /// All rows in the order of their keys' bytes; lazily, a few fetched ahead.
+  public var rows: RowSequence<Object, Metadata> { RowSequence(RowScan(handle.state, .all), handle) }
+  /// All keys in the order of their bytes. Touches no object.
+  public var keys: KeySequence { KeySequence(RowScan(handle.state, .all)) }
+  /// All keys with their metadata, in the order of the keys' bytes. Decodes no object.
+  public var metadata: MetadataSequence<Object, Metadata> { MetadataSequence(RowScan(handle.state, .all), handle) }
+
+  /// The rows whose keys lie in `range`.
+  public func rows(_ range: some KeyRange) -> RowSequence<Object, Metadata> {
+    rows(from: range.firstKey, upTo: range.endKey)
+  }
+
+  /// The rows from the key `from` up to the key `upTo`, which is not among them; in the order of bytes, where a range
+  /// of strings would trap if its bounds were in another order by Unicode's rules.
+  public func rows(from first: String? = nil, upTo end: String? = nil) -> RowSequence<Object, Metadata> {
+    RowSequence(RowScan(handle.state, .range(first, end)), handle)
+  }
+
+  /// The rows whose keys begin with `prefix`.
+  public func rows(prefix: String) -> RowSequence<Object, Metadata> {
+    RowSequence(RowScan(handle.state, .prefix(prefix)), handle)
+  }
+
+  /// The keys in `range`. Touches no object.
+  public func keys(_ range: some KeyRange) -> KeySequence { keys(from: range.firstKey, upTo: range.endKey) }
+
+  /// The keys from `from` up to `upTo`, which is not among them. Touches no object.
+  public func keys(from first: String? = nil, upTo end: String? = nil) -> KeySequence {
+    KeySequence(RowScan(handle.state, .range(first, end)))
+  }
+
+  /// The keys that begin with `prefix`. Touches no object.
+  public func keys(prefix: String) -> KeySequence { KeySequence(RowScan(handle.state, .prefix(prefix))) }
+
+  /// The keys in `range` with their metadata. Decodes no object.
+  public func metadata(_ range: some KeyRange) -> MetadataSequence<Object, Metadata> {
+    MetadataSequence(RowScan(handle.state, .range(range.firstKey, range.endKey)), handle)
+  }
+
+  /// The keys that begin with `prefix` with their metadata. Decodes no object.
+  public func metadata(prefix: String) -> MetadataSequence<Object, Metadata> {
+    MetadataSequence(RowScan(handle.state, .prefix(prefix)), handle)
+  }
+}
+
+extension RowHandle {
+  /// As `withRow`, with a view whose object may be cut off.
+  func withMetadata<Result>(_ key: String, _ body: (RowView) throws -> Result) throws(DatabaseError) -> Result? {
+    let transaction = transaction
+    try transaction.check()
+    guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return nil }
+    let rows = transaction.database.trees.rows
+    do {
+      // All that stands in front of an object, if the metadata is not long itself; of a short row this is a view of it.
+      var needed = 0
+      let result = try transaction.withValue(rowID.rawValue, in: rows, range: 0..<Self.metadataFetch) { bytes in
+        try unsafe bytes.withUnsafeBytes { bytes -> Result? in
+          guard let frame = unsafe RowFrame(bytes) else { throw RowView.damaged() }
+          needed = frame.objectOffset
+          return needed <= bytes.count ? try body(unsafe RowView(bytes)) : nil
+        }
+      }
+      if let result = result ?? nil { return result }
+      if needed > 0 {
+        let result = try transaction.withValue(rowID.rawValue, in: rows, range: 0..<needed) { bytes in
+          try unsafe bytes.withUnsafeBytes { try body(unsafe RowView($0)) }
+        }
+        if let result { return result }
+      }
+    } catch {
+      throw failure(error, key)
+    }
+    throw missingRow(rowID, key)
+  }
+
+  /// Metadata up to about this length, in bytes, is read in one go.
+  private static var metadataFetch: Int { 4096 }
+
+  /// What `body` makes of the rows under `keys` that exist, in their order.
+  func collect<Element>(
+    _ keys: some Sequence<String>, _ body: (String, RowID, RowView) throws -> Element
+  ) throws(DatabaseError) -> [Element] {
+    let transaction = transaction
+    try transaction.check()
+    guard let id = state.id else { return [] }
+    var found: [(key: String, rowID: RowID)] = []
+    for key in keys {
+      if let rowID = try transaction.rowID(id, key) { found.append((key, rowID)) }
+    }
+    var elements: [Element] = []
+    elements.reserveCapacity(found.count)
+    do {
+      try transaction.withValues(
+        count: found.count, in: transaction.database.trees.rows, { found[$0].rowID.rawValue }
+      ) { index, bytes in
+        guard let bytes else { throw missingRow(found[index].rowID, found[index].key) }
+        try unsafe bytes.withUnsafeBytes { bytes in
+          elements.append(try body(found[index].key, found[index].rowID, unsafe RowView(bytes)))
+        }
+      }
+    } catch {
+      throw failure(error, nil)
+    }
+    return elements
+  }
+}

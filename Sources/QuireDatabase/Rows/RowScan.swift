@@ -1,0 +1,186 @@
+// Walking through a collection in the order of its keys.
+
+internal import QuireStorage
+
+/// What a sequence over a collection walks through; nothing is read before it has an iterator.
+struct RowScan {
+  enum Range {
+    case all
+    case range(String?, String?)
+    case prefix(String)
+  }
+
+  let state: CollectionState
+  let range: Range
+  var isReversed = false
+  /// Which keys to look at, decided before anything else of the row is read.
+  var filter: ((String) throws -> Bool)?
+
+  init(_ state: CollectionState, _ range: Range) {
+    self.state = state
+    self.range = range
+  }
+
+  /// The entries of the key index to walk through; nil if the collection does not exist.
+  var bounds: KeyBounds? {
+    guard let id = state.id else { return nil }
+    return switch range {
+    case .all: KeyBounds(id)
+    case .range(let first, let end): KeyBounds(id, from: first, upTo: end)
+    case .prefix(let prefix): KeyBounds(id, prefix: prefix)
+    }
+  }
+}
+
+/// A key and the id of its row.
+struct IndexEntry {
+  let key: String
+  let rowID: RowID
+}
+
+/// A walk through the key index. For one thread, and for the life of its transaction.
+final class IndexCursor {
+  private let transaction: TransactionState
+  private let name: String
+  private let bounds: KeyBounds
+  private let isReversed: Bool
+  private let filter: ((String) throws -> Bool)?
+  /// The count of changes when the walk began: it sees the state of that moment, or nothing.
+  private let mutationCount: Int
+  private var cursor: Cursor
+  private var isStarted = false
+
+  init(_ scan: RowScan, _ bounds: KeyBounds) throws(DatabaseError) {
+    transaction = scan.state.transaction
+    try transaction.check()
+    name = scan.state.name
+    self.bounds = bounds
+    isReversed = scan.isReversed
+    filter = scan.filter
+    mutationCount = transaction.mutationCount
+    do throws(StorageError) { cursor = try transaction.cursor(transaction.database.trees.keys) } catch {
+      throw DatabaseError(error, collection: scan.state.name)
+    }
+  }
+
+  /// Throws if the transaction is over, or if it has changed something since the walk began.
+  func check() throws(DatabaseError) {
+    try transaction.check()
+    guard transaction.mutationCount == mutationCount else {
+      throw DatabaseError(
+        .mutatedDuringIteration,
+        """
+        The database was changed inside a loop over it. End the loop after the change, or collect the keys first and \
+        change the rows afterwards.
+        """, collection: name)
+    }
+  }
+
+  /// The next entry within the bounds that the filter lets through.
+  func next() throws -> IndexEntry? {
+    try check()
+    while let entry = try step() {
+      guard let filter else { return entry }
+      if try filter(entry.key) {
+        try check()
+        return entry
+      }
+    }
+    return nil
+  }
+
+  private func step() throws -> IndexEntry? {
+    guard try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
+    let key = try cursor.withKey { key in try unsafe key.withUnsafeBytes { try unsafe keyWithinBounds($0) } }
+    guard let key = key ?? nil else { return nil }
+    let rowID = try cursor.withValue { value -> RowID in
+      guard value.byteCount == 8 else { throw RowView.damaged() }
+      return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
+    }
+    guard let rowID else { throw RowView.damaged() }
+    return IndexEntry(key: key, rowID: rowID)
+  }
+
+  /// Goes to the first entry; false if there is none.
+  private func start() throws(StorageError) -> Bool {
+    isStarted = true
+    guard isReversed else {
+      _ = try cursor.seek(bounds.lower)
+      return cursor.isOnEntry
+    }
+    _ = try cursor.seek(bounds.upper)
+    return try cursor.isOnEntry ? cursor.previous() : cursor.seekLast()
+  }
+
+  /// The row's key of an entry, or nil if that lies beyond the bounds.
+  private func keyWithinBounds(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> String? {
+    let isWithin =
+      unsafe isReversed
+      ? !bytes.lexicographicallyPrecedes(bounds.lower) : bytes.lexicographicallyPrecedes(bounds.upper)
+    guard isWithin else { return nil }
+    // Keys are stored from strings, so that bytes that are no UTF-8 are damage; repaired they would be another key.
+    guard let key = unsafe String(validating: bytes.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
+      throw RowView.damaged()
+    }
+    return key
+  }
+}
+
+/// A walk through a collection that fetches rows ahead: 1, 2, 4 and so on up to `Limits.fetchAhead`, so that a loop
+/// that ends early has read little for nothing.
+final class RowCursor<Element> {
+  private let state: CollectionState
+  private let index: IndexCursor
+  private let decode: (String, RowID, RowView) throws -> Element
+  private var fetched: [Element] = []
+  private var position = 0
+  private var batchCount = 1
+  /// What went wrong with the row behind the fetched ones.
+  private var failure: (any Error)?
+  private var isAtEnd = false
+
+  init?(_ scan: RowScan, _ decode: @escaping (String, RowID, RowView) throws -> Element) throws(DatabaseError) {
+    guard let bounds = scan.bounds else { return nil }
+    state = scan.state
+    index = try IndexCursor(scan, bounds)
+    self.decode = decode
+  }
+
+  /// The next row.
+  func next() throws -> Element? {
+    if position == fetched.count { try fetch() } else { try index.check() }
+    guard position < fetched.count else { return nil }
+    position += 1
+    return fetched[position - 1]
+  }
+
+  private func fetch() throws {
+    if let failure { throw failure }
+    if isAtEnd { return try index.check() }
+    fetched.removeAll(keepingCapacity: true)
+    position = 0
+    var entries: [IndexEntry] = []
+    while entries.count < batchCount {
+      guard let entry = try index.next() else {
+        isAtEnd = true
+        break
+      }
+      entries.append(entry)
+    }
+    batchCount = min(2 * batchCount, Limits.fetchAhead)
+    do {
+      let transaction = state.transaction
+      try transaction.withValues(
+        count: entries.count, in: transaction.database.trees.rows, { entries[$0].rowID.rawValue }
+      ) { index, bytes in
+        let entry = entries[index]
+        guard let bytes else { throw RowView.damaged().at(state.name, entry.key) }
+        try unsafe bytes.withUnsafeBytes { fetched.append(try decode(entry.key, entry.rowID, unsafe RowView($0))) }
+      }
+    } catch {
+      // The rows in front of it are good.
+      failure = error
+      if fetched.isEmpty { throw error }
+    }
+  }
+}

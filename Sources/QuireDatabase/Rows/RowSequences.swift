@@ -1,0 +1,143 @@
+// Sequences over the rows of a collection.
+//
+// A step of a `for` loop cannot throw. An error in one ends the loop and is thrown by the transaction's next call, at
+// the latest by `read` or `write` itself.
+
+/// The rows of a range of a collection, in the order of their keys' bytes.
+///
+/// Lazy: an iterator shows the state at its start, and fetches up to 16 rows ahead. If the transaction changes anything
+/// while an iterator is in use, the iterator's next step fails with `mutatedDuringIteration`.
+public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
+  private var scan: RowScan
+  private let handle: RowHandle<Object, Metadata>
+
+  init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
+    self.scan = scan
+    self.handle = handle
+  }
+
+  /// The same rows in the opposite order. Costs nothing.
+  public func reversed() -> Self {
+    var copy = self
+    copy.scan.isReversed.toggle()
+    return copy
+  }
+
+  /// Only the rows whose keys satisfy `isIncluded`, which is asked before anything else of a row is read.
+  public func filteringKeys(_ isIncluded: @escaping (String) throws -> Bool) -> Self {
+    var copy = self
+    copy.scan.filter = isIncluded
+    return copy
+  }
+
+  /// The objects alone.
+  public var objects: LazyMapSequence<Self, Object> { lazy.map(\.object) }
+
+  public func makeIterator() -> Iterator { Iterator(scan, handle) }
+
+  /// Steps through the rows.
+  public struct Iterator: IteratorProtocol {
+    private let transaction: TransactionState
+    private let cursor: RowCursor<Row<Object, Metadata>>?
+
+    fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
+      transaction = scan.state.transaction
+      cursor = transaction.noting(nil) { () throws(DatabaseError) in
+        try RowCursor(scan) { key, rowID, row in try handle.row(key, rowID, row) }
+      }
+    }
+
+    /// The next row; nil behind the last one, and after an error.
+    public mutating func next() -> Row<Object, Metadata>? {
+      transaction.noting(nil) { () throws(DatabaseError) in
+        do { return try cursor?.next() } catch { throw transaction.wrap(error) }
+      }
+    }
+  }
+}
+
+/// The keys of a range of a collection, in the order of their bytes. Touches no row.
+public struct KeySequence: Sequence {
+  private var scan: RowScan
+
+  init(_ scan: RowScan) { self.scan = scan }
+
+  /// The same keys in the opposite order. Costs nothing.
+  public func reversed() -> Self {
+    var copy = self
+    copy.scan.isReversed.toggle()
+    return copy
+  }
+
+  public func makeIterator() -> Iterator { Iterator(scan) }
+
+  /// Steps through the keys.
+  public struct Iterator: IteratorProtocol {
+    private let transaction: TransactionState
+    private let cursor: IndexCursor?
+
+    fileprivate init(_ scan: RowScan) {
+      transaction = scan.state.transaction
+      cursor = transaction.noting(nil) { () throws(DatabaseError) in
+        guard let bounds = scan.bounds else { return nil }
+        return try IndexCursor(scan, bounds)
+      }
+    }
+
+    /// The next key; nil behind the last one, and after an error.
+    public mutating func next() -> String? {
+      transaction.noting(nil) { () throws(DatabaseError) in
+        do { return try cursor?.next()?.key } catch { throw transaction.wrap(error) }
+      }
+    }
+  }
+}
+
+/// The keys of a range of a collection with their metadata, in the order of the keys' bytes. Decodes no object.
+public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
+  private var scan: RowScan
+  private let handle: RowHandle<Object, Metadata>
+
+  init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
+    self.scan = scan
+    self.handle = handle
+  }
+
+  /// The same in the opposite order. Costs nothing.
+  public func reversed() -> Self {
+    var copy = self
+    copy.scan.isReversed.toggle()
+    return copy
+  }
+
+  /// Only those whose keys satisfy `isIncluded`, which is asked before anything else of a row is read.
+  public func filteringKeys(_ isIncluded: @escaping (String) throws -> Bool) -> Self {
+    var copy = self
+    copy.scan.filter = isIncluded
+    return copy
+  }
+
+  public func makeIterator() -> Iterator { Iterator(scan, handle) }
+
+  /// Steps through the metadata.
+  public struct Iterator: IteratorProtocol {
+    private let transaction: TransactionState
+    private let cursor: RowCursor<MetadataRow<Metadata>>?
+
+    fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
+      transaction = scan.state.transaction
+      cursor = transaction.noting(nil) { () throws(DatabaseError) in
+        try RowCursor(scan) { key, rowID, row in
+          MetadataRow(key: key, rowID: rowID, metadata: try handle.metadata(row, key))
+        }
+      }
+    }
+
+    /// The next one; nil behind the last one, and after an error.
+    public mutating func next() -> MetadataRow<Metadata>? {
+      transaction.noting(nil) { () throws(DatabaseError) in
+        do { return try cursor?.next() } catch { throw transaction.wrap(error) }
+      }
+    }
+  }
+}

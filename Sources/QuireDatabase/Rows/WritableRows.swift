@@ -1,0 +1,129 @@
+// Changing the rows of a collection.
+
+internal import QuireStorage
+
+/// The rows of a collection in the write transaction. Reads see the transaction's own changes.
+///
+/// A call that fails because of its arguments or its coder changes nothing. After `damagedPage`, `inputOutput` or
+/// `diskFull` the transaction can only be rolled back, to a savepoint or as a whole.
+public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
+  public let handle: RowHandle<Object, Metadata>
+
+  // MARK: Storing
+
+  /// Stores `object` under `key`, in the place of what was there. Without `metadata` the row has none afterwards, also
+  /// if it had some before: to keep it, use `replace`.
+  ///
+  /// Touches one page per level of key index and row tree.
+  ///
+  /// - Throws: `keyTooLong`, `nameTooLong`, `valueTooLong`, `encodingFailed`, `collectionMismatch`, `diskFull`,
+  ///   `damagedPage`, `inputOutput`, and what a sanitizer throws.
+  public func set(_ object: Object, metadata: Metadata? = nil, for key: String) throws {
+    guard let (object, metadata) = try handle.sanitized(object, metadata, key) else {
+      try remove(key)
+      return
+    }
+    try handle.store(key, .both, hasMetadata: metadata != nil) { row, _ in
+      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
+      try handle.append(object: object, key, to: &row)
+    }
+    try handle.collection.sanitizers?.afterwards?(key, object)
+  }
+
+  /// Stores `object`, whose encoded form the caller has already, under `key`: spares the coder. The bytes are what the
+  /// coder made of this object, before compression; they are not looked at.
+  public func set(_ object: Object, encoded: [UInt8], metadata: Metadata? = nil, for key: String) throws {
+    guard let (_, metadata) = try handle.sanitized(object, metadata, key) else {
+      try remove(key)
+      return
+    }
+    try handle.store(key, .both, hasMetadata: metadata != nil) { row, _ in
+      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
+      try unsafe handle.append(encoded.span.bytes, key, to: &row)
+    }
+    try handle.collection.sanitizers?.afterwards?(key, object)
+  }
+
+  /// Stores `object` in the place of the one under `key`, if there is a row; its metadata stays.
+  ///
+  /// - Returns: whether there is a row.
+  @discardableResult
+  public func replace(_ object: Object, for key: String) throws -> Bool {
+    guard try contains(key) else { return false }
+    guard let object = try handle.sanitized(object, key) else {
+      try remove(key)
+      return true
+    }
+    try handle.store(key, .object, hasMetadata: nil) { row, old in
+      if let metadata = unsafe old?.metadata { unsafe row.append(storedMetadata: metadata) }
+      try handle.append(object: object, key, to: &row)
+    }
+    try handle.collection.sanitizers?.afterwards?(key, object)
+    return true
+  }
+
+  /// Stores `metadata` with the row under `key`, if there is one; nil takes it away. The object stays, and is not
+  /// decoded.
+  ///
+  /// - Returns: whether there is a row.
+  @discardableResult
+  public func replaceMetadata(_ metadata: Metadata?, for key: String) throws -> Bool {
+    guard try contains(key) else { return false }
+    var metadata = metadata
+    if let given = metadata { metadata = try handle.sanitized(metadata: given, key) }
+    try handle.store(key, .metadata, hasMetadata: metadata != nil) { row, old in
+      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
+      if let object = unsafe old?.object { unsafe row.append(storedObject: object) }
+    }
+    return true
+  }
+
+  /// Reads the object under `key`, lets `body` change it, and stores it; the metadata stays.
+  ///
+  /// - Returns: whether there is a row.
+  @discardableResult
+  public func update(_ key: String, _ body: (inout Object) throws -> Void) throws -> Bool {
+    guard var object = try get(key) else { return false }
+    try body(&object)
+    return try replace(object, for: key)
+  }
+
+  // MARK: Touching
+
+  /// Reports the row under `key` as changed, object and metadata, and writes nothing. Returns whether there is a row.
+  @discardableResult
+  public func touch(_ key: String) throws -> Bool { try handle.touch(key, [.object, .metadata]) }
+
+  /// Reports the object under `key` as changed, and writes nothing. Returns whether there is a row.
+  @discardableResult
+  public func touchObject(_ key: String) throws -> Bool { try handle.touch(key, .object) }
+
+  /// Reports the metadata under `key` as changed, and writes nothing. Returns whether there is a row.
+  @discardableResult
+  public func touchMetadata(_ key: String) throws -> Bool { try handle.touch(key, .metadata) }
+
+  // MARK: Removing
+
+  /// Removes the row under `key`. Returns whether there was one.
+  @discardableResult
+  public func remove(_ key: String) throws -> Bool {
+    try handle.transaction.checkWriting()
+    return try handle.transaction.removeRow(handle.state, key)
+  }
+
+  /// Removes the rows under `keys`. Returns how many there were.
+  @discardableResult
+  public func remove(_ keys: some Sequence<String>) throws -> Int {
+    try handle.transaction.checkWriting()
+    var count = 0
+    for key in keys where try handle.transaction.removeRow(handle.state, key) { count += 1 }
+    return count
+  }
+
+  /// Removes all rows of the collection. Returns how many there were. Reported as one change: `isCleared`.
+  @discardableResult
+  public func removeAll() throws -> Int {
+    try handle.transaction.checkWriting()
+    return try handle.transaction.removeAll(handle.state)
+  }
+}

@@ -1,0 +1,38 @@
+// A read transaction as apps see it.
+
+public import QuireStorage
+
+/// A view of the database as of one commit. Readers never wait.
+///
+/// Lives as long as the closure that it was handed to, and is for the thread that runs that closure.
+public struct ReadTransaction {
+  let state: TransactionState
+
+  /// The rows of a collection. Costs next to nothing after the first time.
+  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
+    ReadableRows(handle: RowHandle(state: state.open(collection), collection: collection))
+  }
+
+  /// The rows of a collection as bytes, whatever their types: for tools.
+  public func rawRows(_ collection: String) -> RawRows { RawRows(state: state.open(collection)) }
+
+  /// The commit that the transaction sees.
+  public var csn: CSN { state.csn }
+}
+
+/// What both kinds of transactions tell about the database as a whole.
+extension ReadTransaction {
+  /// The names of the collections, which are those that have a row, in the order of their bytes. O(collections).
+  public var collections: [String] { state.noting([]) { () throws(DatabaseError) in try state.collectionNames() } }
+
+  /// The names of the collections that have a row under `key`, in the order of their bytes. O(collections · log n).
+  public func collections(containing key: String) throws(DatabaseError) -> [String] {
+    try state.collectionNames(containing: key)
+  }
+
+  /// The number of rows of all collections. O(1).
+  public var count: Int { state.noting(0) { () throws(DatabaseError) in try state.rowCount() } }
+
+  /// Where the row of an id is; nil if it is gone. Touches one page per level of the row tree.
+  public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.key(of: rowID) }
+}

@@ -1,0 +1,110 @@
+// Finding and making collections in a transaction.
+
+internal import QuireStorage
+
+extension TransactionState {
+  /// The collection in this transaction, its types checked against what else the process uses.
+  @inline(__always)
+  func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> CollectionState {
+    let types = (object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self))
+    for state in collections where state.name == collection.name {
+      if let known = state.types, known == types, state.name.utf8.elementsEqual(collection.name.utf8) { return state }
+    }
+    return openAnew(collection, types)
+  }
+
+  @inline(never)
+  private func openAnew<Object, Metadata>(
+    _ collection: RowCollection<Object, Metadata>, _ types: (object: ObjectIdentifier, metadata: ObjectIdentifier)
+  ) -> CollectionState {
+    let state = open(collection.name)
+    if isOpen {
+      do throws(DatabaseError) {
+        try database.types.check(collection)
+        state.types = types
+      } catch {
+        note(error)
+      }
+    }
+    return state
+  }
+
+  /// The collection of this name, whatever it holds.
+  func open(_ name: String) -> CollectionState {
+    for state in collections where state.name.utf8.elementsEqual(name.utf8) { return state }
+    var record: CollectionRecord?
+    if isOpen {
+      do throws(DatabaseError) { record = try findRecord(name) } catch { note(error) }
+    }
+    let state = CollectionState(self, name, record)
+    // The shell of a transaction that is over keeps nothing: it could never let go of it.
+    if isOpen { collections.append(state) }
+    return state
+  }
+
+  private func findRecord(_ name: String) throws(DatabaseError) -> CollectionRecord? {
+    if let record = database.table.record(name, at: csn) { return record }
+    guard let format = try storedCollection(name) else { return nil }
+    let record = CollectionRecord(name: name, format)
+    // A collection that this very transaction has just made is not for others.
+    if mutationCount == 0 { database.table.remember(record, at: csn) }
+    return record
+  }
+
+  /// What the tree says about a collection.
+  func storedCollection(_ name: String) throws(DatabaseError) -> CollectionFormat? {
+    guard name.utf8.count <= Limits.collectionNameByteCount else {
+      throw DatabaseError(
+        .nameTooLong, "The name of the collection has more than \(Limits.collectionNameByteCount) bytes.",
+        collection: name)
+    }
+    let bytes = try wrapping(name) { () throws(StorageError) in
+      try value([UInt8](name.utf8), in: database.trees.collections)
+    }
+    guard let bytes else { return nil }
+    return try CollectionFormat(bytes, name: name)
+  }
+
+  /// Runs a call of the engine's; its error gets the name of the collection, and the key.
+  @inline(__always)
+  func wrapping<Result>(
+    _ name: String? = nil, _ key: String? = nil, _ body: () throws(StorageError) -> Result
+  ) throws(DatabaseError) -> Result {
+    do throws(StorageError) { return try body() } catch { throw DatabaseError(error, collection: name, key: key) }
+  }
+
+  // MARK: Changes
+
+  /// Gives out the id of a new collection.
+  func allocateCollectionID() throws(DatabaseError) -> CollectionID {
+    try wrapping { () throws(StorageError) in
+      let key = DatabaseTrees.nextCollectionIDKey
+      let stored = try value(key, in: database.trees.info) ?? [1, 0, 0, 0]
+      let next = stored.prefix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+      guard stored.count == 4, next < .max - 1 else {
+        throw StorageError(.limitReached, "The numbers of collections are used up.")
+      }
+      let following = (0..<4).map { UInt8(truncatingIfNeeded: (next + 1) >> UInt32(8 * $0)) }
+      try putBytes(key, following, in: database.trees.info)
+      return CollectionID(next)
+    }
+  }
+
+  /// Notes a collection under its name.
+  func storeCollection(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+    try putBytes([UInt8](name.utf8), bytes, in: database.trees.collections)
+  }
+
+  /// Forgets a collection.
+  func removeCollection(_ name: String) throws(StorageError) {
+    try [UInt8](name.utf8).withSearchKey { (key) throws(StorageError) in
+      _ = try delete(key, in: database.trees.collections)
+    }
+  }
+
+  private func putBytes(_ key: [UInt8], _ value: [UInt8], in tree: Tree) throws(StorageError) {
+    try key.withSearchKey { (key) throws(StorageError) in
+      try unsafe value.withValueBytes { (value) throws(StorageError) in try unsafe put(key, value, in: tree) }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// What a transaction tells about all collections.
+
+internal import QuireStorage
+
+extension TransactionState {
+  /// Calls `body` with every collection of the tree, in the order of the names' bytes.
+  private func forEachCollection(
+    _ body: (String, CollectionID) throws(DatabaseError) -> Void
+  ) throws(DatabaseError) {
+    try check()
+    do {
+      var cursor = try cursor(database.trees.collections)
+      while try cursor.next() {
+        guard let key = cursor.key, let value = try cursor.value, let name = String(validating: key, as: UTF8.self)
+        else { throw RowView.damaged() }
+        try body(name, try CollectionFormat(value, name: name).id)
+      }
+    } catch {
+      throw wrap(error)
+    }
+  }
+
+  /// The names of the collections that have rows.
+  func collectionNames() throws(DatabaseError) -> [String] {
+    var names: [String] = []
+    try forEachCollection { (name, id) throws(DatabaseError) in
+      // Inside a write transaction a collection may have lost its last row, or not have got its first one yet.
+      let hasRows = isWriting ? try count(id) > 0 : true
+      if hasRows { names.append(name) }
+    }
+    return names
+  }
+
+  /// The names of the collections that have a row under `key`.
+  func collectionNames(containing key: String) throws(DatabaseError) -> [String] {
+    var names: [String] = []
+    try forEachCollection { (name, id) throws(DatabaseError) in
+      if try rowID(id, key) != nil { names.append(name) }
+    }
+    return names
+  }
+
+  /// The number of rows.
+  func rowCount() throws(DatabaseError) -> Int {
+    try wrapping { () throws(StorageError) in try count(of: database.trees.rows) }
+  }
+
+  /// Where a row is.
+  func key(of rowID: RowID) throws(DatabaseError) -> RowKey? {
+    try check()
+    var found: (id: CollectionID, key: String)?
+    do {
+      found = try withValue(rowID.rawValue, in: database.trees.rows) { bytes in
+        try unsafe bytes.withUnsafeBytes { bytes in
+          let row = try unsafe RowView(bytes)
+          guard let key = unsafe String(validating: row.key, as: UTF8.self) else { throw RowView.damaged() }
+          return (row.collection, key)
+        }
+      }
+    } catch {
+      throw wrap(error)
+    }
+    guard let found else { return nil }
+    return RowKey(try name(of: found.id), found.key)
+  }
+
+  /// The name of a collection.
+  private func name(of id: CollectionID) throws(DatabaseError) -> String {
+    for collection in collections where collection.id == id { return collection.name }
+    var found: String?
+    try forEachCollection { (name, candidate) throws(DatabaseError) in
+      if candidate == id { found = name }
+    }
+    guard let found else { throw RowView.damaged() }
+    return found
+  }
+
+  /// Any error as one of ours.
+  func wrap(_ error: any Error) -> DatabaseError {
+    switch error {
+    case let error as DatabaseError: error
+    case let error as StorageError: DatabaseError(error)
+    default: DatabaseError(.transactionFailed, "A closure of the app's failed.", path: database.path, cause: error)
+    }
+  }
+}

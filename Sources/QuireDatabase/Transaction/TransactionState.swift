@@ -1,0 +1,244 @@
+// What stands behind a transaction that an app holds: the engine's transaction, and all that must not outlive it.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+internal import QuireStorage
+
+/// One transaction, reading or writing, while its closure runs, and the empty shell of it afterwards.
+///
+/// Used by the thread that runs the closure only. An app may keep what refers to it, and use it too late: every call
+/// therefore begins with `check`.
+///
+/// Invariants:
+/// 1. While `isOpen`, exactly one of `reading` and `writing` is there; afterwards neither, and `collections` is empty.
+/// 2. `collections` has one entry for each name that was used.
+/// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
+final class TransactionState {
+  let database: DatabaseCore
+  let connection: Connection?
+  /// The transaction around this one on the same thread.
+  let outer: TransactionState?
+  let isWriting: Bool
+  /// The commit that the transaction sees.
+  let csn: CSN
+  private var reading: QuireStorage.ReadTransaction?
+  private var writing: QuireStorage.WriteTransaction?
+  private(set) var isOpen = true
+  var pendingError: DatabaseError?
+  var collections: [CollectionState] = []
+  /// Counts what iterators must not go on after.
+  var mutationCount = 0
+  let scratch: TransactionScratch
+  /// What only write transactions have.
+  let writer: WriterState?
+
+  /// A read transaction.
+  init(
+    reading: consuming QuireStorage.ReadTransaction, _ database: DatabaseCore, _ connection: Connection?,
+    outer: TransactionState?
+  ) {
+    csn = reading.csn
+    self.reading = consume reading
+    writing = nil
+    self.database = database
+    self.connection = connection
+    self.outer = outer
+    isWriting = false
+    writer = nil
+    scratch = database.takeScratch()
+  }
+
+  /// The write transaction; `writing` is a second handle to what the engine has lent for the time of the closure.
+  init(
+    writing: consuming QuireStorage.WriteTransaction, _ database: DatabaseCore, _ connection: Connection?,
+    outer: TransactionState?
+  ) {
+    csn = CSN(writing.csn.rawValue - 1)
+    reading = nil
+    self.writing = consume writing
+    self.database = database
+    self.connection = connection
+    self.outer = outer
+    isWriting = true
+    writer = WriterState()
+    scratch = database.takeScratch()
+  }
+
+  /// The closure has returned: gives everything back.
+  func end() {
+    for collection in collections { collection.end() }
+    collections.removeAll()
+    isOpen = false
+    reading = nil
+    writing = nil
+    database.giveBack(scratch)
+  }
+
+  // MARK: Checks
+
+  /// Throws if the transaction is over, or if an earlier call failed that could not throw.
+  @inline(__always) func check() throws(DatabaseError) {
+    if isOpen, pendingError == nil { return }
+    throw failure()
+  }
+
+  @inline(never) private func failure() -> DatabaseError {
+    guard isOpen else {
+      return DatabaseError(
+        .transactionClosed,
+        "A transaction was used after its closure had returned. Take out what you need as values, inside the closure.")
+    }
+    return pendingError ?? DatabaseError(.transactionFailed, "The transaction failed.")
+  }
+
+  /// Notes an error of a call that cannot throw.
+  func note(_ error: DatabaseError) {
+    if pendingError == nil { pendingError = error }
+  }
+
+  /// Runs a call that cannot throw; an error is thrown by the next one.
+  func noting<Result>(_ fallback: Result, _ body: () throws(DatabaseError) -> Result) -> Result {
+    do throws(DatabaseError) {
+      try check()
+      return try body()
+    } catch {
+      note(error)
+      return fallback
+    }
+  }
+
+  // MARK: The engine's calls, for either kind of transaction
+
+  /// Lends the value under `key` until `endLoan`.
+  @inline(__always) func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
+    if isWriting { return try writing!.lend(key, in: tree) }
+    return try reading!.lend(key, in: tree)
+  }
+
+  /// Takes back what `lend` returned.
+  @inline(__always) func endLoan(_ value: BorrowedValue) {
+    if isWriting { writing!.endLoan(value) } else { reading!.endLoan(value) }
+  }
+
+  /// Whether there is an entry.
+  @inline(__always) func has(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
+    if isWriting { return try writing!.has(key, in: tree) }
+    return try reading!.has(key, in: tree)
+  }
+
+  /// Calls `body` with the value under an integer key, however long it is.
+  @inline(__always) func withValue<Result>(
+    _ key: Int64, in tree: Tree, _ body: (RawSpan) throws -> Result
+  ) throws -> Result? {
+    if isWriting { return try writing!.withValue(for: key, in: tree, body) }
+    return try reading!.withValue(for: key, in: tree, body)
+  }
+
+  /// Calls `body` with the first bytes of the value under an integer key.
+  func withValue<Result>(
+    _ key: Int64, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
+  ) throws -> Result? {
+    if isWriting { return try writing!.withValue(for: key, in: tree, range: range, body) }
+    return try reading!.withValue(for: key, in: tree, range: range, body)
+  }
+
+  /// Calls `body` for each of `count` integer keys, with descents side by side.
+  func withValues(
+    count: Int, in tree: Tree, _ key: (Int) throws -> Int64, _ body: (Int, RawSpan?) throws -> Void
+  ) throws {
+    if isWriting { return try writing!.withValues(count: count, in: tree, key, body) }
+    try reading!.withValues(count: count, in: tree, key, body)
+  }
+
+  /// The bytes under a key, copied.
+  func value(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
+    if isWriting { return try writing!.value(for: key, in: tree) }
+    return try reading!.value(for: key, in: tree)
+  }
+
+  /// The number of entries below a key.
+  func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
+    if isWriting { return try writing!.rank(of: key, in: tree) }
+    return try reading!.rank(of: key, in: tree)
+  }
+
+  /// The number of entries of a tree.
+  func count(of tree: Tree) throws(StorageError) -> Int {
+    if isWriting { return try writing!.count(of: tree) }
+    return try reading!.count(of: tree)
+  }
+
+  /// A cursor over a tree.
+  func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
+    if isWriting { return try writing!.cursor(tree) }
+    return try reading!.cursor(tree)
+  }
+
+  // MARK: Changes
+
+  /// Stores an entry.
+  func put(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree) throws(StorageError) {
+    _ = unsafe try writing!.put(key, value, isInsertOnly: false, in: tree)
+  }
+
+  /// Removes an entry.
+  @discardableResult
+  func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool { try writing!.delete(key, in: tree) }
+
+  /// Removes the entries from `lower` up to `upper`, which is not among them.
+  @discardableResult
+  func deleteRange(from lower: [UInt8], to upper: [UInt8], in tree: Tree) throws(StorageError) -> Int {
+    try writing!.deleteRange(from: lower, to: upper, in: tree)
+  }
+
+  /// Removes the rows whose ids are in `range`.
+  func deleteRows(_ range: Range<Int64>) throws(StorageError) -> Int {
+    try writing!.deleteRange(range, in: database.trees.rows)
+  }
+
+  /// Removes all entries of a tree.
+  func deleteAll(in tree: Tree) throws(StorageError) { try writing!.deleteAll(in: tree) }
+
+  /// Reserves a row id.
+  func allocateRowID() throws(StorageError) -> RowID { RowID(try writing!.allocateRowIDs()) }
+
+  /// Runs `body`; if it throws, undoes what it did in the trees.
+  func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    try writing!.savepoint { _ in try body() }
+  }
+}
+
+/// Memory that transactions use one after the other.
+@safe final class TransactionScratch: @unchecked Sendable {
+  // Sendable: safe because one transaction has it at a time.
+  /// Room for a key of the key index.
+  let key = UnsafeMutableRawPointer.allocate(byteCount: QuireStorage.Limits.keyByteCount, alignment: 16)
+  var row = RowBuilder()
+  var encoded: [UInt8] = []
+
+  deinit { unsafe key.deallocate() }
+}
+
+/// The transaction that the running thread is inside of.
+enum CurrentTransaction {
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let result = unsafe pthread_key_create(&key, nil)
+    precondition(result == 0, "the system gave no thread-local key (error \(result))")
+    return key
+  }()
+
+  /// The innermost one.
+  static var innermost: TransactionState? {
+    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    return unsafe Unmanaged<TransactionState>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  /// Enters or leaves one: `state` is alive as long as it is the innermost.
+  static func set(_ state: TransactionState?) {
+    _ = unsafe pthread_setspecific(key, state.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) })
+  }
+}

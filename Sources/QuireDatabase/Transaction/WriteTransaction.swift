@@ -1,0 +1,76 @@
+// A write transaction as apps see it.
+
+public import QuireStorage
+
+/// The one write transaction that runs. It sees its own changes; everybody else does once it has committed, which it
+/// does when its closure returns. A closure that throws rolls everything back.
+///
+/// Lives as long as the closure that it was handed to, and is for the thread that runs that closure.
+public struct WriteTransaction {
+  let state: TransactionState
+
+  /// The rows of a collection. Costs next to nothing after the first time.
+  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> WritableRows<Object, Metadata> {
+    WritableRows(handle: RowHandle(state: state.open(collection), collection: collection))
+  }
+
+  /// The rows of a collection as bytes, whatever their types: for tools.
+  public func rawRows(_ collection: String) -> RawRows { RawRows(state: state.open(collection)) }
+
+  /// The commit that the transaction builds on.
+  public var csn: CSN { state.csn }
+
+  /// Removes all rows of all collections. Returns how many there were. Reported as one change: `isAllCleared`.
+  @discardableResult
+  public func removeAll() throws(DatabaseError) -> Int {
+    try state.checkWriting()
+    return try state.removeAll()
+  }
+
+  /// Runs `body`; if it throws, undoes what it did and rethrows, and the transaction goes on as before. May be nested.
+  ///
+  /// Undone are rows, reported changes, `onCommit` actions and `commitInfo`; row ids are not given again.
+  @discardableResult
+  public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    try state.checkWriting()
+    return try state.undoable(body)
+  }
+
+  /// Has `action` run once the commit is durable, before `write` returns, in the order of the calls; never after a
+  /// rollback, nor when the commit fails.
+  ///
+  /// It runs on the thread that wrote, or, for async writes, on one of the database's, and may open transactions.
+  public func onCommit(_ action: @escaping @Sendable () -> Void) {
+    // Nothing follows a transaction that is over.
+    if state.isOpen { state.writer?.actions.append(action) }
+  }
+
+  /// What is delivered with the commit to those who follow commits: where it came from, for example. Any value; nil at
+  /// first.
+  public var commitInfo: (any Sendable & Codable)? {
+    get { state.writer?.commitInfo }
+    nonmutating set { state.writer?.commitInfo = newValue }
+  }
+
+  /// Undoes the whole transaction by throwing out of its closure; `write` rethrows the error, whose code is
+  /// `rolledBack`.
+  public func rollback() throws(DatabaseError) -> Never {
+    throw DatabaseError(.rolledBack, "The transaction asked to be rolled back.", path: state.database.path)
+  }
+}
+
+extension WriteTransaction {
+  /// The names of the collections, which are those that have a row, in the order of their bytes. O(collections · log n).
+  public var collections: [String] { state.noting([]) { () throws(DatabaseError) in try state.collectionNames() } }
+
+  /// The names of the collections that have a row under `key`, in the order of their bytes. O(collections · log n).
+  public func collections(containing key: String) throws(DatabaseError) -> [String] {
+    try state.collectionNames(containing: key)
+  }
+
+  /// The number of rows of all collections. O(1).
+  public var count: Int { state.noting(0) { () throws(DatabaseError) in try state.rowCount() } }
+
+  /// Where the row of an id is; nil if it is gone. Touches one page per level of the row tree.
+  public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.key(of: rowID) }
+}

@@ -1,0 +1,47 @@
+// What a write transaction collects beside the trees.
+
+internal import QuireStorage
+
+/// The part of a write transaction that is not in the trees; restored by savepoints together with them.
+final class WriterState {
+  var changes = ChangeLog()
+  var actions: [@Sendable () -> Void] = []
+  var commitInfo: (any Sendable & Codable)?
+  /// How deep in savepoints the transaction is.
+  var depth = 0
+}
+
+extension TransactionState {
+  /// Runs `body`; if it throws, everything it did is undone: rows, changes, actions, the commit's info, new collections
+  /// and fields. The ids that were given are not given again.
+  func undoable<Result>(_ body: () throws -> Result) throws -> Result {
+    guard let writer else { throw notWriting() }
+    let changes = writer.changes.position
+    let actionCount = writer.actions.count
+    let commitInfo = writer.commitInfo
+    let marks = collections.map(\.mark)
+    do {
+      return try savepoint {
+        let result = try body()
+        // What could not throw inside belongs to the savepoint, and undoes it.
+        try check()
+        return result
+      }
+    } catch {
+      writer.changes.truncate(to: changes)
+      writer.actions.removeLast(writer.actions.count - actionCount)
+      writer.commitInfo = commitInfo
+      for (index, collection) in collections.enumerated() {
+        collection.restore(index < marks.count ? marks[index] : nil)
+      }
+      pendingError = nil
+      mutationCount &+= 1
+      throw error
+    }
+  }
+
+  /// The error of a write through a transaction that reads.
+  func notWriting() -> DatabaseError {
+    DatabaseError(.readOnly, "A read transaction cannot change anything. Use `write`.", path: database.path)
+  }
+}

@@ -1,0 +1,201 @@
+// What is told of commits: change sets, streams, pinned snapshots.
+
+import Foundation
+import QuireDatabase
+import Testing
+
+@Suite struct CommitTests {
+  let folder: TestFolder
+  let db: Database
+
+  init() throws {
+    folder = try TestFolder()
+    db = try folder.open()
+  }
+
+  @Test func changeSetsTellWhatHappened() throws {
+    try db.write { tx throws in
+      for key in ["set", "replaced", "meta", "touched", "removed", "still"] {
+        try tx[.songs].set(Song(key), metadata: PlayState(plays: 1), for: key)
+      }
+      try tx[.texts("cleared")].set("v", for: "old")
+    }
+    let pin = try db.pin()
+    try db.write { tx throws in
+      let songs = tx[.songs]
+      try songs.set(Song("2"), for: "set")
+      try songs.set(Song("new"), for: "new")
+      try songs.replace(Song("2"), for: "replaced")
+      try songs.replaceMetadata(PlayState(plays: 2), for: "meta")
+      try songs.touchObject("touched")
+      try songs.remove("removed")
+      try songs.set(Song("x"), for: "passing")
+      try songs.remove("passing")
+      try tx[.texts("cleared")].set("v", for: "forgotten")
+      try tx[.texts("cleared")].removeAll()
+      try tx[.texts("cleared")].set("v", for: "afterwards")
+      tx.commitInfo = "sync"
+    }
+    let commits = try pin.advance()
+    #expect(commits.count == 1)
+    let commit = try #require(commits.first)
+    let changes = commit.changes
+    #expect(commit.info as? String == "sync")
+    #expect(changes.collections == ["cleared", "songs"])
+    #expect(changes.keys(in: .songs) == ["meta", "new", "passing", "removed", "replaced", "set", "touched"])
+    #expect(changes.keys(in: .songs, .object) == ["new", "passing", "removed", "replaced", "set", "touched"])
+    #expect(changes.keys(in: .songs, .metadata) == ["meta", "new", "passing", "removed", "set"])
+    #expect(changes.insertedKeys(in: .songs) == ["new"])
+    #expect(changes.removedKeys(in: .songs) == ["passing", "removed"])
+    #expect(changes.contains("meta", in: .songs, .metadata) && !changes.contains("meta", in: .songs, .object))
+    #expect(!changes.contains("still", in: .songs) && changes.contains(anyOf: ["still", "set"], in: .songs))
+    #expect(changes.isCleared(.texts("cleared")) && !changes.isCleared(.songs) && !changes.isAllCleared)
+    #expect(changes.contains("old", in: .texts("cleared")) && changes.contains("never", in: .texts("cleared")))
+    #expect(changes.keys(in: .texts("cleared")) == ["afterwards"])
+    #expect(!changes.contains(.albums) && changes.contains(.songs))
+    #expect(try pin.advance().isEmpty)
+  }
+
+  @Test func clearingAllTakesBackWhatCameBefore() throws {
+    try db.write { tx throws in try tx[.songs].set(Song("1"), for: "s1") }
+    let pin = try db.pin()
+    try db.write { tx throws in
+      try tx[.songs].set(Song("2"), for: "s1")
+      try tx.removeAll()
+      try tx[.texts("t")].set("v", for: "k")
+    }
+    let changes = try #require(try pin.advance().first).changes
+    #expect(changes.isAllCleared && changes.isCleared(.songs) && changes.contains("any", in: .albums))
+    #expect(changes.collections == ["t"] && changes.keys(in: .texts("t")) == ["k"])
+    #expect(changes.keys(in: .songs).isEmpty)
+  }
+
+  @Test func pinsStayPutAndAdvance() throws {
+    try db.write { tx throws in try tx[.texts("t")].set("0", for: "k") }
+    let pin = try db.pin()
+    for value in 1...3 { try db.write { tx throws in try tx[.texts("t")].set("\(value)", for: "k") } }
+    try db.write { _ in }
+    #expect(throws: (any Error).self) { try db.write { tx -> Void in try tx.rollback() } }
+    #expect(try pin.read { tx in try tx[.texts("t")].get("k") } == "0")
+    let late = try db.pin()
+    #expect(try pin.advance().count == 3)
+    #expect(try pin.read { tx in try tx[.texts("t")].get("k") } == "3")
+    #expect(try late.advance().isEmpty)
+    // A touch writes nothing, and is told all the same, to those who were there before it.
+    try db.write { tx throws in try tx[.texts("t")].touch("k") }
+    #expect(try db.pin().advance().isEmpty)
+    #expect(try pin.advance().map { $0.changes.keys(in: .texts("t")) } == [["k"]])
+    #expect(try late.advance().count == 1)
+    #expect(errorCode { try db.close() } == .inUse)
+  }
+
+  @Test func streamsDeliverEveryCommitInOrder() async throws {
+    let stream = db.commits
+    let db = db
+    let consumer = Task {
+      var infos: [Int] = []
+      for try await commit in stream {
+        if let info = commit.info as? Int { infos.append(info) }
+        if infos.count == 60 { break }
+      }
+      return infos
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<3 {
+        group.addTask {
+          for step in 0..<20 {
+            try await db.write { tx in
+              tx.commitInfo = writer * 100 + step
+              try tx[.texts("t\(writer)")].set("\(step)", for: "k")
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let infos = try await consumer.value
+    #expect(infos.count == 60)
+    for writer in 0..<3 {
+      #expect(infos.filter { $0 / 100 == writer } == (0..<20).map { writer * 100 + $0 })
+    }
+  }
+
+  @Test func aSlowConsumerIsToldThatItMissedSomething() async throws {
+    let folder = try TestFolder()
+    let db = try folder.open(Database.Options(durability: .relaxed, commitBuffer: 3))
+    let stream = db.commits
+    for value in 1...10 { _ = try await db.write { tx in try tx[.texts("t")].set("\(value)", for: "k") } }
+    try synchronously { try db.close() }
+    var unknown: [Bool] = []
+    for try await commit in stream { unknown.append(commit.changes.isUnknown) }
+    #expect(unknown == [false, false, false, true])
+  }
+
+  @Test func streamsEndWithTheTaskAndTheDatabase() async throws {
+    let stream = db.commits
+    let waiting = Task { () -> Bool in
+      for try await _ in stream { return false }
+      return true
+    }
+    waiting.cancel()
+    #expect(try await waiting.value)
+    let second = db.commits
+    try synchronously { try db.close() }
+    for try await _ in second { Issue.record("a commit after the end") }
+    #expect(errorCode { _ = try db.pin() } == .closed)
+  }
+
+  @Test func actionsRunAfterTheCommitAndMayWrite() throws {
+    let order = Recorder()
+    let db = db
+    try db.write { tx throws in
+      try tx[.texts("t")].set("1", for: "k")
+      tx.onCommit {
+        order.append("first \((try? db.read { tx in try tx[.texts("t")].get("k") }) ?? "nothing")")
+        try? db.write { tx throws in try tx[.texts("t")].set("2", for: "k") }
+      }
+      tx.onCommit { order.append("second") }
+    }
+    #expect(order.values == ["first 1", "second"])
+    #expect(try db.read { tx in try tx[.texts("t")].get("k") } == "2")
+    #expect(throws: (any Error).self) {
+      try db.write { tx throws -> Void in
+        tx.onCommit { order.append("never") }
+        try tx.rollback()
+      }
+    }
+    #expect(order.values.count == 2)
+  }
+
+  @Test func cancelledWritersDoNotRun() async throws {
+    let db = db
+    let begun = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let first = Task {
+      try await db.write { tx in
+        begun.continuation.yield()
+        gate.wait()
+        try tx[.texts("t")].set("first", for: "k")
+      }
+    }
+    for await _ in begun.stream { break }
+    let second = Task { try await db.write { tx in try tx[.texts("t")].set("second", for: "k") } }
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    gate.signal()
+    try await first.value
+    #expect(try await db.read { tx in try tx[.texts("t")].get("k") } == "first")
+  }
+
+  private func synchronously(_ body: () throws -> Void) throws { try body() }
+}
+
+/// Collects texts from any thread.
+final class Recorder: @unchecked Sendable {
+  // Sendable: safe because the array is behind the lock.
+  private let lock = NSLock()
+  private var texts: [String] = []
+
+  func append(_ text: String) { lock.withLock { texts.append(text) } }
+  var values: [String] { lock.withLock { texts } }
+}

@@ -1,0 +1,56 @@
+// What the tests of the object layer share.
+
+import Foundation
+import QuireDatabase
+import QuireTesting
+
+struct Song: Codable, Sendable, Equatable {
+  var title: String, albumID: String, seconds: Int, added: Date
+
+  init(_ title: String, albumID: String = "a1", seconds: Int = 200, added: Date = Date(timeIntervalSinceReferenceDate: 7)) {
+    self.title = title
+    self.albumID = albumID
+    self.seconds = seconds
+    self.added = added
+  }
+}
+
+struct PlayState: Codable, Sendable, Equatable { var plays: Int }
+
+struct Album: Codable, Sendable, Equatable { var name: String }
+
+extension RowCollection where Object == Song, Metadata == PlayState {
+  static var songs: Self { .init("songs") }
+}
+
+extension RowCollection where Object == Album, Metadata == NoMetadata {
+  static var albums: Self { .init("albums", coder: .json, compression: .none) }
+}
+
+extension RowCollection where Object == String, Metadata == String {
+  static func texts(_ name: String) -> Self { .init(name) }
+}
+
+/// A folder that goes with the value.
+final class TestFolder {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("quire-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  var path: String { url.appendingPathComponent("test.quire").path }
+
+  func open(_ options: Database.Options = Database.Options(durability: .relaxed)) throws -> Database {
+    try Database(at: path, options: options)
+  }
+}
+
+/// The code of the error that `body` throws, or nil.
+func errorCode(_ body: () throws -> Void) -> DatabaseError.Code? {
+  do { try body() } catch { return (error as? DatabaseError)?.code }
+  return nil
+}
