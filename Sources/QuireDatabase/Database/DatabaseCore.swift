@@ -1,5 +1,6 @@
 // The open database: what connections, transactions and pinned snapshots share.
 
+internal import Logging
 internal import QuireStorage
 
 /// The trees of a database of objects.
@@ -44,15 +45,26 @@ final class DatabaseCore: Sendable {
     self.engine = engine
     self.path = path
     self.options = options
-    history = CommitHistory(byteLimit: Limits.historyByteCount)
+    history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
     trees = try Self.openTrees(engine, path)
   }
+
+  deinit { history.close() }
 
   var storage: EngineCore { engine.core }
   /// The newest commit that readers see.
   var publishedCSN: CSN { storage.slots.newest.csn }
 
   // MARK: Opening
+
+  /// Tells that a crash was recovered from, if it was.
+  func logOpening() {
+    let count = engine.statistics.recoveredRecords
+    guard let logger = options.logger, count > 0 else { return }
+    logger.notice(
+      "The database was not closed the last time. Its log was replayed, and nothing that was durable is lost.",
+      metadata: ["path": "\(path)", "records": "\(count)"])
+  }
 
   /// Finds the trees, or makes them in a database that has none at all.
   private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
@@ -102,6 +114,7 @@ final class DatabaseCore: Sendable {
 
   /// Takes memory back.
   func giveBack(_ scratch: TransactionScratch) {
+    scratch.trim()
     idleScratch.withLock { idle in
       if idle.count < Self.mostIdleScratch { idle.append(scratch) }
     }

@@ -1,5 +1,6 @@
 // How a database is opened.
 
+public import Logging
 public import QuireStorage
 
 extension Database {
@@ -19,11 +20,16 @@ extension Database {
     public var createsIfMissing: Bool
     /// How many commits a stream of `commits` holds for a consumer that lags behind.
     public var commitBuffer: Int
+    /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
+    /// follower has missed commits. Nil for none. Its handler is called on threads of the database's and must not use
+    /// the database.
+    public var logger: Logger?
 
     /// Settings; what is left out has the value that suits most.
     public init(
       durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
-      maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, commitBuffer: Int = 1000
+      maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, commitBuffer: Int = 1000,
+      logger: Logger? = nil
     ) {
       self.durability = durability
       self.cacheSize = cacheSize
@@ -32,6 +38,7 @@ extension Database {
       self.maintainsWhenIdle = maintainsWhenIdle
       self.createsIfMissing = createsIfMissing
       self.commitBuffer = commitBuffer
+      self.logger = logger
     }
 
     /// The engine's part of the settings.

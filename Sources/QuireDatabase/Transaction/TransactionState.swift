@@ -16,6 +16,7 @@ internal import QuireStorage
 /// 1. While `isOpen`, exactly one of `reading` and `writing` is there; afterwards neither, and `collections` is empty.
 /// 2. `collections` has one entry for each name that was used.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
+/// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
 final class TransactionState {
   let database: DatabaseCore
   let connection: Connection?
@@ -31,6 +32,10 @@ final class TransactionState {
   var collections: [CollectionState] = []
   /// Counts what iterators must not go on after.
   var mutationCount = 0
+  /// How many closures hold bytes of pages at the moment: a change would pull these away from under a decoder.
+  private(set) var lentCount = 0
+  /// How many rows are being encoded at the moment, one inside the other.
+  private(set) var encodingCount = 0
   let scratch: TransactionScratch
   /// What only write transactions have.
   let writer: WriterState?
@@ -67,6 +72,21 @@ final class TransactionState {
     scratch = database.takeScratch()
   }
 
+  /// What stands in for a transaction in which a collection could not be opened: every call throws `error`, also
+  /// after a savepoint has undone the attempt.
+  init(failed error: DatabaseError, in transaction: TransactionState) {
+    csn = transaction.csn
+    reading = nil
+    writing = nil
+    database = transaction.database
+    connection = transaction.connection
+    outer = nil
+    isWriting = false
+    writer = nil
+    scratch = transaction.scratch
+    pendingError = error
+  }
+
   /// The closure has returned: gives everything back.
   func end() {
     for collection in collections { collection.end() }
@@ -92,6 +112,28 @@ final class TransactionState {
         "A transaction was used after its closure had returned. Take out what you need as values, inside the closure.")
     }
     return pendingError ?? DatabaseError(.transactionFailed, "The transaction failed.")
+  }
+
+  @inline(never) func changeWhileLent() -> DatabaseError {
+    DatabaseError(
+      .transactionFailed,
+      "The database was to be changed while a row of it was being decoded. Change it when reading has returned.",
+      path: database.path)
+  }
+
+  /// A coder begins to encode. It may change other rows meanwhile, but not for ever.
+  @inline(__always) func beginEncoding() throws(DatabaseError) {
+    guard encodingCount < Limits.encodingDepth else { throw endlessEncoding() }
+    encodingCount &+= 1
+  }
+
+  @inline(__always) func endEncoding() { encodingCount &-= 1 }
+
+  @inline(never) private func endlessEncoding() -> DatabaseError {
+    DatabaseError(
+      .encodingFailed,
+      "Rows were stored while others were being encoded, \(Limits.encodingDepth) deep. Do not store rows in a coder.",
+      path: database.path)
   }
 
   /// Notes an error of a call that cannot throw.
@@ -133,7 +175,11 @@ final class TransactionState {
   @inline(__always) func withValue<Result>(
     _ key: Int64, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
-    if isWriting { return try writing!.withValue(for: key, in: tree, body) }
+    if isWriting {
+      lentCount &+= 1
+      defer { lentCount &-= 1 }
+      return try writing!.withValue(for: key, in: tree, body)
+    }
     return try reading!.withValue(for: key, in: tree, body)
   }
 
@@ -141,7 +187,11 @@ final class TransactionState {
   func withValue<Result>(
     _ key: Int64, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
-    if isWriting { return try writing!.withValue(for: key, in: tree, range: range, body) }
+    if isWriting {
+      lentCount &+= 1
+      defer { lentCount &-= 1 }
+      return try writing!.withValue(for: key, in: tree, range: range, body)
+    }
     return try reading!.withValue(for: key, in: tree, range: range, body)
   }
 
@@ -149,7 +199,11 @@ final class TransactionState {
   func withValues(
     count: Int, in tree: Tree, _ key: (Int) throws -> Int64, _ body: (Int, RawSpan?) throws -> Void
   ) throws {
-    if isWriting { return try writing!.withValues(count: count, in: tree, key, body) }
+    if isWriting {
+      lentCount &+= 1
+      defer { lentCount &-= 1 }
+      return try writing!.withValues(count: count, in: tree, key, body)
+    }
     try reading!.withValues(count: count, in: tree, key, body)
   }
 
@@ -216,8 +270,21 @@ final class TransactionState {
   // Sendable: safe because one transaction has it at a time.
   /// Room for a key of the key index.
   let key = UnsafeMutableRawPointer.allocate(byteCount: QuireStorage.Limits.keyByteCount, alignment: 16)
+  /// Room for a row, and for one half of it.
   var row = RowBuilder()
+  var part = RowBuilder()
+  /// Room for what a coder makes.
   var encoded: [UInt8] = []
+
+  /// More than this is not kept for the next transaction, in bytes.
+  private static let keptByteCount = 1 << 20
+
+  /// Lets go of what a long row has left.
+  func trim() {
+    if row.bytes.capacity > Self.keptByteCount { row = RowBuilder() }
+    if part.bytes.capacity > Self.keptByteCount { part = RowBuilder() }
+    if encoded.capacity > Self.keptByteCount { encoded = [] }
+  }
 
   deinit { unsafe key.deallocate() }
 }

@@ -71,6 +71,8 @@ package struct StorageEnvironment: Sendable {
   /// How many bytes of operations a transaction collects before it appends them as a part of its record. Never more
   /// than an eighth of a segment, so that little of one stays unused.
   package var partByteCount: Int
+  /// Told when a checkpoint has failed, on the thread that ran it, which may hold the writer lock.
+  package var checkpointDidFail: @Sendable (StorageError) -> Void = { _ in }
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(

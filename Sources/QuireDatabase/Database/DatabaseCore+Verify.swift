@@ -1,0 +1,82 @@
+// Checking that row tree, key index and collection tree say the same.
+
+internal import QuireStorage
+
+extension Database {
+  /// Throws if an invariant of the object layer is broken, in memory or in the newest snapshot's rows. O(rows).
+  package func checkInvariants() throws {
+    try core.history.checkInvariants()
+    try core.storage.read { tx in
+      let csn = tx.csn
+      try core.table.checkInvariants(csn: csn) { name in
+        try tx.value(for: [UInt8](name.utf8), in: core.trees.collections).map { bytes throws(DatabaseError) in
+          try CollectionFormat(bytes, name: name)
+        }
+      }
+      try core.verifyRows(tx)
+    }
+  }
+}
+
+extension DatabaseCore {
+  /// Throws at the first thing that is wrong with the rows of a snapshot. O(rows), and a page per level for each.
+  ///
+  /// What holds of every snapshot:
+  /// 1. Every collection has a number of its own, below the next one, and at least one row.
+  /// 2. Every entry of the key index belongs to a collection, and leads to a row of this collection and key.
+  /// 3. There are as many rows as entries of the key index: with 2, every row has its entry.
+  /// 4. Every half of a row decompresses.
+  func verifyRows(_ tx: borrowing QuireStorage.ReadTransaction) throws {
+    let names = try collectionNames(tx)
+    var unused = Set(names.keys)
+    var cursor = try tx.cursor(trees.keys)
+    while try cursor.next() {
+      guard let key = cursor.key, let value = try cursor.value else { throw wrong(2, "an entry has gone") }
+      guard key.count >= CollectionID.byteCount, value.count == 8 else { throw wrong(2, "an entry is too short") }
+      let id = CollectionID(key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+      let rowID = value.reversed().reduce(0 as Int64) { $0 << 8 | Int64($1) }
+      guard let name = names[id] else { throw wrong(2, "\(id) has entries and no name") }
+      unused.remove(id)
+      let found: Void? = try tx.withValue(for: rowID, in: trees.rows) { bytes in
+        try unsafe bytes.withUnsafeBytes { bytes in try verify(unsafe RowView(bytes), id, key.dropFirst(4), name) }
+      }
+      if found == nil { throw wrong(2, "row \(rowID) is missing", name) }
+    }
+    if let id = unused.min() { throw wrong(1, "\(id) has no row", names[id]) }
+    let (rows, keys) = (try tx.count(of: trees.rows), try tx.count(of: trees.keys))
+    if rows != keys { throw wrong(3, "\(rows) rows, but \(keys) keys") }
+  }
+
+  private func verify(_ row: RowView, _ id: CollectionID, _ key: ArraySlice<UInt8>, _ name: String) throws {
+    guard row.collection == id, unsafe row.key.elementsEqual(key) else {
+      throw wrong(2, "the entry leads to a row of \(row.collection) and another key", name)
+    }
+    do {
+      _ = try unsafe ValueCompression.decode(row.object.bytes)
+      if let metadata = unsafe row.metadata { _ = try unsafe ValueCompression.decode(metadata.bytes) }
+    } catch {
+      throw wrong(4, "\(error)", name)
+    }
+  }
+
+  private func collectionNames(_ tx: borrowing QuireStorage.ReadTransaction) throws -> [CollectionID: String] {
+    let next = try tx.value(for: DatabaseTrees.nextCollectionIDKey, in: trees.info) ?? [1, 0, 0, 0]
+    let limit = CollectionID(next.reversed().reduce(0) { $0 << 8 | UInt32($1) })
+    var names: [CollectionID: String] = [:]
+    var cursor = try tx.cursor(trees.collections)
+    while try cursor.next() {
+      guard let key = cursor.key, let value = try cursor.value, let name = String(validating: key, as: UTF8.self) else {
+        throw wrong(1, "a name is no text")
+      }
+      let id = try CollectionFormat(value, name: name).id
+      guard names.updateValue(name, forKey: id) == nil, id < limit else { throw wrong(1, "\(id) is out of turn", name) }
+    }
+    return names
+  }
+
+  private func wrong(_ number: Int, _ what: String, _ collection: String? = nil) -> DatabaseError {
+    DatabaseError(
+      .damagedRow, "Rule \(number) of the rows is broken: \(what). Restore the database from a backup.", path: path,
+      collection: collection)
+  }
+}
