@@ -82,7 +82,7 @@ let package = Package(
     .testTarget(
       name: "QuireDatabaseTests",
       dependencies: [
-        "QuireDatabase", "QuireTesting",
+        "Quire", "QuireDatabase", "QuireTesting",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings

@@ -1,7 +1,7 @@
 // The listings of the documentation, as an app would write them: they compile, and do what is said of them.
 
 import Foundation
-import QuireDatabase
+import Quire
 import Testing
 
 private struct Book: Persistable, Equatable {
@@ -157,6 +157,11 @@ private struct Book: Persistable, Equatable {
     #expect(try [book].delete(in: connection) == 1)
     #expect(try !book.delete(in: db))
     #expect(try [book, book].save(in: connection) == 2)
+  }
+
+  /// The names of the object layer win over the engine's, which `Quire` brings too.
+  private func keys(_ tx: WriteTransaction, _ pin: PinnedSnapshot) throws -> (Int, Limits.Type, StorageEngine.Type) {
+    (tx[.songs].count, Limits.self, StorageEngine.self)
   }
 
   @Test func files() async throws {
