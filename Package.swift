@@ -29,6 +29,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
   ],
   targets: [
     .systemLibrary(
@@ -51,6 +52,7 @@ let package = Package(
         "QuireStorage", "CLZ4",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HashTreeCollections", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: safeSettings
     ),
@@ -79,7 +81,10 @@ let package = Package(
     ),
     .testTarget(
       name: "QuireDatabaseTests",
-      dependencies: ["QuireDatabase", "QuireTesting"],
+      dependencies: [
+        "Quire", "QuireDatabase", "QuireTesting",
+        .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: settings
     ),
     .testTarget(

@@ -37,6 +37,7 @@ let package = Package(
     .executableTarget(
       name: "QuireBench",
       dependencies: [
+        .product(name: "QuireDatabase", package: "quire"),
         .product(name: "QuireStorage", package: "quire"),
         .product(name: "QuireTesting", package: "quire"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -18,6 +18,8 @@ public enum Limits {
   static let fetchAhead = 16
   /// The most bytes of changes that are kept for pinned snapshots which lag behind.
   package static let historyByteCount = 64 << 20
+  /// How many rows may be encoded inside one another, by coders that store rows themselves.
+  static let encodingDepth = 32
 
   /// The most values inside one another that a coder writes or reads.
   ///

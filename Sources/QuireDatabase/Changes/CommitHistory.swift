@@ -1,6 +1,7 @@
 // The newest commits, for pinned snapshots and streams that have not seen them yet.
 
 internal import DequeModule
+internal import Logging
 internal import QuireStorage
 
 /// Keeps commits until everybody who follows has taken them.
@@ -28,6 +29,8 @@ final class CommitHistory: Sendable {
     var streams: [Int: (position: Int, buffer: CommitBuffer)] = [:]
     var nextID = 0
     var isClosed = false
+    /// What has stopped all writing.
+    var failure: DatabaseError?
 
     /// The last entry that the snapshot of `csn` shows.
     func position(at csn: CSN) -> Int { entries.last { $0.commit.csn <= csn }?.sequence ?? firstSequence - 1 }
@@ -36,8 +39,19 @@ final class CommitHistory: Sendable {
 
   private let state = Latch(State())
   private let byteLimit: Int
+  private let logger: Logger?
 
-  init(byteLimit: Int) { self.byteLimit = byteLimit }
+  init(byteLimit: Int, logger: Logger? = nil) {
+    self.byteLimit = byteLimit
+    self.logger = logger
+  }
+
+  /// Called outside of the latch: the handler is the app's.
+  private func logMissed(_ follower: Logger.MetadataValue) {
+    logger?.warning(
+      "A follower of commits lags behind and has missed some: it is told to read afresh.",
+      metadata: ["follower": follower])
+  }
 
   // MARK: Writing
 
@@ -64,19 +78,25 @@ final class CommitHistory: Sendable {
 
   /// Gives the streams what readers see by now. Called by those who wrote, once their commit is acknowledged.
   func deliver(published: () -> CSN) {
-    state.withLock { state in
-      guard !state.streams.isEmpty else { return }
+    let hasMissed = state.withLock { state -> Bool in
+      guard !state.streams.isEmpty else { return false }
+      var hasMissed = false
       let published = published()
       let end = state.position(at: published)
       for (id, stream) in state.streams where stream.position < end {
-        if stream.position < state.firstSequence - 1 { stream.buffer.append(.unknown(upTo: published)) }
+        if stream.position < state.firstSequence - 1 {
+          stream.buffer.append(.unknown(upTo: published))
+          hasMissed = true
+        }
         for entry in state.entries where entry.sequence > stream.position && entry.sequence <= end {
-          stream.buffer.append(entry.commit)
+          if stream.buffer.append(entry.commit) { hasMissed = true }
         }
         state.streams[id]?.position = end
       }
       trim(&state, published)
+      return hasMissed
     }
+    if hasMissed { logMissed("stream") }
   }
 
   // MARK: Pins
@@ -117,7 +137,9 @@ final class CommitHistory: Sendable {
         return .failure(error)
       }
     }
-    return try outcome.get()
+    let (snapshot, commits) = try outcome.get()
+    if commits.first?.changes.isUnknown == true { logMissed("pin") }
+    return (snapshot, commits)
   }
 
   /// Ends a pin.
@@ -129,7 +151,7 @@ final class CommitHistory: Sendable {
   func follow(_ buffer: CommitBuffer, published: () -> CSN) -> Int {
     state.withLock { state in
       state.nextID += 1
-      if state.isClosed { buffer.finish() }
+      if state.isClosed || state.failure != nil { buffer.finish(state.failure) }
       state.streams[state.nextID] = (state.position(at: published()), buffer)
       return state.nextID
     }
@@ -148,8 +170,14 @@ final class CommitHistory: Sendable {
 
   /// The database cannot be written any more: streams end with the reason.
   func fail(_ error: DatabaseError) {
-    state.withLock { state in
+    let isFirst = state.withLock { state -> Bool in
+      defer { state.failure = error }
       for stream in state.streams.values { stream.buffer.finish(error) }
+      return state.failure == nil
+    }
+    if isFirst {
+      logger?.critical(
+        "Writing has stopped after a failure of the disk. Open the database again.", metadata: ["error": "\(error)"])
     }
   }
 

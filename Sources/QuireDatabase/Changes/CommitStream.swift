@@ -57,10 +57,12 @@ public struct CommitStream: AsyncSequence, Sendable {
 final class CommitBuffer: Sendable {
   private struct State {
     var commits = Deque<Commit>()
+    /// The call of `next` that waits, and its number.
     var waiter: CheckedContinuation<Commit?, any Error>?
+    var waiterID = 0
+    var lastID = 0
     var isFinished = false
     var failure: DatabaseError?
-    var isCancelled = false
   }
 
   private let state = Latch(State())
@@ -68,8 +70,10 @@ final class CommitBuffer: Sendable {
 
   init(limit: Int) { self.limit = max(1, limit) }
 
-  /// Takes a commit in.
-  func append(_ commit: Commit) {
+  /// Takes a commit in. Returns whether it is the first one that finds no room.
+  @discardableResult
+  func append(_ commit: Commit) -> Bool {
+    var isFirstMissed = false
     let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
       guard !state.isFinished else { return nil }
       if let waiter = state.waiter {
@@ -80,12 +84,14 @@ final class CommitBuffer: Sendable {
         state.commits[state.commits.count - 1] = .unknown(upTo: commit.csn)
       } else if state.commits.count == limit {
         state.commits.append(.unknown(upTo: commit.csn))
+        isFirstMissed = true
       } else {
         state.commits.append(commit)
       }
       return nil
     }
     waiter?.resume(returning: commit)
+    return isFirstMissed
   }
 
   /// Nothing follows what was taken in.
@@ -102,7 +108,11 @@ final class CommitBuffer: Sendable {
 
   /// The next commit.
   func next() async throws -> Commit? {
-    try await withTaskCancellationHandler {
+    let id = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
+    return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         enum Next {
           case commit(Commit?)
@@ -113,8 +123,9 @@ final class CommitBuffer: Sendable {
           if let commit = state.commits.popFirst() { return .commit(commit) }
           if let failure = state.failure { return .failure(failure) }
           // A second consumer gets nothing: two would tear the order apart.
-          if state.isFinished || state.isCancelled || state.waiter != nil { return .commit(nil) }
+          if state.isFinished || Task.isCancelled || state.waiter != nil { return .commit(nil) }
           state.waiter = continuation
+          state.waiterID = id
           return .wait
         }
         switch next {
@@ -125,7 +136,8 @@ final class CommitBuffer: Sendable {
       }
     } onCancel: {
       let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
-        state.isCancelled = true
+        // Before this call has begun to wait, it sees by itself that its task was cancelled.
+        guard state.waiterID == id else { return nil }
         defer { state.waiter = nil }
         return state.waiter
       }

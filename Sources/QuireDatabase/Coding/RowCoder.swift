@@ -138,6 +138,9 @@ package struct CoderIdentity: Equatable, Sendable, CustomStringConvertible {
     newestOldType = upgrades?.newestOldType
   }
 
+  /// No coder's.
+  static let none = CoderIdentity(.custom, UpgradeChain<Never>?.none)
+
   /// Such as «binary» or «JSON with 2 upgrades».
   package var description: String {
     switch upgradeCount {

@@ -35,7 +35,8 @@ extension CollectionFormat {
   /// Reads the stored form, which may be any bytes.
   init(_ bytes: [UInt8], name: String) throws(DatabaseError) {
     var rest = bytes[...]
-    guard let id = Self.take(UInt32.self, from: &rest),
+    // The last number is the bound behind the one before, and no collection's.
+    guard let id = Self.take(UInt32.self, from: &rest), id > 0, id < .max,
       let objectNames = Self.takeNames(&rest), let metadataNames = Self.takeNames(&rest), rest.isEmpty
     else { throw Self.damaged(name, nil) }
     self.id = CollectionID(id)

@@ -14,6 +14,8 @@ final class CollectionState {
   let name: String
   /// The types that were checked; nil as long as the collection was used untyped only.
   var types: (object: ObjectIdentifier, metadata: ObjectIdentifier)?
+  /// The coders that were checked with them.
+  var coders = (object: CoderIdentity.none, metadata: CoderIdentity.none)
   private(set) var id: CollectionID?
   private(set) var contexts: CodingContexts
   /// Where the contexts came from.

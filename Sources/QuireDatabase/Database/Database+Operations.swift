@@ -56,7 +56,7 @@ extension Database {
   public func verify(progress: (Progress) throws -> Void = { _ in }) throws {
     try translating {
       try core.engine.verify(progress: progress)
-      try core.verifyRows()
+      try core.storage.read { tx in try core.verifyRows(tx) }
     }
   }
 
@@ -65,12 +65,9 @@ extension Database {
   public func verify(progress: @escaping @Sendable (Progress) throws -> Void = { _ in }) async throws {
     do {
       _ = try await core.engine.verify(progress: progress)
-      try await read { [core] tx in try core.verifyRows(tx.state) }
+      try await core.engine.read { [core] tx in try core.verifyRows(tx) }
     } catch { throw translated(error) }
   }
-
-  /// Figures since opening, and as of now. Costs a few locks and no I/O.
-  public var statistics: StorageStatistics { core.engine.statistics }
 
   private func translating<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch { throw translated(error) }

@@ -1,5 +1,7 @@
 // The database as apps see it.
 
+internal import Dispatch
+internal import Logging
 @_exported public import QuireStorage
 
 /// An open database of objects: collections of rows, each with a key, an object and perhaps metadata.
@@ -33,6 +35,12 @@ public final class Database: Sendable {
   package init(
     at path: String, options: Options, environment: StorageEnvironment
   ) throws(DatabaseError) {
+    var environment = environment
+    if let logger = options.logger {
+      environment.checkpointDidFail = { error in
+        logger.error("A checkpoint failed. The log keeps what it did not write.", metadata: ["error": "\(error)"])
+      }
+    }
     let engine: StorageEngine
     do throws(StorageError) {
       engine = try StorageEngine(at: path, options: options.storage, environment: environment)
@@ -40,6 +48,7 @@ public final class Database: Sendable {
       throw DatabaseError(error)
     }
     core = try DatabaseCore(engine, path: path, options: options)
+    core.logOpening()
     connection = Connection(core, Connection.Options())
   }
 
@@ -61,8 +70,6 @@ public final class Database: Sendable {
     }
     return Database(try DatabaseCore(engine, path: "", options: options))
   }
-
-  deinit { core.history.close() }
 
   /// The path that the database was opened at.
   public var path: String { core.path }
@@ -122,6 +129,9 @@ public final class Database: Sendable {
 
   // MARK: Files
 
+  /// Figures since opening, and as of now. Costs a few locks.
+  public var statistics: StorageStatistics { core.engine.statistics }
+
   /// Returns when every commit acknowledged so far is on the disk, whatever the durability it was made with.
   public func flush() throws(DatabaseError) { try wrapping { () throws(StorageError) in try core.engine.flush() } }
 
@@ -130,6 +140,30 @@ public final class Database: Sendable {
   /// - Throws: `closed`, `failStop`, `nestedTransaction`, `diskFull`, `inputOutput`.
   public func checkpoint() throws(DatabaseError) {
     try wrapping { () throws(StorageError) in try core.engine.checkpoint() }
+  }
+
+  /// The same, awaited.
+  @concurrent
+  public func flush() async throws { try await waiting { core throws(StorageError) in try core.engine.flush() } }
+
+  /// The same as the other form, awaited.
+  @concurrent
+  public func checkpoint() async throws {
+    try await waiting { core throws(StorageError) in try core.engine.checkpoint() }
+  }
+
+  /// Runs what blocks its thread outside of the cooperative pool.
+  private func waiting(_ body: @escaping @Sendable (DatabaseCore) throws(StorageError) -> Void) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      DispatchQueue.global().async { [core] in
+        do throws(StorageError) {
+          try body(core)
+          continuation.resume()
+        } catch {
+          continuation.resume(throwing: DatabaseError(error))
+        }
+      }
+    }
   }
 
   /// Writes everything home, leaves a file that needs no log, and gives the database up. A second call does nothing.

@@ -77,7 +77,8 @@ extension DatabaseCore {
           CurrentTransaction.set(outer)
           state.end()
         }
-        let result = try body(WriteTransaction(state: state))
+        let result: Result
+        do { result = try body(WriteTransaction(state: state)) } catch { throw ClosureError(error: error) }
         try state.check()
         outcome = try state.outcome()
         actions = state.writer?.actions ?? []
@@ -86,6 +87,8 @@ extension DatabaseCore {
         self.publish(outcome, csn)
       }
       return PendingCommit(result: result, ticket: ticket, actions: actions)
+    } catch let error as ClosureError {
+      throw error.error
     } catch let error as StorageError {
       throw failed(error)
     }
@@ -119,6 +122,12 @@ extension DatabaseCore {
     if error.code == .failStop || error.code == .outcomeUnknown { history.fail(failure) }
     return failure
   }
+}
+
+/// Carries an error of the app's through the engine, so that it is told from one of the engine's: it may be of the same
+/// type, if the closure uses another database.
+struct ClosureError: Error {
+  let error: any Error
 }
 
 extension TransactionState {

@@ -1,5 +1,6 @@
 // The open database: what connections, transactions and pinned snapshots share.
 
+internal import Logging
 internal import QuireStorage
 
 /// The trees of a database of objects.
@@ -44,9 +45,11 @@ final class DatabaseCore: Sendable {
     self.engine = engine
     self.path = path
     self.options = options
-    history = CommitHistory(byteLimit: Limits.historyByteCount)
+    history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
     trees = try Self.openTrees(engine, path)
   }
+
+  deinit { history.close() }
 
   var storage: EngineCore { engine.core }
   /// The newest commit that readers see.
@@ -54,12 +57,22 @@ final class DatabaseCore: Sendable {
 
   // MARK: Opening
 
+  /// Tells that a crash was recovered from, if it was.
+  func logOpening() {
+    let count = engine.statistics.recoveredRecords
+    guard let logger = options.logger, count > 0 else { return }
+    logger.notice(
+      "The database was not closed the last time. Its log was replayed, and nothing that was durable is lost.",
+      metadata: ["path": "\(path)", "records": "\(count)"])
+  }
+
   /// Finds the trees, or makes them in a database that has none at all.
   private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
     do {
-      if let trees = try engine.read({ tx in try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) } }) {
-        return trees
+      let found = try engine.read { tx in
+        try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) }
       }
+      if let found { return found }
       return try engine.write { tx in
         let trees = DatabaseTrees(
           rows: try tx.createTree(DatabaseTrees.rowsName, keys: .int64),
@@ -102,6 +115,7 @@ final class DatabaseCore: Sendable {
 
   /// Takes memory back.
   func giveBack(_ scratch: TransactionScratch) {
+    scratch.trim()
     idleScratch.withLock { idle in
       if idle.count < Self.mostIdleScratch { idle.append(scratch) }
     }

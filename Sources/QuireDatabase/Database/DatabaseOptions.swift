@@ -1,5 +1,6 @@
 // How a database is opened.
 
+public import Logging
 public import QuireStorage
 
 extension Database {
@@ -22,12 +23,16 @@ extension Database {
     public var isReadOnly: Bool
     /// How many commits a stream of `commits` holds for a consumer that lags behind.
     public var commitBuffer: Int
+    /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
+    /// follower has missed commits. Nil for none. Its handler is called on threads of the database's and must not use
+    /// the database.
+    public var logger: Logger?
 
     /// Settings; what is left out has the value that suits most.
     public init(
       durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
-      commitBuffer: Int = 1000
+      commitBuffer: Int = 1000, logger: Logger? = nil
     ) {
       self.durability = durability
       self.cacheSize = cacheSize
@@ -37,6 +42,7 @@ extension Database {
       self.createsIfMissing = createsIfMissing
       self.isReadOnly = isReadOnly
       self.commitBuffer = commitBuffer
+      self.logger = logger
     }
 
     /// The engine's part of the settings.

@@ -31,23 +31,32 @@ extension RowHandle {
 
   /// Encodes an object and appends it to the row.
   func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    let scratch = transaction.scratch
-    scratch.encoded.removeAll(keepingCapacity: true)
-    do { try collection.coder.encode(object, into: &scratch.encoded, state.contexts.object) } catch {
-      throw unencodable("object", key, error)
+    try encode("object", key, to: &row) { bytes in
+      try collection.coder.encode(object, into: &bytes, state.contexts.object)
     }
-    try unsafe append(scratch.encoded.span.bytes, key, to: &row)
   }
 
   /// Encodes a metadata and appends it to the row.
   func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    let scratch = transaction.scratch
-    scratch.encoded.removeAll(keepingCapacity: true)
-    do { try collection.metadataCoder.encode(metadata, into: &scratch.encoded, state.contexts.metadata) } catch {
-      throw unencodable("metadata", key, error)
+    try encode("metadata", key, to: &row) { bytes in
+      try collection.metadataCoder.encode(metadata, into: &bytes, state.contexts.metadata)
     }
-    try unsafe append(scratch.encoded.span.bytes, key, to: &row)
     row.endMetadata()
+  }
+
+  /// Encodes one half. The coder may come back, to store another row: it finds other memory then.
+  private func encode(
+    _ half: String, _ key: String, to row: inout RowBuilder, _ body: (inout [UInt8]) throws -> Void
+  ) throws(DatabaseError) {
+    let transaction = transaction
+    var encoded: [UInt8] = []
+    swap(&encoded, &transaction.scratch.encoded)
+    defer { swap(&encoded, &transaction.scratch.encoded) }
+    encoded.removeAll(keepingCapacity: true)
+    try transaction.beginEncoding()
+    defer { transaction.endEncoding() }
+    do { try body(&encoded) } catch { throw unencodable(half, key, error) }
+    try unsafe append(encoded.span.bytes, key, to: &row)
   }
 
   /// Appends what is encoded already.
@@ -65,60 +74,65 @@ extension RowHandle {
 
   // MARK: Storing
 
-  /// Which halves of a row a call changes.
-  enum Halves {
-    case both
-    case object
-    case metadata
-
-    var aspects: ChangeAspects {
-      switch self {
-      case .both: [.object, .metadata]
-      case .object: .object
-      case .metadata: .metadata
-      }
-    }
+  /// Throws unless a row may be stored under `key` now.
+  private func checkStorable(_ key: String) throws(DatabaseError) {
+    try transaction.checkWriting()
+    let byteCount = key.utf8.count
+    guard byteCount > Limits.rowKeyByteCount else { return }
+    throw DatabaseError(
+      .keyTooLong, "The key has \(byteCount) bytes; at most \(Limits.rowKeyByteCount) are possible.",
+      collection: state.name, key: key)
   }
 
-  /// Stores a row. `build` appends the metadata, if it has some, and the object; it is given the old row, but for one
-  /// that is stored whole. Without `hasMetadata` the row has some if the old one had.
-  func store(
-    _ key: String, _ halves: Halves, hasMetadata: Bool?, _ build: (inout RowBuilder, RowView?) throws -> Void
-  ) throws {
+  /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is looked
+  /// up: a coder of the app's may come back and change rows, this one too.
+  func store(_ key: String, hasMetadata: Bool, _ build: (inout RowBuilder) throws -> Void) throws {
+    try checkStorable(key)
     let transaction = transaction
-    try transaction.checkWriting()
-    guard key.utf8.count <= Limits.rowKeyByteCount else {
-      throw DatabaseError(
-        .keyTooLong, "The key has \(key.utf8.count) bytes; at most \(Limits.rowKeyByteCount) are possible.",
-        collection: state.name, key: key)
-    }
-    // Taken out while it is filled: a coder of the app's may come back and store another row.
     var row = RowBuilder()
     swap(&row, &transaction.scratch.row)
     defer { swap(&row, &transaction.scratch.row) }
+    row.begin(key: key, hasMetadata: hasMetadata)
+    try build(&row)
     do {
       let id = try state.existingOrNewID()
-      let existing = try transaction.rowID(id, key)
-      if halves == .both {
-        row.begin(id, key: key, hasMetadata: hasMetadata ?? false)
-        try build(&row, nil)
-      } else if let existing {
-        let isFound: Bool? = try transaction.withValue(existing.rawValue, in: transaction.database.trees.rows) { bytes in
-          try unsafe bytes.withUnsafeBytes { bytes in
-            let old = try unsafe RowView(bytes)
-            row.begin(id, key: key, hasMetadata: unsafe hasMetadata ?? (old.metadata != nil))
-            try build(&row, old)
-            return true
-          }
-        }
-        if isFound == nil { throw missingRow(existing, key) }
-      } else {
-        return
-      }
-      try transaction.write(row, key, state, existing, halves.aspects)
+      row.setCollection(id)
+      try transaction.write(row, key, state, try transaction.rowID(id, key), [.object, .metadata])
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }
+  }
+
+  /// Stores one half of a row in the place of the old one. `build` appends it, if it is there at all; it runs before
+  /// anything is looked up, as in `store`.
+  ///
+  /// - Returns: whether there is such a row.
+  func replace(_ half: ChangeAspects, _ key: String, _ build: (inout RowBuilder) throws -> Void) throws -> Bool {
+    try checkStorable(key)
+    let transaction = transaction
+    var (row, part) = (RowBuilder(), RowBuilder())
+    swap(&row, &transaction.scratch.row)
+    swap(&part, &transaction.scratch.part)
+    defer {
+      swap(&row, &transaction.scratch.row)
+      swap(&part, &transaction.scratch.part)
+    }
+    part.beginPart()
+    try build(&part)
+    guard let id = state.id, let existing = try transaction.rowID(id, key) else { return false }
+    do {
+      let isFound: Bool? = try transaction.withValue(existing.rawValue, in: transaction.database.trees.rows) { bytes in
+        try unsafe bytes.withUnsafeBytes { bytes in
+          unsafe row.replace(half, of: try RowView(bytes), id, key, with: part)
+          return true
+        }
+      }
+      if isFound == nil { throw missingRow(existing, key) }
+      try transaction.write(row, key, state, existing, half)
+    } catch let error as StorageError {
+      throw DatabaseError(error, collection: state.name, key: key)
+    }
+    return true
   }
 
   /// Reports a row as changed.

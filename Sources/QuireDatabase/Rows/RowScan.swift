@@ -160,12 +160,19 @@ final class RowCursor<Element> {
     fetched.removeAll(keepingCapacity: true)
     position = 0
     var entries: [IndexEntry] = []
-    while entries.count < batchCount {
-      guard let entry = try index.next() else {
-        isAtEnd = true
-        break
+    do {
+      while entries.count < batchCount {
+        guard let entry = try index.next() else {
+          isAtEnd = true
+          break
+        }
+        entries.append(entry)
       }
-      entries.append(entry)
+    } catch {
+      // A filter, or damage; the rows in front of it are good.
+      failure = error
+      if entries.isEmpty { throw error }
+      try index.check()
     }
     batchCount = min(2 * batchCount, Limits.fetchAhead)
     do {

@@ -71,15 +71,47 @@ struct RowBuilder {
   private(set) var bytes: [UInt8] = []
   private var metadataStart = 0
 
-  /// Begins a row. If it is to have metadata, these are appended first.
-  mutating func begin(_ collection: CollectionID, key: String, hasMetadata: Bool) {
+  /// Begins a row. If it is to have metadata, these are appended first. Its collection is set at the end.
+  mutating func begin(key: String, hasMetadata: Bool) {
     bytes.removeAll(keepingCapacity: true)
     bytes.append(hasMetadata ? 1 : 0)
-    append(collection.rawValue)
+    append(UInt32(0))
     append(UInt16(truncatingIfNeeded: key.utf8.count))
     if hasMetadata { append(UInt32(0)) }
     bytes.append(contentsOf: key.utf8)
     metadataStart = bytes.count
+  }
+
+  /// Begins one half of a row alone.
+  mutating func beginPart() {
+    bytes.removeAll(keepingCapacity: true)
+    metadataStart = 0
+  }
+
+  /// Sets the row's collection.
+  mutating func setCollection(_ collection: CollectionID) {
+    for index in 0..<CollectionID.byteCount {
+      bytes[1 + index] = UInt8(truncatingIfNeeded: collection.rawValue >> UInt32(8 * index))
+    }
+  }
+
+  /// Becomes the row `old` with another half; without bytes in `part` it has no metadata any more.
+  mutating func replace(
+    _ half: ChangeAspects, of old: RowView, _ collection: CollectionID, _ key: String, with part: borrowing RowBuilder
+  ) {
+    let isObject = half == .object
+    begin(key: key, hasMetadata: unsafe isObject ? old.metadata != nil : !part.bytes.isEmpty)
+    setCollection(collection)
+    if isObject {
+      if let metadata = unsafe old.metadata { unsafe append(storedMetadata: metadata) }
+      bytes.append(contentsOf: part.bytes)
+    } else {
+      if !part.bytes.isEmpty {
+        bytes.append(contentsOf: part.bytes)
+        endMetadata()
+      }
+      unsafe bytes.append(contentsOf: old.object)
+    }
   }
 
   /// Appends the stored form of encoded metadata, or of an encoded object.
@@ -87,17 +119,15 @@ struct RowBuilder {
     try ValueCompression.encode(value, compression, appendingTo: &bytes)
   }
 
-  /// Appends an object in its stored form.
-  mutating func append(storedObject object: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: object) }
-
   /// Appends metadata in their stored form.
   mutating func append(storedMetadata metadata: UnsafeRawBufferPointer) {
     unsafe bytes.append(contentsOf: metadata)
     endMetadata()
   }
 
-  /// Notes that the metadata are complete.
+  /// Notes that the metadata are complete; does nothing in a part.
   mutating func endMetadata() {
+    guard metadataStart > 0 else { return }
     let count = UInt32(truncatingIfNeeded: bytes.count - metadataStart)
     for index in 0..<RowView.metadataLengthByteCount {
       bytes[RowView.headerByteCount + index] = UInt8(truncatingIfNeeded: count >> UInt32(8 * index))

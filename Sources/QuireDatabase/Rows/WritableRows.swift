@@ -23,7 +23,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return
     }
-    try handle.store(key, .both, hasMetadata: metadata != nil) { row, _ in
+    try handle.store(key, hasMetadata: metadata != nil) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try handle.append(object: object, key, to: &row)
     }
@@ -37,7 +37,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return
     }
-    try handle.store(key, .both, hasMetadata: metadata != nil) { row, _ in
+    try handle.store(key, hasMetadata: metadata != nil) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try unsafe handle.append(encoded.span.bytes, key, to: &row)
     }
@@ -54,12 +54,9 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return true
     }
-    try handle.store(key, .object, hasMetadata: nil) { row, old in
-      if let metadata = unsafe old?.metadata { unsafe row.append(storedMetadata: metadata) }
-      try handle.append(object: object, key, to: &row)
-    }
-    try handle.collection.sanitizers?.afterwards?(key, object)
-    return true
+    let isReplaced = try handle.replace(.object, key) { row in try handle.append(object: object, key, to: &row) }
+    if isReplaced { try handle.collection.sanitizers?.afterwards?(key, object) }
+    return isReplaced
   }
 
   /// Stores `metadata` with the row under `key`, if there is one; nil takes it away. The object stays, and is not
@@ -71,11 +68,9 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     guard try contains(key) else { return false }
     var metadata = metadata
     if let given = metadata { metadata = try handle.sanitized(metadata: given, key) }
-    try handle.store(key, .metadata, hasMetadata: metadata != nil) { row, old in
+    return try handle.replace(.metadata, key) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      if let object = unsafe old?.object { unsafe row.append(storedObject: object) }
     }
-    return true
   }
 
   /// Reads the object under `key`, lets `body` change it, and stores it; the metadata stays.
@@ -116,6 +111,9 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   public func remove(_ keys: some Sequence<String>) throws -> Int {
     try handle.transaction.checkWriting()
     var count = 0
+    // All at once: the sequence may be one over these very rows, which would end with the first removal.
+    let keys = Array(keys)
+    try handle.transaction.check()
     for key in keys where try handle.transaction.removeRow(handle.state, key) { count += 1 }
     return count
   }
@@ -124,6 +122,6 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   @discardableResult
   public func removeAll() throws -> Int {
     try handle.transaction.checkWriting()
-    return try handle.transaction.removeAll(handle.state)
+    do { return try handle.transaction.removeAll(handle.state) } catch { throw handle.failure(error, nil) }
   }
 }

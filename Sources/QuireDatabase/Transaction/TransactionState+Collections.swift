@@ -8,7 +8,12 @@ extension TransactionState {
   func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> CollectionState {
     let types = (object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self))
     for state in collections where state.name == collection.name {
-      if let known = state.types, known == types, state.name.utf8.elementsEqual(collection.name.utf8) { return state }
+      if let known = state.types, known == types, state.coders.object == collection.coder.identity,
+        state.coders.metadata == collection.metadataCoder.identity,
+        state.name.utf8.elementsEqual(collection.name.utf8)
+      {
+        return state
+      }
     }
     return openAnew(collection, types)
   }
@@ -17,29 +22,36 @@ extension TransactionState {
   private func openAnew<Object, Metadata>(
     _ collection: RowCollection<Object, Metadata>, _ types: (object: ObjectIdentifier, metadata: ObjectIdentifier)
   ) -> CollectionState {
-    let state = open(collection.name)
-    if isOpen {
-      do throws(DatabaseError) {
-        try database.types.check(collection)
-        state.types = types
-      } catch {
-        note(error)
-      }
+    // The shell of a transaction that is over keeps nothing: it could never let go of it.
+    guard isOpen else { return CollectionState(self, collection.name, nil) }
+    do throws(DatabaseError) {
+      let state = try find(collection.name)
+      try database.types.check(collection)
+      state.types = types
+      state.coders = (collection.coder.identity, collection.metadataCoder.identity)
+      return state
+    } catch {
+      return failed(collection.name, error)
     }
-    return state
   }
 
   /// The collection of this name, whatever it holds.
   func open(_ name: String) -> CollectionState {
+    guard isOpen else { return CollectionState(self, name, nil) }
+    do throws(DatabaseError) { return try find(name) } catch { return failed(name, error) }
+  }
+
+  private func find(_ name: String) throws(DatabaseError) -> CollectionState {
     for state in collections where state.name.utf8.elementsEqual(name.utf8) { return state }
-    var record: CollectionRecord?
-    if isOpen {
-      do throws(DatabaseError) { record = try findRecord(name) } catch { note(error) }
-    }
-    let state = CollectionState(self, name, record)
-    // The shell of a transaction that is over keeps nothing: it could never let go of it.
-    if isOpen { collections.append(state) }
+    let state = CollectionState(self, name, try findRecord(name))
+    collections.append(state)
     return state
+  }
+
+  /// What stands in for a collection that could not be opened. It is not kept: the next attempt may succeed.
+  private func failed(_ name: String, _ error: DatabaseError) -> CollectionState {
+    note(error)
+    return CollectionState(TransactionState(failed: error, in: self), name, nil)
   }
 
   private func findRecord(_ name: String) throws(DatabaseError) -> CollectionRecord? {
@@ -81,7 +93,7 @@ extension TransactionState {
       let key = DatabaseTrees.nextCollectionIDKey
       let stored = try value(key, in: database.trees.info) ?? [1, 0, 0, 0]
       let next = stored.prefix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-      guard stored.count == 4, next < .max - 1 else {
+      guard stored.count == 4, next > 0, next < .max - 1 else {
         throw StorageError(.limitReached, "The numbers of collections are used up.")
       }
       let following = (0..<4).map { UInt8(truncatingIfNeeded: (next + 1) >> UInt32(8 * $0)) }

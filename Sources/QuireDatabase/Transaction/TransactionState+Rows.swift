@@ -7,6 +7,7 @@ extension TransactionState {
   @inline(__always) func checkWriting() throws(DatabaseError) {
     try check()
     if !isWriting { throw notWriting() }
+    if lentCount > 0 { throw changeWhileLent() }
   }
 
   /// Stores a row that is put together, new or in the place of `existing`.
@@ -87,7 +88,8 @@ extension TransactionState {
 
   private func collectRowIDs(_ id: CollectionID, _ count: Int) throws -> [Int64] {
     var rowIDs: [Int64] = []
-    rowIDs.reserveCapacity(count)
+    // The count comes from the disk, so it is no reason to ask for any amount of memory.
+    rowIDs.reserveCapacity(min(count, 1 << 16))
     var cursor = try cursor(database.trees.keys)
     let end = id.end
     var isOnEntry = try cursor.seek(id.prefix) || cursor.isOnEntry
@@ -98,7 +100,9 @@ extension TransactionState {
       guard isWithin == true else { break }
       let rowID = try cursor.withValue { value -> Int64 in
         guard value.byteCount == 8 else { throw RowView.damaged() }
-        return Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self))
+        let rowID = Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self))
+        guard rowID > 0, rowID < .max else { throw RowView.damaged() }
+        return rowID
       }
       if let rowID { rowIDs.append(rowID) }
       isOnEntry = try cursor.next()

@@ -13,9 +13,10 @@ internal import QuireStorage
 /// therefore begins with `check`.
 ///
 /// Invariants:
-/// 1. While `isOpen`, exactly one of `reading` and `writing` is there; afterwards neither, and `collections` is empty.
+/// 1. `storage` is `ended` if and only if `isOpen` is false; `collections` is empty then.
 /// 2. `collections` has one entry for each name that was used.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
+/// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
 final class TransactionState {
   let database: DatabaseCore
   let connection: Connection?
@@ -24,13 +25,17 @@ final class TransactionState {
   let isWriting: Bool
   /// The commit that the transaction sees.
   let csn: CSN
-  private var reading: QuireStorage.ReadTransaction?
-  private var writing: QuireStorage.WriteTransaction?
+  /// The engine's transaction.
+  private(set) var storage: StorageHandle
   private(set) var isOpen = true
   var pendingError: DatabaseError?
   var collections: [CollectionState] = []
   /// Counts what iterators must not go on after.
   var mutationCount = 0
+  /// How many closures hold bytes of pages at the moment: a change would pull these away from under a decoder.
+  var lentCount = 0
+  /// How many rows are being encoded at the moment, one inside the other.
+  private(set) var encodingCount = 0
   let scratch: TransactionScratch
   /// What only write transactions have.
   let writer: WriterState?
@@ -41,8 +46,7 @@ final class TransactionState {
     outer: TransactionState?
   ) {
     csn = reading.csn
-    self.reading = consume reading
-    writing = nil
+    storage = .reading(reading)
     self.database = database
     self.connection = connection
     self.outer = outer
@@ -57,8 +61,7 @@ final class TransactionState {
     outer: TransactionState?
   ) {
     csn = CSN(writing.csn.rawValue - 1)
-    reading = nil
-    self.writing = consume writing
+    storage = .writing(writing)
     self.database = database
     self.connection = connection
     self.outer = outer
@@ -67,13 +70,26 @@ final class TransactionState {
     scratch = database.takeScratch()
   }
 
+  /// What stands in for a transaction in which a collection could not be opened: every call throws `error`, also
+  /// after a savepoint has undone the attempt.
+  init(failed error: DatabaseError, in transaction: TransactionState) {
+    csn = transaction.csn
+    storage = .ended
+    database = transaction.database
+    connection = transaction.connection
+    outer = nil
+    isWriting = false
+    writer = nil
+    scratch = transaction.scratch
+    pendingError = error
+  }
+
   /// The closure has returned: gives everything back.
   func end() {
     for collection in collections { collection.end() }
     collections.removeAll()
     isOpen = false
-    reading = nil
-    writing = nil
+    storage = .ended
     database.giveBack(scratch)
   }
 
@@ -94,6 +110,28 @@ final class TransactionState {
     return pendingError ?? DatabaseError(.transactionFailed, "The transaction failed.")
   }
 
+  @inline(never) func changeWhileLent() -> DatabaseError {
+    DatabaseError(
+      .transactionFailed,
+      "The database was to be changed while a row of it was being decoded. Change it when reading has returned.",
+      path: database.path)
+  }
+
+  /// A coder begins to encode. It may change other rows meanwhile, but not for ever.
+  @inline(__always) func beginEncoding() throws(DatabaseError) {
+    guard encodingCount < Limits.encodingDepth else { throw endlessEncoding() }
+    encodingCount &+= 1
+  }
+
+  @inline(__always) func endEncoding() { encodingCount &-= 1 }
+
+  @inline(never) private func endlessEncoding() -> DatabaseError {
+    DatabaseError(
+      .encodingFailed,
+      "Rows were stored while others were being encoded, \(Limits.encodingDepth) deep. Do not store rows in a coder.",
+      path: database.path)
+  }
+
   /// Notes an error of a call that cannot throw.
   func note(_ error: DatabaseError) {
     if pendingError == nil { pendingError = error }
@@ -109,106 +147,6 @@ final class TransactionState {
       return fallback
     }
   }
-
-  // MARK: The engine's calls, for either kind of transaction
-
-  /// Lends the value under `key` until `endLoan`.
-  @inline(__always) func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
-    if isWriting { return try writing!.lend(key, in: tree) }
-    return try reading!.lend(key, in: tree)
-  }
-
-  /// Takes back what `lend` returned.
-  @inline(__always) func endLoan(_ value: BorrowedValue) {
-    if isWriting { writing!.endLoan(value) } else { reading!.endLoan(value) }
-  }
-
-  /// Whether there is an entry.
-  @inline(__always) func has(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
-    if isWriting { return try writing!.has(key, in: tree) }
-    return try reading!.has(key, in: tree)
-  }
-
-  /// Calls `body` with the value under an integer key, however long it is.
-  @inline(__always) func withValue<Result>(
-    _ key: Int64, in tree: Tree, _ body: (RawSpan) throws -> Result
-  ) throws -> Result? {
-    if isWriting { return try writing!.withValue(for: key, in: tree, body) }
-    return try reading!.withValue(for: key, in: tree, body)
-  }
-
-  /// Calls `body` with the first bytes of the value under an integer key.
-  func withValue<Result>(
-    _ key: Int64, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
-  ) throws -> Result? {
-    if isWriting { return try writing!.withValue(for: key, in: tree, range: range, body) }
-    return try reading!.withValue(for: key, in: tree, range: range, body)
-  }
-
-  /// Calls `body` for each of `count` integer keys, with descents side by side.
-  func withValues(
-    count: Int, in tree: Tree, _ key: (Int) throws -> Int64, _ body: (Int, RawSpan?) throws -> Void
-  ) throws {
-    if isWriting { return try writing!.withValues(count: count, in: tree, key, body) }
-    try reading!.withValues(count: count, in: tree, key, body)
-  }
-
-  /// The bytes under a key, copied.
-  func value(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
-    if isWriting { return try writing!.value(for: key, in: tree) }
-    return try reading!.value(for: key, in: tree)
-  }
-
-  /// The number of entries below a key.
-  func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    if isWriting { return try writing!.rank(of: key, in: tree) }
-    return try reading!.rank(of: key, in: tree)
-  }
-
-  /// The number of entries of a tree.
-  func count(of tree: Tree) throws(StorageError) -> Int {
-    if isWriting { return try writing!.count(of: tree) }
-    return try reading!.count(of: tree)
-  }
-
-  /// A cursor over a tree.
-  func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    if isWriting { return try writing!.cursor(tree) }
-    return try reading!.cursor(tree)
-  }
-
-  // MARK: Changes
-
-  /// Stores an entry.
-  func put(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree) throws(StorageError) {
-    _ = unsafe try writing!.put(key, value, isInsertOnly: false, in: tree)
-  }
-
-  /// Removes an entry.
-  @discardableResult
-  func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool { try writing!.delete(key, in: tree) }
-
-  /// Removes the entries from `lower` up to `upper`, which is not among them.
-  @discardableResult
-  func deleteRange(from lower: [UInt8], to upper: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    try writing!.deleteRange(from: lower, to: upper, in: tree)
-  }
-
-  /// Removes the rows whose ids are in `range`.
-  func deleteRows(_ range: Range<Int64>) throws(StorageError) -> Int {
-    try writing!.deleteRange(range, in: database.trees.rows)
-  }
-
-  /// Removes all entries of a tree.
-  func deleteAll(in tree: Tree) throws(StorageError) { try writing!.deleteAll(in: tree) }
-
-  /// Reserves a row id.
-  func allocateRowID() throws(StorageError) -> RowID { RowID(try writing!.allocateRowIDs()) }
-
-  /// Runs `body`; if it throws, undoes what it did in the trees.
-  func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    try writing!.savepoint { _ in try body() }
-  }
 }
 
 /// Memory that transactions use one after the other.
@@ -216,8 +154,21 @@ final class TransactionState {
   // Sendable: safe because one transaction has it at a time.
   /// Room for a key of the key index.
   let key = UnsafeMutableRawPointer.allocate(byteCount: QuireStorage.Limits.keyByteCount, alignment: 16)
+  /// Room for a row, and for one half of it.
   var row = RowBuilder()
+  var part = RowBuilder()
+  /// Room for what a coder makes.
   var encoded: [UInt8] = []
+
+  /// More than this is not kept for the next transaction, in bytes.
+  private static let keptByteCount = 1 << 20
+
+  /// Lets go of what a long row has left.
+  func trim() {
+    if row.bytes.capacity > Self.keptByteCount { row = RowBuilder() }
+    if part.bytes.capacity > Self.keptByteCount { part = RowBuilder() }
+    if encoded.capacity > Self.keptByteCount { encoded = [] }
+  }
 
   deinit { unsafe key.deallocate() }
 }

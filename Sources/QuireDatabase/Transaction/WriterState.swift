@@ -16,13 +16,16 @@ extension TransactionState {
   /// and fields. The ids that were given are not given again.
   func undoable<Result>(_ body: () throws -> Result) throws -> Result {
     guard let writer else { throw notWriting() }
+    // Taking fields back would leave the row that is being encoded with fields that have no name.
+    guard encodingCount == 0 else { throw savepointInCoder() }
     let changes = writer.changes.position
     let actionCount = writer.actions.count
     let commitInfo = writer.commitInfo
     let marks = collections.map(\.mark)
     do {
       return try savepoint {
-        let result = try body()
+        let result: Result
+        do { result = try body() } catch { throw ClosureError(error: error) }
         // What could not throw inside belongs to the savepoint, and undoes it.
         try check()
         return result
@@ -36,8 +39,15 @@ extension TransactionState {
       }
       pendingError = nil
       mutationCount &+= 1
-      throw error
+      if let error = error as? ClosureError { throw error.error }
+      throw wrap(error)
     }
+  }
+
+  private func savepointInCoder() -> DatabaseError {
+    DatabaseError(
+      .transactionFailed, "A savepoint was to begin while a row was being encoded. Begin it outside of coders.",
+      path: database.path)
   }
 
   /// The error of a write through a transaction that reads.

@@ -275,6 +275,7 @@ extension EngineCore {
       of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
     slots.end(run.slot)
     checkpoints.end(error)
+    environment.checkpointDidFail(error)
     reclaimer.collect()
   }
 }

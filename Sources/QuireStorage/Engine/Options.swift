@@ -83,6 +83,8 @@ package struct StorageEnvironment: Sendable {
   package var partByteCount: Int
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
+  /// Told when a checkpoint has failed, on the thread that ran it, which may hold the writer lock.
+  package var checkpointDidFail: @Sendable (StorageError) -> Void = { _ in }
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(

@@ -1,0 +1,27 @@
+// The object layer beside a model of dictionaries.
+//
+// A short life in every run of the tests; a long one, or a chosen one, by
+//
+//     QUIRE_MODEL_OPERATIONS=100000 QUIRE_MODEL_SEED=7 swift test --filter RandomModelTests
+
+import Foundation
+import Testing
+
+@Suite struct RandomModelTests {
+  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
+
+  @Test(arguments: [true, false]) func theDatabaseIsItsModel(_ isFull: Bool) async throws {
+    let operations = Self.number("QUIRE_MODEL_OPERATIONS") ?? 3000
+    let seed = UInt64(Self.number("QUIRE_MODEL_SEED") ?? 1)
+    let history = try ModelHistory(seed: seed, isFull: isFull)
+    try await history.run(operations)
+    if operations >= 3000 {
+      for what in [
+        "commit", "rollback", "savepoint kept", "savepoint undone", "refused", "crash", "reopen", "advance", "check",
+        "clear all",
+      ] {
+        #expect(history.counts[what, default: 0] > 0, "no \(what) in \(operations) operations of seed \(seed)")
+      }
+    }
+  }
+}
