@@ -52,14 +52,20 @@ extension Dependency {
   /// behind a name is left out: version, architectures, build profiles.
   static func list(_ field: String?) -> [Dependency] {
     guard let field else { return [] }
-    return field.split(separator: ",").compactMap { entry in
-      let names = entry.split(separator: "|").compactMap { name($0) }
+    // In bytes: to take such long texts apart by characters would take most of the time of an import.
+    return field.utf8.split(separator: UInt8(ascii: ",")).compactMap { entry in
+      let names = entry.split(separator: UInt8(ascii: "|")).compactMap { name($0) }
       return names.isEmpty ? nil : Dependency(names: names)
     }
   }
 
-  private static func name(_ alternative: Substring) -> String? {
-    let name = alternative.drop { $0.isWhitespace }.prefix { !$0.isWhitespace && !"([<:".contains($0) }
-    return name.isEmpty ? nil : String(name)
+  private static func name(_ alternative: Substring.UTF8View) -> String? {
+    let name = alternative.drop(while: \.isBlank).prefix { byte in
+      switch byte {
+      case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "<"), UInt8(ascii: ":"): false
+      default: !byte.isBlank
+      }
+    }
+    return name.isEmpty ? nil : String(Substring(name))
   }
 }
