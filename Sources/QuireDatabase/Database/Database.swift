@@ -1,6 +1,6 @@
 // The database as apps see it.
 
-@_exported public import QuireStorage
+internal import QuireStorage
 
 /// An open database of objects: collections of rows, each with a key, an object and perhaps metadata.
 ///
