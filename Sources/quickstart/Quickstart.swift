@@ -13,8 +13,8 @@ struct Quickstart: AsyncParsableCommand {
     discussion: """
       Any uncompressed Packages file will do. For all packages of your own machine's archives:
 
-        apt-cache dumpavail > all-packages.txt
-        swift run -c release quickstart all-packages.txt
+        apt-cache dumpavail > /tmp/all-packages.txt
+        swift run -c release quickstart /tmp/all-packages.txt
       """)
 
   @Argument(help: "The package index.", completion: .file())
