@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
+    .executable(name: "quickstart", targets: ["quickstart"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -74,6 +75,14 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    .executableTarget(
+      name: "quickstart",
+      dependencies: [
+        "Quire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: safeSettings
+    ),
     .testTarget(
       name: "QuireStorageTests",
       dependencies: ["QuireStorage", "QuireTesting"],
@@ -92,6 +101,7 @@ let package = Package(
       dependencies: ["QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
+    .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
 )

@@ -1,3 +1,3 @@
-// The umbrella: `import Quire` brings everything but the command-line tool and QuireTesting.
+// The umbrella: `import Quire` brings all that apps need. The engine on its own is `import QuireStorage`.
 
 @_exported public import QuireDatabase

@@ -1,8 +1,9 @@
-// Closures of an app's that do what they should not: coders, filters and sanitizers that come back into the transaction,
-// handles that are kept too long. Each gives an error or works; none leaves a row without its key.
+// Closures of an app's that do what they should not: coders, filters and sanitizers that come back into the
+// transaction, handles that are kept too long. Each gives an error or works; none leaves a row without its key.
 
 import Foundation
 import QuireDatabase
+import struct QuireStorage.StorageError
 import Testing
 
 /// The transaction that a coder comes back into.

@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import class QuireStorage.StorageEngine
 import Testing
 
 @Suite struct OperationTests {

@@ -1,8 +1,8 @@
 // What a transaction has changed, in the order in which it did: bytes in a row, so that a million changes cost little
 // more than their keys, and a savepoint is a position.
 //
-// An entry is a kind (1 byte), the collection's id (4 bytes), the row's id (8 bytes), the length of the key (2 bytes), all
-// in the byte order of the machine, and the key in UTF-8; without row and key if it concerns more than a row.
+// An entry is a kind (1 byte), the collection's id (4 bytes), the row's id (8 bytes), the length of the key (2 bytes),
+// all in the byte order of the machine, and the key in UTF-8; without row and key if it concerns more than a row.
 
 internal import QuireStorage
 

@@ -14,8 +14,8 @@ public enum RowAspect: Hashable, Sendable {
 
 /// What one commit has changed.
 ///
-/// A value that may be used from any thread. The first question costs time in proportion to the number of changes, later
-/// ones a look-up.
+/// A value that may be used from any thread. The first question costs time in proportion to the number of changes,
+/// later ones a look-up.
 ///
 /// Inside one transaction later changes swallow earlier ones: a removal takes back what was reported of the row; a row
 /// that is stored again after its removal counts as changed, inserted and removed; clearing a collection takes back all

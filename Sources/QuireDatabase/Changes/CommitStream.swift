@@ -15,7 +15,9 @@ internal import QuireStorage
 /// as one commit whose changes are `isUnknown`. Ends when the database is closed, or with an error when a failed write
 /// has stopped it. One consumer at a time: iterators of one sequence take commits from each other.
 public struct CommitStream: AsyncSequence, Sendable {
+  /// What is delivered.
   public typealias Element = Commit
+  /// A `DatabaseError`, when a failed write has ended the sequence.
   public typealias Failure = any Error
 
   fileprivate final class Subscription: Sendable {
@@ -38,6 +40,7 @@ public struct CommitStream: AsyncSequence, Sendable {
     subscription = Subscription(history, CommitBuffer(limit: limit), published: published)
   }
 
+  /// Begins to take commits.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
   /// Takes the commits one after the other.

@@ -71,8 +71,9 @@ extension RowCollection where Metadata: Codable {
 extension RowCollection {
   /// The same collection with every object put into shape before it is stored.
   ///
-  /// `body` gets the key and the object and returns what is to be stored, or nil to have the row removed. It runs inside
-  /// the write transaction, before the object is encoded, for `set`, `replace` and `update`; an error fails the call.
+  /// `body` gets the key and the object and returns what is to be stored, or nil to have the row removed. It runs
+  /// inside the write transaction, before the object is encoded, for `set`, `replace` and `update`; an error fails the
+  /// call.
   public func sanitizing(_ body: @escaping @Sendable (String, Object) throws -> Object?) -> Self {
     with(Sanitizers(object: body, metadata: sanitizers?.metadata, afterwards: sanitizers?.afterwards))
   }

@@ -23,7 +23,9 @@ public final class Connection: Sendable {
 
   /// Kinds of transactions.
   public struct Permissions: OptionSet, Hashable, Sendable {
+    /// One bit for each kind.
     public let rawValue: Int
+    /// Wraps bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// `read` that blocks its thread.

@@ -2,7 +2,7 @@
 
 internal import Dispatch
 internal import Logging
-@_exported public import QuireStorage
+public import QuireStorage
 
 /// An open database of objects: collections of rows, each with a key, an object and perhaps metadata.
 ///
@@ -83,8 +83,8 @@ public final class Database: Sendable {
 
   /// Runs `body` on the newest snapshot, which stays as it is until `body` returns. Never waits.
   ///
-  /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, what `body` throws, and what
-  ///   went wrong in a call of `body`'s that could not throw.
+  /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, what `body` throws, and
+  ///   what went wrong in a call of `body`'s that could not throw.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result { try connection.read(body) }
 
   /// Runs `body` on the newest snapshot, on a thread of the database's.
@@ -100,14 +100,14 @@ public final class Database: Sendable {
   /// Runs `body` as the only write transaction and commits what it did; with `Durability.full` returns when that is on
   /// the disk. If `body` throws, nothing of it remains.
   ///
-  /// - Throws: `closed`, `nestedTransaction`, `failStop`, `outcomeUnknown`, `diskFull`, `transactionFailed`, what `body`
-  ///   throws, and what went wrong in a call of `body`'s that could not throw.
+  /// - Throws: `closed`, `nestedTransaction`, `failStop`, `outcomeUnknown`, `diskFull`, `transactionFailed`, what
+  ///   `body` throws, and what went wrong in a call of `body`'s that could not throw.
   @discardableResult
   public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result { try connection.write(body) }
 
   /// Runs `body` as the only write transaction, on a thread of the database's, and returns when its commit is
-  /// acknowledged. A task that is cancelled while it waits for other writers gets a `CancellationError`, and `body` does
-  /// not run.
+  /// acknowledged. A task that is cancelled while it waits for other writers gets a `CancellationError`, and `body`
+  /// does not run.
   ///
   /// - Throws: as the form above.
   @concurrent @discardableResult

@@ -18,8 +18,8 @@ extension Database {
     public var maintainsWhenIdle: Bool
     /// Whether a database is created if there is nothing at the path.
     public var createsIfMissing: Bool
-    /// Whether the database is only read: not a byte is written, and writes throw `readOnly`. Several processes may read
-    /// one database at a time, but not while one has it open for writing.
+    /// Whether the database is only read: not a byte is written, and writes throw `readOnly`. Several processes may
+    /// read one database at a time, but not while one has it open for writing.
     public var isReadOnly: Bool
     /// How many commits a stream of `commits` holds for a consumer that lags behind.
     public var commitBuffer: Int

@@ -9,9 +9,9 @@ public import QuireStorage
 /// let commits = try screen.advance()
 /// ```
 ///
-/// Costs what later commits replace of the pages that it sees; neither writers nor checkpoints wait for it, however long
-/// it is held. May be used from any thread, by several at once; a read that runs while another thread advances goes on
-/// in its own snapshot. Ends when the object goes.
+/// Costs what later commits replace of the pages that it sees; neither writers nor checkpoints wait for it, however
+/// long it is held. May be used from any thread, by several at once; a read that runs while another thread advances
+/// goes on in its own snapshot. Ends when the object goes.
 public final class PinnedSnapshot: Sendable {
   private let core: DatabaseCore
   private let id: Int
@@ -51,8 +51,8 @@ public final class PinnedSnapshot: Sendable {
 
   /// Goes on to the newest snapshot. Returns the commits in between, in their order; empty if there were none.
   ///
-  /// Commits are kept for a pin that lags behind as long as they take less than 64 MiB together; the ones that had to go
-  /// are replaced by one whose changes are `isUnknown`.
+  /// Commits are kept for a pin that lags behind as long as they take less than 64 MiB together; the ones that had to
+  /// go are replaced by one whose changes are `isUnknown`.
   ///
   /// - Throws: `closed`.
   @discardableResult

@@ -84,8 +84,8 @@ extension RowHandle {
       collection: state.name, key: key)
   }
 
-  /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is looked
-  /// up: a coder of the app's may come back and change rows, this one too.
+  /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is
+  /// looked up: a coder of the app's may come back and change rows, this one too.
   func store(_ key: String, hasMetadata: Bool, _ build: (inout RowBuilder) throws -> Void) throws {
     try checkStorable(key)
     let transaction = transaction

@@ -133,7 +133,8 @@ extension TransactionState {
   func settleCollections() throws(DatabaseError) {
     for collection in collections {
       try collection.storeFields()
-      // A collection exists as long as it has a row. One that was made for a row that then could not be stored has none.
+      // A collection exists as long as it has a row. One that was made for a row that then could not be stored has
+      // none.
       guard collection.hasRemoved || collection.isNew, let id = collection.id, try count(id) == 0 else { continue }
       try wrapping(collection.name) { () throws(StorageError) in try removeCollection(collection.name) }
       collection.forget()

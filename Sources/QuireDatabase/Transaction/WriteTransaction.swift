@@ -60,7 +60,8 @@ public struct WriteTransaction {
 }
 
 extension WriteTransaction {
-  /// The names of the collections, which are those that have a row, in the order of their bytes. O(collections · log n).
+  /// The names of the collections, which are those that have a row, in the order of their bytes. O(collections · log
+  /// n).
   public var collections: [String] { state.noting([]) { () throws(DatabaseError) in try state.collectionNames() } }
 
   /// The names of the collections that have a row under `key`, in the order of their bytes. O(collections · log n).
