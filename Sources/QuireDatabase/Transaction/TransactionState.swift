@@ -17,7 +17,7 @@ internal import QuireStorage
 /// 2. `collections` has one entry for each name that was used.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
 /// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
-final class TransactionState {
+@usableFromInline final class TransactionState {
   let database: DatabaseCore
   let connection: Connection?
   /// The transaction around this one on the same thread.
@@ -25,8 +25,8 @@ final class TransactionState {
   let isWriting: Bool
   /// The commit that the transaction sees.
   let csn: CSN
-  private var reading: QuireStorage.ReadTransaction?
-  private var writing: QuireStorage.WriteTransaction?
+  @exclusivity(unchecked) private var reading: QuireStorage.ReadTransaction?
+  @exclusivity(unchecked) private var writing: QuireStorage.WriteTransaction?
   private(set) var isOpen = true
   var pendingError: DatabaseError?
   var collections: [CollectionState] = []
@@ -46,8 +46,8 @@ final class TransactionState {
     outer: TransactionState?
   ) {
     csn = reading.csn
-    self.reading = consume reading
-    writing = nil
+    unsafe self.reading = consume reading
+    unsafe writing = nil
     self.database = database
     self.connection = connection
     self.outer = outer
@@ -62,8 +62,8 @@ final class TransactionState {
     outer: TransactionState?
   ) {
     csn = CSN(writing.csn.rawValue - 1)
-    reading = nil
-    self.writing = consume writing
+    unsafe reading = nil
+    unsafe self.writing = consume writing
     self.database = database
     self.connection = connection
     self.outer = outer
@@ -76,8 +76,8 @@ final class TransactionState {
   /// after a savepoint has undone the attempt.
   init(failed error: DatabaseError, in transaction: TransactionState) {
     csn = transaction.csn
-    reading = nil
-    writing = nil
+    unsafe reading = nil
+    unsafe writing = nil
     database = transaction.database
     connection = transaction.connection
     outer = nil
@@ -92,8 +92,8 @@ final class TransactionState {
     for collection in collections { collection.end() }
     collections.removeAll()
     isOpen = false
-    reading = nil
-    writing = nil
+    unsafe reading = nil
+    unsafe writing = nil
     database.giveBack(scratch)
   }
 
@@ -156,19 +156,28 @@ final class TransactionState {
 
   /// Lends the value under `key` until `endLoan`.
   @inline(__always) func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
-    if isWriting { return try writing!.lend(key, in: tree) }
-    return try reading!.lend(key, in: tree)
+    if isWriting {
+      guard let value = try unsafe writing!.lend(key, in: tree) else { return nil }
+      lentCount &+= 1
+      return value
+    }
+    return try unsafe reading!.lend(key, in: tree)
   }
 
   /// Takes back what `lend` returned.
   @inline(__always) func endLoan(_ value: BorrowedValue) {
-    if isWriting { writing!.endLoan(value) } else { reading!.endLoan(value) }
+    if isWriting {
+      lentCount &-= 1
+      unsafe writing!.endLoan(value)
+    } else {
+      unsafe reading!.endLoan(value)
+    }
   }
 
   /// Whether there is an entry.
   @inline(__always) func has(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
-    if isWriting { return try writing!.has(key, in: tree) }
-    return try reading!.has(key, in: tree)
+    if isWriting { return try unsafe writing!.has(key, in: tree) }
+    return try unsafe reading!.has(key, in: tree)
   }
 
   /// Calls `body` with the value under an integer key, however long it is.
@@ -178,9 +187,9 @@ final class TransactionState {
     if isWriting {
       lentCount &+= 1
       defer { lentCount &-= 1 }
-      return try writing!.withValue(for: key, in: tree, body)
+      return try unsafe writing!.withValue(for: key, in: tree, body)
     }
-    return try reading!.withValue(for: key, in: tree, body)
+    return try unsafe reading!.withValue(for: key, in: tree, body)
   }
 
   /// Calls `body` with the first bytes of the value under an integer key.
@@ -190,9 +199,9 @@ final class TransactionState {
     if isWriting {
       lentCount &+= 1
       defer { lentCount &-= 1 }
-      return try writing!.withValue(for: key, in: tree, range: range, body)
+      return try unsafe writing!.withValue(for: key, in: tree, range: range, body)
     }
-    return try reading!.withValue(for: key, in: tree, range: range, body)
+    return try unsafe reading!.withValue(for: key, in: tree, range: range, body)
   }
 
   /// Calls `body` for each of `count` integer keys, with descents side by side.
@@ -202,66 +211,66 @@ final class TransactionState {
     if isWriting {
       lentCount &+= 1
       defer { lentCount &-= 1 }
-      return try writing!.withValues(count: count, in: tree, key, body)
+      return try unsafe writing!.withValues(count: count, in: tree, key, body)
     }
-    try reading!.withValues(count: count, in: tree, key, body)
+    try unsafe reading!.withValues(count: count, in: tree, key, body)
   }
 
   /// The bytes under a key, copied.
   func value(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
-    if isWriting { return try writing!.value(for: key, in: tree) }
-    return try reading!.value(for: key, in: tree)
+    if isWriting { return try unsafe writing!.value(for: key, in: tree) }
+    return try unsafe reading!.value(for: key, in: tree)
   }
 
   /// The number of entries below a key.
   func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    if isWriting { return try writing!.rank(of: key, in: tree) }
-    return try reading!.rank(of: key, in: tree)
+    if isWriting { return try unsafe writing!.rank(of: key, in: tree) }
+    return try unsafe reading!.rank(of: key, in: tree)
   }
 
   /// The number of entries of a tree.
   func count(of tree: Tree) throws(StorageError) -> Int {
-    if isWriting { return try writing!.count(of: tree) }
-    return try reading!.count(of: tree)
+    if isWriting { return try unsafe writing!.count(of: tree) }
+    return try unsafe reading!.count(of: tree)
   }
 
   /// A cursor over a tree.
   func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    if isWriting { return try writing!.cursor(tree) }
-    return try reading!.cursor(tree)
+    if isWriting { return try unsafe writing!.cursor(tree) }
+    return try unsafe reading!.cursor(tree)
   }
 
   // MARK: Changes
 
   /// Stores an entry.
   func put(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree) throws(StorageError) {
-    _ = unsafe try writing!.put(key, value, isInsertOnly: false, in: tree)
+    _ = try unsafe writing!.put(key, value, isInsertOnly: false, in: tree)
   }
 
   /// Removes an entry.
   @discardableResult
-  func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool { try writing!.delete(key, in: tree) }
+  func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool { try unsafe writing!.delete(key, in: tree) }
 
   /// Removes the entries from `lower` up to `upper`, which is not among them.
   @discardableResult
   func deleteRange(from lower: [UInt8], to upper: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    try writing!.deleteRange(from: lower, to: upper, in: tree)
+    try unsafe writing!.deleteRange(from: lower, to: upper, in: tree)
   }
 
   /// Removes the rows whose ids are in `range`.
   func deleteRows(_ range: Range<Int64>) throws(StorageError) -> Int {
-    try writing!.deleteRange(range, in: database.trees.rows)
+    try unsafe writing!.deleteRange(range, in: database.trees.rows)
   }
 
   /// Removes all entries of a tree.
-  func deleteAll(in tree: Tree) throws(StorageError) { try writing!.deleteAll(in: tree) }
+  func deleteAll(in tree: Tree) throws(StorageError) { try unsafe writing!.deleteAll(in: tree) }
 
   /// Reserves a row id.
-  func allocateRowID() throws(StorageError) -> RowID { RowID(try writing!.allocateRowIDs()) }
+  func allocateRowID() throws(StorageError) -> RowID { RowID(try unsafe writing!.allocateRowIDs()) }
 
   /// Runs `body`; if it throws, undoes what it did in the trees.
   func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    try writing!.savepoint { _ in try body() }
+    try unsafe writing!.savepoint { _ in try body() }
   }
 }
 
