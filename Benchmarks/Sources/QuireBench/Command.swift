@@ -8,7 +8,7 @@ struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quire-bench",
     abstract: "Measures Quire beside its peers: same rows, same order, alternating runs.",
-    subcommands: [Run.self, Check.self, Stores.self],
+    subcommands: [Run.self, Check.self, Stores.self, Objects.self],
     defaultSubcommand: Run.self)
 }
 

@@ -27,4 +27,4 @@ enum MeasuredSection: String, CaseIterable {
 
 /// The section itself. Its name is what the profiler waits for, so it must stay a function of its own.
 @inline(never)
-private func measuredSection<Result>(_ body: () throws -> Result) rethrows -> Result { try body() }
+func measuredSection<Result>(_ body: () throws -> Result) rethrows -> Result { try body() }

@@ -15,11 +15,11 @@
 /// let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name) }
 /// ```
 public struct RowCoder<Value>: Sendable {
-  let form: RowForm<Value>
+  @usableFromInline let form: RowForm<Value>
   /// How older rows are read; nil for the many coders that know of none.
-  let upgrades: UpgradeChain<Value>?
+  @usableFromInline let upgrades: UpgradeChain<Value>?
 
-  init(_ form: RowForm<Value>, upgrades: UpgradeChain<Value>? = nil) {
+  @inlinable init(_ form: RowForm<Value>, upgrades: UpgradeChain<Value>? = nil) {
     self.form = form
     self.upgrades = upgrades
   }
@@ -67,6 +67,19 @@ public struct RowCoder<Value>: Sendable {
     Self(form, upgrades: UpgradeChain(upgrades, oldForm: form.form(for: Old.self), upgrade))
   }
 
+  /// What tells this coder from others in one look: its form, or 0 for one that takes a second look.
+  @inlinable var tag: UInt8 {
+    guard upgrades == nil else { return 0 }
+    return switch form {
+    case .binary: 1
+    case .json: 2
+    case .propertyList: 3
+    case .timestamp: 4
+    case .bytes, .data: 5
+    case .custom: 6
+    }
+  }
+
   /// What tells this coder from others, as far as can be told.
   package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades) }
 }
@@ -83,32 +96,32 @@ extension RowCoder where Value: Codable & SendableMetatype {
   /// `init(from:)` returns, and must not be kept longer.
   ///
   /// - Complexity: O(bytes); allocates nothing but the value that is read.
-  public static var binary: Self { Self(.binary(Value.self)) }
+  @inlinable public static var binary: Self { Self(.binary(Value.self)) }
 
   /// JSON as Foundation writes it, with sorted keys, dates as seconds since 2001 and data as Base64.
   ///
   /// Ten times slower than ``binary``, larger, and readable by everybody.
-  public static var json: Self { Self(.json(Value.self)) }
+  @inlinable public static var json: Self { Self(.json(Value.self)) }
 
   /// A binary property list as Foundation writes it, and as YapDatabase's collections of `Codable` types have it.
   ///
   /// A value must be a structure, an array or a dictionary: Foundation refuses a bare number or text.
-  public static var propertyList: Self { Self(.propertyList(Value.self)) }
+  @inlinable public static var propertyList: Self { Self(.propertyList(Value.self)) }
 }
 
 extension RowCoder where Value == Date {
   /// The date in 8 bytes, exactly: the bits of its seconds since 2001 as a `Double`, lowest byte first.
-  public static var timestamp: Self { Self(.timestamp) }
+  @inlinable public static var timestamp: Self { Self(.timestamp) }
 }
 
 extension RowCoder where Value == [UInt8] {
   /// The bytes as they are.
-  public static var bytes: Self { Self(.bytes) }
+  @inlinable public static var bytes: Self { Self(.bytes) }
 }
 
 extension RowCoder where Value == Data {
   /// The bytes as they are.
-  public static var bytes: Self { Self(.data) }
+  @inlinable public static var bytes: Self { Self(.data) }
 }
 
 /// What tells two coders of one type apart, for the error that a collection was opened with two different ones.
@@ -137,9 +150,6 @@ package struct CoderIdentity: Equatable, Sendable, CustomStringConvertible {
     upgradeCount = unsafe upgrades?.links.count ?? 0
     newestOldType = upgrades?.newestOldType
   }
-
-  /// No coder's.
-  static let none = CoderIdentity(.custom, UpgradeChain<Never>?.none)
 
   /// Such as «binary» or «JSON with 2 upgrades».
   package var description: String {

@@ -11,7 +11,7 @@
 /// Used by one thread at a time, and for as many rows as the transaction has, so that coding a row allocates nothing
 /// beyond what the value itself needs. A coder that is called back into while it codes, because an `encode(to:)` or
 /// `init(from:)` uses the database itself, codes the inner row with scratch memory of its own.
-package final class RowCodingContext {
+@usableFromInline package final class RowCodingContext {
   private let names: FieldNames
   private var encoder: RowEncoder?
   private var decoder: RowDecoder?
@@ -56,7 +56,7 @@ package final class RowCodingContext {
   }
 
   /// The value whose binary form `bytes` is.
-  func decodeBinary<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+  @usableFromInline func decodeBinary<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
     if let decoder, !decoder.isActive { return unsafe try decoder.decodeRow(type, bytes) }
     let fresh = RowDecoder(names)
     guard decoder != nil else {
@@ -82,7 +82,7 @@ package final class RowCodingContext {
     return try encoder.encode(value)
   }
 
-  func decodeJSON<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+  @usableFromInline func decodeJSON<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
     if let jsonDecoder { return unsafe try jsonDecoder.decode(type, from: Data(bytes)) }
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -99,7 +99,7 @@ package final class RowCodingContext {
     return try encoder.encode(value)
   }
 
-  func decodePropertyList<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+  @usableFromInline func decodePropertyList<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
     let decoder = propertyListDecoder ?? PropertyListDecoder()
     propertyListDecoder = decoder
     return unsafe try decoder.decode(type, from: Data(bytes))

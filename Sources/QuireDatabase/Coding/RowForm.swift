@@ -7,15 +7,15 @@
 // No document begins with 0, and a row of a binary coder without upgrades does: so each is told from all others.
 
 #if canImport(FoundationEssentials)
-  internal import FoundationEssentials
+  public import FoundationEssentials
 #else
-  internal import Foundation
+  public import Foundation
 #endif
 
 /// The two closures of a custom coder.
-final class CustomCoder<Value>: Sendable {
+@usableFromInline final class CustomCoder<Value>: Sendable {
   let encode: @Sendable (Value) throws -> [UInt8]
-  let decode: @Sendable (RawSpan) throws -> Value
+  @usableFromInline let decode: @Sendable (RawSpan) throws -> Value
 
   init(
     encode: @escaping @Sendable (Value) throws -> [UInt8],
@@ -27,7 +27,7 @@ final class CustomCoder<Value>: Sendable {
 }
 
 /// What a coder does to a value. Nothing in it is counted but the closures of a custom one.
-enum RowForm<Value>: Sendable {
+@usableFromInline enum RowForm<Value>: Sendable {
   /// With the type itself, which carries the conformance that `Value` is not known to have.
   case binary(any (Codable & SendableMetatype).Type)
   case json(any (Codable & SendableMetatype).Type)
@@ -90,7 +90,7 @@ enum RowForm<Value>: Sendable {
   }
 
   /// The value of bytes without anything before it.
-  @inline(__always)
+  @inlinable @inline(__always)
   func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
     switch self {
     case .binary(let type):
@@ -120,7 +120,7 @@ enum RowForm<Value>: Sendable {
 }
 
 /// What can be wrong with a row before its value is looked at.
-package enum RowFormError: Error, Hashable, Sendable, CustomStringConvertible {
+@usableFromInline package enum RowFormError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A timestamp that has not 8 bytes.
   case timestampLength(Int)
   /// The number of upgrades is cut off, or too large for any coder.
@@ -129,7 +129,7 @@ package enum RowFormError: Error, Hashable, Sendable, CustomStringConvertible {
   case newerVersion(Int, known: Int)
 
   /// What is wrong, and what helps.
-  package var description: String {
+  @usableFromInline package var description: String {
     switch self {
     case .timestampLength(let count):
       "A stored date has \(count) bytes instead of 8. Was it written by another coder?"
@@ -156,9 +156,17 @@ extension RowCoder {
   }
 
   /// The value of `bytes`, which may be any.
-  package func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+  @inlinable package func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
     let (version, start) = unsafe try version(of: bytes)
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
+    if upgrades == nil, version == 0 { return unsafe try form.decode(rest, context) }
+    return unsafe try decodeUpgraded(rest, version, context)
+  }
+
+  /// The value of a row of a coder that has upgrades, or had.
+  @usableFromInline func decodeUpgraded(
+    _ rest: UnsafeRawBufferPointer, _ version: Int, _ context: RowCodingContext
+  ) throws -> Value {
     let known = unsafe upgrades?.links.count ?? 0
     if version == known { return unsafe try form.decode(rest, context) }
     guard let upgrades, version < known else { throw RowFormError.newerVersion(version, known: known) }
@@ -183,7 +191,7 @@ extension RowCoder {
   }
 
   /// How many upgrades the coder had that wrote `bytes`, and where the value begins.
-  @inline(__always) private func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
+  @inlinable @inline(__always) func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
     var offset = 0
     switch form {
     case .binary:
@@ -194,15 +202,23 @@ extension RowCoder {
     case .timestamp, .bytes, .data, .custom:
       if upgrades == nil { return (0, 0) }
     }
-    guard let version = unsafe ValueReader(bytes).varint(at: &offset, limit: bytes.count) else {
-      throw RowFormError.malformedVersion
-    }
-    return (Int(version), offset)
+    return unsafe try readVersion(bytes, offset)
   }
 }
 
+/// The number at `offset`, and where it ends.
+@usableFromInline func readVersion(
+  _ bytes: UnsafeRawBufferPointer, _ offset: Int
+) throws -> (version: Int, start: Int) {
+  var offset = offset
+  guard let version = unsafe ValueReader(bytes).varint(at: &offset, limit: bytes.count) else {
+    throw RowFormError.malformedVersion
+  }
+  return (Int(version), offset)
+}
+
 /// How rows of older types are read, oldest first: link n reads what was written when there were n links.
-@safe final class UpgradeChain<Value>: Sendable {
+@safe @usableFromInline final class UpgradeChain<Value>: Sendable {
   typealias Link = @Sendable (UnsafeRawBufferPointer, RowCodingContext) throws -> Value
   let links: [Link]
   let newestOldType: ObjectIdentifier

@@ -8,14 +8,14 @@ internal import QuireStorage
 /// 1. `id` is nil exactly while the collection does not exist for the transaction.
 /// 2. The contexts know at least the fields that are stored; more after an object with new ones was encoded, until
 ///    `storeFields` has stored these, before the commit.
-final class CollectionState {
+@usableFromInline final class CollectionState {
   /// Keeps the transaction's shell alive as long as an app holds rows; the cycle ends with the transaction.
   let transaction: TransactionState
   let name: String
   /// The types that were checked; nil as long as the collection was used untyped only.
   var types: (object: ObjectIdentifier, metadata: ObjectIdentifier)?
   /// The coders that were checked with them.
-  var coders = (object: CoderIdentity.none, metadata: CoderIdentity.none)
+  var coders = (object: UInt8(0), metadata: UInt8(0))
   private(set) var id: CollectionID?
   private(set) var contexts: CodingContexts
   /// Where the contexts came from.

@@ -27,17 +27,17 @@ public struct RowCollection<Object: Sendable, Metadata: Sendable>: Sendable {
   /// Which values are compressed.
   public let compression: Compression
   /// The sanitizers, in an object of their own: most collections have none, and a nil costs nothing to copy.
-  let sanitizers: Sanitizers<Object, Metadata>?
+  @usableFromInline let sanitizers: Sanitizers<Object, Metadata>?
 
   /// Describes a collection by its coders.
-  public init(
+  @inlinable public init(
     _ name: String, coder: RowCoder<Object>, metadataCoder: RowCoder<Metadata>,
     compression: Compression = .lz4(above: 256)
   ) {
     self.init(name, coder, metadataCoder, compression, nil)
   }
 
-  init(
+  @inlinable init(
     _ name: String, _ coder: RowCoder<Object>, _ metadataCoder: RowCoder<Metadata>, _ compression: Compression,
     _ sanitizers: Sanitizers<Object, Metadata>?
   ) {
@@ -56,14 +56,14 @@ extension RowCollection where Object: Codable, Metadata: Codable {
   ///   - name: at most `Limits.collectionNameByteCount` bytes of UTF-8.
   ///   - coder: how objects become bytes.
   ///   - compression: which values are compressed; values of a few hundred bytes seldom become smaller.
-  public init(_ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .lz4(above: 256)) {
+  @inlinable public init(_ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .lz4(above: 256)) {
     self.init(name, coder, .binary, compression, nil)
   }
 }
 
 extension RowCollection where Metadata: Codable {
   /// Describes a collection whose objects need not be `Codable`. Metadata go through the binary coder.
-  public init(_ name: String, coder: RowCoder<Object>, compression: Compression = .lz4(above: 256)) {
+  @inlinable public init(_ name: String, coder: RowCoder<Object>, compression: Compression = .lz4(above: 256)) {
     self.init(name, coder, .binary, compression, nil)
   }
 }
@@ -95,7 +95,7 @@ extension RowCollection {
 }
 
 /// What runs before and after a row is stored.
-final class Sanitizers<Object, Metadata>: Sendable {
+@usableFromInline final class Sanitizers<Object, Metadata>: Sendable {
   let object: (@Sendable (String, Object) throws -> Object?)?
   let metadata: (@Sendable (String, Metadata) throws -> Metadata?)?
   let afterwards: (@Sendable (String, Object) throws -> Void)?

@@ -21,14 +21,20 @@ public protocol RowReading<Object, Metadata> {
 /// The rows of a collection in a read transaction.
 public struct ReadableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   public let handle: RowHandle<Object, Metadata>
+
+  @inlinable init(handle: RowHandle<Object, Metadata>) { self.handle = handle }
 }
 
 extension RowReading {
   /// The object under `key`, or nil. Touches one page per level of key index and row tree; allocates what the object
   /// itself needs, and room for it if it was compressed.
-  public func get(_ key: String) throws(DatabaseError) -> Object? {
+  @inlinable public func get(_ key: String) throws(DatabaseError) -> Object? {
     let handle = handle
-    return try handle.withRow(key) { _, row in try handle.object(row, key) }
+    var object: Object?
+    try unsafe handle.state.withObject(key) { bytes, context in
+      object = try unsafe handle.collection.coder.decode(bytes, context)
+    }
+    return object
   }
 
   /// The row under `key`, or nil. Cost as `get`.

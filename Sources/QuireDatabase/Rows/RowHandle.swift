@@ -4,8 +4,13 @@ internal import QuireStorage
 
 /// A collection opened in a transaction; what stands behind `ReadableRows` and `WritableRows`.
 public struct RowHandle<Object: Sendable, Metadata: Sendable> {
-  let state: CollectionState
-  let collection: RowCollection<Object, Metadata>
+  @usableFromInline let state: CollectionState
+  @usableFromInline let collection: RowCollection<Object, Metadata>
+
+  @inlinable init(state: CollectionState, collection: RowCollection<Object, Metadata>) {
+    self.state = state
+    self.collection = collection
+  }
 
   var transaction: TransactionState { state.transaction }
 
@@ -38,15 +43,8 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
     }
   }
 
-  @inline(never)
   private func undecodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
-    if let cause = cause as? DatabaseError { return cause.at(state.name, key) }
-    return DatabaseError(
-      .decodingFailed,
-      """
-      The \(half) of a row does not decode. If its type has changed, give new fields a default or an optional type, or \
-      use `upgrading(from:)`.
-      """, path: transaction.database.path, collection: state.name, key: key, cause: cause)
+    state.undecodable(half, key, cause)
   }
 
   // MARK: One row
@@ -69,25 +67,10 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
   }
 
   /// The error for an entry of the key index whose row is not there.
-  @inline(never)
-  func missingRow(_ rowID: RowID, _ key: String) -> DatabaseError {
-    DatabaseError(
-      .damagedRow, "The key index leads to \(rowID), which does not exist. Verify the database.",
-      path: transaction.database.path, collection: state.name, key: key)
-  }
+  func missingRow(_ rowID: RowID, _ key: String) -> DatabaseError { state.missingRow(rowID, key) }
 
   /// `error` with the row that it happened to.
-  @inline(never)
-  func failure(_ error: any Error, _ key: String?) -> DatabaseError {
-    switch error {
-    case let error as DatabaseError: error.at(state.name, key)
-    case let error as StorageError: DatabaseError(error, collection: state.name, key: key)
-    default:
-      DatabaseError(
-        .decodingFailed, "A row could not be read.", path: transaction.database.path, collection: state.name, key: key,
-        cause: error)
-    }
-  }
+  func failure(_ error: any Error, _ key: String?) -> DatabaseError { state.failure(error, key) }
 
   /// The row of a view.
   @inline(__always)

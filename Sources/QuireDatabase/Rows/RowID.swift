@@ -48,6 +48,16 @@ public struct RowKey: Hashable, Comparable, Codable, Sendable, CustomStringConve
   public var description: String { "\(collection)/\(key)" }
 }
 
+extension String {
+  /// Whether the bytes are the same; `==` asks what Unicode thinks of them.
+  @inline(__always)
+  func isSame(as other: String) -> Bool {
+    // The same text in place, or the same text somewhere: most names are compared with themselves.
+    let (left, right) = unsafe (unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self))
+    return left == right || utf8.elementsEqual(other.utf8)
+  }
+}
+
 /// A string that is the same as another if its bytes are: two spellings of one letter are two keys.
 struct ByteString: Hashable, Sendable {
   let string: String

@@ -9,6 +9,8 @@ internal import QuireStorage
 public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   public let handle: RowHandle<Object, Metadata>
 
+  @inlinable init(handle: RowHandle<Object, Metadata>) { self.handle = handle }
+
   // MARK: Storing
 
   /// Stores `object` under `key`, in the place of what was there. Without `metadata` the row has none afterwards, also

@@ -6,10 +6,10 @@ public import QuireStorage
 ///
 /// Lives as long as the closure that it was handed to, and is for the thread that runs that closure.
 public struct ReadTransaction {
-  let state: TransactionState
+  @usableFromInline let state: TransactionState
 
   /// The rows of a collection. Costs next to nothing after the first time.
-  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
+  @inlinable public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
     ReadableRows(handle: RowHandle(state: state.open(collection), collection: collection))
   }
 

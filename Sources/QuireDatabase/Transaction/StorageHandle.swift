@@ -20,18 +20,23 @@ extension TransactionState {
 
   /// Lends the value under `key` until `endLoan`.
   @inline(__always) func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
-    switch storage {
-    case .reading(let tx): try tx.lend(key, in: tree)
-    case .writing(let tx): try tx.lend(key, in: tree)
+    switch unsafe storage {
+    case .reading(let tx): return try tx.lend(key, in: tree)
+    case .writing(let tx):
+      guard let value = try tx.lend(key, in: tree) else { return nil }
+      lentCount &+= 1
+      return value
     case .ended: throw StorageHandle.unfit()
     }
   }
 
   /// Takes back what `lend` returned.
   @inline(__always) func endLoan(_ value: BorrowedValue) {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): tx.endLoan(value)
-    case .writing(let tx): tx.endLoan(value)
+    case .writing(let tx):
+      lentCount &-= 1
+      tx.endLoan(value)
     case .ended: break
     }
   }
@@ -40,7 +45,7 @@ extension TransactionState {
   @inline(__always) func withValue<Result>(
     _ key: Int64, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): return try tx.withValue(for: key, in: tree, body)
     case .writing(let tx):
       lentCount &+= 1
@@ -54,7 +59,7 @@ extension TransactionState {
   func withValue<Result>(
     _ key: Int64, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): return try tx.withValue(for: key, in: tree, range: range, body)
     case .writing(let tx):
       lentCount &+= 1
@@ -68,7 +73,7 @@ extension TransactionState {
   func withValues(
     count: Int, in tree: Tree, _ key: (Int) throws -> Int64, _ body: (Int, RawSpan?) throws -> Void
   ) throws {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): try tx.withValues(count: count, in: tree, key, body)
     case .writing(let tx):
       lentCount &+= 1
@@ -80,7 +85,7 @@ extension TransactionState {
 
   /// The bytes under a key, copied.
   func value(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): try tx.value(for: key, in: tree)
     case .writing(let tx): try tx.value(for: key, in: tree)
     case .ended: throw StorageHandle.unfit()
@@ -89,7 +94,7 @@ extension TransactionState {
 
   /// The number of entries below a key.
   func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): try tx.rank(of: key, in: tree)
     case .writing(let tx): try tx.rank(of: key, in: tree)
     case .ended: throw StorageHandle.unfit()
@@ -98,7 +103,7 @@ extension TransactionState {
 
   /// The number of entries of a tree.
   func count(of tree: Tree) throws(StorageError) -> Int {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): try tx.count(of: tree)
     case .writing(let tx): try tx.count(of: tree)
     case .ended: throw StorageHandle.unfit()
@@ -107,7 +112,7 @@ extension TransactionState {
 
   /// A cursor over a tree.
   func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    switch storage {
+    switch unsafe storage {
     case .reading(let tx): try tx.cursor(tree)
     case .writing(let tx): try tx.cursor(tree)
     case .ended: throw StorageHandle.unfit()
@@ -118,7 +123,7 @@ extension TransactionState {
 
   /// Stores an entry.
   func put(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree) throws(StorageError) {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): _ = unsafe try tx.put(key, value, isInsertOnly: false, in: tree)
     default: throw StorageHandle.unfit()
     }
@@ -127,7 +132,7 @@ extension TransactionState {
   /// Removes an entry.
   @discardableResult
   func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): try tx.delete(key, in: tree)
     default: throw StorageHandle.unfit()
     }
@@ -136,7 +141,7 @@ extension TransactionState {
   /// Removes the entries from `lower` up to `upper`, which is not among them.
   @discardableResult
   func deleteRange(from lower: [UInt8], to upper: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): try tx.deleteRange(from: lower, to: upper, in: tree)
     default: throw StorageHandle.unfit()
     }
@@ -144,7 +149,7 @@ extension TransactionState {
 
   /// Removes the rows whose ids are in `range`.
   func deleteRows(_ range: Range<Int64>) throws(StorageError) -> Int {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): try tx.deleteRange(range, in: database.trees.rows)
     default: throw StorageHandle.unfit()
     }
@@ -152,7 +157,7 @@ extension TransactionState {
 
   /// Removes all entries of a tree.
   func deleteAll(in tree: Tree) throws(StorageError) {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): try tx.deleteAll(in: tree)
     default: throw StorageHandle.unfit()
     }
@@ -160,7 +165,7 @@ extension TransactionState {
 
   /// Reserves a row id.
   func allocateRowID() throws(StorageError) -> RowID {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): RowID(try tx.allocateRowIDs())
     default: throw StorageHandle.unfit()
     }
@@ -168,7 +173,7 @@ extension TransactionState {
 
   /// Runs `body`; if it throws, undoes what it did in the trees.
   func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    switch storage {
+    switch unsafe storage {
     case .writing(let tx): try tx.savepoint { _ in try body() }
     default: throw StorageHandle.unfit()
     }

@@ -4,31 +4,38 @@ internal import QuireStorage
 
 extension TransactionState {
   /// The collection in this transaction, its types checked against what else the process uses.
-  @inline(__always)
+  @inlinable
   func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> CollectionState {
-    let types = (object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self))
-    for state in collections where state.name == collection.name {
-      if let known = state.types, known == types, state.coders.object == collection.coder.identity,
-        state.coders.metadata == collection.metadataCoder.identity,
-        state.name.utf8.elementsEqual(collection.name.utf8)
-      {
-        return state
-      }
-    }
-    return openAnew(collection, types)
+    let known = openKnown(
+      collection.name, ObjectIdentifier(Object.self), ObjectIdentifier(Metadata.self), collection.coder.tag,
+      collection.metadataCoder.tag)
+    return known ?? openAnew(collection)
   }
 
-  @inline(never)
-  private func openAnew<Object, Metadata>(
-    _ collection: RowCollection<Object, Metadata>, _ types: (object: ObjectIdentifier, metadata: ObjectIdentifier)
-  ) -> CollectionState {
+  /// The collection if this transaction has opened it with these types and coders, which are told by their tags.
+  @usableFromInline
+  func openKnown(
+    _ name: String, _ object: ObjectIdentifier, _ metadata: ObjectIdentifier, _ coder: UInt8, _ metadataCoder: UInt8
+  ) -> CollectionState? {
+    guard coder != 0, metadataCoder != 0 else { return nil }
+    for state in collections {
+      guard let types = state.types, types.object == object, types.metadata == metadata,
+        state.coders == (coder, metadataCoder), name.isSame(as: state.name)
+      else { continue }
+      return state
+    }
+    return nil
+  }
+
+  @usableFromInline @inline(never)
+  func openAnew<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> CollectionState {
     // The shell of a transaction that is over keeps nothing: it could never let go of it.
     guard isOpen else { return CollectionState(self, collection.name, nil) }
     do throws(DatabaseError) {
       let state = try find(collection.name)
       try database.types.check(collection)
-      state.types = types
-      state.coders = (collection.coder.identity, collection.metadataCoder.identity)
+      state.types = (ObjectIdentifier(Object.self), ObjectIdentifier(Metadata.self))
+      state.coders = (collection.coder.tag, collection.metadataCoder.tag)
       return state
     } catch {
       return failed(collection.name, error)

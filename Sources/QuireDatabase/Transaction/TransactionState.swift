@@ -17,7 +17,7 @@ internal import QuireStorage
 /// 2. `collections` has one entry for each name that was used.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
 /// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
-final class TransactionState {
+@usableFromInline final class TransactionState {
   let database: DatabaseCore
   let connection: Connection?
   /// The transaction around this one on the same thread.
@@ -26,7 +26,7 @@ final class TransactionState {
   /// The commit that the transaction sees.
   let csn: CSN
   /// The engine's transaction.
-  private(set) var storage: StorageHandle
+  @exclusivity(unchecked) private(set) var storage: StorageHandle
   private(set) var isOpen = true
   var pendingError: DatabaseError?
   var collections: [CollectionState] = []
@@ -46,7 +46,7 @@ final class TransactionState {
     outer: TransactionState?
   ) {
     csn = reading.csn
-    storage = .reading(reading)
+    unsafe storage = .reading(reading)
     self.database = database
     self.connection = connection
     self.outer = outer
@@ -61,7 +61,7 @@ final class TransactionState {
     outer: TransactionState?
   ) {
     csn = CSN(writing.csn.rawValue - 1)
-    storage = .writing(writing)
+    unsafe storage = .writing(writing)
     self.database = database
     self.connection = connection
     self.outer = outer
@@ -74,7 +74,7 @@ final class TransactionState {
   /// after a savepoint has undone the attempt.
   init(failed error: DatabaseError, in transaction: TransactionState) {
     csn = transaction.csn
-    storage = .ended
+    unsafe storage = .ended
     database = transaction.database
     connection = transaction.connection
     outer = nil
@@ -89,7 +89,7 @@ final class TransactionState {
     for collection in collections { collection.end() }
     collections.removeAll()
     isOpen = false
-    storage = .ended
+    unsafe storage = .ended
     database.giveBack(scratch)
   }
 

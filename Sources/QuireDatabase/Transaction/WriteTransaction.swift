@@ -7,10 +7,10 @@ public import QuireStorage
 ///
 /// Lives as long as the closure that it was handed to, and is for the thread that runs that closure.
 public struct WriteTransaction {
-  let state: TransactionState
+  @usableFromInline let state: TransactionState
 
   /// The rows of a collection. Costs next to nothing after the first time.
-  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> WritableRows<Object, Metadata> {
+  @inlinable public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> WritableRows<Object, Metadata> {
     WritableRows(handle: RowHandle(state: state.open(collection), collection: collection))
   }
 

@@ -1,0 +1,178 @@
+// The object layer beside the calls of the engine that it consists of: same keys, same order, in one run.
+
+internal import ArgumentParser
+internal import Dispatch
+internal import Foundation
+internal import QuireDatabase
+internal import QuireStorage
+internal import QuireTesting
+
+/// A collection of dates, which cost next to nothing to decode: what is left is the layer itself.
+private let dates = RowCollection<Date, NoMetadata>("dates", coder: .timestamp)
+
+/// A database of objects and an engine with two trees of the same shape.
+private final class ObjectBench: Sendable {
+  let db: Database
+  let engine: StorageEngine
+  let keyTree: Tree
+  let rowTree: Tree
+  /// All keys in random order.
+  let keys: [String]
+
+  init(_ folder: String, count: Int) throws {
+    var random = SeededRandom(seed: 1)
+    keys = (0..<count).map { "row-\(1_000_000 + $0)" }.shuffled(using: &random)
+    db = try Database(at: "\(folder)/objects", options: Database.Options(durability: .relaxed))
+    engine = try StorageEngine(at: "\(folder)/engine", options: StorageOptions(durability: .relaxed))
+    (keyTree, rowTree) = try engine.write { tx in
+      (try tx.createTree("keys", keys: .bytes), try tx.createTree("rows", keys: .int64))
+    }
+    for start in stride(from: 0, to: count, by: 10_000) {
+      let part = keys[start..<min(count, start + 10_000)]
+      _ = try setObjects(part)
+      _ = try setEntries(part)
+    }
+  }
+
+  // MARK: The object layer
+
+  func setObjects(_ keys: ArraySlice<String>) throws -> Double {
+    try db.write { tx throws in
+      for key in keys { try tx[dates].set(Date(timeIntervalSinceReferenceDate: 1), for: key) }
+    }
+    return 0
+  }
+
+  func getObjects(_ range: Range<Int>) throws -> Double {
+    try db.read { tx throws in
+      var sum = 0.0
+      for index in range { sum += try tx[dates].get(keys[index])?.timeIntervalSinceReferenceDate ?? 0 }
+      return sum
+    }
+  }
+
+  func getManyObjects() throws -> Double {
+    try db.read { tx throws in
+      var sum = 0.0
+      for date in try tx[dates].objects(for: keys) { sum += date.timeIntervalSinceReferenceDate }
+      return sum
+    }
+  }
+
+  func enumerateObjects() throws -> Double {
+    try db.read { tx throws in
+      var sum = 0.0
+      for row in tx[dates].rows { sum += row.object.timeIntervalSinceReferenceDate }
+      return sum
+    }
+  }
+
+  // MARK: The engine
+
+  private func indexKey(_ key: String) -> [UInt8] { [0, 0, 0, 1] + key.utf8 }
+
+  func setEntries(_ keys: ArraySlice<String>) throws -> Double {
+    try engine.write { tx in
+      for key in keys {
+        let bytes = indexKey(key)
+        let found = try tx.withValue(for: bytes, in: keyTree) { $0.unsafeLoad(as: Int64.self) }
+        let rowID = try found ?? tx.allocateRowIDs()
+        try tx.put([0, 1, 0, 0, 0, 11, 0] + key.utf8 + [0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], for: rowID, in: rowTree)
+        if found == nil { try tx.put(withUnsafeBytes(of: rowID) { Array($0) }, for: bytes, in: keyTree) }
+      }
+      return 0
+    }
+  }
+
+  /// The two look-ups of a get; the key is put together beforehand as the layer does it, in memory that is there.
+  func getEntries(_ range: Range<Int>) throws -> Double {
+    var key: [UInt8] = [0, 0, 0, 1] + keys[0].utf8
+    return try engine.read { tx in
+      var sum = 0.0
+      for index in range {
+        var text = keys[index]
+        text.withUTF8 { bytes in
+          key.withUnsafeMutableBytes { $0.baseAddress?.advanced(by: 4).copyMemory(from: bytes.baseAddress!, byteCount: 11) }
+        }
+        let rowID = try tx.withValue(for: key, in: keyTree) { $0.unsafeLoad(as: Int64.self) } ?? 0
+        sum += try tx.withValue(for: rowID, in: rowTree) { bytes in
+          bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: bytes.byteCount - 8, as: Double.self)
+        } ?? 0
+      }
+      return sum
+    }
+  }
+}
+
+/// Measures the object layer against the engine.
+struct Objects: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Measures the object layer beside the engine's calls that it consists of.")
+
+  @Option(help: "Rows.")
+  var count = 100_000
+  @Option(help: "Alternating runs.")
+  var runs = 7
+  @Option(help: "Runs one section once, for a profiler: \(sectionNames.joined(separator: ", ")).")
+  var instructions: String?
+
+  private static let sectionNames = ["get", "engine-get", "get-many", "enumerate", "set", "engine-set"]
+
+  func run() throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/quire-objects-\(ProcessInfo.processInfo.processIdentifier)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let bench = try ObjectBench(folder, count: count)
+    let expected = Double(count)
+    func section(_ name: String) throws -> (() throws -> Double) {
+      switch name {
+      case "get": { try bench.getObjects(0..<count) }
+      case "engine-get": { try bench.getEntries(0..<count) }
+      case "get-many": { try bench.getManyObjects() }
+      case "enumerate": { try bench.enumerateObjects() }
+      case "set": { try bench.setObjects(bench.keys[...]) + expected }
+      case "engine-set": { try bench.setEntries(bench.keys[...]) + expected }
+      default: throw ValidationError("--instructions knows only: \(Self.sectionNames.joined(separator: ", ")).")
+      }
+    }
+    if let instructions {
+      let body = try section(instructions)
+      _ = try body()
+      try expect(try measuredSection(body) == expected, "\(instructions) gave a wrong sum")
+      return print("\(instructions): \(count) operations")
+    }
+    var times: [String: [Double]] = [:]
+    for run in 0..<runs {
+      for name in run % 2 == 0 ? Self.sectionNames : Self.sectionNames.reversed() {
+        let body = try section(name)
+        let start = Clocks.thread()
+        try expect(try body() == expected, "\(name) gave a wrong sum")
+        times[name, default: []].append(Double(Clocks.thread() - start) / expected)
+      }
+    }
+    for name in Self.sectionNames {
+      let samples = times[name, default: []]
+      print("\(name): \(Int(median(samples))) ns (lowest \(Int(samples.min() ?? 0)))")
+    }
+    func middle(_ name: String) -> Double { median(times[name, default: []]) }
+    print("get above the engine's two look-ups: \(Int(middle("get") - middle("engine-get"))) ns")
+    try threads(bench)
+  }
+
+  private func threads(_ bench: ObjectBench) throws {
+    var ratios: [Double] = []
+    for _ in 0..<runs {
+      func perSecond(_ threads: Int) -> Double {
+        let start = Clocks.wall()
+        DispatchQueue.concurrentPerform(iterations: threads) { thread in
+          let half = count / 2
+          for _ in 0..<4 { _ = try? bench.getObjects(thread * half..<(thread + 1) * half) }
+        }
+        return Double(threads * 2 * count) / Double(Clocks.wall() - start)
+      }
+      let alone = perSecond(1)
+      ratios.append(perSecond(2) / alone)
+    }
+    print("two threads: \(median(ratios)) × one (best \(ratios.max() ?? 0))")
+  }
+}
