@@ -7,7 +7,9 @@ import QuireTesting
 struct Song: Codable, Sendable, Equatable {
   var title: String, albumID: String, seconds: Int, added: Date
 
-  init(_ title: String, albumID: String = "a1", seconds: Int = 200, added: Date = Date(timeIntervalSinceReferenceDate: 7)) {
+  init(
+    _ title: String, albumID: String = "a1", seconds: Int = 200, added: Date = Date(timeIntervalSinceReferenceDate: 7)
+  ) {
     self.title = title
     self.albumID = albumID
     self.seconds = seconds

@@ -24,7 +24,8 @@ final class CollectionRecord: Sendable {
   /// Coders' memory for a transaction, which gives it back at its end.
   func takeContexts() -> CodingContexts {
     idleContexts.withLock { $0.popLast() }
-      ?? CodingContexts(object: RowCodingContext(schema: objectSchema), metadata: RowCodingContext(schema: metadataSchema))
+      ?? CodingContexts(
+        object: RowCodingContext(schema: objectSchema), metadata: RowCodingContext(schema: metadataSchema))
   }
 
   /// Takes back what `takeContexts` gave. What has learnt fields since, in a transaction that was rolled back perhaps,

@@ -42,7 +42,9 @@ final class CollectionTable: Sendable {
     for (name, record) in state.withLock({ $0.validFrom <= csn ? $0.records.map { ($0.key, $0.value) } : [] }) {
       guard let format = try stored(name.string), format.id == record.id,
         format.objectSchema == record.objectSchema, format.metadataSchema == record.metadataSchema
-      else { throw DatabaseError(.damagedRow, "Invariant 2: the table differs from the tree.", collection: name.string) }
+      else {
+        throw DatabaseError(.damagedRow, "Invariant 2: the table differs from the tree.", collection: name.string)
+      }
     }
   }
 }

@@ -69,7 +69,9 @@ final class DatabaseCore: Sendable {
   /// Finds the trees, or makes them in a database that has none at all.
   private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
     do {
-      if let trees = try engine.read({ tx in try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) } }) {
+      if let trees = try engine.read({ tx in
+        try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) }
+      }) {
         return trees
       }
       return try engine.write { tx in

@@ -17,7 +17,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     let key: String?
     let cause: (any Error)?
 
-    init(_ code: Code, _ message: String, _ path: String?, _ collection: String?, _ key: String?, _ cause: (any Error)?) {
+    init(_ code: Code, _ message: String, _ path: String?, _ collection: String?, _ key: String?, _ cause: (any Error)?)
+    {
       self.code = code
       self.message = message
       self.path = path

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: NeverForceUnwrap
+// Invariant 1 says which of the two transactions of the engine there is; optionals of them cannot be bound.
+
 // What stands behind a transaction that an app holds: the engine's transaction, and all that must not outlive it.
 
 #if canImport(Darwin)
@@ -249,7 +252,9 @@ internal import QuireStorage
 
   /// Removes an entry.
   @discardableResult
-  func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool { try unsafe writing!.delete(key, in: tree) }
+  func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
+    try unsafe writing!.delete(key, in: tree)
+  }
 
   /// Removes the entries from `lower` up to `upper`, which is not among them.
   @discardableResult
