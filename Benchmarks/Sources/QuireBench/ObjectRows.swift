@@ -93,7 +93,8 @@ private final class ObjectBench: Sendable {
         var text = keys[index]
         text.withUTF8 { bytes in
           key.withUnsafeMutableBytes { key in
-            if let source = bytes.baseAddress { key.baseAddress?.advanced(by: 4).copyMemory(from: source, byteCount: 11) }
+            guard let source = bytes.baseAddress else { return }
+            key.baseAddress?.advanced(by: 4).copyMemory(from: source, byteCount: 11)
           }
         }
         let rowID = try tx.withValue(for: key, in: keyTree) { $0.unsafeLoad(as: Int64.self) } ?? 0
