@@ -43,8 +43,7 @@ import Testing
     let db = try prepare(folder, durability)
     let stream = db.commits
     let steps = durability == .full ? 60 : 200
-    let mustEnd = Atomic<Bool>(false)
-    let commitCount = Atomic<Int>(0)
+    let signals = Signals()
     let follower = Task { () -> Int in
       var count = 0
       for try await commit in stream {
@@ -62,27 +61,27 @@ import Testing
             } else {
               try Self.transferNow(db, step)
             }
-            commitCount.wrappingAdd(1, ordering: .relaxed)
+            signals.commitCount.wrappingAdd(1, ordering: .relaxed)
           }
         }
       }
       for _ in 0..<2 {
         group.addTask {
-          while !mustEnd.load(ordering: .relaxed) {
+          while !signals.mustEnd.load(ordering: .relaxed) {
             let sum = try await db.read { tx in try Self.sum(tx) }
             #expect(sum == Self.total)
           }
         }
       }
       group.addTask {
-        try Self.followWithPins(db, mustEnd)
+        try await Self.onThread { try Self.followWithPins(db, signals) }
       }
       group.addTask {
-        while commitCount.load(ordering: .relaxed) < 2 * steps {
+        while signals.commitCount.load(ordering: .relaxed) < 2 * steps {
           try Task.checkCancellation()
           await Task.yield()
         }
-        mustEnd.store(true, ordering: .relaxed)
+        signals.mustEnd.store(true, ordering: .relaxed)
       }
       try await group.waitForAll()
     }
@@ -95,9 +94,9 @@ import Testing
   private static func closeNow(_ db: Database) throws { try db.close() }
 
   /// Each commit is told once, and the snapshot is that of the last one told.
-  private static func followWithPins(_ db: Database, _ mustEnd: borrowing Atomic<Bool>) throws {
+  private static func followWithPins(_ db: Database, _ signals: Signals) throws {
     let pin = try db.pin()
-    while !mustEnd.load(ordering: .relaxed) {
+    while !signals.mustEnd.load(ordering: .relaxed) {
       let before = pin.csn
       let commits = try pin.advance()
       for commit in commits where commit.csn <= before || commit.csn > pin.csn || commit.changes.isUnknown {
@@ -130,10 +129,17 @@ import Testing
             }
           }
         }
-        group.addTask { Self.closeSoon(db) }
+        group.addTask { try? await Self.onThread { Self.closeSoon(db) } }
       }
-      Self.closeSoon(db)
       #expect(try await folder.open().read { tx in try Self.sum(tx) } == Self.total)
+    }
+  }
+
+  /// Runs `body` on a thread of its own: where the pool has one thread, a loop that waits for nobody would keep all
+  /// other tasks out.
+  private static func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
   }
 
@@ -142,6 +148,12 @@ import Testing
       do { return try db.close() } catch { if error.code != .inUse { return } }
     }
   }
+}
+
+/// What the tasks of a test tell each other.
+private final class Signals: Sendable {
+  let mustEnd = Atomic<Bool>(false)
+  let commitCount = Atomic<Int>(0)
 }
 
 private struct ThreadedFailure: Error { let text: String }

@@ -92,12 +92,16 @@ private final class ObjectBench: Sendable {
       for index in range {
         var text = keys[index]
         text.withUTF8 { bytes in
-          key.withUnsafeMutableBytes { $0.baseAddress?.advanced(by: 4).copyMemory(from: bytes.baseAddress!, byteCount: 11) }
+          key.withUnsafeMutableBytes { key in
+            guard let source = bytes.baseAddress else { return }
+            key.baseAddress?.advanced(by: 4).copyMemory(from: source, byteCount: 11)
+          }
         }
         let rowID = try tx.withValue(for: key, in: keyTree) { $0.unsafeLoad(as: Int64.self) } ?? 0
-        sum += try tx.withValue(for: rowID, in: rowTree) { bytes in
-          bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: bytes.byteCount - 8, as: Double.self)
-        } ?? 0
+        sum +=
+          try tx.withValue(for: rowID, in: rowTree) { bytes in
+            bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: bytes.byteCount - 8, as: Double.self)
+          } ?? 0
       }
       return sum
     }
@@ -119,7 +123,8 @@ struct Objects: ParsableCommand {
   private static let sectionNames = ["get", "engine-get", "get-many", "enumerate", "set", "engine-set"]
 
   func run() throws {
-    let folder = FileManager.default.temporaryDirectory.path + "/quire-objects-\(ProcessInfo.processInfo.processIdentifier)"
+    let folder =
+      FileManager.default.temporaryDirectory.path + "/quire-objects-\(ProcessInfo.processInfo.processIdentifier)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let bench = try ObjectBench(folder, count: count)

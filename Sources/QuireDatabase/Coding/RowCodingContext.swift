@@ -56,7 +56,9 @@
   }
 
   /// The value whose binary form `bytes` is.
-  @usableFromInline func decodeBinary<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+  @usableFromInline func decodeBinary<Value: Decodable>(
+    _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
+  ) throws -> Value {
     if let decoder, !decoder.isActive { return unsafe try decoder.decodeRow(type, bytes) }
     let fresh = RowDecoder(names)
     guard decoder != nil else {
@@ -82,7 +84,9 @@
     return try encoder.encode(value)
   }
 
-  @usableFromInline func decodeJSON<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+  @usableFromInline func decodeJSON<Value: Decodable>(
+    _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
+  ) throws -> Value {
     if let jsonDecoder { return unsafe try jsonDecoder.decode(type, from: Data(bytes)) }
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -99,7 +103,9 @@
     return try encoder.encode(value)
   }
 
-  @usableFromInline func decodePropertyList<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
+  @usableFromInline func decodePropertyList<Value: Decodable>(
+    _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
+  ) throws -> Value {
     let decoder = propertyListDecoder ?? PropertyListDecoder()
     propertyListDecoder = decoder
     return unsafe try decoder.decode(type, from: Data(bytes))

@@ -56,7 +56,8 @@ extension RowCollection where Object: Codable, Metadata: Codable {
   ///   - name: at most `Limits.collectionNameByteCount` bytes of UTF-8.
   ///   - coder: how objects become bytes.
   ///   - compression: which values are compressed; values of a few hundred bytes seldom become smaller.
-  @inlinable public init(_ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .lz4(above: 256)) {
+  @inlinable public init(_ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .lz4(above: 256))
+  {
     self.init(name, coder, .binary, compression, nil)
   }
 }

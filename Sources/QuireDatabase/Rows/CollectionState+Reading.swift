@@ -22,8 +22,9 @@ extension CollectionState {
     defer { transaction.endLoan(value) }
     guard !value.isExtent else { return try unsafe withLongObject(rowID, key, body) }
     let row: RowView
-    do throws(DatabaseError) { row = try unsafe RowView(UnsafeRawBufferPointer(start: value.base, count: value.count)) }
-    catch { throw error.at(name, key) }
+    do throws(DatabaseError) {
+      row = try unsafe RowView(UnsafeRawBufferPointer(start: value.base, count: value.count))
+    } catch { throw error.at(name, key) }
     // A plain value stands behind its tag.
     guard unsafe row.object.first == 0 else { return try unsafe decode(row, key, body) }
     do { try unsafe body(UnsafeRawBufferPointer(rebasing: row.object.dropFirst()), contexts.object) } catch {

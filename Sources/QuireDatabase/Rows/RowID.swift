@@ -53,7 +53,9 @@ extension String {
   @inline(__always)
   func isSame(as other: String) -> Bool {
     // The same text in place, or the same text somewhere: most names are compared with themselves.
-    let (left, right) = unsafe (unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self))
+    let (left, right) = unsafe (
+      unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self)
+    )
     return left == right || utf8.elementsEqual(other.utf8)
   }
 }

@@ -9,7 +9,8 @@ public struct ReadTransaction {
   @usableFromInline let state: TransactionState
 
   /// The rows of a collection. Costs next to nothing after the first time.
-  @inlinable public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
+  @inlinable
+  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
     ReadableRows(handle: RowHandle(state: state.open(collection), collection: collection))
   }
 

@@ -10,7 +10,8 @@ public struct WriteTransaction {
   @usableFromInline let state: TransactionState
 
   /// The rows of a collection. Costs next to nothing after the first time.
-  @inlinable public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> WritableRows<Object, Metadata> {
+  @inlinable
+  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> WritableRows<Object, Metadata> {
     WritableRows(handle: RowHandle(state: state.open(collection), collection: collection))
   }
 
