@@ -9,7 +9,7 @@ extension EngineCore {
     limitDirtyPages()
     context.begin(on: head)
     defer { slots.rest(writerSlot) }
-    var batch = ReplayBatch(context)
+    var batch = ReplayBatch(context, note: environment.noteRecovery)
     for record in scan.records {
       var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {

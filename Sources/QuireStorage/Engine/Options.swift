@@ -83,6 +83,8 @@ package struct StorageEnvironment: Sendable {
   package var partByteCount: Int
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
+  /// Is told of each step of a recovery as it ends, on the thread that opens.
+  package var noteRecovery: (@Sendable (RecoveryStage) -> Void)?
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(

@@ -21,9 +21,12 @@ struct ReplayBatch {
   /// The most operations in one batch: 24 MiB, and as much again to sort them.
   private static let operationLimit = 1 << 20
 
-  /// Replays into the running transaction of `context`.
-  init(_ context: WriteContext) {
+  private let note: ((RecoveryStage) -> Void)?
+
+  /// Replays into the running transaction of `context`; `note` is told of what has been done.
+  init(_ context: WriteContext, note: ((RecoveryStage) -> Void)?) {
     self.context = context
+    self.note = note
     applier = BatchApplier(context.editor)
   }
 
@@ -76,16 +79,20 @@ struct ReplayBatch {
     lastIndex = -1
     guard count > 0 else { return }
     count = 0
+    note?(.decoded)
     for index in operations.indices where !operations[index].isEmpty {
       let kind = context.trees[index].keyKind
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
         let count = sorter.sort(buffer, kind)
+        note?(.sorted)
         let sorted = UnsafeMutableBufferPointer(rebasing: buffer[..<count])
         do throws(StorageError) {
           // Only now: a value that a later one replaces needs no extent.
           let references = try context.placeLongValues(of: sorted, kind)
           defer { references?.deallocate() }
-          return .success(try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier))
+          try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
+          note?(.applied)
+          return .success(())
         } catch {
           return .failure(error)
         }
