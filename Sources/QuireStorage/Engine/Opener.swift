@@ -148,7 +148,7 @@ package struct Opener {
     for segment in page.segments { files.append(try logFiles.open(segment, .readOnly)) }
     let reader = try LogReader(page, files: files)
     environment.noteRecovery?(.read)
-    let scan = reader.scan()
+    let scan = try reader.scan()
     environment.noteRecovery?(.scanned)
     try reader.checkTestimony(scan, path: path)
     try logFiles.checkStrays(page)

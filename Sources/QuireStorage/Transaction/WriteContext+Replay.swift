@@ -21,10 +21,17 @@ struct ReplayBatch {
   /// The most operations in one batch: 24 MiB, and as much again to sort them.
   private static let operationLimit = 1 << 20
 
+  private let expectedCount: Int
   private let note: ((RecoveryStage) -> Void)?
 
+  /// What an operation takes in the log, at the least as a rule.
+  private static let usualByteCount = 64
+
   /// Replays into the running transaction of `context`; `note` is told of what has been done.
-  init(_ context: WriteContext, note: ((RecoveryStage) -> Void)?) {
+  ///
+  /// - Parameter logByteCount: how long the log is.
+  init(_ context: WriteContext, logByteCount: Int, note: ((RecoveryStage) -> Void)?) {
+    expectedCount = logByteCount / Self.usualByteCount
     self.context = context
     self.note = note
     applier = BatchApplier(context.editor)
@@ -68,7 +75,10 @@ struct ReplayBatch {
     if id == lastID, lastIndex >= 0 { return lastIndex }
     let index = try context.replayIndex(id)
     if operations.count <= index {
+      let isFirst = operations.isEmpty
       operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
+      // Addresses, as a rule: memory that is reserved and not used costs nothing.
+      if isFirst { operations[index].reserveCapacity(min(expectedCount, Self.operationLimit)) }
     }
     (lastID, lastIndex) = (id, index)
     return index
