@@ -26,6 +26,17 @@ static inline void quire_start_writing(int descriptor, long long offset, long lo
 #include <malloc.h>
 #endif
 
+/// How many bytes of the heap are in use, and how many it keeps for later; zeros where nobody can tell.
+static inline void quire_heap_use(size_t *used, size_t *kept) {
+  *used = 0;
+  *kept = 0;
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33))
+  struct mallinfo2 heap = mallinfo2();
+  *used = heap.uordblks + heap.hblkhd;
+  *kept = heap.fordblks;
+#endif
+}
+
 /// Has the heap give back to the system what it keeps between blocks in use, where it can.
 static inline void quire_trim_heap(void) {
 #if defined(__GLIBC__)
