@@ -2,6 +2,8 @@
 // Header only, so that no C object is built.
 #pragma once
 #include <stddef.h>
+// Not for what it declares: it says whose C library this is, and the macros below ask for that.
+#include <stdlib.h>
 
 /// Asks the processor to fetch the cache line at `address` for reading; never faults.
 static inline void quire_prefetch(const void *address) {

@@ -41,9 +41,9 @@ extension EngineCore {
     reclaimer.collect()
   }
 
-  /// From now on pages that have been replayed are written home as soon as there are a few MiB of them, and their leaves
-  /// leave memory: a log of 64 MiB in random order changes leaves of five times its size, and the first touch of so
-  /// much memory would take longer than all the rest of the replay.
+  /// From now on pages that have been replayed are written home as soon as there are a few MiB of them, and their
+  /// leaves leave memory: a log of 64 MiB in random order changes leaves of five times its size, and the first touch of
+  /// so much memory would take longer than all the rest of the replay.
   ///
   /// Only when the whole log has been read and its operations decoded, since the file of a log that is refused for what
   /// it says does not grow; and not read-only, where what is written takes memory as well.

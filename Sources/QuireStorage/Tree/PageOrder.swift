@@ -32,8 +32,8 @@ struct KeyBounds {
 enum PageOrder {
   /// Why the page's entries break the format, or nil. Touches every cell once.
   ///
-  /// - Parameter isTakenApart: whether the page is a leaf whose entries alone count: they go into other pages, and where
-  ///   they lie in this one, or whether two of them share bytes, is the same to everybody.
+  /// - Parameter isTakenApart: whether the page is a leaf whose entries alone count: they go into other pages, and
+  ///   where they lie in this one, or whether two of them share bytes, is the same to everybody.
   static func defect(
     in page: PageBytes, of root: TreeRoot, within bounds: KeyBounds, pageSize: Int, isTakenApart: Bool = false
   ) -> String? {
@@ -53,8 +53,8 @@ enum PageOrder {
     return boundsDefect(page, root.keyKind, first: first, isLeaf: isLeaf, bounds)
   }
 
-  /// Whether a leaf breaks nothing, in one pass over its cells. False for one that does, and for a few that do not: cells
-  /// in another order than those of a page that was written in one go, values in extents.
+  /// Whether a leaf breaks nothing, in one pass over its cells. False for one that does, and for a few that do not:
+  /// cells in another order than those of a page that was written in one go, values in extents.
   private static func isPlainLeaf(
     _ page: PageBytes, of root: TreeRoot, within bounds: KeyBounds, pageSize: Int, isTakenApart: Bool
   ) -> Bool {
