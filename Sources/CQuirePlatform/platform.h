@@ -2,6 +2,8 @@
 // Header only, so that no C object is built.
 #pragma once
 #include <stddef.h>
+// Not for what it declares: it says whose C library this is, and the macros below ask for that.
+#include <stdlib.h>
 
 /// Asks the processor to fetch the cache line at `address` for reading; never faults.
 static inline void quire_prefetch(const void *address) {
@@ -25,6 +27,17 @@ static inline void quire_start_writing(int descriptor, long long offset, long lo
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+
+/// How many bytes of the heap are in use, and how many it keeps for later; zeros where nobody can tell.
+static inline void quire_heap_use(size_t *used, size_t *kept) {
+  *used = 0;
+  *kept = 0;
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33))
+  struct mallinfo2 heap = mallinfo2();
+  *used = heap.uordblks + heap.hblkhd;
+  *kept = heap.fordblks;
+#endif
+}
 
 /// Has the heap give back to the system what it keeps between blocks in use, where it can.
 static inline void quire_trim_heap(void) {

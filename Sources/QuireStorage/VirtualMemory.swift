@@ -8,6 +8,17 @@ internal import CQuirePlatform
   internal import Glibc
 #endif
 
+/// The memory of the process that the language and its library take.
+package enum Heap {
+  /// How many bytes are in use, and how many are kept for later, which may or may not have memory; zeros where the
+  /// system does not tell.
+  package static var use: (used: Int, kept: Int) {
+    var (used, kept) = (0, 0)
+    quire_heap_use(&used, &kept)
+    return (used, kept)
+  }
+}
+
 /// A range of anonymous memory.
 struct VirtualMemory {
   let base: UnsafeMutableRawPointer

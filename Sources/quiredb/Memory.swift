@@ -54,7 +54,7 @@ struct Memory: ParsableCommand {
     print("")
     print(
       padded("phase", 14) + aligned("seconds", 9) + aligned("MiB", 10) + aligned("in pages", 10)
-        + aligned("allowed", 9)
+        + aligned("heap", 7) + aligned("kept", 6) + aligned("allowed", 9)
         + aligned("spilled", 10) + aligned("evicted", 10) + aligned("read", 10) + aligned("checkpoints", 13))
     var isExceeded = false
     try describing {
@@ -64,7 +64,8 @@ struct Memory: ParsableCommand {
         isExceeded = isExceeded || isTooMuch
         print(
           padded(phase.name, 14) + aligned(tenths(phase.seconds), 9) + aligned(inMiB(phase.highest), 10)
-            + aligned(inMiB(phase.highestPages), 10) + aligned(inMiB(allowed), 9) + aligned(phase.pagesSpilled, 10)
+            + aligned(inMiB(phase.highestPages), 10) + aligned(inMiB(phase.heap.used), 7)
+            + aligned(inMiB(phase.heap.kept), 6) + aligned(inMiB(allowed), 9) + aligned(phase.pagesSpilled, 10)
             + aligned(phase.pagesEvicted, 10)
             + aligned(phase.pagesRead, 10) + aligned(phase.checkpoints, 13) + (isTooMuch ? "  too much" : ""))
         fflush(nil)

@@ -12,6 +12,8 @@ struct MemoryPhase {
   let highest: Int
   /// The most memory that the engine had lent to pages, in bytes.
   let highestPages: Int
+  /// What the heap had in use, and what it kept for later, when the process had the most.
+  let heap: (used: Int, kept: Int)
   let seconds: Double
   let pagesSpilled: Int
   let pagesEvicted: Int
@@ -95,10 +97,11 @@ final class MemoryRun: Sendable {
     _ = watch.takeHighestPages()
     try body()
     let after = engine.statistics
+    let heap = watch.heapThen
     report(
       MemoryPhase(
         name: name, highest: watch.takeHighest(), highestPages: watch.takeHighestPages() * StorageOptions().pageSize,
-        seconds: (ContinuousClock.now - begin) / .seconds(1),
+        heap: heap, seconds: (ContinuousClock.now - begin) / .seconds(1),
         pagesSpilled: after.pagesSpilled - before.pagesSpilled,
         pagesEvicted: after.pagesEvicted - before.pagesEvicted, pagesRead: after.pagesRead - before.pagesRead,
         checkpoints: after.checkpoints - before.checkpoints))

@@ -1,5 +1,6 @@
 // How much memory the process has taken for itself, now and at the most.
 
+import QuireStorage
 import Synchronization
 
 #if canImport(Darwin)
@@ -40,6 +41,13 @@ final class MemoryWatch: Sendable {
   private let highest = Atomic<Int>(0)
   private let samples = Atomic<Int>(0)
   private let highestPages = Atomic<Int>(0)
+  private let heapUsed = Atomic<Int>(0)
+  private let heapKept = Atomic<Int>(0)
+
+  /// What the heap had in use and kept when the most was seen that was seen since the last call of `takeHighest`.
+  var heapThen: (used: Int, kept: Int) {
+    (heapUsed.load(ordering: .relaxed), heapKept.load(ordering: .relaxed))
+  }
 
   /// The most that was seen since the last call.
   func takeHighest() -> Int { highest.exchange(ProcessMemory.byteCount, ordering: .relaxed) }
@@ -55,7 +63,12 @@ final class MemoryWatch: Sendable {
   /// - Parameter pages: tells how many pages the engine has in memory.
   func run(until isDone: () -> Bool, pages: () -> Int) {
     while !isDone() {
-      highest.max(ProcessMemory.byteCount, ordering: .relaxed)
+      let byteCount = ProcessMemory.byteCount
+      if highest.max(byteCount, ordering: .relaxed).oldValue < byteCount {
+        let heap = Heap.use
+        heapUsed.store(heap.used, ordering: .relaxed)
+        heapKept.store(heap.kept, ordering: .relaxed)
+      }
       highestPages.max(pages(), ordering: .relaxed)
       samples.add(1, ordering: .relaxed)
       usleep(2000)

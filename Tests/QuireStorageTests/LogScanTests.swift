@@ -44,7 +44,7 @@ private struct LogBench {
 
   func scan() throws -> (scan: LogScan, reader: LogReader) {
     let reader = try LogReader(meta, files: try meta.segments.map { try files.open($0, .readOnly) })
-    return (reader.scan(), reader)
+    return (try reader.scan(), reader)
   }
 
   /// The CSNs of the chain; throws what recovery would.

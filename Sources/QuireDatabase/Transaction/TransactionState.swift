@@ -1,5 +1,3 @@
-// Invariant 1 says which of the two transactions of the engine there is; optionals of them cannot be bound.
-
 // What stands behind a transaction that an app holds: the engine's transaction, and all that must not outlive it.
 
 #if canImport(Darwin)

@@ -116,7 +116,7 @@ package final class BatchApplier {
     if few < Self.fewest, !leaves.holds(leaf) { return try applySingly(operations, start..<(start + few), in: &root) }
     let packer = editor.packer(root.keyKind)
     let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
-    if !isPrivate { try editor.checkFitness(editor.depth - 1, in: root) }
+    if !isPrivate { try editor.checkFitness(editor.depth - 1, in: root, isTakenApart: true) }
     var old = leaf
     if isPrivate {
       old = PageBytes(source)

@@ -193,7 +193,9 @@ extension EngineCore {
   }
 
   /// Makes the transaction the newest commit, and lets the next writer go.
-  private func publish(endLSN: LSN, retiring superseded: [SupersededPage], waitsForFlush: Bool) -> CommitTicket {
+  private func publish(
+    endLSN: LSN, retiring superseded: [SupersededPage], waitsForFlush: Bool, isDurable: Bool = false
+  ) -> CommitTicket {
     let csn = context.csn
     let snapshot = makeSnapshot(csn: csn, endLSN: endLSN)
     reclaimer.retire(superseded, csn: csn.rawValue)
@@ -203,7 +205,7 @@ extension EngineCore {
     setHead(snapshot)
     slots.rest(writerSlot)
     counters.commits.wrappingAdd(1, ordering: .relaxed)
-    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush)
+    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush, isDurable: isDurable)
     beginOwedCheckpoint()
     writerLock.unlock()
     if case .interval(let interval) = options.durability { services.requestFlush(after: interval) }
@@ -237,6 +239,7 @@ extension EngineCore {
       throw failure
     }
     willPublish?(csn)
-    return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
+    return publish(
+      endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false, isDurable: true)
   }
 }

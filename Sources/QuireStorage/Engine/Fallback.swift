@@ -27,7 +27,7 @@ struct Fallback {
     do throws(StorageError) {
       for segment in predecessor.segments { files.append(try logFiles.open(segment, .readOnly)) }
       let reader = try LogReader(predecessor, files: files)
-      let scan = reader.scan()
+      let scan = try reader.scan()
       try reader.checkTestimony(scan, path: logFiles.databasePath)
       return scan.endCSN >= meta.current.loggedCSN
     } catch {

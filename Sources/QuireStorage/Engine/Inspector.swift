@@ -223,7 +223,7 @@ package final class Inspector {
     defer { for file in files { file.close() } }
     for segment in meta.segments { files.append(try logFiles.open(segment, .readOnly)) }
     let reader = try LogReader(meta, files: files)
-    let scan = reader.scan()
+    let scan = try reader.scan()
     var defect: StorageError?
     do throws(StorageError) {
       try reader.checkTestimony(scan, path: path)

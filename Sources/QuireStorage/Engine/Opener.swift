@@ -147,16 +147,20 @@ package struct Opener {
     defer { for file in files { file.close() } }
     for segment in page.segments { files.append(try logFiles.open(segment, .readOnly)) }
     let reader = try LogReader(page, files: files)
-    let scan = reader.scan()
+    environment.noteRecovery?(.read)
+    let scan = try reader.scan()
+    environment.noteRecovery?(.scanned)
     try reader.checkTestimony(scan, path: path)
     try logFiles.checkStrays(page)
     if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
     let core = try assemble(file, meta, logFiles)
+    environment.noteRecovery?(.assembled)
     // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
     // Read-only, it rests on what the system shows; whether the disk has it is the business of the next who writes.
     if !meta.isSettled {
       try core.replay(scan, reader)
       if !options.isReadOnly { try core.finishRecovery(scan) }
+      environment.noteRecovery?(.settled)
     }
     return core
   }

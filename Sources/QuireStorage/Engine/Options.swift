@@ -85,6 +85,8 @@ package struct StorageEnvironment: Sendable {
   package var putsBeforeDeferral: Int
   /// Told when a checkpoint has failed, on the thread that ran it, which may hold the writer lock.
   package var checkpointDidFail: @Sendable (StorageError) -> Void = { _ in }
+  /// Is told of each step of a recovery as it ends, on the thread that opens.
+  package var noteRecovery: (@Sendable (RecoveryStage) -> Void)?
 
   /// Surroundings; what is left out is what users get: the real disk, real dice, threads, real page sizes.
   package init(

@@ -30,29 +30,37 @@ package struct LogScan {
 
 /// Reads segments into memory and follows the chain.
 ///
-/// Memory: the size of the segments, which a verified meta page states and the files' lengths confirm.
+/// Memory: what the records of the chain take, and a piece more, within the size of the segments, which a verified meta
+/// page states. Used by one thread at a time.
+///
+/// Invariant: the first `loaded[n]` bytes of segment n are in memory.
 package final class LogReader {
   private let meta: MetaPage
   private let files: [any File]
   private let segments: [UnsafeMutableRawBufferPointer]
   private let memory: [VirtualMemory]
+  private var loaded: [Int]
+  /// Why a segment could not be read.
+  private var failure: StorageError?
 
-  /// Segments from here on are read into huge pages: touching 64 MiB page by page takes longer than reading it.
+  /// Segments from here on are read into huge pages: touching 64 MiB page by page takes longer than reading it. They
+  /// are read in pieces of one, as far as the chain leads: fresh memory costs more than what is read into it.
   private static let hugePageByteCount = 2 << 20
+  /// What lies behind the chain is looked at in pieces of this size.
+  private static let windowByteCount = 256 << 10
 
-  /// Reads the segments of `meta` through `files`, which correspond to them in number and order.
+  /// Will read the segments of `meta` through `files`, which correspond to them in number and order.
   package init(_ meta: MetaPage, files: [any File]) throws(StorageError) {
     self.meta = meta
     self.files = files
     var memory: [VirtualMemory] = []
     do throws(StorageError) {
-      for (segment, file) in zip(meta.segments, files) {
+      for segment in meta.segments {
         let isHuge = segment.byteCount >= Self.hugePageByteCount
         let range = try VirtualMemory.reserve(
           byteCount: (segment.byteCount + 4095) & ~4095, alignment: isHuge ? Self.hugePageByteCount : 4096)
         memory.append(range)
         if isHuge { range.adviseHugePages() }
-        try file.readFully(into: UnsafeMutableRawBufferPointer(start: range.base, count: segment.byteCount), at: 0)
       }
     } catch {
       for range in memory { range.release() }
@@ -62,9 +70,30 @@ package final class LogReader {
     segments = zip(meta.segments, memory).map {
       UnsafeMutableRawBufferPointer(start: $1.base, count: $0.byteCount)
     }
+    loaded = segments.map { _ in 0 }
   }
 
   deinit { for range in memory { range.release() } }
+
+  /// Reads a segment up to `end` at least; false if that fails, and then nothing more is read.
+  @inline(__always) private func load(_ segment: Int, upTo end: Int) -> Bool {
+    end <= loaded[segment] || loadMore(segment, upTo: end)
+  }
+
+  @inline(never) private func loadMore(_ segment: Int, upTo end: Int) -> Bool {
+    guard failure == nil else { return false }
+    let target = min(LogLayout.align(end, to: Self.hugePageByteCount), meta.segments[segment].byteCount)
+    let start = loaded[segment]
+    do throws(StorageError) {
+      try files[segment].readFully(
+        into: UnsafeMutableRawBufferPointer(rebasing: segments[segment][start..<target]), at: start)
+    } catch {
+      failure = error
+      return false
+    }
+    loaded[segment] = target
+    return true
+  }
 
   /// The operations of a record of this log, committed or not.
   package func body(of record: LogScan.Record) -> UnsafeRawBufferPointer {
@@ -91,7 +120,9 @@ package final class LogReader {
   }
 
   /// Follows the chain to its end, and looks for testimony behind it. Linear in the size of the segments.
-  package func scan() -> LogScan {
+  ///
+  /// - Throws: `inputOutput`, `truncatedFile`.
+  package func scan() throws(StorageError) -> LogScan {
     var scan = LogScan(endLSN: meta.lsn, endChain: meta.chain, endCSN: meta.csn)
     guard !meta.segments.isEmpty else { return scan }
     var parts = LogParts()
@@ -108,8 +139,9 @@ package final class LogReader {
       scan.records.append(record)
       if scan.defect == nil { take(scan.records.count - 1, into: &parts, &scan) }
     }
+    if let failure { throw failure }
     for behind in segment..<meta.segments.count {
-      searchTestimony(in: behind, from: behind == segment ? offset : LogLayout.firstRecordOffset, &scan)
+      try searchTestimony(in: behind, from: behind == segment ? offset : LogLayout.firstRecordOffset, &scan)
     }
     return scan
   }
@@ -143,9 +175,14 @@ package final class LogReader {
   private func header(segment: Int, offset: Int) -> LogRecordHeader? {
     let descriptor = meta.segments[segment]
     guard offset >= LogLayout.firstRecordOffset, offset + LogLayout.headerByteCount <= descriptor.byteCount,
-      let base = segments[segment].baseAddress,
-      let decoded = LogRecordHeader.decode(
-        UnsafeRawPointer(base + offset), seed: LogLayout.seed(descriptor, offset: offset)),
+      let base = segments[segment].baseAddress, load(segment, upTo: offset + LogLayout.headerByteCount)
+    else { return nil }
+    return header(at: UnsafeRawPointer(base + offset), descriptor, offset: offset)
+  }
+
+  /// The header in bytes that a segment has at `offset`.
+  private func header(at bytes: UnsafeRawPointer, _ descriptor: SegmentDescriptor, offset: Int) -> LogRecordHeader? {
+    guard let decoded = LogRecordHeader.decode(bytes, seed: LogLayout.seed(descriptor, offset: offset)),
       decoded.header.lsn == descriptor.lsn(at: offset)
     else { return nil }
     return decoded.header
@@ -153,7 +190,7 @@ package final class LogReader {
 
   private func hasIntactBody(_ header: LogRecordHeader, segment: Int, offset: Int) -> Bool {
     guard header.recordByteCount <= meta.segments[segment].byteCount - offset,
-      let base = segments[segment].baseAddress
+      let base = segments[segment].baseAddress, load(segment, upTo: offset + header.recordByteCount)
     else { return false }
     let record = UnsafeRawPointer(base + offset)
     let padded = LogLayout.align(header.bodyByteCount, to: 8)
@@ -177,6 +214,7 @@ package final class LogReader {
     let offset = Int(scan.endLSN.rawValue - descriptor.firstLSN.rawValue)
     guard offset + LogLayout.headerByteCount <= descriptor.byteCount else { return "the segment is full" }
     guard let header = header(segment: segment, offset: offset) else {
+      if loaded[segment] < offset + LogLayout.headerByteCount { return "the segment cannot be read" }
       let bytes = UnsafeRawBufferPointer(segments[segment])[offset..<(offset + LogLayout.headerByteCount)]
       return bytes.allSatisfy { $0 == 0 }
         ? "nothing was written behind the last record" : "what stands behind the last record is no record of this log"
@@ -190,15 +228,49 @@ package final class LogReader {
 
   /// Looks at every place where a record could start. A header that verifies was written by us in this life of the
   /// segment, so what it says of durability was true, whatever has become of its body.
-  private func searchTestimony(in segment: Int, from start: Int, _ scan: inout LogScan) {
-    guard let base = segments[segment].baseAddress else { return }
-    let end = meta.segments[segment].byteCount - LogLayout.headerByteCount
+  private func searchTestimony(
+    in segment: Int, from start: Int, _ scan: inout LogScan
+  ) throws(StorageError) {
     var offset = LogLayout.align(start, to: 8)
-    while offset <= end {
-      let word = (base + offset).loadUnaligned(as: UInt32.self)
-      if LogRecordKind.isKind(word), let header = header(segment: segment, offset: offset) { scan.take(header) }
-      offset &+= 8
+    if let base = segments[segment].baseAddress {
+      offset = searchTestimony(at: UnsafeRawPointer(base), of: segment, 0..<loaded[segment], from: offset, &scan)
     }
+    let end = meta.segments[segment].byteCount
+    guard offset + LogLayout.headerByteCount <= end else { return }
+    let window = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.windowByteCount, alignment: 4096)
+    defer { window.deallocate() }
+    while offset + LogLayout.headerByteCount <= end, let base = window.baseAddress {
+      let range = offset..<min(offset + Self.windowByteCount, end)
+      try files[segment].readFully(into: UnsafeMutableRawBufferPointer(rebasing: window[..<range.count]), at: offset)
+      offset = searchTestimony(at: UnsafeRawPointer(base), of: segment, range, from: offset, &scan)
+    }
+  }
+
+  /// The same for the bytes `range` of a segment, which stand at `bytes`; returns the first place that was not looked
+  /// at.
+  private func searchTestimony(
+    at bytes: UnsafeRawPointer, of segment: Int, _ range: Range<Int>, from start: Int, _ scan: inout LogScan
+  ) -> Int {
+    let descriptor = meta.segments[segment]
+    let end = range.upperBound - LogLayout.headerByteCount
+    var offset = start
+    while offset <= end {
+      let place = bytes + (offset &- range.lowerBound)
+      // Most of a segment was never written to.
+      if place.loadUnaligned(as: SIMD8<UInt64>.self) == SIMD8<UInt64>() {
+        offset &+= MemoryLayout<SIMD8<UInt64>>.size
+        continue
+      }
+      for step in 0..<8 where offset + 8 * step <= end {
+        let place = place + 8 * step
+        guard LogRecordKind.isKind(place.loadUnaligned(as: UInt32.self)),
+          let header = header(at: place, descriptor, offset: offset + 8 * step)
+        else { continue }
+        scan.take(header)
+      }
+      offset &+= 64
+    }
+    return max(start, min(offset, (end + 8) & ~7))
   }
 
   /// Whether the chain holds everything that is known to have been durable, and whether the parts in it fit together;

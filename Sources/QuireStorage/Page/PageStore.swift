@@ -220,18 +220,23 @@ package final class PageStore: @unchecked Sendable {
     }
   }
 
-  /// Hands a slot with the final image of page `number`, whose checksum is entered, to the page table.
+  /// Hands the slot at `address` with the final image of page `number`, whose checksum is entered, to the page table.
   ///
-  /// - Returns: the slot that the table had for the number, or nil. In a forged file, a reference to the place may have
-  ///   outlived its page, and a reader may have followed it since the place was found to be empty: he may still be
-  ///   inside that slot, which is therefore the caller's to recycle when the access epoch has passed.
-  package func install(
-    _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64
-  ) -> UnsafeMutableRawPointer? {
+  /// In a forged file, a reference to the place may have outlived its page, and a reader may have followed it since the
+  /// place was found to be empty: he may still be inside the slot that the table had for the number, which is therefore
+  /// recycled when the access epoch has passed.
+  package func install(_ address: UInt, at number: PageNumber, checksum: UInt64) {
+    guard let slot = UnsafeMutableRawPointer(bitPattern: address) else { return }
     PageBytes(slot).checksum = checksum
-    let old = table.install(slot, at: number)
+    if let old = table.install(slot, at: number) { retire([UInt(bitPattern: old)]) }
     unsynced.withLock { $0.append(number) }
-    return old
+  }
+
+  /// The same for a branch; the slot of a leaf, which nobody can be inside, goes back to the pool. Whoever wants the
+  /// leaf reads it.
+  func installBranch(_ address: UInt, at number: PageNumber, checksum: UInt64) {
+    guard let slot = UnsafeMutableRawPointer(bitPattern: address) else { return }
+    if PageBytes(slot).level > 0 { install(address, at: number, checksum: checksum) } else { pool.release(slot) }
   }
 
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.

@@ -152,16 +152,18 @@ package final class CommitQueue: @unchecked Sendable {
   // MARK: Commits
 
   /// Takes an appended commit. Called under the writer lock.
-  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool) {
+  ///
+  /// - Parameter isDurable: whether the commit, and so all before it, is on the disk already. It is then acknowledged
+  ///   whatever comes, and must be seen even if writing has stopped since.
+  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool, isDurable: Bool) {
     state.withLock { state in
       state.pending.append(Pending(snapshot: snapshot, lsn: lsn, waitsForFlush: waitsForFlush))
-      publish(&state)
+      if state.failure == nil || isDurable { publish(&state) }
     }
   }
 
   /// Publishes, in order, what may be.
   private func publish(_ state: inout State) {
-    guard state.failure == nil else { return }
     var newest: SnapshotRecord?
     while let first = state.pending.first, !first.waitsForFlush || first.lsn <= state.durable {
       state.pending.removeFirst()
@@ -276,7 +278,7 @@ package final class CommitQueue: @unchecked Sendable {
     let outcome = state.withLock { state -> Outcome in
       state.durable = max(state.durable, durable)
       durableWord.store(state.durable.rawValue, ordering: .releasing)
-      publish(&state)
+      if state.failure == nil { publish(&state) }
       let limit = state.durable
       let waiters = state.waiters.filter { $0.lsn <= limit }
       let callbacks = state.callbacks.filter { $0.lsn <= limit }

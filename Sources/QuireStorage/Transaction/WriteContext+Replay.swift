@@ -21,9 +21,19 @@ struct ReplayBatch {
   /// The most operations in one batch: 24 MiB, and as much again to sort them.
   private static let operationLimit = 1 << 20
 
-  /// Replays into the running transaction of `context`.
-  init(_ context: WriteContext) {
+  private let expectedCount: Int
+  private let note: ((RecoveryStage) -> Void)?
+
+  /// What an operation takes in the log, at the least as a rule.
+  private static let usualByteCount = 64
+
+  /// Replays into the running transaction of `context`; `note` is told of what has been done.
+  ///
+  /// - Parameter logByteCount: how long the log is.
+  init(_ context: WriteContext, logByteCount: Int, note: ((RecoveryStage) -> Void)?) {
+    expectedCount = logByteCount / Self.usualByteCount
     self.context = context
+    self.note = note
     applier = BatchApplier(context.editor)
   }
 
@@ -65,7 +75,10 @@ struct ReplayBatch {
     if id == lastID, lastIndex >= 0 { return lastIndex }
     let index = try context.replayIndex(id)
     if operations.count <= index {
+      let isFirst = operations.isEmpty
       operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
+      // Addresses, as a rule: memory that is reserved and not used costs nothing.
+      if isFirst { operations[index].reserveCapacity(min(expectedCount, Self.operationLimit)) }
     }
     (lastID, lastIndex) = (id, index)
     return index
@@ -76,16 +89,20 @@ struct ReplayBatch {
     lastIndex = -1
     guard count > 0 else { return }
     count = 0
+    note?(.decoded)
     for index in operations.indices where !operations[index].isEmpty {
       let kind = context.trees[index].keyKind
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
         let count = sorter.sort(buffer, kind)
+        note?(.sorted)
         let sorted = UnsafeMutableBufferPointer(rebasing: buffer[..<count])
         do throws(StorageError) {
           // Only now: a value that a later one replaces needs no extent.
           let references = try context.placeLongValues(of: sorted, kind)
           defer { references?.deallocate() }
-          return .success(try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier))
+          try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
+          note?(.applied)
+          return .success(())
         } catch {
           return .failure(error)
         }

@@ -249,11 +249,17 @@ final class LeafPacker {
       let key = cell + PageLayout.leafCellHeader
       if hasIntegerKeys {
         page.heads64[index] = entry.integer
+        key.copyMemory(from: entry.payload, byteCount: payloadCount)
       } else {
-        entry.copyKey(skipping: prefix, to: key)
+        // In the cell of another leaf the value stands directly behind the key.
+        if prefix >= Int(entry.frontCount), entry.back + Int(entry.backCount) == entry.payload {
+          key.copyMemory(from: entry.payload - keyCount, byteCount: keyCount &+ payloadCount)
+        } else {
+          entry.copyKey(skipping: prefix, to: key)
+          (key + keyCount).copyMemory(from: entry.payload, byteCount: payloadCount)
+        }
         page.heads32[index] = KeyOrder.head(key, keyCount)
       }
-      (key + keyCount).copyMemory(from: entry.payload, byteCount: payloadCount)
       slots[index] = UInt16(truncatingIfNeeded: top)
       index &+= 1
     }

@@ -303,11 +303,13 @@ package final class TreeEditor {
   }
 
   /// Throws unless `path[level]` may be copied or taken apart: it must be the version that its parent refers to and, if
-  /// it was read from disk, be in order.
-  @inline(__always) func checkFitness(_ level: Int, in root: TreeRoot) throws(StorageError) {
+  /// it was read from disk, be in order; of a leaf that is to be taken apart, its entries.
+  @inline(__always) func checkFitness(
+    _ level: Int, in root: TreeRoot, isTakenApart: Bool = false
+  ) throws(StorageError) {
     let expected = level == 0 ? root.checksum : path[level &- 1].page.checksums[path[level &- 1].index]
     if !path[level].reference.isDirty, path[level].page.checksum != expected { throw notTheVersion(level) }
-    if path[level].page.isFromDisk { try checkBeforeEditing(level, in: root) }
+    if path[level].page.isFromDisk { try checkBeforeEditing(level, in: root, isTakenApart) }
   }
 
   /// The error for a clean reference that leads to another version of its page than it was made for.
@@ -328,10 +330,14 @@ package final class TreeEditor {
   ///
   /// A page can verify and still be wrong, made by an enemy or by a bug. Entries out of order, cells that overlap or
   /// counts that do not add up lead a search astray at the worst, but an edit of them would write outside the page.
-  @inline(never) private func checkBeforeEditing(_ index: Int, in root: TreeRoot) throws(StorageError) {
+  @inline(never) private func checkBeforeEditing(
+    _ index: Int, in root: TreeRoot, _ isTakenApart: Bool
+  ) throws(StorageError) {
     let count =
       index == 0 ? UInt64(root.count) : ChildCount.count(path[index - 1].page.counts[path[index - 1].index])
-    try check(path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root)
+    try check(
+      path[index].page, path[index].reference, count: count, within: bounds(ofChildAt: index), in: root,
+      isTakenApart: isTakenApart)
   }
 
   /// What the page `path[index]` may hold.
@@ -343,9 +349,12 @@ package final class TreeEditor {
 
   /// Throws if a page is not fit to be edited.
   func check(
-    _ page: PageBytes, _ reference: PageReference, count: UInt64, within bounds: KeyBounds, in root: TreeRoot
+    _ page: PageBytes, _ reference: PageReference, count: UInt64, within bounds: KeyBounds, in root: TreeRoot,
+    isTakenApart: Bool = false
   ) throws(StorageError) {
-    if let defect = PageOrder.defect(in: page, of: root, within: bounds, pageSize: pageSize) {
+    if let defect = PageOrder.defect(
+      in: page, of: root, within: bounds, pageSize: pageSize, isTakenApart: isTakenApart)
+    {
       throw store.damaged(reference, defect)
     }
     let entries = UInt64(page.entryCount())
