@@ -165,7 +165,7 @@ final class PageWriter {
   private func allocate(for page: PageBytes) -> PageNumber {
     switch flipper {
     case .checkpoint: allocator.allocate()
-    case .spill(let csn, _): allocator.allocateAhead(isCommitted: page.birth != csn)
+    case .spill(let csn): allocator.allocateAhead(isCommitted: page.birth != csn)
     case .heldPages: allocator.allocateLent()
     }
   }

@@ -48,7 +48,7 @@ extension EngineCore {
   }
 
   /// Has the budget know what the lists of the running transaction take.
-  func chargeTransaction() {
+  private func chargeTransaction() {
     hasLongLists = true
     store.charge(context.editor.listByteCount + store.frames.byteCount, to: .transaction)
   }
@@ -77,13 +77,10 @@ extension EngineCore {
   }
 
   /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.
-  ///
-  /// - Parameter keepsLeaves: false if leaves leave memory at once, with no sync: nobody else reads, and what has been
-  ///   written is given up if that fails.
-  func spill(keepsLeaves: Bool = true) throws(StorageError) {
+  private func spill() throws(StorageError) {
     let writer = PageWriter(
       store: store, allocator: allocator, reclaimer: reclaimer,
-      for: .spill(csn: context.csn.rawValue, keepsLeaves: keepsLeaves))
+      for: .spill(csn: context.csn.rawValue))
     allocator.rewind()
     // Whatever has been written when an error comes stays written; the rest stays dirty.
     defer {
@@ -98,7 +95,7 @@ extension EngineCore {
       throw error
     }
     // Nothing leaves memory before it is durable; beside what has been written, a flush is cheap.
-    if keepsLeaves { try synchronizePages() }
+    try synchronizePages()
   }
 
   /// Syncs the data file; a failure stops all writing.

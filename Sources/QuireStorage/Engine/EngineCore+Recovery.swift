@@ -11,7 +11,6 @@ extension EngineCore {
     defer { slots.rest(writerSlot) }
     var batch = ReplayBatch(
       context, logByteCount: scan.records.reduce(0) { $0 + $1.header.bodyByteCount }, note: environment.noteRecovery)
-    defer { context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() } }
     for record in scan.records {
       var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {
@@ -23,8 +22,9 @@ extension EngineCore {
         throw located(StorageError(.damagedLog, "A log record breaks the format. Restore a backup."), record)
       }
     }
-    writeAlong()
-    try finish(&batch)
+    // What is replayed stays in memory as long as it fits: a page may still turn out to be damaged, and a database that
+    // is refused is left as it was.
+    try batch.flush()
     counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
     // Nothing waits for the log that this came from: before anybody sees the result it is durable in the data file, and
     // there may be no log to flush until the next commit.
@@ -39,42 +39,6 @@ extension EngineCore {
     slots.publish(snapshot)
     reclaimer.retire(old)
     reclaimer.collect()
-  }
-
-  /// From now on pages that have been replayed are written home as soon as there are a few MiB of them, and their
-  /// leaves leave memory: a log of 64 MiB in random order changes leaves of five times its size, and the first touch of
-  /// so much memory would take longer than all the rest of the replay.
-  ///
-  /// Only when the whole log has been read and its operations decoded, since the file of a log that is refused for what
-  /// it says does not grow; and not read-only, where what is written takes memory as well.
-  private func writeAlong() {
-    guard !options.isReadOnly else { return }
-    let limit = min(
-      max(Self.fewestPagesWritten, store.pool.budget / Self.shareWritten), Self.mostBytesWritten / store.pageSize)
-    context.setDirtyLimit(limit)
-    context.relieveMemory = { [unowned self] () throws(StorageError) in
-      environment.noteRecovery?(.applied)
-      slots.rest(writerSlot)
-      defer { _ = slots.refresh(writerSlot) }
-      context.releaseDead()
-      chargeTransaction()
-      try spill(keepsLeaves: false)
-      context.setDirtyLimit(store.frames.dirtyCount + limit)
-      environment.noteRecovery?(.written)
-    }
-  }
-
-  private static var fewestPagesWritten: Int { 16 }
-  private static var shareWritten: Int { 16 }
-  private static var mostBytesWritten: Int { 8 << 20 }
-
-  /// Applies the last batch.
-  private func finish(_ batch: inout ReplayBatch) throws(StorageError) {
-    do throws(StorageError) { try batch.flush() } catch {
-      // A page that was written and read back may be wrong because the system could not write it; only a sync tells.
-      if error.code == .damagedPage || error.code == .truncatedFile { try synchronizePages() }
-      throw error
-    }
   }
 
   private func located(_ error: StorageError, _ record: LogScan.Record) -> StorageError {

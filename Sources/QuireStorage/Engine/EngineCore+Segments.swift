@@ -104,6 +104,11 @@ extension EngineCore {
     var firstLSN = meta.current.lsn
     var segments: [OpenSegment] = []
     do throws(StorageError) {
+      // Whoever made the data file may have been killed before its name was durable. A crash that kept the name of a
+      // log and lost that of the data file would leave what looks like a deleted database.
+      do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
+        throw StorageError(writing: error, path: file.path)
+      }
       for _ in 0..<2 {
         let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
         taken.insert(fileIndex)

@@ -232,13 +232,6 @@ package final class PageStore: @unchecked Sendable {
     unsynced.withLock { $0.append(number) }
   }
 
-  /// The same for a branch; the slot of a leaf, which nobody can be inside, goes back to the pool. Whoever wants the
-  /// leaf reads it.
-  func installBranch(_ address: UInt, at number: PageNumber, checksum: UInt64) {
-    guard let slot = UnsafeMutableRawPointer(bitPattern: address) else { return }
-    if PageBytes(slot).level > 0 { install(address, at: number, checksum: checksum) } else { pool.release(slot) }
-  }
-
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.
   package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { table.remove(number) }
 

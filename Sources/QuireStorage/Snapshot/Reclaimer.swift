@@ -266,8 +266,8 @@ package final class Reclaimer: Sendable {
   /// Who has written a frame home.
   package enum Flipper {
     case checkpoint
-    /// A spill of the transaction that will be this commit; its leaves may leave memory at once.
-    case spill(csn: UInt64, keepsLeaves: Bool)
+    /// A spill of the transaction that will be this commit.
+    case spill(csn: UInt64)
     /// A spill of what only snapshots older than every checkpoint to come can reach: entry and place go when they do.
     case heldPages
   }
@@ -278,15 +278,11 @@ package final class Reclaimer: Sendable {
   ) {
     let address = UInt(bitPattern: image)
     state.withLock { state in
-      if case .spill(_, false) = flipper {
-        store.installBranch(address, at: number, checksum: checksum)
-      } else {
-        store.install(address, at: number, checksum: checksum)
-      }
+      store.install(address, at: number, checksum: checksum)
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
       case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true
-      case .spill(let csn, _) where store.frames.birth(frame) == csn:
+      case .spill(let csn) where store.frames.birth(frame) == csn:
         state.spilledByRunning[UInt64(frame.rawValue)] = true
       case .spill: state.spilled[UInt64(frame.rawValue)] = true
       case .heldPages: break

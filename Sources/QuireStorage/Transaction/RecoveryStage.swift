@@ -14,8 +14,6 @@ package enum RecoveryStage: String, Sendable, CaseIterable {
   case sorted
   /// They are in the trees.
   case applied
-  /// Pages that were replayed have been written home, to make room in memory for others.
-  case written
   /// Everything that was replayed is in the data file, and the log is gone.
   case settled
 }
