@@ -73,7 +73,7 @@ import Testing
         } catch { exit(6) }
       }
       let engine = try StorageEngine(at: path)
-      try engine.verify()
+      try await engine.verify()
       try engine.close()
     }
 

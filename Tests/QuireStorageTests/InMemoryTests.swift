@@ -148,7 +148,7 @@ import Testing
       }
       try await group.waitForAll()
     }
-    let check = try engine.verify()
+    let check = try await engine.verify()
     #expect(check.defects.isEmpty)
     try engine.close()
   }

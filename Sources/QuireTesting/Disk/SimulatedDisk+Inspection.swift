@@ -53,6 +53,13 @@ extension SimulatedDisk {
     }
   }
 
+  /// How many open files have no name any more.
+  package func namelessFileCount() -> Int {
+    withState { state in
+      state.inodes.indices.count { state.inodes[$0].openCount > 0 && !state.names.holds($0) }
+    }
+  }
+
   /// Puts a file there, durably in name and content, whatever stood under the name before. Not an operation.
   package func install(_ bytes: [UInt8], at path: String) {
     withState { state in

@@ -332,7 +332,7 @@ extension TortureHistory {
       try kill()
       return true
     }
-    if disk.counters.faultCount == faults { try checkClosed(newest) }
+    if disk.counters.faultCount == faults { try checkClosed(certain) }
     let names = (0..<Limits.segmentFileCount).map { "\(Self.path)-log\($0)" }
     if !hasStopped, random.oneIn(4) {
       // After a clean close the data file is all there is to the database.
