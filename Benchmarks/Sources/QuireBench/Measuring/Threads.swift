@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Runs `body` on so many threads at once and waits for all of them; throws what the last one that failed threw.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
-  let threads = try (0..<count).map { index in RunningThread { try body(index) } }
+  let threads = (0..<count).map { index in RunningThread { try body(index) } }
   for thread in threads { try thread.join() }
 }
 
