@@ -79,6 +79,11 @@ enum MeasuredSection: String, CaseIterable, Codable {
   }
 }
 
-/// The section itself. Its name is what the profiler waits for, so it must stay a function of its own.
-@inline(never)
-private func measuredSection(_ body: () throws -> Void) rethrows { try body() }
+/// The section itself, and how long it took. Its name is what the profiler waits for, so it must stay a function of its
+/// own; it reads the clock, so that it must return after `body` rather than leave by jumping there.
+@inline(never) @discardableResult
+private func measuredSection(_ body: () throws -> Void) rethrows -> Int {
+  let start = Clocks.wall()
+  try body()
+  return Clocks.wall() - start
+}
