@@ -149,7 +149,7 @@ final class Bench {
 
   /// How stores are opened.
   func options(_ durability: CommitDurability = .full) -> StoreOptions {
-    StoreOptions(cacheSize: plan.cacheSize, durability: durability)
+    StoreOptions(cacheSize: plan.cacheSize, durability: durability, tidiesWhenIdle: plan.tidiesWhenIdle)
   }
 }
 

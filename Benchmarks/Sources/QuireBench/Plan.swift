@@ -11,6 +11,8 @@ struct Plan: Codable {
   var seed: UInt64 = 1
   /// Given to every store that keeps pages or blocks in memory itself.
   var cacheSize = 512 << 20
+  /// Whether stores may tidy their files when they have nothing else to do.
+  var tidiesWhenIdle = true
   /// Rows per transaction while loading.
   var loadBatch: Int
   /// Keys looked up in rows that get.

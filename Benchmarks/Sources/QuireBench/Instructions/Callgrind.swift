@@ -13,8 +13,8 @@ struct SectionCost: Codable, Equatable {
 enum Callgrind {
   /// What is counted beside instructions: reference counts, allocations, locks and copies.
   static let watched = [
-    "swift_retain", "swift_release", "swift_allocObject", "malloc", "free", "pthread_mutex_lock", "swift_beginAccess",
-    "memcpy", "memmove", "memcmp",
+    "swift_retain", "swift_allocObject", "malloc", "pthread_mutex_lock", "swift_beginAccess", "memcpy", "memmove",
+    "memcmp",
   ]
   /// The compiler may have made a copy of the section for each of its callers; only one of them runs.
   private static let section = "*15measuredSection*"

@@ -21,6 +21,14 @@ enum MeasuredSection: String, CaseIterable, Codable {
   /// All rows into an empty store, by the call for many rows.
   case bulkLoad = "bulk-load"
 
+  /// Whether it only reads. While it writes, threads of the store are at work as well, and what they do is counted.
+  var reads: Bool {
+    switch self {
+    case .get, .multiGet, .range, .scan: true
+    case .put, .overwrite, .commit, .delete, .bulkLoad: false
+    }
+  }
+
   /// Loads `kind` if it is not yet, runs the section once and returns how many operations that were.
   func run(_ bench: Bench, _ kind: any StoreUnderTest.Type) throws -> Int {
     let loaded = try bench.loadedStore(kind)

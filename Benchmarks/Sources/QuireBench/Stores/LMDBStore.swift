@@ -18,8 +18,11 @@
   /// transaction of its own.
   final class LMDBStore: StoreUnderTest, @unchecked Sendable {
     static let name = "lmdb"
-    /// Address space, not memory: large enough that no row ever runs into it.
-    private static let mapByteCount = 64 << 30
+    /// Address space, not memory: large enough that no row ever runs into it, such as that of many commits beside a
+    /// reader who stays. Tools that watch a process cannot spare so much for the others.
+    private static func mapByteCount(_ durability: CommitDurability) -> Int {
+      durability == .full ? 4 << 30 : 64 << 30
+    }
 
     private let directory: String
     private let flags: UInt32
@@ -30,10 +33,12 @@
     init(directory: String, options: StoreOptions) throws {
       self.directory = directory
       flags = options.durability == .full ? 0 : UInt32(MDB_NOSYNC)
-      (environment, database) = try Self.open(directory, flags)
+      (environment, database) = try Self.open(directory, flags, mapByteCount: Self.mapByteCount(options.durability))
     }
 
-    private static func open(_ directory: String, _ flags: UInt32) throws -> (OpaquePointer, MDB_dbi) {
+    private static func open(
+      _ directory: String, _ flags: UInt32, mapByteCount: Int
+    ) throws -> (OpaquePointer, MDB_dbi) {
       var created: OpaquePointer?
       try check(mdb_env_create(&created))
       guard let environment = created else { throw StoreFailure(description: "mdb_env_create gave nothing") }

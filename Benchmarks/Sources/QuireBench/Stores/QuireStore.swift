@@ -13,7 +13,8 @@ final class QuireStore: StoreUnderTest {
     let engine = try StorageEngine(
       at: "\(directory)/rows.quire",
       options: StorageEngine.Options(
-        cacheSize: options.cacheSize, durability: options.durability == .full ? .full : .relaxed))
+        cacheSize: options.cacheSize, durability: options.durability == .full ? .full : .relaxed,
+        maintainsWhenIdle: options.tidiesWhenIdle))
     self.engine = engine
     tree = try engine.write { tx in try tx.tree(named: "rows") ?? tx.createTree("rows", keys: .bytes) }
   }
@@ -80,13 +81,10 @@ final class QuireStore: StoreUnderTest {
       var total: UInt64 = 0
       var cursor = try tx.cursor(tree)
       for index in range {
-        var remaining = length
         _ = try cursor.seek(keys[index].bytes)
-        while let value = try cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
-          total &+= value
-          remaining -= 1
-          if remaining == 0 { break }
-          _ = try cursor.next()
+        try cursor.forEachValue(limit: length) { value in
+          total &+= value.withUnsafeBytes { sum(of: $0) }
+          return true
         }
       }
       return total
@@ -98,8 +96,9 @@ final class QuireStore: StoreUnderTest {
       var contents = Contents()
       var cursor = try tx.cursor(tree)
       try body()
-      while try cursor.next() {
-        try cursor.withValue { value in value.withUnsafeBytes { contents.add($0) } }
+      try cursor.forEachValue { value in
+        value.withUnsafeBytes { contents.add($0) }
+        return true
       }
       return contents
     }

@@ -57,6 +57,8 @@ struct StoreOptions {
   /// Bytes of pages or blocks to keep in memory, for stores that keep them themselves.
   var cacheSize: Int
   var durability = CommitDurability.full
+  /// Whether the store may tidy its files when it has nothing else to do.
+  var tidiesWhenIdle = true
 }
 
 /// What a commit waits for.
