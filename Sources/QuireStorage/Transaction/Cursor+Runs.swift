@@ -13,8 +13,8 @@ extension Cursor {
   /// which may read on in the same transaction; in a write transaction it must not change anything.
   ///
   /// - Returns: How many entries `body` was given.
-  /// - Throws: `damagedPage`, `truncatedFile`, `inputOutput`, `cursorInvalidated` if `body` has changed a tree, and what
-  ///   `body` throws.
+  /// - Throws: `damagedPage`, `truncatedFile`, `inputOutput`, `cursorInvalidated` if `body` has changed a tree, and
+  ///   what `body` throws.
   @inlinable @discardableResult
   public mutating func forEachValue(limit: Int = .max, _ body: (RawSpan) throws -> Bool) throws -> Int {
     try forEachBorrowed(limit: limit) { cursor, _, value in

@@ -3,8 +3,8 @@
 #if PEER_LEVELDB
   internal import CLevelDB
 
-  /// LevelDB with what its documentation advises: a block cache, a bloom filter of 10 bits per key, a write buffer above
-  /// the default for many writes. No compression, because the values are random.
+  /// LevelDB with what its documentation advises: a block cache, a bloom filter of 10 bits per key, and a write buffer
+  /// above the default for many writes. No compression, because the values are random.
   ///
   /// Sharing it between threads is safe because LevelDB takes any number of them.
   final class LevelDBStore: StoreUnderTest, @unchecked Sendable {

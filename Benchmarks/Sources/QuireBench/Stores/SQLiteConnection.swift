@@ -5,7 +5,7 @@
 
   /// A connection. Statements are prepared once, as SQLite's documentation advises.
   ///
-  /// Sharing it between threads is safe as long as one at a time uses it, which `SQLiteStore` sees to.
+  /// Sharing it between threads is safe because one at a time uses it, which `SQLiteStore` sees to.
   final class SQLiteConnection: @unchecked Sendable {
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]

@@ -4,9 +4,9 @@
   internal import CSQLite
   internal import Synchronization
 
-  /// SQLite in WAL mode with `synchronous` FULL, or NORMAL for relaxed commits, whose documentation promises the same as
-  /// ours do. One connection writes, behind a lock that queues its callers, where connections of their own would poll;
-  /// each reading thread has one of its own. `WITHOUT ROWID`, because there is no other key.
+  /// SQLite in WAL mode with `synchronous` FULL, or NORMAL for relaxed commits: its documentation promises for that
+  /// what Quire does. One connection writes, behind a lock that queues its callers, where connections of their own
+  /// would poll; each reading thread has one of its own. `WITHOUT ROWID`, because there is no other key.
   ///
   /// Sharing it between threads is safe because of these locks.
   final class SQLiteStore: StoreUnderTest, @unchecked Sendable {
