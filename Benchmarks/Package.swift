@@ -2,27 +2,47 @@
 import Foundation
 import PackageDescription
 
-let settings: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .treatAllWarnings(as: .error),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  .enableUpcomingFeature("InferIsolatedConformances"),
-]
+/// A store to measure beside Quire: a library of the system, which may be missing.
+struct Peer {
+  let name: String
+  /// The target that imports its header, below `Sources`.
+  let target: String
+  let header: String
+  let debian: String
+  let brew: String
 
-/// Peers are measured where their headers are installed; without them the rest of the suite still builds. The package
-/// manager keeps what this manifest said: after installing a peer, build once with `--manifest-cache none`.
-let lmdbIsInstalled = ["/usr/include", "/usr/local/include", "/opt/homebrew/include"].contains { folder in
-  FileManager.default.fileExists(atPath: "\(folder)/lmdb.h")
+  /// Whether the header is where compilers look for it. The package manager keeps what this manifest said: after
+  /// installing a peer, build once with `--manifest-cache none`.
+  var isInstalled: Bool {
+    ["/usr/include", "/usr/local/include", "/opt/homebrew/include"].contains { folder in
+      FileManager.default.fileExists(atPath: "\(folder)/\(header)")
+    }
+  }
+
+  /// What the sources ask for with `#if`.
+  var define: String { "PEER_\(name.uppercased())" }
 }
 
-let lmdb: Target = .systemLibrary(
-  name: "CLMDB",
-  pkgConfig: "lmdb",
-  providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]
-)
+let peers = [
+  Peer(name: "lmdb", target: "CLMDB", header: "lmdb.h", debian: "liblmdb-dev", brew: "lmdb"),
+  Peer(name: "sqlite", target: "CSQLite", header: "sqlite3.h", debian: "libsqlite3-dev", brew: "sqlite"),
+  Peer(name: "rocksdb", target: "CRocksDB", header: "rocksdb/c.h", debian: "librocksdb-dev", brew: "rocksdb"),
+  Peer(name: "leveldb", target: "CLevelDB", header: "leveldb/c.h", debian: "libleveldb-dev", brew: "leveldb"),
+]
+let installed = peers.filter(\.isInstalled)
+/// GRDB is a package and brings all that it needs, but for SQLite.
+let hasGRDB = installed.contains { $0.name == "sqlite" }
+
+let settings: [SwiftSetting] =
+  [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+  ] + installed.map { .define($0.define) } + (hasGRDB ? [.define("PEER_GRDB")] : [])
 
 let package = Package(
   name: "quire-benchmarks",
@@ -32,8 +52,11 @@ let package = Package(
     // By name, because otherwise a local package is called as the folder that it was cloned into.
     .package(name: "quire", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-  ],
-  targets: (lmdbIsInstalled ? [lmdb] : []) + [
+    // Exactly this version: GRDB does not tell its own, so the table names this one.
+  ] + (hasGRDB ? [.package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0")] : []),
+  targets: installed.map {
+    .systemLibrary(name: $0.target, providers: [.apt([$0.debian]), .brew([$0.brew])])
+  } + [
     .executableTarget(
       name: "QuireBench",
       dependencies: [
@@ -41,7 +64,8 @@ let package = Package(
         .product(name: "QuireStorage", package: "quire"),
         .product(name: "QuireTesting", package: "quire"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ] + (lmdbIsInstalled ? ["CLMDB"] : []),
+      ] + installed.map { .target(name: $0.target) }
+        + (hasGRDB ? [.product(name: "GRDB", package: "GRDB.swift")] : []),
       swiftSettings: settings
     )
   ]

@@ -24,12 +24,23 @@ final class Bench {
   let loadedContents: Contents
   /// All keys of `rows`, shuffled.
   let keys: KeyList
+  /// Those of `keys` that rows of the table look up, and the sum of their values.
+  let lookups: Range<Int>
+  let lookupSum: UInt64
   let raw: RawDisk
   let disk: DiskCounters?
   private(set) lazy var ranges = RangeReads(rows, count: plan.rangeReads, length: 10, seed: plan.seed &+ 2)
-  private var loaded: [String: LoadedStore] = [:]
   /// The same rows in key order.
   private(set) lazy var sortedRows = RowBlock(sorted: rows)
+  /// Rows with values of 4 KiB.
+  private(set) lazy var largeRows = RowBlock(count: plan.largeRows, seed: plan.seed &+ 3, valueByteCount: 4096)
+  /// All keys of `largeRows`, shuffled.
+  private(set) lazy var largeKeys: KeyList = {
+    var random = SeededRandom(seed: plan.seed &+ 4)
+    return KeyList(largeRows, at: (0..<plan.largeRows).shuffled(using: &random))
+  }()
+  private var loaded: [String: LoadedStore] = [:]
+  private var loadedLarge: [String: LoadedStore] = [:]
   /// By store: the files of one that was never closed, and what they must hold.
   var crashed: [String: (folder: String, contents: Contents)] = [:]
   private var foldersMade = 0
@@ -38,10 +49,15 @@ final class Bench {
   init(plan: Plan, directory: String) throws {
     self.plan = plan
     self.directory = directory
-    rows = RowBlock(count: plan.count, seed: plan.seed)
-    loadedContents = rows.contents
+    let rows = RowBlock(count: plan.count, seed: plan.seed)
     var random = SeededRandom(seed: plan.seed &+ 1)
-    keys = KeyList(rows, at: (0..<plan.count).shuffled(using: &random))
+    let order = (0..<plan.count).shuffled(using: &random)
+    let lookups = 0..<min(plan.lookups, plan.count)
+    self.rows = rows
+    self.lookups = lookups
+    loadedContents = rows.contents
+    keys = KeyList(rows, at: order)
+    lookupSum = order[lookups].reduce(0) { $0 &+ sum(of: rows.value($1)) }
     raw = try RawDisk(directory: directory)
     disk = DiskCounters(directory: directory)
   }
@@ -49,22 +65,51 @@ final class Bench {
   /// The store with `rows` in it, loaded at first use.
   func loadedStore(_ kind: any StoreUnderTest.Type) throws -> LoadedStore {
     if let store = loaded[kind.name] { return store }
-    let store = try kind.init(directory: try folder("\(kind.name)-loaded"), cacheSize: plan.cacheSize)
+    let store = try kind.init(directory: try loadedFolder(kind), options: options())
     try store.put(rows, 0..<rows.count, perTransaction: plan.loadBatch)
     let result = LoadedStore(store, contents: loadedContents)
     loaded[kind.name] = result
     return result
   }
 
-  /// Runs `body` with an empty store, which is closed and removed afterwards.
+  /// The store with `largeRows` in it, loaded at first use.
+  func loadedLargeStore(_ kind: any StoreUnderTest.Type) throws -> LoadedStore {
+    if let store = loadedLarge[kind.name] { return store }
+    let store = try kind.init(directory: try folder("\(kind.name)-large"), options: options())
+    try store.put(largeRows, 0..<largeRows.count, perTransaction: 1000)
+    let result = LoadedStore(store, contents: largeRows.contents)
+    loadedLarge[kind.name] = result
+    return result
+  }
+
+  /// Closes the loaded store, runs `between` with its folder, opens it again and returns it with the nanoseconds that
+  /// the opening took.
+  func reopen(
+    _ kind: any StoreUnderTest.Type, between: (String) throws -> Void = { _ in }
+  ) throws -> (loaded: LoadedStore, time: Int) {
+    let old = try loadedStore(kind)
+    loaded[kind.name] = nil
+    try old.store.close()
+    let place = try loadedFolder(kind)
+    try between(place)
+    let start = Clocks.wall()
+    let store = try kind.init(directory: place, options: options())
+    let time = Clocks.wall() - start
+    let result = LoadedStore(store, contents: old.contents)
+    loaded[kind.name] = result
+    return (result, time)
+  }
+
+  /// Runs `body` with an empty store and its folder. The store is closed and removed afterwards.
   func withEmptyStore<Result>(
-    _ kind: any StoreUnderTest.Type, _ body: (any StoreUnderTest) throws -> Result
+    _ kind: any StoreUnderTest.Type, _ durability: CommitDurability = .full,
+    _ body: (any StoreUnderTest, String) throws -> Result
   ) throws -> Result {
     foldersMade += 1
     let place = try folder("\(kind.name)-\(foldersMade)")
     defer { try? FileManager.default.removeItem(atPath: place) }
-    let store = try kind.init(directory: place, cacheSize: plan.cacheSize)
-    let result = try body(store)
+    let store = try kind.init(directory: place, options: options(durability))
+    let result = try body(store, place)
     try store.close()
     return result
   }
@@ -76,20 +121,21 @@ final class Bench {
     return RowBlock(count: count, seed: seed)
   }
 
-  /// Closes the loaded stores, opens them again and compares what they hold with what they must.
+  /// Closes the loaded store, opens it again and compares what it holds with what it must.
   func reopenAndVerify(_ kind: any StoreUnderTest.Type) throws {
-    guard let old = loaded.removeValue(forKey: kind.name) else { return }
-    try old.store.close()
-    let store = try kind.init(directory: try folder("\(kind.name)-loaded"), cacheSize: plan.cacheSize)
-    let found = try store.scan()
-    try store.close()
-    try expect(found == old.contents, "\(kind.name) lost rows: it holds \(found) and should hold \(old.contents)")
+    guard loaded[kind.name] != nil else { return }
+    let (reopened, _) = try reopen(kind)
+    let found = try reopened.store.scan()
+    try expect(
+      found == reopened.contents,
+      "\(kind.name) lost rows: it holds \(found) and should hold \(reopened.contents)")
   }
 
   /// Closes the loaded stores.
   func closeAll() throws {
     for store in loaded.values { try store.store.close() }
-    loaded = [:]
+    for store in loadedLarge.values { try store.store.close() }
+    (loaded, loadedLarge) = ([:], [:])
   }
 
   /// A folder for the files of a store.
@@ -97,6 +143,13 @@ final class Bench {
     let path = "\(directory)/\(name)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path
+  }
+
+  private func loadedFolder(_ kind: any StoreUnderTest.Type) throws -> String { try folder("\(kind.name)-loaded") }
+
+  /// How stores are opened.
+  func options(_ durability: CommitDurability = .full) -> StoreOptions {
+    StoreOptions(cacheSize: plan.cacheSize, durability: durability, tidiesWhenIdle: plan.tidiesWhenIdle)
   }
 }
 

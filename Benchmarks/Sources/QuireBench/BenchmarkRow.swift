@@ -1,7 +1,7 @@
 // A row of the table, what it measures, and the rows there are.
 
 /// One measurement.
-struct Sample {
+struct Sample: Codable {
   /// In the unit of the row.
   var value: Double
   /// What was counted beside it; the same names in every run.
@@ -19,40 +19,80 @@ struct Note: Codable {
   }
 }
 
+/// A part of the table, with a plot of its own.
+enum RowGroup: String, Codable, CaseIterable {
+  case load
+  case commit
+  case read
+  case concurrency
+  case space
+
+  /// What stands above the plot.
+  var title: String {
+    switch self {
+    case .load: "Loading"
+    case .commit: "Committing"
+    case .read: "Reading"
+    case .concurrency: "Several threads"
+    case .space: "Files, memory, opening"
+    }
+  }
+}
+
 /// A row of the table.
 struct BenchmarkRow {
+  let group: RowGroup
   let name: String
   let unit: String
+  /// What is measured, in one line.
+  let summary: String
   let higherIsBetter: Bool
+  /// How often it is measured at most: once where what is counted hardly varies and takes long.
+  let mostRuns: Int
+  /// Whether it takes so long that only those who name it get it.
+  let isLong: Bool
   /// Brings a store into the state that the row starts from; not timed.
   let prepare: (Bench, any StoreUnderTest.Type) throws -> Void
   /// Measures a store once.
   let measure: (Bench, any StoreUnderTest.Type, _ run: Int) throws -> Sample
 
   init(
-    _ name: String, unit: String, higherIsBetter: Bool = false,
+    _ group: RowGroup, _ name: String, unit: String, _ summary: String, higherIsBetter: Bool = false,
+    mostRuns: Int = .max, isLong: Bool = false,
     prepare: @escaping (Bench, any StoreUnderTest.Type) throws -> Void = { _, _ in },
     measure: @escaping (Bench, any StoreUnderTest.Type, Int) throws -> Sample
   ) {
+    self.group = group
     self.name = name
     self.unit = unit
+    self.summary = summary
     self.higherIsBetter = higherIsBetter
+    self.mostRuns = mostRuns
+    self.isLong = isLong
     self.prepare = prepare
     self.measure = measure
   }
 
   /// All rows, those that read before those that add rows to the loaded stores.
-  static var all: [BenchmarkRow] { readRows + writeRows + bulkRows + recoveryRows }
+  static var all: [BenchmarkRow] { readRows + concurrencyRows + commitRows + loadRows + spaceRows }
+
+  /// The line that `--list` prints.
+  var line: String {
+    let padded = name + String(repeating: " ", count: max(0, 20 - name.count))
+    return "\(padded) \(unit): \(summary)\(isLong ? " Only when named." : "")"
+  }
 }
 
 /// What a row gave for one store.
 struct RowResult: Codable {
+  let group: RowGroup
   let row: String
   let unit: String
+  let summary: String
   let store: String
   let higherIsBetter: Bool
   /// In the order of the runs.
-  let samples: [Double]
+  let samples: [Sample]
   let median: Double
   let lowest: Double
   let highest: Double
@@ -60,12 +100,14 @@ struct RowResult: Codable {
   let notes: [Note]
 
   init(_ row: BenchmarkRow, store: String, samples: [Sample]) {
+    group = row.group
     self.row = row.name
     unit = row.unit
+    summary = row.summary
     higherIsBetter = row.higherIsBetter
     self.store = store
+    self.samples = samples
     let values = samples.map(\.value)
-    self.samples = values
     median = QuireBench.median(values)
     lowest = values.min() ?? 0
     highest = values.max() ?? 0
@@ -77,20 +119,26 @@ struct RowResult: Codable {
 }
 
 /// The value in the middle; the mean of the two in the middle for an even count, 0 for none.
-func median(_ values: [Double]) -> Double {
+func median(_ values: [Double]) -> Double { quantile(values, 0.5) }
+
+/// The value below which this share of all lie, between neighbours in proportion; 0 for none.
+func quantile(_ values: [Double], _ share: Double) -> Double {
   guard !values.isEmpty else { return 0 }
   let sorted = values.sorted()
-  let middle = sorted.count / 2
-  return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  let place = share * Double(sorted.count - 1)
+  let below = Int(place)
+  let above = min(below + 1, sorted.count - 1)
+  return sorted[below] + (sorted[above] - sorted[below]) * (place - Double(below))
 }
 
 /// Measures `row` for all of `stores`, alternating, so that what the machine does meanwhile falls on all alike.
 func measure(
   _ row: BenchmarkRow, _ stores: [any StoreUnderTest.Type], in bench: Bench
 ) throws -> [RowResult] {
+  let stores = stores.filter { !$0.skippedRows.contains(row.name) }
   for store in stores { try row.prepare(bench, store) }
   var samples = [[Sample]](repeating: [], count: stores.count)
-  for run in 0..<bench.plan.runs {
+  for run in 0..<min(bench.plan.runs, row.mostRuns) {
     for turn in stores.indices {
       // Who goes first changes from run to run.
       let index = (turn + run) % stores.count

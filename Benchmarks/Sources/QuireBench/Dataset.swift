@@ -23,16 +23,17 @@ internal import QuireTesting
 /// Sharing it between threads is safe because nothing changes it after `init`.
 final class RowBlock: @unchecked Sendable {
   static let keyByteCount = 24
-  static let valueByteCount = 150
-  static let rowByteCount = keyByteCount + valueByteCount
 
   let count: Int
+  let valueByteCount: Int
+  private var rowByteCount: Int { Self.keyByteCount + valueByteCount }
   private let memory: UnsafeMutableRawBufferPointer
 
   /// Makes `count` rows; equal seeds make equal rows.
-  init(count: Int, seed: UInt64) {
+  init(count: Int, seed: UInt64, valueByteCount: Int = 150) {
     self.count = count
-    let byteCount = count * Self.rowByteCount
+    self.valueByteCount = valueByteCount
+    let byteCount = count * (Self.keyByteCount + valueByteCount)
     memory = UnsafeMutableRawBufferPointer.allocate(byteCount: (byteCount + 7) & ~7, alignment: 64)
     var random = SeededRandom(seed: seed)
     for offset in stride(from: 0, to: memory.count, by: 8) {
@@ -43,11 +44,21 @@ final class RowBlock: @unchecked Sendable {
   /// The rows of another block in key order.
   init(sorted other: RowBlock) {
     count = other.count
+    valueByteCount = other.valueByteCount
     memory = UnsafeMutableRawBufferPointer.allocate(byteCount: other.memory.count, alignment: 64)
     for (place, index) in other.sortedIndices().enumerated() {
       let target = UnsafeMutableRawBufferPointer(
-        rebasing: memory[(place * Self.rowByteCount)..<((place + 1) * Self.rowByteCount)])
-      target.copyMemory(from: UnsafeRawBufferPointer(start: other.row(index), count: Self.rowByteCount))
+        rebasing: memory[(place * rowByteCount)..<((place + 1) * rowByteCount)])
+      target.copyMemory(from: UnsafeRawBufferPointer(start: other.row(index), count: rowByteCount))
+    }
+  }
+
+  /// Rows with the keys of `other` and values of their own, drawn from `seed`.
+  convenience init(keysOf other: RowBlock, seed: UInt64) {
+    self.init(count: other.count, seed: seed, valueByteCount: other.valueByteCount)
+    for index in 0..<count {
+      UnsafeMutableRawPointer(mutating: row(index)).copyMemory(
+        from: other.row(index), byteCount: Self.keyByteCount)
     }
   }
 
@@ -58,17 +69,23 @@ final class RowBlock: @unchecked Sendable {
   }
 
   @inline(__always) func value(_ index: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: row(index) + Self.keyByteCount, count: Self.valueByteCount)
+    UnsafeRawBufferPointer(start: row(index) + Self.keyByteCount, count: valueByteCount)
   }
 
   @inline(__always) private func row(_ index: Int) -> UnsafeRawPointer {
     // The block is never empty: the smallest plan has rows.
-    UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped) + index * Self.rowByteCount
+    UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped) + index * rowByteCount
   }
 
+  /// All keys and values.
+  var byteCount: Int { count * rowByteCount }
+
   /// What a store holds that holds these rows and no others.
-  var contents: Contents {
-    Contents(count: count, sum: (0..<count).reduce(0) { $0 &+ sum(of: value($1)) })
+  var contents: Contents { contents(of: 0..<count) }
+
+  /// What a store holds that holds the rows of `range` and no others.
+  func contents(of range: Range<Int>) -> Contents {
+    Contents(count: range.count, sum: range.reduce(0) { $0 &+ sum(of: value($1)) })
   }
 
   /// The indices of the rows in key order. O(n log n).

@@ -2,31 +2,71 @@
 
 /// How much of everything is measured.
 struct Plan: Codable {
+  /// One is the table as it stands in the documentation; the sizes below follow it.
+  let scale: Double
   /// Rows in the loaded store.
-  var count = 1_000_000
-  /// How often each row of the table is measured for each store.
-  var runs = 5
+  var count: Int
+  /// How often each row of the table is measured for each store, but for rows that say otherwise.
+  var runs = 3
   var seed: UInt64 = 1
-  /// Given to every store that keeps pages in memory itself.
+  /// Given to every store that keeps pages or blocks in memory itself.
   var cacheSize = 512 << 20
+  /// Whether stores may tidy their files when they have nothing else to do.
+  var tidiesWhenIdle = true
   /// Rows per transaction while loading.
-  var loadBatch = 100_000
-  var batchTransactions = 100
+  var loadBatch: Int
+  /// Keys looked up in rows that get.
+  var lookups: Int
+  var rangeReads: Int
+  var batchTransactions: Int
   var batchRows = 1000
-  var rangeReads = 200_000
   /// Rows in the log when the store is opened after a crash.
-  var recoveryRows = 295_000
+  var recoveryRows: Int
   /// Lone commits are timed in blocks that alternate with as many bare flushes.
-  var commitBlocks = 10
+  var commitBlocks: Int
   var commitsPerBlock = 50
+  /// Lone commits of each thread where several commit at once.
+  var commitsPerThread: Int
+  var relaxedCommits: Int
   /// Commits before and while page faults are counted, and transactions of `batchRows` rows likewise.
-  var faultCommits = 500
-  var faultBatches = 50
+  var faultCommits: Int
+  var faultBatches: Int
+  /// Rows of 4 KiB.
+  var largeRows: Int
+  /// How long readers are watched beside a writer.
+  var mixedMilliseconds: Int
+  /// Rows per transaction of that writer.
+  var mixedRows = 100
+  /// Commits while a reader stays open.
+  var pinnedCommits: Int
+  /// Rows that these commits change.
+  var pinnedRows: Int
+
+  init(scale: Double = 1) {
+    func scaled(_ value: Double, atLeast least: Int) -> Int { max(least, Int(value * scale)) }
+    self.scale = scale
+    count = scaled(1_000_000, atLeast: 1_000)
+    loadBatch = scaled(100_000, atLeast: 500)
+    lookups = scaled(250_000, atLeast: 1_000)
+    rangeReads = scaled(100_000, atLeast: 200)
+    batchTransactions = scaled(100, atLeast: 3)
+    recoveryRows = scaled(295_000, atLeast: 1_000)
+    commitBlocks = min(10, scaled(20, atLeast: 2))
+    commitsPerThread = min(250, scaled(500, atLeast: 20))
+    relaxedCommits = scaled(20_000, atLeast: 200)
+    faultCommits = min(500, scaled(1_000, atLeast: 20))
+    faultBatches = scaled(20, atLeast: 2)
+    largeRows = scaled(25_000, atLeast: 200)
+    mixedMilliseconds = min(1_000, scaled(2_000, atLeast: 50))
+    pinnedCommits = scaled(1_000_000, atLeast: 1_000)
+    pinnedRows = scaled(10_000, atLeast: 500)
+  }
 
   /// Sizes for a look at whether everything works: no figure of such a run means anything.
   static var check: Plan {
-    Plan(
-      count: 5_000, runs: 2, cacheSize: 16 << 20, loadBatch: 1_000, batchTransactions: 3, batchRows: 100,
-      rangeReads: 500, recoveryRows: 1_000, commitBlocks: 2, commitsPerBlock: 3, faultCommits: 5, faultBatches: 2)
+    var plan = Plan(scale: 0)
+    (plan.runs, plan.cacheSize, plan.batchRows, plan.commitsPerBlock) = (2, 16 << 20, 100, 3)
+    (plan.faultCommits, plan.mixedRows) = (5, 10)
+    return plan
   }
 }

@@ -5,19 +5,23 @@
 /// A new cursor is on no entry: `seekFirst`, `seekLast` or `seek` puts it on one, and `next` and `previous` on a new
 /// cursor start at the first and the last entry. It must not outlive its transaction, and is for one thread.
 public struct Cursor: ~Copyable {
-  private var path: CursorPath
+  var path: CursorPath
   private let tree: Tree
   private let slots: Unmanaged<ReaderSlots>
   private let slot: ReaderSlot
   /// For a cursor of a write transaction: the context, and its count of changes when the cursor was made.
   private let writer: Unmanaged<WriteContext>?
+  /// Whether `writer` is there.
+  @usableFromInline let canBeInvalidated: Bool
   private let mutations: Int
-  private var isFresh = true
+  var isFresh = true
   /// The access epoch in which the leaf's address was looked up.
   private var epoch: UInt64 = 0
   /// Room to put a key together whose front is the page's prefix; behind it the `LongValueBuffer`.
-  private let keyBuffer: UnsafeMutableRawPointer
+  let keyBuffer: UnsafeMutableRawPointer
   private let reader: TreeReader
+  /// The entries of a leaf that `forEachValue` and `forEach` work on, made at their first use.
+  @usableFromInline var run: UnsafeMutablePointer<BorrowedValue>?
 
   init(
     _ reader: TreeReader, _ root: TreeRoot, tree: Tree, slots: Unmanaged<ReaderSlots>, slot: ReaderSlot,
@@ -29,6 +33,7 @@ public struct Cursor: ~Copyable {
     self.slots = slots
     self.slot = slot
     self.writer = writer.map(Unmanaged.passUnretained)
+    canBeInvalidated = writer != nil
     mutations = writer?.mutations ?? 0
     keyBuffer = UnsafeMutableRawPointer.allocate(
       byteCount: Limits.keyByteCount + MemoryLayout<LongValueBuffer>.stride, alignment: 16)
@@ -38,6 +43,7 @@ public struct Cursor: ~Copyable {
   deinit {
     longValue.pointee.deallocate()
     keyBuffer.deallocate()
+    run?.deallocate()
   }
 
   private var longValue: UnsafeMutablePointer<LongValueBuffer> {
@@ -45,7 +51,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// Called at the start of each step: addresses from the last one are given up.
-  @inline(__always) private mutating func enter() throws(StorageError) {
+  @inline(__always) mutating func enter() throws(StorageError) {
     try checkWriter()
     // Another call on the same transaction may have moved the slot's epoch: the cursor remembers its own.
     let now = slots._withUnsafeGuaranteedRef { slots in
@@ -59,11 +65,11 @@ public struct Cursor: ~Copyable {
   }
 
   /// At the end of each step: with a copy of the leaf no address is kept.
-  @inline(__always) private func leave() {
+  @inline(__always) func leave() {
     if path.hasCopy { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
   }
 
-  @inline(__always) private func checkWriter() throws(StorageError) {
+  @usableFromInline @inline(__always) func checkWriter() throws(StorageError) {
     if let writer, writer._withUnsafeGuaranteedRef({ $0.mutations }) != mutations { throw invalidated() }
   }
 
@@ -147,6 +153,11 @@ public struct Cursor: ~Copyable {
   /// ordered form.
   @usableFromInline package var borrowedKey: BorrowedValue? {
     guard let (page, index) = path.entry else { return nil }
+    return key(page, index)
+  }
+
+  /// The bytes of the key of an entry, likewise.
+  func key(_ page: PageBytes, _ index: Int) -> BorrowedValue {
     if page.hasIntegerKeys {
       keyBuffer.storeBytes(of: page.heads64[index].bigEndian, as: UInt64.self)
       return BorrowedValue(base: keyBuffer, count: 8)

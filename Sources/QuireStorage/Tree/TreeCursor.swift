@@ -60,6 +60,21 @@ package struct CursorPath: ~Copyable {
     return (leaf, path[depth &- 1].index)
   }
 
+  /// The page of the entry that the cursor stands on, and the indices of that entry and those behind it in the page.
+  @inline(__always) package var run: (page: PageBytes, indices: Range<Int>)? {
+    guard let leaf, isOnEntry else { return nil }
+    return (leaf, path[depth &- 1].index..<leafCount)
+  }
+
+  /// Steps over `count` entries, at most as many as there are in the run; false behind the last entry of the tree.
+  package mutating func skip(_ count: Int) throws(StorageError) -> Bool {
+    guard leaf != nil else { return false }
+    let index = path[depth &- 1].index &+ count
+    path[depth &- 1].index = index
+    if index < leafCount { return true }
+    return try advanceLeaf()
+  }
+
   /// Looks the leaf's address up again. Called when addresses from before may have become invalid.
   package mutating func refresh() throws(StorageError) {
     guard leaf != nil, copy == nil else { return }

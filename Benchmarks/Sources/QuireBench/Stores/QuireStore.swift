@@ -2,19 +2,24 @@
 
 internal import QuireStorage
 
-/// Quire with durable commits.
+/// Quire as it comes, but for the cache and the durability that a row asks for.
 final class QuireStore: StoreUnderTest {
   static let name = "quire"
 
   private let engine: StorageEngine
   private let tree: Tree
 
-  init(directory: String, cacheSize: Int) throws {
+  init(directory: String, options: StoreOptions) throws {
     let engine = try StorageEngine(
-      at: "\(directory)/rows.quire", options: StorageEngine.Options(cacheSize: cacheSize, durability: .full))
+      at: "\(directory)/rows.quire",
+      options: StorageEngine.Options(
+        cacheSize: options.cacheSize, durability: options.durability == .full ? .full : .relaxed,
+        maintainsWhenIdle: options.tidiesWhenIdle))
     self.engine = engine
     tree = try engine.write { tx in try tx.tree(named: "rows") ?? tx.createTree("rows", keys: .bytes) }
   }
+
+  var version: String { "of this checkout" }
 
   func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
@@ -76,30 +81,30 @@ final class QuireStore: StoreUnderTest {
       var total: UInt64 = 0
       var cursor = try tx.cursor(tree)
       for index in range {
-        var remaining = length
         _ = try cursor.seek(keys[index].bytes)
-        while let value = try cursor.withValue({ value in value.withUnsafeBytes { sum(of: $0) } }) {
-          total &+= value
-          remaining -= 1
-          if remaining == 0 { break }
-          _ = try cursor.next()
+        try cursor.forEachValue(limit: length) { value in
+          total &+= value.withUnsafeBytes { sum(of: $0) }
+          return true
         }
       }
       return total
     }
   }
 
-  func scan() throws -> Contents {
+  func scan(after body: () throws -> Void) throws -> Contents {
     try engine.read { tx in
-      var contents = Contents(count: 0, sum: 0)
+      var contents = Contents()
       var cursor = try tx.cursor(tree)
-      while try cursor.next() {
-        contents.count += 1
-        contents.sum &+= try cursor.withValue { value in value.withUnsafeBytes { sum(of: $0) } } ?? 0
+      try body()
+      try cursor.forEachValue { value in
+        value.withUnsafeBytes { contents.add($0) }
+        return true
       }
       return contents
     }
   }
+
+  func count() throws -> Int { try engine.read { tx in try tx.count(of: tree) } }
 
   var flushes: UInt64? {
     let statistics = engine.statistics
@@ -107,6 +112,8 @@ final class QuireStore: StoreUnderTest {
   }
 
   func settle() throws { try engine.checkpoint() }
+
+  func compact() throws { try engine.compact() }
 
   func close() throws { try engine.close() }
 }

@@ -1,35 +1,61 @@
 // LMDB as a peer: its defaults, its own calls, nothing between.
 
-#if canImport(CLMDB)
+#if PEER_LMDB
   internal import CLMDB
+  internal import Foundation
 
-  /// LMDB with its default flags: a map read through the page cache, commits that flush (no `MDB_NOSYNC`), kernel
-  /// read-ahead on (no `MDB_NORDAHEAD`), pages written by `pwrite` (no `MDB_WRITEMAP`).
+  #if canImport(Darwin)
+    internal import Darwin
+  #else
+    internal import Glibc
+  #endif
+
+  /// LMDB with its default flags: a map read through the page cache, kernel read-ahead on (no `MDB_NORDAHEAD`), pages
+  /// written by `pwrite` (no `MDB_WRITEMAP`). Relaxed commits are those of `MDB_NOSYNC`, which promises less than the
+  /// other stores do: after a crash of the machine the file may be damaged.
   ///
   /// Sharing it between threads is safe because an environment takes any number of them, and each call below makes a
   /// transaction of its own.
   final class LMDBStore: StoreUnderTest, @unchecked Sendable {
     static let name = "lmdb"
-    /// Address space, not memory: large enough that no row ever runs into it.
-    private static let mapByteCount = 16 << 30
+    /// Address space, not memory: large enough that no row ever runs into it, such as that of many commits beside a
+    /// reader who stays. Tools that watch a process cannot spare so much for the others.
+    private static func mapByteCount(_ durability: CommitDurability) -> Int {
+      durability == .full ? 4 << 30 : 64 << 30
+    }
 
+    private let directory: String
+    private let flags: UInt32
     private let environment: OpaquePointer
     private let database: MDB_dbi
 
     /// LMDB has no cache of its own: `cacheSize` does not apply, the page cache serves it.
-    init(directory: String, cacheSize: Int) throws {
+    init(directory: String, options: StoreOptions) throws {
+      self.directory = directory
+      flags = options.durability == .full ? 0 : UInt32(MDB_NOSYNC)
+      (environment, database) = try Self.open(directory, flags, mapByteCount: Self.mapByteCount(options.durability))
+    }
+
+    private static func open(
+      _ directory: String, _ flags: UInt32, mapByteCount: Int
+    ) throws -> (OpaquePointer, MDB_dbi) {
       var created: OpaquePointer?
       try check(mdb_env_create(&created))
       guard let environment = created else { throw StoreFailure(description: "mdb_env_create gave nothing") }
-      self.environment = environment
-      try check(mdb_env_set_mapsize(environment, Self.mapByteCount))
-      try check(mdb_env_open(environment, directory, 0, 0o600))
+      try check(mdb_env_set_mapsize(environment, mapByteCount))
+      try check(mdb_env_open(environment, directory, flags, 0o600))
       var opened: MDB_dbi = 0
       var transaction: OpaquePointer?
       try check(mdb_txn_begin(environment, nil, 0, &transaction))
       try check(mdb_dbi_open(transaction, nil, 0, &opened))
       try check(mdb_txn_commit(transaction))
-      database = opened
+      return (environment, opened)
+    }
+
+    var version: String {
+      var (major, minor, patch): (CInt, CInt, CInt) = (0, 0, 0)
+      mdb_version(&major, &minor, &patch)
+      return "\(major).\(minor).\(patch)"
     }
 
     func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
@@ -43,6 +69,18 @@
         }
         try check(mdb_txn_commit(transaction))
       }
+    }
+
+    /// Sorts the rows, the time for which counts, and appends them: what LMDB's manual advises for bulk loads.
+    func load(_ rows: RowBlock) throws {
+      var transaction: OpaquePointer?
+      try check(mdb_txn_begin(environment, nil, 0, &transaction))
+      for index in rows.sortedIndices() {
+        var key = MDB_val(rows.key(index))
+        var value = MDB_val(rows.value(index))
+        try check(mdb_put(transaction, database, &key, &value, UInt32(MDB_APPEND)))
+      }
+      try check(mdb_txn_commit(transaction))
     }
 
     func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
@@ -69,11 +107,6 @@
       }
     }
 
-    /// LMDB has no call for many keys.
-    func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
-      try sumOfValues(of: keys, range)
-    }
-
     func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64 {
       try withCursor { cursor in
         var total: UInt64 = 0
@@ -94,15 +127,15 @@
       }
     }
 
-    func scan() throws -> Contents {
+    func scan(after body: () throws -> Void) throws -> Contents {
       try withCursor { cursor in
-        var contents = Contents(count: 0, sum: 0)
+        try body()
+        var contents = Contents()
         var key = MDB_val()
         var value = MDB_val()
         var status = mdb_cursor_get(cursor, &key, &value, MDB_FIRST)
         while status == 0 {
-          contents.count += 1
-          contents.sum &+= sum(of: value.bytes)
+          contents.add(value.bytes)
           status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
         }
         if status != MDB_NOTFOUND { try check(status) }
@@ -110,8 +143,25 @@
       }
     }
 
-    /// LMDB does not count its flushes.
-    var flushes: UInt64? { nil }
+    func count() throws -> Int {
+      try reading { transaction in
+        var statistics = MDB_stat()
+        try check(mdb_stat(transaction, database, &statistics))
+        return Int(statistics.ms_entries)
+      }
+    }
+
+    /// Copies what is in use into a new file, which takes the place of the old one.
+    func compact() throws {
+      let copy = "\(directory)/compacted"
+      try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: copy) }
+      try check(mdb_env_copy2(environment, copy, UInt32(MDB_CP_COMPACT)))
+      // The environment goes on with the old file, which is gone once it is closed: nobody measures it any more.
+      guard rename("\(copy)/data.mdb", "\(directory)/data.mdb") == 0 else {
+        throw StoreFailure(description: "LMDB: errno \(errno) while renaming the compacted copy")
+      }
+    }
 
     func close() { mdb_env_close(environment) }
 

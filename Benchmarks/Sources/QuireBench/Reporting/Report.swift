@@ -12,7 +12,9 @@ internal import Foundation
 struct Machine: Codable {
   let processor: String
   let cores: Int
+  let memoryMiB: Int
   let system: String
+  let fileSystem: String
   let loadAverage: Double
   let date: String
   /// False where a flush costs nothing because the files live in memory.
@@ -24,19 +26,37 @@ struct Machine: Codable {
     let model = lines.first { $0.hasPrefix("model name") }?.split(separator: ":").last.map(String.init)
     processor = model?.trimmingCharacters(in: .whitespaces) ?? "unknown processor"
     cores = ProcessInfo.processInfo.activeProcessorCount
+    memoryMiB = Int(ProcessInfo.processInfo.physicalMemory >> 20)
     system = ProcessInfo.processInfo.operatingSystemVersionString
-    var averages = [0.0, 0.0, 0.0]
-    loadAverage = getloadavg(&averages, 3) > 0 ? averages[0] : 0
+    fileSystem = QuireBench.fileSystem(of: directory) ?? "unknown file system"
+    loadAverage = Machine.load()
     date = ISO8601DateFormatter().string(from: Date())
-    filesAreOnDisk = fileSystem(of: directory) != "tmpfs"
+    filesAreOnDisk = fileSystem != "tmpfs"
   }
+
+  /// How many threads have wanted a core in the last minute.
+  static func load() -> Double {
+    var averages = [0.0, 0.0, 0.0]
+    return getloadavg(&averages, 3) > 0 ? averages[0] : 0
+  }
+}
+
+/// A store that took part.
+struct Participant: Codable {
+  let name: String
+  let version: String
 }
 
 /// All results of a run.
 struct Report: Codable {
   let machine: Machine
+  let stores: [Participant]
   let plan: Plan
+  /// What the command line asked for.
+  let arguments: [String]
   var results: [RowResult] = []
+  /// When the last row was done.
+  var loadAverageAtTheEnd = 0.0
 
   /// The report as indented JSON.
   func json() throws -> Data {
@@ -48,11 +68,21 @@ struct Report: Codable {
   /// What stands above the table.
   var heading: String {
     var text = """
-      \(machine.processor), \(machine.cores) cores, \(machine.system), load \(number(machine.loadAverage))
-      \(plan.count) rows of 24 + 150 bytes, seed \(plan.seed), median of \(plan.runs) alternating runs (spread)
+      \(machine.processor), \(machine.cores) cores, \(machine.memoryMiB >> 10) GiB, \(machine.system), \
+      \(machine.fileSystem), load \(number(machine.loadAverage))
+      \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", "))
+      \(plan.count) rows of 24 + 150 bytes, seed \(plan.seed), cache \(plan.cacheSize >> 20) MiB, \
+      median of \(plan.runs) alternating runs (spread)
       """
     if !machine.filesAreOnDisk { text += "\nThe files are in memory: rows that wait for a disk mean nothing here." }
     return text
+  }
+
+  /// The rows that have results, in order, each with its results.
+  var rows: [[RowResult]] {
+    var names: [String] = []
+    for result in results where names.last != result.row { names.append(result.row) }
+    return names.map { name in results.filter { $0.row == name } }
   }
 
   /// One row of the table per store, in columns.
@@ -61,7 +91,8 @@ struct Report: Codable {
     let body = results.map { result in
       [
         result.row, result.store, number(result.median), result.unit,
-        "\(number(result.lowest)) to \(number(result.highest))", ratio(of: result, in: results),
+        "\(number(result.lowest)) to \(number(result.highest))",
+        result.store == QuireStore.name ? ratioToBestPeer(of: result, in: results).map(number) ?? "" : "",
         result.notes.map { "\($0.name) \(number($0.value))" }.joined(separator: ", "),
       ]
     }
@@ -72,15 +103,13 @@ struct Report: Codable {
       }.joined(separator: "  ").trimmingTrailingSpaces()
     }.joined(separator: "\n")
   }
+}
 
-  /// The median as a multiple of the best peer's; empty for peers and where there is none.
-  private static func ratio(of result: RowResult, in results: [RowResult]) -> String {
-    let peers = results.filter { $0.row == result.row && $0.store != "quire" }.map(\.median)
-    guard result.store == "quire", let best = result.higherIsBetter ? peers.max() : peers.min(), best > 0 else {
-      return ""
-    }
-    return number(result.median / best)
-  }
+/// The median as a multiple of the best peer's; nil where there is none, or where it took nothing.
+func ratioToBestPeer(of result: RowResult, in results: [RowResult]) -> Double? {
+  let peers = results.filter { $0.row == result.row && $0.store != QuireStore.name }.map(\.median)
+  guard let best = result.higherIsBetter ? peers.max() : peers.min(), best > 0 else { return nil }
+  return result.median / best
 }
 
 /// Three significant digits, without exponents.

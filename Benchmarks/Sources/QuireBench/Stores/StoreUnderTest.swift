@@ -1,19 +1,22 @@
 // What every store must be able to do to be measured. Each call is one whole loop, so that what is timed is the store
 // and never the call through the protocol.
 
-/// A key-value store, opened. One thread writes; any number may read at the same moment.
+/// A key-value store, opened. Any number of threads may put and read at the same moment.
 protocol StoreUnderTest: AnyObject, Sendable {
   /// The name in tables and on the command line.
   static var name: String { get }
+  /// Rows of the table that this store is left out of: those that it has nothing for, and those that nobody who uses
+  /// it would ask about.
+  static var skippedRows: Set<String> { get }
   /// Opens the store in the existing folder `directory`, creating it if the folder is empty.
-  ///
-  /// - Parameter cacheSize: how many bytes of pages to keep in memory, for stores that keep pages themselves.
-  init(directory: String, cacheSize: Int) throws
+  init(directory: String, options: StoreOptions) throws
+  /// What was measured, as the store itself tells it.
+  var version: String { get }
 
   /// Puts the rows of `range`, one call of the store per row, `perTransaction` rows to a transaction. Each transaction
-  /// is durable when the next begins.
+  /// is acknowledged, as durable as the store was opened for, when the next begins.
   func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws
-  /// Puts all rows in one transaction, by whatever the store has for many rows in any order.
+  /// Puts all rows in one transaction into an empty store, by whatever the store has for many rows in any order.
   func load(_ rows: RowBlock) throws
   /// Removes the rows of `range` in one transaction; every one must be there.
   func remove(_ rows: RowBlock, _ range: Range<Int>) throws
@@ -23,44 +26,68 @@ protocol StoreUnderTest: AnyObject, Sendable {
   func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64
   /// Starts at each key of `range` and reads `length` rows in key order, all in one read transaction.
   func sumOfRanges(from keys: KeyList, _ range: Range<Int>, length: Int) throws -> UInt64
-  /// Reads every row in key order.
-  func scan() throws -> Contents
+  /// Begins a read transaction, runs `body` while it stays open, and then reads every row in key order, as the
+  /// transaction sees it. `body` must not write on this thread.
+  func scan(after body: () throws -> Void) throws -> Contents
+  /// How many rows there are, exactly, by the store's fastest way to know.
+  func count() throws -> Int
   /// How many times the store has asked the disk to flush since it was opened, if it counts.
   var flushes: UInt64? { get }
   /// Writes home what waits in a log, for stores that have one.
   func settle() throws
+  /// Makes the files as small as the store can.
+  func compact() throws
   /// Closes the store; nothing is called afterwards.
   func close() throws
 }
 
 extension StoreUnderTest {
+  static var skippedRows: Set<String> { [] }
+  var flushes: UInt64? { nil }
   func settle() throws {}
   func load(_ rows: RowBlock) throws { try put(rows, 0..<rows.count, perTransaction: rows.count) }
+  func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
+    try sumOfValues(of: keys, range)
+  }
+  func scan() throws -> Contents { try scan(after: {}) }
+}
+
+/// How a store is opened: the same for all in one row of the table.
+struct StoreOptions {
+  /// Bytes of pages or blocks to keep in memory, for stores that keep them themselves.
+  var cacheSize: Int
+  var durability = CommitDurability.full
+  /// Whether the store may tidy its files when it has nothing else to do.
+  var tidiesWhenIdle = true
+}
+
+/// What a commit waits for.
+enum CommitDurability {
+  /// The disk: it survives the death of the machine.
+  case full
+  /// The system: it survives the death of the process.
+  case relaxed
 }
 
 /// What a store holds: how many rows, and the sum of their values.
 struct Contents: Equatable {
-  var count: Int
-  var sum: UInt64
+  var count = 0
+  var sum: UInt64 = 0
 
   /// Counts rows that the store did not hold before.
   mutating func add(_ other: Contents) {
     count += other.count
     sum &+= other.sum
   }
+
+  /// Counts one value.
+  @inline(__always) mutating func add(_ value: UnsafeRawBufferPointer) {
+    count += 1
+    sum &+= QuireBench.sum(of: value)
+  }
 }
 
 /// A failed call of a store.
 struct StoreFailure: Error, CustomStringConvertible {
   let description: String
-}
-
-/// The stores that were built in, in the order of the tables: ours first.
-var installedStores: [any StoreUnderTest.Type] {
-  var stores: [any StoreUnderTest.Type] = []
-  stores.append(QuireStore.self)
-  #if canImport(CLMDB)
-    stores.append(LMDBStore.self)
-  #endif
-  return stores
 }

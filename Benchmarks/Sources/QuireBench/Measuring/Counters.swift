@@ -16,6 +16,9 @@ enum Clocks {
   /// then only adds cache misses.
   static func thread() -> Int { read(CLOCK_THREAD_CPUTIME_ID) }
 
+  /// Time that all threads of this process were on cores, in nanoseconds.
+  static func process() -> Int { read(CLOCK_PROCESS_CPUTIME_ID) }
+
   private static func read(_ clock: clockid_t) -> Int {
     var time = timespec()
     clock_gettime(clock, &time)
@@ -34,15 +37,27 @@ enum ProcessCounters {
   }
 
   /// Bytes handed to write calls, or nil where the kernel does not tell.
-  static func bytesWritten() -> Int? {
-    for line in lines(of: "/proc/self/io") where line.hasPrefix("wchar:") {
-      return Int(line.dropFirst("wchar:".count).drop { $0 == " " })
+  static func bytesWritten() -> Int? { number("wchar:", in: "/proc/self/io") }
+
+  /// Bytes that had to be fetched from a disk, or nil where the kernel does not tell.
+  static func bytesFetched() -> Int? { number("read_bytes:", in: "/proc/self/io") }
+
+  /// Memory of this process that no file stands behind, in bytes, or nil where the kernel does not tell.
+  static func anonymousBytes() -> Int? { number("RssAnon:", in: "/proc/self/status").map { $0 << 10 } }
+
+  /// The most memory of this process that was ever resident, in bytes, or nil where the kernel does not tell.
+  static func peakResidentBytes() -> Int? { number("VmHWM:", in: "/proc/self/status").map { $0 << 10 } }
+
+  /// The first number on the line that begins with `label`.
+  private static func number(_ label: String, in file: String) -> Int? {
+    for line in lines(of: file) where line.hasPrefix(label) {
+      return line.dropFirst(label.count).split { $0 == " " || $0 == "\t" }.first.flatMap { Int($0) }
     }
     return nil
   }
 }
 
-/// The flushes that the disk below a folder has completed, of all processes.
+/// What the disk below a folder has done, for all processes.
 struct DiskCounters {
   private let major: Int
   private let minor: Int
@@ -66,14 +81,36 @@ struct DiskCounters {
   }
 
   /// Flush requests completed since the machine started.
-  func flushes() -> Int? {
+  func flushes() -> Int? { field(18) }
+
+  /// Bytes written since the machine started.
+  func bytesWritten() -> Int? { field(9).map { $0 * 512 } }
+
+  private func field(_ index: Int) -> Int? {
     for line in lines(of: "/proc/diskstats") {
       let fields = line.split(separator: " ")
       guard fields.count >= 20, Int(fields[0]) == major, Int(fields[1]) == minor else { continue }
-      return Int(fields[18])
+      return Int(fields[index])
     }
     return nil
   }
+}
+
+/// How far a counter has moved; nil where the kernel does not tell.
+func difference(_ after: Int?, _ before: Int?) -> Int? {
+  guard let after, let before else { return nil }
+  return after - before
+}
+
+/// The sum of two differences, if both are known.
+func sum(_ left: Int?, _ right: Int?) -> Int? {
+  guard let left, let right else { return nil }
+  return left + right
+}
+
+/// A note of a counter spread over `operations`, if the kernel tells.
+func note(_ name: String, _ value: Int?, per operations: Int = 1) -> [Note] {
+  value.map { [Note(name, Double($0) / Double(operations))] } ?? []
 }
 
 /// The device that holds `path`, as `major:minor`.

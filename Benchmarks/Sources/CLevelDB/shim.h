@@ -1,0 +1,3 @@
+// LevelDB as the system installs it.
+#pragma once
+#include <leveldb/c.h>

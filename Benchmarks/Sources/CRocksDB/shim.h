@@ -1,0 +1,3 @@
+// RocksDB as the system installs it.
+#pragma once
+#include <rocksdb/c.h>

@@ -1,0 +1,3 @@
+// SQLite as the system installs it.
+#pragma once
+#include <sqlite3.h>

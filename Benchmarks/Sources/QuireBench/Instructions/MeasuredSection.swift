@@ -1,0 +1,97 @@
+// Sections that run once each, between two marks that a profiler can find.
+
+/// What a section does.
+enum MeasuredSection: String, CaseIterable, Codable {
+  /// Gets every loaded key once.
+  case get
+  /// The same by the call for many keys.
+  case multiGet = "multi-get"
+  /// Ten rows from each of many keys on; an operation is one such range.
+  case range = "range-10"
+  /// Every row in key order.
+  case scan
+  /// New rows, as many to a transaction as in batch rows of the table.
+  case put
+  /// Rows that are there get new values, likewise.
+  case overwrite
+  /// New rows, one to a transaction.
+  case commit
+  /// Rows removed in one transaction.
+  case delete
+  /// All rows into an empty store, by the call for many rows.
+  case bulkLoad = "bulk-load"
+
+  /// Whether it only reads. While it writes, threads of the store are at work as well, and what they do is counted.
+  var reads: Bool {
+    switch self {
+    case .get, .multiGet, .range, .scan: true
+    case .put, .overwrite, .commit, .delete, .bulkLoad: false
+    }
+  }
+
+  /// Loads `kind` if it is not yet, runs the section once and returns how many operations that were.
+  func run(_ bench: Bench, _ kind: any StoreUnderTest.Type) throws -> Int {
+    let loaded = try bench.loadedStore(kind)
+    let store = loaded.store
+    let perTransaction = bench.plan.batchRows
+    switch self {
+    case .get:
+      var total: UInt64 = 0
+      try measuredSection { total = try store.sumOfValues(of: bench.keys, bench.lookups) }
+      try expect(total == bench.lookupSum, "\(kind.name) gave wrong values")
+      return bench.lookups.count
+    case .multiGet:
+      var total: UInt64 = 0
+      try measuredSection { total = try store.sumOfManyValues(of: bench.keys, bench.lookups) }
+      try expect(total == bench.lookupSum, "\(kind.name) gave wrong values")
+      return bench.lookups.count
+    case .range:
+      let ranges = bench.ranges
+      try measuredSection {
+        _ = try store.sumOfRanges(from: ranges.starts, 0..<ranges.starts.count, length: ranges.length)
+      }
+      return ranges.starts.count
+    case .scan:
+      var found = Contents()
+      try measuredSection { found = try store.scan() }
+      try expect(found == loaded.contents, "\(kind.name) holds \(found) instead of \(loaded.contents)")
+      return found.count
+    case .put:
+      let rows = bench.freshRows(5 * perTransaction, for: "instructions", run: 0)
+      try measuredSection { try store.put(rows, 0..<rows.count, perTransaction: perTransaction) }
+      loaded.contents.add(rows.contents)
+      return rows.count
+    case .overwrite:
+      let old = bench.freshRows(5 * perTransaction, for: "instructions-overwritten", run: 0)
+      try store.put(old, 0..<old.count, perTransaction: old.count)
+      let new = RowBlock(keysOf: old, seed: bench.plan.seed &+ 5)
+      try measuredSection { try store.put(new, 0..<new.count, perTransaction: perTransaction) }
+      loaded.contents.add(new.contents)
+      return new.count
+    case .commit:
+      let rows = bench.freshRows(500, for: "instructions-commit", run: 0)
+      try measuredSection { try store.put(rows, 0..<rows.count, perTransaction: 1) }
+      loaded.contents.add(rows.contents)
+      return rows.count
+    case .delete:
+      let rows = bench.freshRows(5 * perTransaction, for: "instructions-deleted", run: 0)
+      try store.put(rows, 0..<rows.count, perTransaction: rows.count)
+      try measuredSection { try store.remove(rows, 0..<rows.count) }
+      return rows.count
+    case .bulkLoad:
+      return try bench.withEmptyStore(kind) { store, _ in
+        try measuredSection { try store.load(bench.rows) }
+        return bench.rows.count
+      }
+    }
+  }
+}
+
+/// The section itself, and how long it took. Its name is what the profiler waits for, so it must stay a function of its
+/// own; it reads the clock, so that it must return after `body` rather than leave by jumping there.
+@inline(never) @discardableResult
+func measuredSection(_ body: () throws -> Void) rethrows -> Int {
+  let start = Clocks.wall()
+  try body()
+  return Clocks.wall() - start
+}

@@ -1,0 +1,171 @@
+// Runs of entries against steps of one: the same entries in the same order, whatever stops them.
+
+import QuireTesting
+import Testing
+
+@testable import QuireStorage
+
+@Suite struct CursorRunTests {
+  private typealias Entry = (key: [UInt8], value: [UInt8])
+  private struct Stop: Error {}
+
+  /// An engine with a tree of entries, some of them too long for a page, and some keys with prefixes in common.
+  private func makeEngine(
+    _ keys: KeyKind, count: Int, seed: UInt64, cachePages: Int = 4096
+  ) throws -> (engine: StorageEngine, tree: Tree) {
+    let options = StorageOptions(pageSize: 512, cacheSize: cachePages * 512, durability: .relaxed)
+    let engine = try SimulatedDisk().openEngine(options, seed: seed)
+    var random = SeededRandom(seed: seed)
+    let tree = try engine.write { tx in
+      let tree = try tx.createTree("t", keys: keys)
+      for number in 0..<count {
+        let value = [UInt8](marked: number, count: random.oneIn(20) ? 600 + random.below(900) : random.below(60))
+        switch keys {
+        case .bytes: try tx.put(value, for: Array("\(random.oneIn(2) ? "shared front " : "")\(number)".utf8), in: tree)
+        case .int64: try tx.put(value, for: Int64(number * 3 - count), in: tree)
+        }
+      }
+      return tree
+    }
+    return (engine, tree)
+  }
+
+  /// All entries behind the cursor's position, by steps of one.
+  private func walk(_ cursor: inout Cursor) throws -> [Entry] {
+    var entries: [Entry] = []
+    while try cursor.next() {
+      let key = cursor.withKey { $0.withUnsafeBytes { Array($0) } }
+      entries.append((try #require(key), try #require(try cursor.value)))
+    }
+    return entries
+  }
+
+  private func expect(_ found: [Entry], _ expected: some Sequence<Entry>, _ what: Comment) {
+    let expected = Array(expected)
+    let isSame =
+      found.count == expected.count
+      && zip(found, expected).allSatisfy { equal($0.key, $1.key) && equal($0.value, $1.value) }
+    #expect(isSame, what)
+  }
+
+  @Test(arguments: [KeyKind.bytes, .int64], [UInt64(1), 2]) func givesWhatStepsGive(keys: KeyKind, seed: UInt64) throws
+  {
+    let (engine, tree) = try makeEngine(keys, count: 900, seed: seed)
+    var random = SeededRandom(seed: seed)
+    try engine.read { tx in
+      var stepping = try tx.cursor(tree)
+      let all = try walk(&stepping)
+      #expect(all.count == 900)
+      var cursor = try tx.cursor(tree)
+      var entries: [Entry] = []
+      try cursor.forEach { key, value in
+        entries.append((key.withUnsafeBytes { Array($0) }, value.withUnsafeBytes { Array($0) }))
+        return true
+      }
+      expect(entries, all, "forEach, seed \(seed)")
+      #expect(try cursor.forEach { _, _ in true } == 0 && !cursor.isOnEntry)
+      // In pieces, from random places.
+      for _ in 0..<30 {
+        var place = random.below(all.count)
+        #expect(try cursor.seek(toIndex: place))
+        while place < all.count {
+          let limit = random.below(100)
+          var values: [[UInt8]] = []
+          let given = try cursor.forEachValue(limit: limit) { value in
+            values.append(value.withUnsafeBytes { Array($0) })
+            return true
+          }
+          #expect(given == min(limit, all.count - place) && given == values.count, "seed \(seed)")
+          let isRight = zip(values, all[place...]).allSatisfy { equal($0, $1.value) }
+          #expect(isRight, "values from \(place) on, seed \(seed)")
+          place += given
+          #expect(cursor.isOnEntry == (place < all.count))
+          if random.oneIn(4) { break }
+        }
+      }
+    }
+    try engine.close()
+  }
+
+  @Test(arguments: [UInt64(1), 2, 3]) func stopsWhereAsked(seed: UInt64) throws {
+    let (engine, tree) = try makeEngine(.bytes, count: 400, seed: seed)
+    var random = SeededRandom(seed: seed)
+    try engine.read { tx in
+      var stepping = try tx.cursor(tree)
+      let all = try walk(&stepping)
+      for _ in 0..<60 {
+        let (start, length) = (random.below(300), random.below(90))
+        var cursor = try tx.cursor(tree)
+        #expect(try cursor.seek(toIndex: start))
+        var count = 0
+        if random.oneIn(2) {
+          let given = try cursor.forEachValue { _ in
+            count += 1
+            return count <= length
+          }
+          #expect(given == length + 1 && given == count)
+          #expect(equal(cursor.key, all[start + length + 1].key), "the cursor is not behind the last, seed \(seed)")
+        } else {
+          #expect(throws: Stop.self) {
+            try cursor.forEach { _, _ in
+              if count == length { throw Stop() }
+              count += 1
+              return true
+            }
+          }
+          #expect(equal(cursor.key, all[start + length].key), "the cursor is not on what threw, seed \(seed)")
+        }
+      }
+      var cursor = try tx.cursor(tree)
+      #expect(try cursor.forEachValue(limit: 0) { _ in true } == 0)
+      #expect(try cursor.next() && equal(cursor.key, all[0].key), "a new cursor is not new any more")
+    }
+    try engine.close()
+  }
+
+  @Test func nestedReadsLeaveRunsAlone() throws {
+    // A tenth of what the tree takes: nested reads push pages out while a run is lent.
+    let (engine, tree) = try makeEngine(.int64, count: 4000, seed: 4, cachePages: 64)
+    var copies = false
+    for _ in 0..<2 {
+      try engine.read { tx in
+        var stepping = try tx.cursor(tree)
+        let all = try walk(&stepping)
+        var cursor = try tx.cursor(tree)
+        var (index, wrong) = (0, 0)
+        try cursor.forEach { key, value in
+          let other = (index * 7919) % all.count
+          let nested = try tx.value(for: integer(all[other].key), in: tree)
+          let isRight =
+            equal(nested, all[other].value)
+            && equal(key.withUnsafeBytes { Array($0) }, all[index].key)
+            && equal(value.withUnsafeBytes { Array($0) }, all[index].value)
+          if !isRight { wrong += 1 }
+          index += 1
+          return true
+        }
+        #expect(index == all.count && wrong == 0)
+      }
+      copies = engine.core.store.lendsCopies
+    }
+    #expect(copies, "memory was not short")
+    try engine.close()
+  }
+
+  @Test func changesOfABodyAreRefused() throws {
+    let (engine, tree) = try makeEngine(.int64, count: 100, seed: 5)
+    try engine.write { tx in
+      var cursor = try tx.cursor(tree)
+      var count = 0
+      #expect(throws: StorageError.self) {
+        try cursor.forEachValue { _ in
+          count += 1
+          if count == 10 { _ = try tx.delete(Int64(-100), in: tree) }
+          return true
+        }
+      }
+      #expect(count == 10, "the run went on over changed pages")
+    }
+    try engine.close()
+  }
+}
