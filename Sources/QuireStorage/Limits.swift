@@ -29,6 +29,8 @@ public enum Limits {
   package static let segmentsInMetaPage = 4
   /// How many log files a database has at the most; a segment says which of them it lives in.
   package static let segmentFileCount = 8
+  /// How many threads may run the bodies of async reads.
+  package static let readerThreadCounts = 1...64
   /// The longest name of a tree, in bytes of UTF-8.
   public static let treeNameByteCount = 255
 }

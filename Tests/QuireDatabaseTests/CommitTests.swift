@@ -187,6 +187,46 @@ import Testing
     #expect(try await db.read { tx in try tx[.texts("t")].get("k") } == "first")
   }
 
+  @Test func drainingWaitsForWhatWasBegun() async throws {
+    let connection = db.makeConnection()
+    let gate = DispatchSemaphore(value: 0)
+    let begun = AsyncStream.makeStream(of: Void.self)
+    let order = Recorder()
+    let writer = Task {
+      try await connection.write { tx in
+        begun.continuation.yield()
+        gate.wait()
+        try tx[.texts("t")].set("v", for: "k")
+      }
+      order.append("written")
+    }
+    for await _ in begun.stream { break }
+    let drain = Task {
+      await connection.drain()
+      order.append("drained")
+    }
+    // Nothing was begun on the database itself, so that this does not wait for the writer.
+    await db.drain()
+    order.append("idle")
+    gate.signal()
+    await drain.value
+    try await writer.value
+    #expect(order.values.first == "idle" && order.values.contains("drained"))
+    #expect(try await db.read { tx in try tx[.texts("t")].get("k") } == "v")
+    await connection.drain()
+  }
+
+  @Test func connectionsHaveDefaults() throws {
+    let folder = try TestFolder()
+    let options = Database.Options(
+      durability: .relaxed, readerThreadCount: 3, connectionDefaults: Connection.Options(permits: .reads))
+    let db = try folder.open(options)
+    #expect(errorCode { try db.makeConnection().write { _ in } } == .notPermitted)
+    #expect(errorCode { try db.makeConnection(Connection.Options()).write { _ in } } == nil)
+    #expect(errorCode { try db.write { _ in } } == nil)
+    #expect(errorCode { _ = try TestFolder().open(Database.Options(readerThreadCount: 0)) } == .invalidOption)
+  }
+
   private func synchronously(_ body: () throws -> Void) throws { try body() }
 }
 

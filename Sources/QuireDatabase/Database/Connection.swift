@@ -47,11 +47,18 @@ public final class Connection: Sendable {
   let core: DatabaseCore
   /// The settings.
   public let options: Options
+  /// The async transactions that have not ended.
+  private let pending = PendingWork()
 
   init(_ core: DatabaseCore, _ options: Options) {
     self.core = core
     self.options = options
   }
+
+  /// Returns when every async `read` and `write` of this connection that was called before has ended: committed, rolled
+  /// back, failed or cancelled.
+  @concurrent
+  public func drain() async { await pending.drain() }
 
   private func check(_ permission: Permissions) throws(DatabaseError) {
     guard !options.permits.contains(permission) else { return }
@@ -77,6 +84,8 @@ public final class Connection: Sendable {
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {
     try check(.asynchronousReads)
+    let work = pending.begin()
+    defer { pending.end(work) }
     return try await withCheckedThrowingContinuation { continuation in
       let isQueued = core.storage.services.runReader { [self] in
         do { continuation.resume(returning: try core.read(self, body)) } catch { continuation.resume(throwing: error) }
@@ -102,6 +111,8 @@ public final class Connection: Sendable {
     _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     try check(.asynchronousWrites)
+    let work = pending.begin()
+    defer { pending.end(work) }
     let job = WriteJob<Result>()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

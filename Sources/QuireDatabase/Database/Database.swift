@@ -75,8 +75,10 @@ public final class Database: Sendable {
   public var path: String { core.path }
 
   /// A connection of its own: the same database, with its own settings.
-  public func makeConnection(_ options: Connection.Options = Connection.Options()) -> Connection {
-    Connection(core, options)
+  ///
+  /// - Parameter options: its settings; `Options.connectionDefaults` if left out.
+  public func makeConnection(_ options: Connection.Options? = nil) -> Connection {
+    Connection(core, options ?? core.options.connectionDefaults)
   }
 
   // MARK: Transactions
@@ -116,6 +118,11 @@ public final class Database: Sendable {
   ) async throws -> Result {
     try await connection.write(body)
   }
+
+  /// Returns when every async `read` and `write` of the database that was called before has ended. Those of connections
+  /// are the connections' own affair: see `Connection.drain`.
+  @concurrent
+  public func drain() async { await connection.drain() }
 
   /// Keeps the newest snapshot for as long as the returned object lives, or until it is told to advance.
   ///

@@ -23,6 +23,10 @@ extension Database {
     public var isReadOnly: Bool
     /// How many commits a stream of `commits` holds for a consumer that lags behind.
     public var commitBuffer: Int
+    /// How many threads run the bodies of async reads, 1 to 64.
+    public var readerThreadCount: Int
+    /// The settings of connections that are made without settings of their own.
+    public var connectionDefaults: Connection.Options
     /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
     /// follower has missed commits. Nil for none. Its handler is called on threads of the database's and must not use
     /// the database.
@@ -32,7 +36,8 @@ extension Database {
     public init(
       durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
-      commitBuffer: Int = 1000, logger: Logger? = nil
+      commitBuffer: Int = 1000, readerThreadCount: Int = 2,
+      connectionDefaults: Connection.Options = Connection.Options(), logger: Logger? = nil
     ) {
       self.durability = durability
       self.cacheSize = cacheSize
@@ -42,6 +47,8 @@ extension Database {
       self.createsIfMissing = createsIfMissing
       self.isReadOnly = isReadOnly
       self.commitBuffer = commitBuffer
+      self.readerThreadCount = readerThreadCount
+      self.connectionDefaults = connectionDefaults
       self.logger = logger
     }
 
@@ -49,7 +56,8 @@ extension Database {
     var storage: StorageOptions {
       StorageOptions(
         pageSize: pageSize, cacheSize: cacheSize, durability: durability, logLimit: logLimit,
-        maintainsWhenIdle: maintainsWhenIdle, createsIfMissing: createsIfMissing, isReadOnly: isReadOnly)
+        maintainsWhenIdle: maintainsWhenIdle, createsIfMissing: createsIfMissing, isReadOnly: isReadOnly,
+        readerThreadCount: readerThreadCount)
     }
   }
 }

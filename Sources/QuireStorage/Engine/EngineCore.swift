@@ -113,7 +113,9 @@ package final class EngineCore: @unchecked Sendable {
     space = SpaceReservation(pageSize: parts.store.pageSize)
     let openFlag = OpenFlag()
     self.openFlag = openFlag
-    let services = Services(isThreaded: parts.environment.scheduling == .threads, openFlag: openFlag)
+    let services = Services(
+      isThreaded: parts.environment.scheduling == .threads, openFlag: openFlag,
+      readerThreadCount: parts.options.readerThreadCount)
     self.services = services
     let page = parts.meta.current
     watch = FileWatch(

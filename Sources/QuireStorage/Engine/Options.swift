@@ -28,12 +28,15 @@ public struct StorageOptions: Sendable {
   /// the rest, and long values from the log, take further memory, at most what replaying would have written to the
   /// file. If there is nothing at the path, opening throws `notFound`, whatever `createsIfMissing` says.
   public var isReadOnly: Bool
+  /// How many threads run the bodies of async reads, 1 to 64; they are started when they are needed. Reads that block
+  /// their caller's thread are as many as there are callers.
+  public var readerThreadCount: Int
 
   /// Settings; what is left out has the value that suits most.
   public init(
     pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 64 << 20,
     alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true,
-    isReadOnly: Bool = false
+    isReadOnly: Bool = false, readerThreadCount: Int = 2
   ) {
     self.pageSize = pageSize
     self.cacheSize = cacheSize
@@ -43,6 +46,7 @@ public struct StorageOptions: Sendable {
     self.maintainsWhenIdle = maintainsWhenIdle
     self.createsIfMissing = createsIfMissing
     self.isReadOnly = isReadOnly
+    self.readerThreadCount = readerThreadCount
   }
 
   /// Throws `invalidOption` for what no engine can work with. Test pages, below 4 KiB, are for test environments.
@@ -54,6 +58,11 @@ public struct StorageOptions: Sendable {
     }
     guard cacheSize >= 32 * pageSize else {
       throw StorageError(.invalidOption, "The cache, \(cacheSize) bytes, is below 32 pages. Choose a larger one.")
+    }
+    guard Limits.readerThreadCounts.contains(readerThreadCount) else {
+      throw StorageError(
+        .invalidOption,
+        "The number of reader threads, \(readerThreadCount), is outside \(Limits.readerThreadCounts).")
     }
     guard Limits.segmentByteCounts.contains(logLimit) else {
       throw StorageError(

@@ -114,7 +114,7 @@ package final class Services: @unchecked Sendable {
   private let checkpointThread = ServiceThread()
   private let writerThread = ServiceThread()
   private let deliveryThread = ServiceThread()
-  private let readerThreads = [ServiceThread(), ServiceThread()]
+  private let readerThreads: [ServiceThread]
   private let nextReader = Atomic<Int>(0)
   private let longWorkThreads = [ServiceThread(), ServiceThread()]
   private let nextLongWork = Atomic<Int>(0)
@@ -137,7 +137,8 @@ package final class Services: @unchecked Sendable {
 
   private let openFlag: OpenFlag
 
-  init(isThreaded: Bool, openFlag: OpenFlag) {
+  init(isThreaded: Bool, openFlag: OpenFlag, readerThreadCount: Int) {
+    readerThreads = (0..<readerThreadCount).map { _ in ServiceThread() }
     self.isThreaded = isThreaded
     self.openFlag = openFlag
   }
