@@ -110,7 +110,7 @@ final class BackupFile {
     core.beginCheckpoint(isFinal: true)
     while core.stepCheckpoint() {}
     if let failure = core.checkpoints.lastFailure { throw failure }
-    core.cutTail()
+    core.cutFileAtClose()
   }
 
   /// Reads the file back, from its meta page down, and compares what it holds with what was to be copied.

@@ -101,7 +101,7 @@ extension EngineCore {
       // Here and now: nobody else writes any more.
       while stepCheckpoint() {}
       failure = checkpoints.lastFailure
-      if failure == nil { cutTail() }
+      if failure == nil { cutFileAtClose() }
     }
     writerLock.unlock()
     services.stop()

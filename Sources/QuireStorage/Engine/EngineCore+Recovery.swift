@@ -67,9 +67,6 @@ extension EngineCore {
     if let failure = checkpoints.lastFailure { throw failure }
     queue.noteRecovered(head.endLSN)
     if hasOwnFiles { removeAllLogs() }
-    // A length that a failed sync has left in the cache of the system looks as if it were there, a later sync does not
-    // bring it to the disk, and some day it is gone (hazard A5). Whoever needs the space asks for it anew.
-    cutTail()
   }
 
   /// The roots of a snapshot.

@@ -159,8 +159,8 @@ extension EngineCore {
     allocator.setBackedEnd(end)
   }
 
-  /// Gives the whole tail back: after a checkpoint whose meta page stands in both slots.
-  func cutTail() {
+  /// Gives the whole tail back: after the last checkpoint, whose meta page stands in both slots.
+  func cutFileAtClose() {
     let end = Int(meta.current.pageCount) * store.pageSize
     watch.noteCut(to: end)
     do throws(SystemError) {
