@@ -88,6 +88,11 @@ import Testing
       let kept = fill(1, 60) + [3] + fill(1, 39)
       #expect(disk.durableBytes(of: "/a") == kept)
       #expect(disk.crashImage(.allNew).bytes(of: "/a") == kept)
+      // As long as the file is open its length stays, with nothing in it; it goes with the last handle.
+      disk.evictCache()
+      #expect(disk.bytes(of: "/a") == kept + fill(0, 10))
+      again.close()
+      file.close()
       disk.evictCache()
       #expect(disk.bytes(of: "/a") == kept)
       #expect(disk.brokenInvariant() == nil)

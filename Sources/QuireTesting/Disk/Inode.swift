@@ -156,7 +156,11 @@ struct Inode: Sendable {
   }
 
   /// Drops clean cached bytes: reads see what the disk has, under what is still pending.
+  ///
+  /// The length of an open file is not cached bytes: it lives with the open file, and goes with it.
   mutating func evictCache() {
+    let count = live.count
+    defer { if openCount > 0, live.count < count { live.setCount(count) } }
     live = durable
     for operation in pending {
       switch operation.kind {
