@@ -18,6 +18,19 @@ public enum Limits {
   static let fetchAhead = 16
   /// The most bytes of changes that are kept for pinned snapshots which lag behind.
   package static let historyByteCount = 64 << 20
+  /// The longest name of an extension, and of a value of one, in bytes of UTF-8.
+  public static let extensionNameByteCount = 512
+  /// The longest name of a tree of an extension, in bytes of UTF-8.
+  public static let extensionTreeNameByteCount = 200
+  /// How many hooks may run one inside the other, each because of what the one before has changed.
+  public static let hookDepth = 16
+  /// How many rows are handed to a hook together when many are removed.
+  public static let removalBatchCount = 512
+  /// How many times extensions may change rows because others did, when a transaction ends.
+  static let settleRounds = 64
+  /// How many rows a step of building an extension takes in, and how many bytes of them.
+  static let buildStepRowCount = 2048
+  static let buildStepByteCount = 1 << 20
   /// How many rows may be encoded inside one another, by coders that store rows themselves.
   static let encodingDepth = 32
 

@@ -153,7 +153,7 @@ public final class ChangeSet: Sendable {
     isUnknown || ask { $0.isAllCleared || $0.collections[ByteString(name)]?.isCleared ?? false }
   }
 
-  private func keys(_ name: String, _ isIncluded: @Sendable (RowChange) -> Bool) -> [String] {
+  private func keys(_ name: String, _ isIncluded: @Sendable (RowSummary) -> Bool) -> [String] {
     withoutActuallyEscaping(isIncluded) { isIncluded in
       ask { index in
         guard let changes = index.collections[ByteString(name)] else { return [] }
@@ -165,7 +165,7 @@ public final class ChangeSet: Sendable {
 }
 
 /// What happened to one row in one transaction, all in all.
-struct RowChange: Sendable {
+struct RowSummary: Sendable {
   var aspects: ChangeAspects = []
   var isInserted = false
   var isRemoved = false
@@ -182,7 +182,7 @@ struct RowChange: Sendable {
 /// A change log, looked up by collection and key.
 struct ChangeIndex: Sendable {
   struct Collection: Sendable {
-    var rows: [ByteString: RowChange] = [:]
+    var rows: [ByteString: RowSummary] = [:]
     var isCleared = false
   }
 
@@ -194,7 +194,7 @@ struct ChangeIndex: Sendable {
       switch entry {
       case .row(let kind, let id, _, let key):
         guard let name = names[id] else { return }
-        note(kind, &collections[ByteString(name), default: Collection()].rows[ByteString(key), default: RowChange()])
+        note(kind, &collections[ByteString(name), default: Collection()].rows[ByteString(key), default: RowSummary()])
       case .cleared(let id):
         guard let name = names[id] else { return }
         collections[ByteString(name)] = Collection(isCleared: true)
@@ -205,7 +205,7 @@ struct ChangeIndex: Sendable {
     }
   }
 
-  private func note(_ kind: ChangeLog.Kind, _ change: inout RowChange) {
+  private func note(_ kind: ChangeLog.Kind, _ change: inout RowSummary) {
     switch kind {
     case .inserted:
       change.isInserted = true
@@ -213,7 +213,7 @@ struct ChangeIndex: Sendable {
     case .changed(let aspects), .touched(let aspects):
       change.aspects.formUnion(aspects)
     case .removed:
-      change = RowChange(isRemoved: true)
+      change = RowSummary(isRemoved: true)
     }
   }
 }

@@ -12,11 +12,21 @@ public struct Commit: Sendable {
   /// What the transaction set as its `commitInfo`.
   public let info: (any Sendable & Codable)?
 
-  init(csn: CSN, changes: ChangeSet, info: (any Sendable & Codable)?) {
+  /// What extensions tell of it, by their names.
+  let extensionChanges: [String: any ExtensionChanges]
+
+  init(
+    csn: CSN, changes: ChangeSet, info: (any Sendable & Codable)?,
+    extensionChanges: [String: any ExtensionChanges] = [:]
+  ) {
     self.csn = csn
     self.changes = changes
     self.info = info
+    self.extensionChanges = extensionChanges
   }
+
+  /// About how many bytes of memory it takes.
+  var byteCount: Int { extensionChanges.values.reduce(changes.byteCount) { $0 + max(0, $1.byteCount) } }
 
   /// Stands for commits that were too many to be kept.
   static func unknown(upTo csn: CSN) -> Commit { Commit(csn: csn, changes: .unknown, info: nil) }

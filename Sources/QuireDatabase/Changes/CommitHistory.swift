@@ -61,7 +61,7 @@ final class CommitHistory: Sendable {
       trim(&state, published)
       state.lastSequence += 1
       state.entries.append(Entry(sequence: state.lastSequence, commit: commit))
-      state.byteCount += commit.changes.byteCount
+      state.byteCount += commit.byteCount
     }
   }
 
@@ -71,7 +71,7 @@ final class CommitHistory: Sendable {
     while let first = state.entries.first, first.commit.csn <= published,
       first.sequence <= followed || state.byteCount > byteLimit
     {
-      state.byteCount -= first.commit.changes.byteCount
+      state.byteCount -= first.commit.byteCount
       state.entries.removeFirst()
     }
   }
@@ -189,7 +189,7 @@ final class CommitHistory: Sendable {
         $0.sequence + 1 == $1.sequence && $0.commit.csn <= $1.commit.csn
       }
       return inOrder && (entries.last.map { $0.sequence == state.lastSequence } ?? true)
-        && state.byteCount == entries.reduce(0) { $0 + $1.commit.changes.byteCount }
+        && state.byteCount == entries.reduce(0) { $0 + $1.commit.byteCount }
         && state.streams.values.allSatisfy { $0.position <= state.lastSequence }
     }
     guard isSound else { throw DatabaseError(.damagedRow, "Invariant 1: the commit history is out of order.") }

@@ -100,14 +100,29 @@ extension DatabaseCore {
     var names: [CollectionID: String] = [:]
     var info: (any Sendable & Codable)?
     var collections: [(name: String, record: CollectionRecord?)] = []
+    var extensionChanges: [String: any ExtensionChanges] = [:]
+    /// The extensions that are registered from this commit on, if they are others than before.
+    var registered: RegisteredExtensions?
+    var hasMarkedOthers = false
+    /// The trees in memory, if they have changed.
+    var forest: MemoryForest?
   }
 
   /// The commit can no longer fail but for the disk, and nobody sees it yet.
   private func publish(_ outcome: WriteOutcome, _ csn: CSN) {
     table.apply(outcome.collections, csn: csn)
-    guard !outcome.changes.isEmpty else { return }
+    if outcome.registered != nil || outcome.hasMarkedOthers {
+      extensions.apply(outcome.registered, markedOthers: outcome.hasMarkedOthers)
+    }
+    if let forest = outcome.forest {
+      let published = publishedCSN
+      memory.publish(forest, csn: csn, oldest: min(storage.slots.oldestReader ?? published, published))
+    }
+    guard !outcome.changes.isEmpty || !outcome.extensionChanges.isEmpty else { return }
     let changes = ChangeSet(outcome.changes, names: outcome.names)
-    history.append(Commit(csn: csn, changes: changes, info: outcome.info), published: publishedCSN)
+    let commit = Commit(
+      csn: csn, changes: changes, info: outcome.info, extensionChanges: outcome.extensionChanges)
+    history.append(commit, published: publishedCSN)
   }
 
   /// The commit is acknowledged: tells those who follow, and runs what was to be run.
@@ -135,10 +150,20 @@ extension TransactionState {
   func outcome() throws(DatabaseError) -> DatabaseCore.WriteOutcome {
     guard let writer else { throw notWriting() }
     var outcome = DatabaseCore.WriteOutcome()
+    if let session = writer.session {
+      try session.settle()
+      outcome.extensionChanges = session.takeChanges()
+    }
     for collection in collections {
       if let id = collection.id { outcome.names[id] = collection.name }
     }
     try settleCollections()
+    outcome.hasMarkedOthers = try markOthers()
+    outcome.registered = writer.newRegistered
+    if writer.hasChangedForest {
+      try numberForest()
+      outcome.forest = loadedForest
+    }
     outcome.changes = writer.changes
     outcome.info = writer.commitInfo
     for collection in collections {

@@ -34,6 +34,8 @@ final class DatabaseCore: Sendable {
   let trees: DatabaseTrees
   let table = CollectionTable()
   let types = CollectionTypes()
+  let extensions = ExtensionRegistry()
+  let memory = MemoryVersions()
   let history: CommitHistory
   let options: Database.Options
   let path: String

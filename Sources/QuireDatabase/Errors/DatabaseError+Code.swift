@@ -85,6 +85,22 @@ extension DatabaseError {
     /// Some ids or numbers are used up.
     public static let limitReached = Code("limitReached")
 
+    // Extensions
+    /// No extension of this name is registered.
+    public static let extensionNotRegistered = Code("extensionNotRegistered")
+    /// An extension has not got all rows of the snapshot.
+    public static let extensionNotReady = Code("extensionNotReady")
+    /// An extension of this name is registered already, or is about to be.
+    public static let extensionExists = Code("extensionExists")
+    /// An extension is of another kind than was expected.
+    public static let extensionMismatch = Code("extensionMismatch")
+    /// An extension that another one depends on is not registered, or cannot be depended on.
+    public static let missingDependency = Code("missingDependency")
+    /// An extension threw an error, which is the cause: the transaction is rolled back.
+    public static let extensionFailed = Code("extensionFailed")
+    /// Hooks that change rows have called each other too many times.
+    public static let hooksTooDeep = Code("hooksTooDeep")
+
     // The world
     /// There is no space left for what is to be stored.
     public static let diskFull = Code("diskFull")

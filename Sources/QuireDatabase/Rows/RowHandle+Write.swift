@@ -85,8 +85,12 @@ extension RowHandle {
   }
 
   /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is
-  /// looked up: a coder of the app's may come back and change rows, this one too.
-  func store(_ key: String, hasMetadata: Bool, _ build: (inout RowBuilder) throws -> Void) throws {
+  /// looked up: a coder of the app's may come back and change rows, this one too. So may the hooks of extensions, which
+  /// are shown `content`.
+  func store(
+    _ key: String, hasMetadata: Bool, _ content: @autoclosure () -> RowContent,
+    _ build: (inout RowBuilder) throws -> Void
+  ) throws {
     try checkStorable(key)
     let transaction = transaction
     var row = RowBuilder()
@@ -95,19 +99,28 @@ extension RowHandle {
     row.begin(key: key, hasMetadata: hasMetadata)
     try build(&row)
     do {
+      if let session = try transaction.session() {
+        let existing = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
+        try session.will(existing == nil ? .insert : .update, existing, key, state, content())
+      }
       let id = try state.existingOrNewID()
       row.setCollection(id)
-      try transaction.write(row, key, state, try transaction.rowID(id, key), [.object, .metadata])
+      let existing = try transaction.rowID(id, key)
+      let rowID = try transaction.write(row, key, state, existing, [.object, .metadata])
+      try transaction.session()?.did(existing == nil ? .insert : .update, rowID, key, state, content())
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }
   }
 
   /// Stores one half of a row in the place of the old one. `build` appends it, if it is there at all; it runs before
-  /// anything is looked up, as in `store`.
+  /// anything is looked up, as in `store`, and hooks are shown `content`.
   ///
   /// - Returns: whether there is such a row.
-  func replace(_ half: ChangeAspects, _ key: String, _ build: (inout RowBuilder) throws -> Void) throws -> Bool {
+  func replace(
+    _ half: ChangeAspects, _ key: String, _ content: @autoclosure () -> RowContent,
+    _ build: (inout RowBuilder) throws -> Void
+  ) throws -> Bool {
     try checkStorable(key)
     let transaction = transaction
     var (row, part) = (RowBuilder(), RowBuilder())
@@ -119,6 +132,11 @@ extension RowHandle {
     }
     part.beginPart()
     try build(&part)
+    let kind = half == .object ? RowChange.Kind.replaceObject : .replaceMetadata
+    if let session = try transaction.session() {
+      guard let id = state.id, let existing = try transaction.rowID(id, key) else { return false }
+      try session.will(kind, existing, key, state, content())
+    }
     guard let id = state.id, let existing = try transaction.rowID(id, key) else { return false }
     do {
       let isFound: Bool? = try transaction.withValue(existing.rawValue, in: transaction.database.trees.rows) { bytes in
@@ -129,6 +147,7 @@ extension RowHandle {
       }
       if isFound == nil { throw missingRow(existing, key) }
       try transaction.write(row, key, state, existing, half)
+      try transaction.session()?.did(kind, existing, key, state, content())
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }
@@ -139,7 +158,15 @@ extension RowHandle {
   func touch(_ key: String, _ aspects: ChangeAspects) throws -> Bool {
     try transaction.checkWriting()
     guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return false }
+    let kind: RowChange.Kind =
+      switch aspects {
+      case .object: .touchObject
+      case .metadata: .touchMetadata
+      default: .touchRow
+      }
+    try transaction.session()?.will(kind, rowID, key, state, .stored)
     transaction.noteTouch(state, id, key, rowID, aspects)
+    try transaction.session()?.did(kind, rowID, key, state, .stored)
     return true
   }
 }

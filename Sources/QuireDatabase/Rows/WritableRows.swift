@@ -25,7 +25,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return
     }
-    try handle.store(key, hasMetadata: metadata != nil) { row in
+    try handle.store(key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try handle.append(object: object, key, to: &row)
     }
@@ -39,7 +39,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return
     }
-    try handle.store(key, hasMetadata: metadata != nil) { row in
+    try handle.store(key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try unsafe handle.append(encoded.span.bytes, key, to: &row)
     }
@@ -56,7 +56,9 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return true
     }
-    let isReplaced = try handle.replace(.object, key) { row in try handle.append(object: object, key, to: &row) }
+    let isReplaced = try handle.replace(.object, key, .given(object: object, metadata: nil)) { row in
+      try handle.append(object: object, key, to: &row)
+    }
     if isReplaced { try handle.collection.sanitizers?.afterwards?(key, object) }
     return isReplaced
   }
@@ -70,7 +72,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     guard try contains(key) else { return false }
     var metadata = metadata
     if let given = metadata { metadata = try handle.sanitized(metadata: given, key) }
-    return try handle.replace(.metadata, key) { row in
+    return try handle.replace(.metadata, key, .given(object: nil, metadata: .some(metadata))) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
     }
   }
@@ -112,12 +114,10 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   @discardableResult
   public func remove(_ keys: some Sequence<String>) throws -> Int {
     try handle.transaction.checkWriting()
-    var count = 0
     // All at once: the sequence may be one over these very rows, which would end with the first removal.
     let keys = Array(keys)
     try handle.transaction.check()
-    for key in keys where try handle.transaction.removeRow(handle.state, key) { count += 1 }
-    return count
+    return try handle.transaction.removeRows(handle.state, keys)
   }
 
   /// Removes all rows of the collection. Returns how many there were. Reported as one change: `isCleared`.

@@ -65,13 +65,15 @@ extension TransactionState {
   }
 
   /// The name of a collection.
-  private func name(of id: CollectionID) throws(DatabaseError) -> String {
+  func name(of id: CollectionID) throws(DatabaseError) -> String {
     for collection in collections where collection.id == id { return collection.name }
     var found: String?
     try forEachCollection { (name, candidate) throws(DatabaseError) in
       if candidate == id { found = name }
     }
     guard let found else { throw RowView.damaged() }
+    // The next row of it is found above.
+    _ = open(found)
     return found
   }
 

@@ -10,11 +10,12 @@ extension TransactionState {
     if lentCount > 0 { throw changeWhileLent() }
   }
 
-  /// Stores a row that is put together, new or in the place of `existing`.
+  /// Stores a row that is put together, new or in the place of `existing`. Returns its id.
+  @discardableResult
   func write(
     _ row: borrowing RowBuilder, _ key: String, _ collection: CollectionState, _ existing: RowID?,
     _ aspects: ChangeAspects
-  ) throws {
+  ) throws -> RowID {
     guard let id = collection.id, let writer else { throw notWriting() }
     mutationCount &+= 1
     let trees = database.trees
@@ -26,6 +27,7 @@ extension TransactionState {
       try unsafe withUnsafeBytes(of: rowID.rawValue.littleEndian) { try unsafe put(indexKey, $0, in: trees.keys) }
     }
     writer.changes.append(existing == nil ? .inserted : .changed(aspects), id, rowID, key)
+    return rowID
   }
 
   /// Reports a row as changed; nothing is written, so that iterators may go on.
@@ -37,26 +39,126 @@ extension TransactionState {
 
   /// Removes a row. Returns whether there was one.
   func removeRow(_ collection: CollectionState, _ key: String) throws(DatabaseError) -> Bool {
+    guard let session = try session() else { return try deleteRow(collection, key) != nil }
+    guard let id = collection.id, let existing = try rowID(id, key) else { return false }
+    try session.will(.remove, existing, key, collection, .stored)
+    // Unless a hook has done it.
+    guard let removed = try deleteRow(collection, key) else { return true }
+    try session.did(.remove, removed, key, collection, .gone)
+    return true
+  }
+
+  /// Removes the rows under `keys`; extensions are told of many at a time. Returns how many there were.
+  func removeRows(_ collection: CollectionState, _ keys: [String]) throws(DatabaseError) -> Int {
+    guard keys.count > 1, let session = try session() else {
+      var count = 0
+      for key in keys where try removeRow(collection, key) { count += 1 }
+      return count
+    }
+    var count = 0
+    var start = 0
+    while start < keys.count {
+      let end = min(start + Limits.removalBatchCount, keys.count)
+      var seen: Set<ByteString> = []
+      var rows: [(key: String, rowID: RowID)] = []
+      for key in keys[start..<end] {
+        guard let id = collection.id, let found = try rowID(id, key), seen.insert(ByteString(key)).inserted else {
+          continue
+        }
+        rows.append((key, found))
+      }
+      count += rows.count
+      try removeTogether(rows, collection, session, isClearing: false)
+      start = end
+    }
+    return count
+  }
+
+  /// Removes rows with one call of each hook.
+  func removeTogether(
+    _ rows: [(key: String, rowID: RowID)], _ collection: CollectionState, _ session: ExtensionSession, isClearing: Bool
+  ) throws(DatabaseError) {
+    guard !rows.isEmpty else { return }
+    try session.willRemove(rows, collection, isClearing: isClearing)
+    var removed: [(key: String, rowID: RowID)] = []
+    for row in rows {
+      // Only the row that the hooks were told of: one of them may have put another in its place.
+      guard let id = collection.id, try rowID(id, row.key) == row.rowID,
+        try deleteRow(collection, row.key, isReported: !isClearing) != nil
+      else { continue }
+      removed.append(row)
+    }
+    try session.didRemove(removed, collection, isClearing: isClearing)
+  }
+
+  /// Deletes a row from the trees. Returns its id, if there was one.
+  private func deleteRow(
+    _ collection: CollectionState, _ key: String, isReported: Bool = true
+  ) throws(DatabaseError) -> RowID? {
     guard let writer else { throw notWriting() }
-    guard let id = collection.id, let rowID = try rowID(id, key), let indexKey = indexKey(id, key) else { return false }
+    guard let id = collection.id, let rowID = try rowID(id, key), let indexKey = indexKey(id, key) else { return nil }
     mutationCount &+= 1
     collection.hasRemoved = true
     try wrapping(collection.name, key) { () throws(StorageError) in
       try delete(indexKey, in: database.trees.keys)
       try delete(SearchKey(rowID.rawValue), in: database.trees.rows)
     }
-    writer.changes.append(.removed, id, rowID, key)
-    return true
+    if isReported { writer.changes.append(.removed, id, rowID, key) }
+    return rowID
   }
 
   /// Removes all rows of a collection. Returns how many there were.
   ///
-  /// Reads the collection's part of the key index for the rows' ids; these are removed in runs of neighbours.
+  /// Reads the collection's part of the key index for the rows' ids; these are removed in runs of neighbours, unless an
+  /// extension wants to see them.
   func removeAll(_ collection: CollectionState) throws -> Int {
-    guard let writer else { throw notWriting() }
     guard let id = collection.id else { return 0 }
     let count = try count(id)
     guard count > 0 else { return 0 }
+    guard let session = try session() else {
+      try deleteAllRows(collection, id, count)
+      return count
+    }
+    try session.willClear(collection.name)
+    if let id = collection.id {
+      if session.wantsRows(of: collection.name) {
+        writer?.changes.clear(id)
+        try removeInBatches(collection, id, session)
+      } else {
+        try deleteAllRows(collection, id, try self.count(id))
+      }
+    }
+    try session.didClear(collection.name)
+    return count
+  }
+
+  /// Removes all rows of a collection that are there now, some at a time, with hooks. What hooks insert meanwhile stays.
+  private func removeInBatches(_ collection: CollectionState, _ id: CollectionID, _ session: ExtensionSession) throws {
+    let end = try allocateRowID()
+    var start = id.prefix
+    while true {
+      var rows: [(key: String, rowID: RowID)] = []
+      var next: [UInt8]?
+      try unsafe forEachKey(of: id, from: start) { (bytes, rowID) throws(DatabaseError) in
+        guard let key = unsafe String(validating: bytes.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
+          throw RowView.damaged()
+        }
+        if rows.count == Limits.removalBatchCount {
+          next = unsafe Array(bytes)
+          return false
+        }
+        if RowID(rowID) < end { rows.append((key, RowID(rowID))) }
+        return true
+      }
+      try removeTogether(rows, collection, session, isClearing: true)
+      guard let next else { return }
+      start = next
+    }
+  }
+
+  private func deleteAllRows(_ collection: CollectionState, _ id: CollectionID, _ count: Int) throws {
+    guard let writer else { throw notWriting() }
+    guard count > 0 else { return }
     mutationCount &+= 1
     collection.hasRemoved = true
     let total = try wrapping { () throws(StorageError) in try self.count(of: database.trees.keys) }
@@ -66,13 +168,12 @@ extension TransactionState {
         try deleteAll(in: database.trees.rows)
       }
     } else {
-      try removeRows(id, count)
+      try deleteRows(of: id, count)
     }
     writer.changes.clear(id)
-    return count
   }
 
-  private func removeRows(_ id: CollectionID, _ count: Int) throws {
+  private func deleteRows(of id: CollectionID, _ count: Int) throws {
     var rowIDs = try collectRowIDs(id, count)
     rowIDs.sort()
     var first = 0
@@ -90,24 +191,38 @@ extension TransactionState {
     var rowIDs: [Int64] = []
     // The count comes from the disk, so it is no reason to ask for any amount of memory.
     rowIDs.reserveCapacity(min(count, 1 << 16))
+    try unsafe forEachKey(of: id, from: id.prefix) { _, rowID in
+      rowIDs.append(rowID)
+      return true
+    }
+    return rowIDs
+  }
+
+  /// Calls `body` with the entries of a collection in the key index from `start` on, until it returns false. The bytes
+  /// begin with the collection's id.
+  private func forEachKey(
+    of id: CollectionID, from start: [UInt8], _ body: (UnsafeRawBufferPointer, Int64) throws -> Bool
+  ) throws {
     var cursor = try cursor(database.trees.keys)
     let end = id.end
-    var isOnEntry = try cursor.seek(id.prefix) || cursor.isOnEntry
+    var isOnEntry = try cursor.seek(start) || cursor.isOnEntry
     while isOnEntry {
-      let isWithin = cursor.withKey { key in
-        unsafe key.withUnsafeBytes { unsafe $0.lexicographicallyPrecedes(end) }
-      }
-      guard isWithin == true else { break }
       let rowID = try cursor.withValue { value -> Int64 in
         guard value.byteCount == 8 else { throw RowView.damaged() }
         let rowID = Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self))
         guard rowID > 0, rowID < .max else { throw RowView.damaged() }
         return rowID
       }
-      if let rowID { rowIDs.append(rowID) }
+      guard let rowID else { return }
+      let goesOn = try cursor.withKey { key in
+        try unsafe key.withUnsafeBytes { key in
+          guard unsafe key.lexicographicallyPrecedes(end) else { return false }
+          return try unsafe body(key, rowID)
+        }
+      }
+      guard goesOn == true else { return }
       isOnEntry = try cursor.next()
     }
-    return rowIDs
   }
 
   /// Removes all rows of all collections. Returns how many there were.
@@ -116,6 +231,8 @@ extension TransactionState {
     let trees = database.trees
     let count = try wrapping { () throws(StorageError) in try self.count(of: trees.keys) }
     guard count > 0 else { return 0 }
+    let session = try session()
+    try session?.willClearAll()
     let names = try collectionNames()
     mutationCount &+= 1
     try wrapping { () throws(StorageError) in
@@ -124,6 +241,7 @@ extension TransactionState {
     }
     for name in names { open(name).hasRemoved = true }
     writer.changes.clearAll()
+    try session?.didClearAll()
     return count
   }
 

@@ -13,7 +13,8 @@ internal import QuireStorage
 /// therefore begins with `check`.
 ///
 /// Invariants:
-/// 1. `storage` is `ended` if and only if `isOpen` is false; `collections` is empty then.
+/// 1. `storage` is `ended` if and only if `isOpen` is false; `collections`, `readers`, `loadedForest` and the writer's
+///    session are empty then.
 /// 2. `collections` has one entry for each name that was used.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
 /// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
@@ -37,6 +38,10 @@ internal import QuireStorage
   /// How many rows are being encoded at the moment, one inside the other.
   private(set) var encodingCount = 0
   let scratch: TransactionScratch
+  /// The trees in memory, once something has asked for them.
+  var loadedForest: MemoryForest?
+  /// The readers of extensions that were asked for.
+  var readers: [(name: String, reader: Any)] = []
   /// What only write transactions have.
   let writer: WriterState?
 
@@ -66,7 +71,7 @@ internal import QuireStorage
     self.connection = connection
     self.outer = outer
     isWriting = true
-    writer = WriterState()
+    writer = WriterState(database.extensions.current)
     scratch = database.takeScratch()
   }
 
@@ -88,6 +93,9 @@ internal import QuireStorage
   func end() {
     for collection in collections { collection.end() }
     collections.removeAll()
+    readers.removeAll()
+    loadedForest = nil
+    writer?.session = nil
     isOpen = false
     unsafe storage = .ended
     database.giveBack(scratch)

@@ -9,6 +9,17 @@ final class WriterState {
   var commitInfo: (any Sendable & Codable)?
   /// How deep in savepoints the transaction is.
   var depth = 0
+  /// The extensions that were registered when the transaction began; nil if there were none.
+  let registered: RegisteredExtensions?
+  /// Those that are to be registered when it commits, if that is another list.
+  var newRegistered: RegisteredExtensions?
+  /// The extensions' part of the transaction; nil until something needs it.
+  var session: ExtensionSession?
+  var isBeginningSession = false
+  /// Whether a tree in memory was changed.
+  var hasChangedForest = false
+
+  init(_ registered: RegisteredExtensions?) { self.registered = registered }
 }
 
 extension TransactionState {
@@ -18,6 +29,10 @@ extension TransactionState {
     guard let writer else { throw notWriting() }
     // Taking fields back would leave the row that is being encoded with fields that have no name.
     guard encodingCount == 0 else { throw savepointInCoder() }
+    // Writers must be older than the savepoint, or it would take their trees away from them.
+    let session = try session()
+    let extensionMarks = session?.makeMarks() ?? []
+    let (forest, hasChangedForest, newRegistered) = (loadedForest, writer.hasChangedForest, writer.newRegistered)
     let changes = writer.changes.position
     let actionCount = writer.actions.count
     let commitInfo = writer.commitInfo
@@ -37,8 +52,13 @@ extension TransactionState {
       for (index, collection) in collections.enumerated() {
         collection.restore(index < marks.count ? marks[index] : nil)
       }
+      // Changes of the forest need their number, unless it is as it was before all of them.
+      loadedForest = hasChangedForest ? forest : nil
+      writer.hasChangedForest = hasChangedForest
+      writer.newRegistered = newRegistered
       pendingError = nil
       mutationCount &+= 1
+      session?.restore(extensionMarks)
       if let error = error as? ClosureError { throw error.error }
       throw wrap(error)
     }

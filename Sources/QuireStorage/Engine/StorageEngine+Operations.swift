@@ -120,7 +120,7 @@ extension StorageEngine {
 extension EngineCore {
   /// Runs `work` on a thread of the engine's for an async caller. Cancelling the caller's task ends it at its next
   /// report, with `CancellationError`; so does giving the engine up.
-  func runLongWork<Result: Sendable>(
+  package func runLongWork<Result: Sendable>(
     _ progress: @escaping @Sendable (StorageProgress) throws -> Void,
     _ work: @escaping @Sendable (EngineCore, (StorageProgress) throws -> Void) throws -> Result
   ) async throws -> Result {

@@ -1,0 +1,43 @@
+// Which rows an extension hears of.
+
+/// The collections that an extension cares for.
+public struct CollectionFilter: Sendable {
+  private let isIncluded: @Sendable (String) -> Bool
+
+  /// The collections for whose names `isIncluded` is true. Ask for the same ones as long as the version of the
+  /// extension stays the same.
+  public static func matching(_ isIncluded: @escaping @Sendable (String) -> Bool) -> Self { Self(isIncluded: isIncluded) }
+
+  /// Every collection.
+  public static var all: Self { Self { _ in true } }
+
+  /// These and no others.
+  public static func only(_ names: some Sequence<String>) -> Self {
+    let names = Set(names.map(ByteString.init))
+    return Self { names.contains(ByteString($0)) }
+  }
+
+  /// All but these.
+  public static func except(_ names: some Sequence<String>) -> Self {
+    let names = Set(names.map(ByteString.init))
+    return Self { !names.contains(ByteString($0)) }
+  }
+
+  private init(isIncluded: @escaping @Sendable (String) -> Bool) { self.isIncluded = isIncluded }
+
+  /// Whether the collection is one of them. Names are the same if their bytes are.
+  public func contains(_ collection: String) -> Bool { isIncluded(collection) }
+}
+
+/// The halves of a row that an extension reads.
+public struct RowParts: OptionSet, Hashable, Sendable {
+  /// One bit for each half.
+  public let rawValue: UInt8
+  /// Wraps bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The object.
+  public static let object = RowParts(rawValue: 1)
+  /// The metadata.
+  public static let metadata = RowParts(rawValue: 2)
+}

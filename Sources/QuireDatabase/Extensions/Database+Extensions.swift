@@ -1,0 +1,122 @@
+// Registering extensions.
+
+public import QuireStorage
+
+/// What is known of an extension, registered or only stored.
+public struct ExtensionStatus: Hashable, Sendable {
+  /// How far it is.
+  public enum State: Hashable, Sendable {
+    /// It has all rows.
+    case ready
+    /// It is being built, or building it was interrupted.
+    case building
+    /// Rows were changed without it: it is built anew when it is registered.
+    case stale
+  }
+
+  /// Its name.
+  public let name: String
+  /// What kind of extension it is.
+  public let kind: String
+  /// The version that its trees are of.
+  public let version: String
+  /// The names of those that it depends on.
+  public let dependencies: [String]
+  /// How far it is.
+  public let state: State
+  /// Whether it is registered in this opening.
+  public let isRegistered: Bool
+  /// Whether its trees are stored.
+  public let isPersistent: Bool
+
+  init(_ name: String, _ record: ExtensionRecord, isRegistered: Bool, isPersistent: Bool) {
+    self.name = name
+    self.isRegistered = isRegistered
+    self.isPersistent = isPersistent
+    kind = record.kind
+    version = record.version
+    dependencies = record.dependencies
+    state =
+      switch record.state {
+      case .ready: .ready
+      case .building: .building
+      case .stale: .stale
+      }
+  }
+}
+
+extension Database {
+  /// Registers an extension, and returns when it has all rows. From then on it follows all changes.
+  ///
+  /// If the same version was stored before, and no row has changed while it was not registered, nothing has to be done
+  /// or written. Otherwise it is built, in steps of a few milliseconds between which other writers get their turn;
+  /// readers never wait. Meanwhile it can be asked for nothing. Takes a few MiB of memory, whatever the number of rows.
+  ///
+  /// If `progress` throws, or the task is cancelled, building stops, and the extension is not registered; registering
+  /// it again goes on from there, unless rows were changed in between. The same holds after a crash. An error of the
+  /// extension's own leaves nothing of it.
+  ///
+  /// - Parameters:
+  ///   - value: the extension. Those that it depends on must be registered.
+  ///   - progress: called after each step, on the calling thread. Units: rows.
+  /// - Throws: `extensionExists` if one of this name is registered, or is being registered, `missingDependency`,
+  ///   `extensionFailed` with what the extension threw, `invalidOption` for a name without a byte or with too many,
+  ///   `nestedTransaction` inside a transaction, `readOnly` if it would have to be built in a read-only database,
+  ///   `CancellationError`, what `progress` throws, and as `write`.
+  public func register(
+    _ value: some DatabaseExtension, progress: (Progress) throws -> Void = { _ in }
+  ) throws {
+    try withoutActuallyEscaping(progress) { progress in try Registration(core, value, progress).run() }
+  }
+
+  /// The same on a thread of the database's; `progress` is called there.
+  @concurrent
+  public func register(
+    _ value: some DatabaseExtension, progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
+  ) async throws {
+    do {
+      try await core.storage.runLongWork(progress) { [core] _, progress in
+        try withoutActuallyEscaping(progress) { progress in try Registration(core, value, progress).run() }
+      }
+    } catch let error as StorageError {
+      throw DatabaseError(error)
+    }
+  }
+
+  /// Unregisters an extension and all that depend on it, and removes what is stored of them. Works without their code,
+  /// also for names that were not registered in this opening.
+  ///
+  /// - Returns: the names of those that were removed.
+  /// - Throws: `extensionNotRegistered` if nothing is known of the name, `extensionExists` while it is being registered,
+  ///   and as `write`.
+  @discardableResult
+  public func unregister(extensionNamed name: String) throws -> [String] { try Removal(core: core, name: name).run() }
+
+  /// The same on a thread of the database's.
+  @concurrent @discardableResult
+  public func unregister(extensionNamed name: String) async throws -> [String] {
+    do {
+      return try await core.storage.runLongWork({ _ in }) { [core] _, _ in try Removal(core: core, name: name).run() }
+    } catch let error as StorageError {
+      throw DatabaseError(error)
+    }
+  }
+
+  /// What is registered, in the order of registration, and then what is only stored. Reads the newest snapshot.
+  ///
+  /// - Throws: `closed`, `nestedTransaction` inside a transaction, `damagedRow`, `damagedPage`, `inputOutput`.
+  public func extensions() throws -> [ExtensionStatus] {
+    try read { tx in
+      let registered = core.extensions.current?.list ?? []
+      let known = try registered.compactMap { one in
+        try tx.state.extensionRecord(one.name).map {
+          ExtensionStatus(one.name, $0, isRegistered: true, isPersistent: one.isPersistent)
+        }
+      }
+      let others = try tx.state.storedRecords().filter { stored in
+        !registered.contains { $0.name.isSame(as: stored.name) }
+      }
+      return known + others.map { ExtensionStatus($0.name, $0.record, isRegistered: false, isPersistent: true) }
+    }
+  }
+}

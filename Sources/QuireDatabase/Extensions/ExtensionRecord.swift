@@ -1,0 +1,151 @@
+// What the database notes about an extension.
+//
+// The tree `quire.extensions` holds, all numbers little-endian:
+//
+//     "n"                                   the number of the next extension (4 bytes)
+//     "r" and the extension's name          a record, as below
+//     "v", its number (4 bytes, big-endian), and a name    a value that the extension has set
+//
+// A record: number (4), state (1), format version (4), row id (8), then kind, version, and the names of the extensions
+// it depends on, each with its length (4) in front; the number of these stands before them (4).
+
+internal import QuireStorage
+
+/// The number of an extension: part of the names of its trees, and never given again.
+struct ExtensionID: Hashable, Comparable, Sendable {
+  let rawValue: UInt32
+  static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What is noted about an extension under its name.
+struct ExtensionRecord: Hashable, Sendable {
+  /// How far an extension is.
+  enum State: Hashable, Sendable {
+    /// Rows with ids up to this one are in it, and it follows their changes; the others are not.
+    case building(through: RowID)
+    /// It has all rows.
+    case ready
+    /// Rows were changed while it was not registered: it has to be built anew.
+    case stale
+  }
+
+  var id: ExtensionID
+  var state: State
+  var kind: String
+  var formatVersion: UInt32
+  var version: String
+  var dependencies: [String]
+
+  /// Whether the extension was built by this code in this version.
+  func isSame(as other: any DatabaseExtension) -> Bool {
+    ([type(of: other).kind] + type(of: other).formerKinds).contains(kind) && formatVersion == type(of: other).formatVersion && version == other.version
+      && dependencies == other.dependencies
+  }
+
+  // MARK: Bytes
+
+  private static let fixedByteCount = 17
+
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    Self.append(id.rawValue, to: &bytes)
+    let (code, through): (UInt8, Int64) =
+      switch state {
+      case .building(let rowID): (1, rowID.rawValue)
+      case .ready: (2, 0)
+      case .stale: (3, 0)
+      }
+    bytes.append(code)
+    Self.append(formatVersion, to: &bytes)
+    Self.append(through, to: &bytes)
+    Self.append(kind, to: &bytes)
+    Self.append(version, to: &bytes)
+    Self.append(UInt32(truncatingIfNeeded: dependencies.count), to: &bytes)
+    for name in dependencies { Self.append(name, to: &bytes) }
+    return bytes
+  }
+
+  private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+    unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  private static func append(_ text: String, to bytes: inout [UInt8]) {
+    append(UInt32(truncatingIfNeeded: text.utf8.count), to: &bytes)
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  init(
+    id: ExtensionID, state: State, kind: String, formatVersion: UInt32, version: String, dependencies: [String]
+  ) {
+    self.id = id
+    self.state = state
+    self.kind = kind
+    self.formatVersion = formatVersion
+    self.version = version
+    self.dependencies = dependencies
+  }
+
+  /// The record of an extension that is about to be built.
+  init(id: ExtensionID, of new: any DatabaseExtension) {
+    self.init(
+      id: id, state: .building(through: RowID(0)), kind: type(of: new).kind,
+      formatVersion: type(of: new).formatVersion, version: new.version, dependencies: new.dependencies)
+  }
+
+  /// Reads what `bytes` wrote; the bytes may be anything.
+  ///
+  /// - Throws: `damagedRow`.
+  init(_ bytes: [UInt8], name: String) throws(DatabaseError) {
+    var reader = Reader(bytes: bytes)
+    guard let id = reader.number(UInt32.self), let code = reader.number(UInt8.self),
+      let formatVersion = reader.number(UInt32.self), let through = reader.number(Int64.self),
+      let kind = reader.text(), let version = reader.text(), let count = reader.number(UInt32.self),
+      count <= bytes.count, id < .max
+    else { throw Self.damaged(name) }
+    var dependencies: [String] = []
+    for _ in 0..<count {
+      guard let dependency = reader.text() else { throw Self.damaged(name) }
+      dependencies.append(dependency)
+    }
+    let state: State? =
+      switch code {
+      case 1: .building(through: RowID(through))
+      case 2: .ready
+      case 3: .stale
+      default: nil
+      }
+    guard let state, reader.isAtEnd, through >= 0 else { throw Self.damaged(name) }
+    self.init(
+      id: ExtensionID(rawValue: id), state: state, kind: kind, formatVersion: formatVersion, version: version,
+      dependencies: dependencies)
+  }
+
+  static func damaged(_ name: String) -> DatabaseError {
+    DatabaseError(
+      .damagedRow,
+      "What is noted about the extension “\(name)” breaks the format. Unregister the extension, and register it again.")
+  }
+
+  /// Takes bytes apart that may end anywhere.
+  private struct Reader {
+    let bytes: [UInt8]
+    var offset = 0
+
+    var isAtEnd: Bool { offset == bytes.count }
+
+    mutating func number<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
+      let count = MemoryLayout<Number>.size
+      guard bytes.count - offset >= count else { return nil }
+      defer { offset += count }
+      return unsafe bytes.withUnsafeBytes {
+        Number(littleEndian: unsafe $0.loadUnaligned(fromByteOffset: offset, as: Number.self))
+      }
+    }
+
+    mutating func text() -> String? {
+      guard let length = number(UInt32.self), bytes.count - offset >= Int(length) else { return nil }
+      defer { offset += Int(length) }
+      return String(validating: bytes[offset..<offset + Int(length)], as: UTF8.self)
+    }
+  }
+}

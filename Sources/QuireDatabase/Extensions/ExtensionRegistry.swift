@@ -1,0 +1,108 @@
+// Which extensions are registered in this opening of the database.
+
+internal import QuireStorage
+
+/// An extension that is registered, and how far it is.
+final class RegisteredExtension: Sendable {
+  let value: any DatabaseExtension
+  let id: ExtensionID
+  let name: String
+  let state: ExtensionRecord.State
+  let collections: CollectionFilter
+  let parts: RowParts
+  let handlesClearing: Bool
+  let isPersistent: Bool
+
+  init(_ value: any DatabaseExtension, _ id: ExtensionID, _ state: ExtensionRecord.State) {
+    self.value = value
+    self.id = id
+    self.state = state
+    name = value.name
+    collections = value.collections
+    parts = value.parts
+    handlesClearing = value.handlesClearing
+    isPersistent = value.isPersistent
+  }
+
+  /// The same one, further on.
+  func with(_ state: ExtensionRecord.State) -> RegisteredExtension { RegisteredExtension(value, id, state) }
+
+  var isReady: Bool { state == .ready }
+
+  /// Whether a row is in it, or was before its removal: while it is built, only rows up to some id are.
+  func follows(_ rowID: RowID?) -> Bool {
+    switch state {
+    case .ready: true
+    case .building(let through): rowID.map { $0 <= through } ?? false
+    case .stale: false
+    }
+  }
+}
+
+/// The extensions that are registered as of some commit, in the order of their registration.
+final class RegisteredExtensions: Sendable {
+  let list: [RegisteredExtension]
+
+  init(_ list: [RegisteredExtension]) { self.list = list }
+
+  subscript(name: String) -> RegisteredExtension? { list.first { $0.name.isSame(as: name) } }
+
+  /// With one more, or with another one in its place.
+  func with(_ new: RegisteredExtension) -> RegisteredExtensions {
+    guard let index = list.firstIndex(where: { $0.id == new.id }) else {
+      return RegisteredExtensions(list + [new])
+    }
+    var list = list
+    list[index] = new
+    return RegisteredExtensions(list)
+  }
+
+  /// Without those of these names.
+  func without(_ names: Set<ByteString>) -> RegisteredExtensions {
+    RegisteredExtensions(list.filter { !names.contains(ByteString($0.name)) })
+  }
+}
+
+/// The registered extensions of an open database. Changed by write transactions, when they can no longer fail.
+final class ExtensionRegistry: Sendable {
+  private struct State {
+    var registered: RegisteredExtensions?
+    /// Names that a registration is at work on.
+    var busy: Set<ByteString> = []
+    /// Whether all stored extensions that are not registered are known to be marked as stale.
+    var areOthersStale = false
+  }
+
+  private let state = Latch(State())
+
+  /// What is registered now; nil if nothing is.
+  var current: RegisteredExtensions? { state.withLock { $0.registered } }
+
+  /// Whether the next change of rows has to mark the stored extensions that are not registered.
+  var mustMarkOthers: Bool { state.withLock { !$0.areOthersStale } }
+
+  /// Takes over what a commit has changed.
+  func apply(_ registered: RegisteredExtensions?, markedOthers: Bool) {
+    state.withLock { state in
+      if let registered {
+        // One that has gone has to be marked like those that never came.
+        state.areOthersStale = state.areOthersStale && registered.list.count >= (state.registered?.list.count ?? 0)
+        state.registered = registered.list.isEmpty ? nil : registered
+      }
+      if markedOthers { state.areOthersStale = true }
+    }
+  }
+
+  /// Begins work on a name.
+  ///
+  /// - Throws: `extensionExists` if another registration or removal is at work on it.
+  func begin(_ name: String) throws(DatabaseError) {
+    let isFree = state.withLock { $0.busy.insert(ByteString(name)).inserted }
+    if isFree { return }
+    throw DatabaseError(
+      .extensionExists, "The extension “\(name)” is being registered or unregistered already. Wait for that to end.")
+  }
+
+  /// Ends work on a name.
+  func end(_ name: String) { state.withLock { state in _ = state.busy.remove(ByteString(name)) } }
+}

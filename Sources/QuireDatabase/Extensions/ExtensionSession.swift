@@ -1,0 +1,252 @@
+// The registered extensions in one write transaction: their writers, and who is told of what.
+
+internal import QuireStorage
+
+/// An extension in one write transaction.
+final class ExtensionEntry {
+  var registered: RegisteredExtension
+  let writer: any ExtensionWriter
+
+  init(_ registered: RegisteredExtension, _ writer: any ExtensionWriter) {
+    self.registered = registered
+    self.writer = writer
+  }
+
+  /// Whether the extension hears of a change.
+  func concerns(_ kind: RowChange.Kind, _ rowID: RowID?) -> Bool {
+    kind.concerns(registered.parts) && registered.follows(rowID)
+  }
+}
+
+/// Calls the hooks of all extensions in a write transaction.
+///
+/// Invariants:
+/// 1. `entries` are in the order of registration.
+/// 2. `depth` is the number of rounds of hooks that run, one inside the other, at most `Limits.hookDepth`.
+/// 3. Rows change only in the phases `body` and `rows`.
+final class ExtensionSession {
+  /// What the transaction is at.
+  enum Phase {
+    /// The app's closure runs.
+    case body
+    /// Extensions settle rows.
+    case rows
+    /// Extensions settle their own trees.
+    case trees
+  }
+
+  private unowned let transaction: TransactionState
+  private(set) var entries: [ExtensionEntry] = []
+  private(set) var phase = Phase.body
+  private var depth = 0
+  /// Whose hooks run, the innermost last.
+  private var running: [String] = []
+  /// Who cares for a collection, by its name.
+  private var listeners: [ByteString: [ExtensionEntry]] = [:]
+
+  init(_ transaction: TransactionState) { self.transaction = transaction }
+
+  /// Has an extension follow the transaction.
+  func add(_ registered: RegisteredExtension, _ writer: any ExtensionWriter) {
+    entries.append(ExtensionEntry(registered, writer))
+    listeners.removeAll()
+  }
+
+  /// The entry of an extension.
+  func entry(_ name: String) -> ExtensionEntry? { entries.first { $0.registered.name.isSame(as: name) } }
+
+  /// The extensions that care for a collection.
+  func listeners(of collection: String) -> [ExtensionEntry] {
+    if let known = listeners[ByteString(collection)] { return known }
+    let found = entries.filter { $0.registered.collections.contains(collection) }
+    listeners[ByteString(collection)] = found
+    return found
+  }
+
+  /// Throws if rows must not be changed any more.
+  func checkRowsMayChange() throws(DatabaseError) {
+    guard phase == .trees else { return }
+    throw DatabaseError(
+      .transactionFailed, "An extension changed rows while trees were being settled. Change them in `settleRows`.",
+      path: transaction.database.path)
+  }
+
+  // MARK: Hooks
+
+  /// Runs a hook; its error gets the extension's name, and fails the transaction.
+  func run(
+    _ entry: ExtensionEntry, _ hook: String, collection: String? = nil, key: String? = nil, _ body: () throws -> Void
+  ) throws(DatabaseError) {
+    depth += 1
+    running.append(entry.registered.name)
+    defer {
+      depth -= 1
+      running.removeLast()
+    }
+    do {
+      guard depth <= Limits.hookDepth else { throw tooDeep() }
+      try body()
+      // What the hook did that could not throw.
+      try transaction.check()
+    } catch {
+      let failure = failed(entry, hook, collection, key, error)
+      transaction.note(failure)
+      throw failure
+    }
+  }
+
+  private func tooDeep() -> DatabaseError {
+    DatabaseError(
+      .hooksTooDeep,
+      """
+      Hooks have changed rows whose hooks changed rows, \(Limits.hookDepth) deep: \(running.joined(separator: " → ")). \
+      Have them leave alone what is right already.
+      """, path: transaction.database.path)
+  }
+
+  private func failed(
+    _ entry: ExtensionEntry, _ hook: String, _ collection: String?, _ key: String?, _ error: any Error
+  ) -> DatabaseError {
+    if let error = error as? DatabaseError {
+      // The innermost extension is the one to look at; a rollback is what it is.
+      if error.code == .extensionFailed || error.code == .rolledBack || error.code == .hooksTooDeep { return error }
+    }
+    return DatabaseError(
+      .extensionFailed,
+      "The extension “\(entry.registered.name)” failed in `\(hook)`: the transaction is rolled back. See the cause.",
+      path: transaction.database.path, collection: collection, key: key, cause: error)
+  }
+
+  /// A change of one row is about to be made.
+  func will(
+    _ kind: RowChange.Kind, _ rowID: RowID?, _ key: String, _ state: CollectionState,
+    _ content: @autoclosure () -> RowContent
+  ) throws(DatabaseError) {
+    try checkRowsMayChange()
+    var change: RowChange?
+    for entry in listeners(of: state.name) where entry.concerns(kind, rowID) {
+      let current = change ?? RowChange(kind, rowID, key, state, content())
+      change = current
+      try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(current) }
+    }
+  }
+
+  /// A change of one row was made.
+  func did(
+    _ kind: RowChange.Kind, _ rowID: RowID, _ key: String, _ state: CollectionState,
+    _ content: @autoclosure () -> RowContent
+  ) throws(DatabaseError) {
+    var change: RowChange?
+    for entry in listeners(of: state.name) where entry.concerns(kind, rowID) {
+      let current = change ?? RowChange(kind, rowID, key, state, content())
+      change = current
+      try run(entry, "didChange", collection: state.name, key: key) { try entry.writer.didChange(current) }
+    }
+  }
+
+  // MARK: Many rows
+
+  /// Rows are about to be removed together.
+  func willRemove(_ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool) throws(DatabaseError)
+  {
+    try checkRowsMayChange()
+    try forEachListener(rows, state, isClearing, .stored) { entry, changes throws(DatabaseError) in
+      try run(entry, "willRemove", collection: state.name) { try entry.writer.willRemove(changes) }
+    }
+  }
+
+  /// Rows were removed together.
+  func didRemove(_ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool) throws(DatabaseError)
+  {
+    try forEachListener(rows, state, isClearing, .gone) { entry, changes throws(DatabaseError) in
+      try run(entry, "didRemove", collection: state.name) { try entry.writer.didRemove(changes) }
+    }
+  }
+
+  private func forEachListener(
+    _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, _ isClearing: Bool, _ content: RowContent,
+    _ body: (ExtensionEntry, [RowChange]) throws(DatabaseError) -> Void
+  ) throws(DatabaseError) {
+    for entry in listeners(of: state.name) where !(isClearing && entry.registered.handlesClearing) {
+      let followed = rows.filter { entry.registered.follows($0.rowID) }
+      if followed.isEmpty { continue }
+      try body(entry, followed.map { RowChange(.remove, $0.rowID, $0.key, state, content) })
+    }
+  }
+
+  /// Whether anybody wants to see the rows of a collection one by one when all are removed.
+  func wantsRows(of collection: String) -> Bool {
+    listeners(of: collection).contains { !$0.registered.handlesClearing }
+  }
+
+  /// All rows of a collection are about to be removed.
+  func willClear(_ collection: String) throws(DatabaseError) {
+    try checkRowsMayChange()
+    for entry in listeners(of: collection) {
+      try run(entry, "willClear", collection: collection) { try entry.writer.willClear(collection) }
+    }
+  }
+
+  /// All rows of a collection were removed.
+  func didClear(_ collection: String) throws(DatabaseError) {
+    for entry in listeners(of: collection) {
+      try run(entry, "didClear", collection: collection) { try entry.writer.didClear(collection) }
+    }
+  }
+
+  /// All rows are about to be removed.
+  func willClearAll() throws(DatabaseError) {
+    try checkRowsMayChange()
+    for entry in entries { try run(entry, "willClearAll") { try entry.writer.willClearAll() } }
+  }
+
+  /// All rows were removed.
+  func didClearAll() throws(DatabaseError) {
+    for entry in entries { try run(entry, "didClearAll") { try entry.writer.didClearAll() } }
+  }
+
+  // MARK: Ending
+
+  /// Has all extensions bring rows and trees up to date.
+  func settle() throws(DatabaseError) {
+    phase = .rows
+    var rounds = 0
+    var mutationCount: Int
+    repeat {
+      mutationCount = transaction.mutationCount
+      for entry in entries { try run(entry, "settleRows") { try entry.writer.settleRows() } }
+      rounds += 1
+      guard rounds <= Limits.settleRounds else { throw endlessSettling() }
+    } while mutationCount != transaction.mutationCount
+    phase = .trees
+    for entry in entries { try run(entry, "settleTrees") { try entry.writer.settleTrees() } }
+  }
+
+  private func endlessSettling() -> DatabaseError {
+    DatabaseError(
+      .hooksTooDeep,
+      """
+      Extensions have changed rows in `settleRows` \(Limits.settleRounds) times, each because of the other: \
+      \(entries.map(\.registered.name).joined(separator: ", ")).
+      """, path: transaction.database.path)
+  }
+
+  /// What the extensions tell of the commit, by name.
+  func takeChanges() -> [String: any ExtensionChanges] {
+    var changes: [String: any ExtensionChanges] = [:]
+    for entry in entries {
+      if let told = entry.writer.takeChanges() { changes[entry.registered.name] = told }
+    }
+    return changes
+  }
+
+  // MARK: Savepoints
+
+  /// What every writer has gathered.
+  func makeMarks() -> [Any?] { entries.map { $0.writer.makeMark() } }
+
+  /// Back to `marks`.
+  func restore(_ marks: [Any?]) {
+    for (entry, mark) in zip(entries, marks) { entry.writer.restore(mark) }
+  }
+}

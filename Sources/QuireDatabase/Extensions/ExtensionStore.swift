@@ -1,0 +1,195 @@
+// What an extension has of the database in one transaction: trees of its own, values of its own, and the rows.
+
+internal import QuireStorage
+
+/// An extension's part of the database in one transaction.
+///
+/// Nobody else can open its trees and values. For the thread and the life of the transaction.
+public struct ExtensionStore {
+  let state: TransactionState
+  let id: ExtensionID
+  let isPersistent: Bool
+  /// The name that the extension is registered under.
+  public let name: String
+
+  // MARK: Trees
+
+  /// The tree of this name, made if it does not exist. In a read transaction one that does not exist is empty.
+  ///
+  /// - Throws: `nameTooLong` for more than `Limits.extensionTreeNameByteCount` bytes, `extensionFailed` if the tree has
+  ///   keys of the other kind, `damagedPage`, `inputOutput`, `diskFull`.
+  public func tree<Key: ExtensionTreeKey>(_ treeName: String, of: Key.Type) throws -> ExtensionTree<Key> {
+    try state.check()
+    guard treeName.utf8.count <= Limits.extensionTreeNameByteCount else {
+      throw DatabaseError(
+        .nameTooLong, "The name of a tree has more than \(Limits.extensionTreeNameByteCount) bytes: “\(treeName)”.",
+        path: state.database.path)
+    }
+    guard isPersistent else {
+      let place = MemoryForest.Place(id: id, name: treeName)
+      return ExtensionTree(state: state, backing: .memory(place))
+    }
+    guard let tree = try storedTree(treeName, Key.isNumber ? .int64 : .bytes) else {
+      return ExtensionTree(state: state, backing: .missing)
+    }
+    return ExtensionTree(state: state, backing: .stored(tree))
+  }
+
+  private func storedTree(_ treeName: String, _ keys: KeyKind) throws(DatabaseError) -> Tree? {
+    let fullName = id.treeName(treeName)
+    if let tree = state.tree(named: fullName) {
+      guard tree.keys == keys else {
+        throw DatabaseError(
+          .extensionFailed,
+          "The extension “\(name)” opened its tree “\(treeName)” with keys of another kind than it has.",
+          path: state.database.path)
+      }
+      return tree
+    }
+    guard state.isWriting else { return nil }
+    return try state.wrapping { () throws(StorageError) in try state.createTree(fullName, keys) }
+  }
+
+  /// Removes all entries of all trees, and all values, stored and not. Trees that are open stay so.
+  public func removeEverything() throws {
+    try removeAllEntries()
+    try state.removeValues(of: id)
+    try state.changeForest { forest in forest.values[id] = nil }
+  }
+
+  /// Removes all entries of all trees; the trees and the values stay.
+  public func removeAllEntries() throws {
+    try state.checkWriting()
+    guard isPersistent else { return try state.changeForest { forest in forest.removeTrees(of: id) } }
+    for tree in try state.storedTrees(of: id) {
+      try state.wrapping { () throws(StorageError) in try state.deleteAll(in: tree) }
+    }
+  }
+
+  // MARK: Values
+
+  /// The value that was set under `name`; nil if there is none, or one of another type.
+  ///
+  /// - Parameter persistent: whether it is looked for among those that are stored; of an extension that is not stored
+  ///   none are.
+  public func value<Value: ExtensionValue>(
+    _ valueName: String, as: Value.Type = Value.self, persistent: Bool = true
+  ) throws -> Value? {
+    try state.check()
+    let bytes: [UInt8]? =
+      persistent && isPersistent
+      ? try state.storedValue(valueName, of: id) : try state.forest().values[id]?[valueName]
+    return bytes.flatMap { Value(extensionBytes: $0) }
+  }
+
+  /// Sets the value under `name`; nil removes it. Takes part in the transaction like the trees.
+  ///
+  /// - Parameter persistent: whether it is stored; if not, or if the extension is not stored, it lives as long as the
+  ///   database is open.
+  /// - Throws: `nameTooLong`, `readOnly`, `transactionClosed`, `damagedPage`, `inputOutput`, `diskFull`.
+  public func set<Value: ExtensionValue>(_ value: Value?, for valueName: String, persistent: Bool = true) throws {
+    try state.checkWriting()
+    guard valueName.utf8.count <= Limits.extensionNameByteCount else {
+      throw DatabaseError(
+        .nameTooLong, "The name of a value has more than \(Limits.extensionNameByteCount) bytes.",
+        path: state.database.path)
+    }
+    if persistent, isPersistent {
+      try state.storeValue(value?.extensionBytes, valueName, of: id)
+    } else {
+      try state.changeForest { forest in forest.values[id, default: [:]][valueName] = value?.extensionBytes }
+    }
+  }
+
+  // MARK: The rows
+
+  /// The transaction, as an app has it. Nil in a read transaction.
+  public var writeTransaction: WriteTransaction? { state.isWriting ? WriteTransaction(state: state) : nil }
+
+  /// The transaction, as a reading one: also in a write transaction, whose changes it shows.
+  public var readTransaction: ReadTransaction { ReadTransaction(state: state) }
+
+  /// The key and the contents of the row of an id, whatever its collection, as hooks are told of it; nil if it is gone.
+  /// Touches one page per level of the row tree.
+  public func row(_ rowID: RowID) throws -> RowChange? { try state.rowChange(.insert, rowID) }
+
+  /// Another extension that this one depends on, for reading in a read transaction.
+  ///
+  /// - Throws: as `ReadTransaction.access`.
+  public func reader<Other: DatabaseExtension>(of otherName: String, as: Other.Type) throws -> Other.Reader {
+    try state.reader(named: otherName, Other.self)
+  }
+
+  /// Another extension that this one depends on, in a write transaction.
+  ///
+  /// - Throws: as `WriteTransaction.access`.
+  public func writer<Other: DatabaseExtension>(of otherName: String, as: Other.Type) throws -> Other.Writer {
+    try state.writer(named: otherName, Other.self)
+  }
+
+  /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on, if
+  /// it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form that
+  /// the new version wants.
+  ///
+  /// - Throws: `extensionMismatch` if name, kind or dependencies differ.
+  public func replaceExtension(with replacement: any DatabaseExtension) throws {
+    try state.replaceExtension(id, name, with: replacement)
+  }
+}
+
+/// What can be a value of an extension: `Bool`, `Int`, `Double`, `String`, `[UInt8]`.
+public protocol ExtensionValue {
+  /// The value as bytes that tell its type.
+  var extensionBytes: [UInt8] { get }
+  /// The value of such bytes; nil if they are of another type.
+  init?(extensionBytes: [UInt8])
+}
+
+extension Bool: ExtensionValue {
+  public var extensionBytes: [UInt8] { [1, self ? 1 : 0] }
+  public init?(extensionBytes bytes: [UInt8]) {
+    guard bytes.count == 2, bytes[0] == 1, bytes[1] <= 1 else { return nil }
+    self = bytes[1] == 1
+  }
+}
+
+extension Int: ExtensionValue {
+  public var extensionBytes: [UInt8] { [2] + Self.bytes(UInt64(bitPattern: Int64(self))) }
+  public init?(extensionBytes bytes: [UInt8]) {
+    guard let word = Self.word(bytes, 2), let value = Int(exactly: Int64(bitPattern: word)) else { return nil }
+    self = value
+  }
+
+  fileprivate static func bytes(_ word: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+  }
+
+  fileprivate static func word(_ bytes: [UInt8], _ tag: UInt8) -> UInt64? {
+    guard bytes.count == 9, bytes[0] == tag else { return nil }
+    return bytes.dropFirst().reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+extension Double: ExtensionValue {
+  public var extensionBytes: [UInt8] { [3] + Int.bytes(bitPattern) }
+  public init?(extensionBytes bytes: [UInt8]) {
+    guard let word = Int.word(bytes, 3) else { return nil }
+    self.init(bitPattern: word)
+  }
+}
+
+extension String: ExtensionValue {
+  public var extensionBytes: [UInt8] { [4] + utf8 }
+  public init?(extensionBytes bytes: [UInt8]) {
+    guard bytes.first == 4, let text = String(validating: bytes.dropFirst(), as: UTF8.self) else { return nil }
+    self = text
+  }
+}
+
+extension [UInt8]: ExtensionValue {
+  public var extensionBytes: [UInt8] { [5] + self }
+  public init?(extensionBytes bytes: [UInt8]) {
+    guard bytes.first == 5 else { return nil }
+    self = Array(bytes.dropFirst())
+  }
+}

@@ -1,0 +1,125 @@
+// What follows a write transaction on behalf of an extension.
+
+/// An extension in one write transaction: hooks, and what it gathers until the commit.
+///
+/// All calls come on the transaction's thread. Hooks run in the order in which extensions were registered, and may read
+/// and change rows themselves, which calls hooks again, up to `Limits.hookDepth` deep. An error that one throws fails
+/// the transaction: nothing of it remains, and the error names the extension.
+///
+/// A change goes through these steps: every extension's `willChange`, the change, every extension's `didChange`. When
+/// the transaction's closure has returned come `settleRows`, again and again until no extension has changed a row any
+/// more, then `settleTrees`, then `takeChanges`.
+public protocol ExtensionWriter: AnyObject {
+  /// What the extension tells of a commit; see `takeChanges`.
+  associatedtype Changes: ExtensionChanges = NoExtensionChanges
+
+  /// Its trees and values in this transaction.
+  var store: ExtensionStore { get }
+
+  // MARK: Building
+
+  /// Called once before the extension is built from all rows, in the transaction that begins with it. `reason` says
+  /// why. Removes all trees and values by default; override it to keep something.
+  func willBuild(_ reason: ExtensionBuildReason) throws
+
+  /// Takes in one row while the extension is built; the row was there before, and is handed over as an insert. Calls
+  /// `didChange` by default.
+  func build(_ row: RowChange) throws
+
+  /// Called when all rows have been taken in, in the transaction that makes the extension ready. Does nothing by
+  /// default.
+  func didBuild() throws
+
+  // MARK: Hooks
+
+  /// A row is about to change. Does nothing by default.
+  func willChange(_ change: RowChange) throws
+
+  /// A row has changed. Does nothing by default.
+  func didChange(_ change: RowChange) throws
+
+  /// Several rows of a collection are about to be removed, `Limits.removalBatchCount` at the most. Calls `willChange`
+  /// for each by default.
+  func willRemove(_ rows: [RowChange]) throws
+
+  /// Several rows of a collection were removed. Calls `didChange` for each by default.
+  func didRemove(_ rows: [RowChange]) throws
+
+  /// All rows of a collection are about to be removed; unless the extension handles that as a whole, the hooks for
+  /// removed rows follow. Does nothing by default.
+  func willClear(_ collection: String) throws
+
+  /// All rows of a collection were removed. Does nothing by default.
+  func didClear(_ collection: String) throws
+
+  /// All rows of all collections are about to be removed; there are no hooks for single rows. Does nothing by default.
+  func willClearAll() throws
+
+  /// All rows of all collections were removed. Empties all trees of the extension by default.
+  func didClearAll() throws
+
+  // MARK: Ending
+
+  /// The transaction is about to commit: the last time to change rows. Called again when rows were changed after it.
+  /// Does nothing by default.
+  func settleRows() throws
+
+  /// No row will be changed any more: the time to bring the extension's own trees up to date, if they were not yet. Does
+  /// nothing by default.
+  func settleTrees() throws
+
+  /// What is told of the commit to those who follow commits, in `Commit.changes(of:)`; nil if nothing of interest has
+  /// happened, which is the default.
+  func takeChanges() -> Changes?
+
+  // MARK: Savepoints
+
+  /// What the writer has gathered outside of its trees, for `restore`; nil, which is the default, if there is nothing.
+  func makeMark() -> Any?
+
+  /// A savepoint was rolled back: trees and values are as they were when `mark` was made, and so must be what the writer
+  /// has gathered. Does nothing by default.
+  func restore(_ mark: Any?)
+}
+
+extension ExtensionWriter {
+  public func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
+  public func build(_ row: RowChange) throws { try didChange(row) }
+  public func didBuild() throws {}
+  public func willChange(_ change: RowChange) throws {}
+  public func didChange(_ change: RowChange) throws {}
+  public func willRemove(_ rows: [RowChange]) throws { for row in rows { try willChange(row) } }
+  public func didRemove(_ rows: [RowChange]) throws { for row in rows { try didChange(row) } }
+  public func willClear(_ collection: String) throws {}
+  public func didClear(_ collection: String) throws {}
+  public func willClearAll() throws {}
+  public func didClearAll() throws { try store.removeAllEntries() }
+  public func settleRows() throws {}
+  public func settleTrees() throws {}
+  public func takeChanges() -> Changes? { nil }
+  public func makeMark() -> Any? { nil }
+  public func restore(_ mark: Any?) {}
+}
+
+/// Why an extension is built from all rows.
+public enum ExtensionBuildReason: Hashable, Sendable {
+  /// Nothing is stored under its name.
+  case new
+  /// What is stored was made by another version of it.
+  case otherVersion(String)
+  /// What is stored is of another kind, or in another form.
+  case otherKind
+  /// Rows were changed while it was not registered, or what it depends on was built anew.
+  case stale
+}
+
+/// What an extension tells of a commit.
+public protocol ExtensionChanges: Sendable {
+  /// About how many bytes of memory the value takes: commits are kept for followers that lag behind, within limits.
+  var byteCount: Int { get }
+}
+
+/// For extensions that tell nothing.
+public struct NoExtensionChanges: ExtensionChanges {
+  public var byteCount: Int { 0 }
+}

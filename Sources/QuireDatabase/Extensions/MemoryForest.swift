@@ -1,0 +1,60 @@
+// The trees in memory of all extensions, as of one commit each.
+
+internal import QuireStorage
+
+/// The trees that live in memory alone, by extension and name, and what such extensions note about themselves.
+struct MemoryForest: Sendable {
+  /// Which tree of which extension.
+  struct Place: Hashable, Sendable {
+    let id: ExtensionID
+    let name: String
+  }
+
+  var trees: [Place: MemoryTree] = [:]
+  /// The records of extensions that are not stored, by name.
+  var records: [ByteString: ExtensionRecord] = [:]
+  /// The values that extensions, stored ones too, have set for as long as the process lives.
+  var values: [ExtensionID: [String: [UInt8]]] = [:]
+  /// The number that was given last to an extension that is not stored.
+  var lastID = ExtensionID.firstInMemory
+
+  /// Forgets the trees of an extension.
+  mutating func removeTrees(of id: ExtensionID) {
+    trees = trees.filter { $0.key.id != id }
+  }
+}
+
+/// The forests that readers may still see.
+///
+/// A commit's forest enters under the writer lock before any reader can see the commit.
+///
+/// Invariant: the versions' CSNs ascend, and there is one for each snapshot that is published or announced, or all of
+/// them are younger, which means that the forest was empty then.
+final class MemoryVersions: Sendable {
+  private struct Version {
+    let csn: CSN
+    let forest: MemoryForest
+  }
+
+  private let versions = Latch<[Version]>([])
+
+  /// The forest of the newest commit, published or not; for the writer.
+  var newest: MemoryForest { versions.withLock { $0.last?.forest } ?? MemoryForest() }
+
+  /// The forest that the snapshot of `csn` shows.
+  func forest(at csn: CSN) -> MemoryForest {
+    versions.withLock { versions in versions.last { $0.csn <= csn }?.forest } ?? MemoryForest()
+  }
+
+  /// Takes in what the commit `csn` has made of the forest, and lets go of what nobody sees. `oldest` is the oldest
+  /// snapshot that a reader has announced or may announce.
+  func publish(_ forest: MemoryForest, csn: CSN, oldest: CSN) {
+    versions.withLock { versions in
+      versions.append(Version(csn: csn, forest: forest))
+      if let first = versions.lastIndex(where: { $0.csn <= oldest }) { versions.removeSubrange(..<first) }
+    }
+  }
+
+  /// How many forests are kept.
+  var count: Int { versions.withLock { $0.count } }
+}

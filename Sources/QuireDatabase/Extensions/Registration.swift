@@ -1,0 +1,316 @@
+// Registering an extension: finding out what is stored of it, and building what is not.
+
+internal import QuireStorage
+
+/// One registration, from the first look to the last row.
+///
+/// The extension is built in steps, each a write transaction of its own that takes in the rows above the last step's, in
+/// the order of their ids, and notes how far it has come. Between steps other writers get their turn. A row with an id
+/// up to that is kept up to date by hooks; a row above it is seen when a step gets there. So no step has to know what
+/// has changed since the one before, and building goes on where it stopped, after a crash as well. Steps need not be
+/// durable; the last one, which makes the extension ready, is.
+struct Registration {
+  private let core: DatabaseCore
+  private let value: any DatabaseExtension
+  private let name: String
+  private let progress: (StorageProgress) throws -> Void
+
+  init(
+    _ core: DatabaseCore, _ value: any DatabaseExtension, _ progress: @escaping (StorageProgress) throws -> Void
+  ) throws(DatabaseError) {
+    self.core = core
+    self.value = value
+    self.progress = progress
+    name = value.name
+    guard !name.isEmpty, name.utf8.count <= Limits.extensionNameByteCount,
+      type(of: value).kind.utf8.count <= Limits.extensionNameByteCount,
+      value.version.utf8.count <= Limits.extensionNameByteCount
+    else {
+      throw DatabaseError(
+        .invalidOption,
+        "Name, kind and version of an extension have up to \(Limits.extensionNameByteCount) bytes, the name at least one.",
+        path: core.path)
+    }
+  }
+
+  /// Registers the extension, and returns when it is ready.
+  func run() throws {
+    try core.extensions.begin(name)
+    defer { core.extensions.end(name) }
+    if core.options.isReadOnly { return try attachReadOnly() }
+    let id = try core.write(nil) { tx in try begin(tx.state) }
+    do {
+      while try step(id) {}
+    } catch {
+      try stop(id, after: error)
+      throw error
+    }
+  }
+
+  // MARK: Beginning
+
+  /// Attaches what is stored in a database that cannot be written.
+  private func attachReadOnly() throws {
+    let registered = try core.read(nil) { tx -> RegisteredExtension in
+      let current = core.extensions.current
+      try check(current)
+      guard value.isPersistent, let record = try tx.state.extensionRecord(name), record.isSame(as: value),
+        record.state == .ready
+      else {
+        throw DatabaseError(
+          .readOnly, "The extension “\(name)” would have to be built, and the database is read-only.", path: core.path)
+      }
+      return RegisteredExtension(value, record.id, .ready)
+    }
+    core.extensions.apply(
+      (core.extensions.current ?? RegisteredExtensions([])).with(registered), markedOthers: false)
+  }
+
+  /// Throws unless the extension may be registered beside those that are.
+  private func check(_ current: RegisteredExtensions?) throws {
+    if current?[name] != nil {
+      throw DatabaseError(
+        .extensionExists, "An extension “\(name)” is registered already. Unregister it first, or use another name.",
+        path: core.path)
+    }
+    for dependency in value.dependencies {
+      guard let found = current?[dependency], found.isReady else {
+        throw DatabaseError(
+          .missingDependency,
+          "The extension “\(name)” depends on “\(dependency)”, which is not registered. Register that first.",
+          path: core.path)
+      }
+      guard found.isPersistent || !value.isPersistent else {
+        throw DatabaseError(
+          .missingDependency,
+          "“\(name)” is stored and depends on “\(dependency)”, which is not. Have both stored, or neither.",
+          path: core.path)
+      }
+    }
+    do { try value.checkRegistration(beside: current?.list.map(\.value) ?? []) } catch {
+      throw DatabaseError(
+        .extensionFailed, "The extension “\(name)” refuses to be registered. See the cause.", path: core.path,
+        cause: error)
+    }
+  }
+
+  /// Finds out what is stored, and puts the extension on the list, in the first transaction.
+  private func begin(_ state: TransactionState) throws -> ExtensionID {
+    guard let writer = state.writer else { throw state.notWriting() }
+    let current = writer.registered
+    try check(current)
+    let stored = try state.storedRecord(name)
+    if let stored, value.isPersistent, stored.isSame(as: value), stored.state != .stale {
+      // Ready, or on its way.
+      writer.newRegistered = (current ?? RegisteredExtensions([])).with(
+        RegisteredExtension(value, stored.id, stored.state))
+      return stored.id
+    }
+    let (record, reason) = try newRecord(state, stored)
+    let registered = RegisteredExtension(value, record.id, record.state)
+    // What was read from what is built anew has to be built anew, too.
+    if reason != .new { try markDependents(state) }
+    try build(state, registered) { entry, session in
+      try session.run(entry, "willBuild") { try entry.writer.willBuild(reason) }
+    }
+    try state.store(record, name, isPersistent: value.isPersistent)
+    writer.newRegistered = (current ?? RegisteredExtensions([])).with(registered)
+    return record.id
+  }
+
+  /// The record to build by, and why. Trees of another kind, and of a form that is not of this kind, go.
+  private func newRecord(
+    _ state: TransactionState, _ stored: ExtensionRecord?
+  ) throws -> (ExtensionRecord, ExtensionBuildReason) {
+    if var stored {
+      let kinds = [type(of: value).kind] + type(of: value).formerKinds
+      if value.isPersistent, kinds.contains(stored.kind), stored.formatVersion == type(of: value).formatVersion {
+        let reason: ExtensionBuildReason = stored.version == value.version ? .stale : .otherVersion(stored.version)
+        stored = ExtensionRecord(id: stored.id, of: value)
+        return (stored, reason)
+      }
+      try state.forgetStored(name, stored.id)
+    }
+    let id = try state.allocateExtensionID(isPersistent: value.isPersistent)
+    return (ExtensionRecord(id: id, of: value), stored == nil ? .new : .otherKind)
+  }
+
+  /// Marks all stored extensions that depend on this one.
+  private func markDependents(_ state: TransactionState) throws(DatabaseError) {
+    var names: Set<ByteString> = [ByteString(name)]
+    let records = try state.storedRecords()
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for (dependent, record) in records where !names.contains(ByteString(dependent)) {
+        guard record.dependencies.contains(where: { names.contains(ByteString($0)) }) else { continue }
+        names.insert(ByteString(dependent))
+        hasMore = true
+        var record = record
+        record.state = .stale
+        try state.store(record, dependent, isPersistent: true)
+      }
+    }
+  }
+
+  /// Runs `body` with the extension's writer in the transaction, which knows it or is told of it now.
+  private func build(
+    _ state: TransactionState, _ registered: RegisteredExtension,
+    _ body: (ExtensionEntry, ExtensionSession) throws -> Void
+  ) throws {
+    let session: ExtensionSession
+    if let known = try state.session() {
+      session = known
+    } else {
+      session = ExtensionSession(state)
+      state.writer?.session = session
+    }
+    if session.entry(name) == nil { session.add(registered, try state.makeWriter(registered)) }
+    guard let entry = session.entry(name) else { return }
+    try body(entry, session)
+  }
+
+  // MARK: Building
+
+  /// Takes in the next rows, in a transaction of its own. Returns whether there may be more.
+  private func step(_ id: ExtensionID) throws -> Bool {
+    var report: StorageProgress?
+    var isLast = false
+    let pending = try core.writeWithoutWaiting(nil) { tx in
+      let state = tx.state
+      guard let writer = state.writer, let registered = writer.registered?[name] else {
+        throw DatabaseError(
+          .extensionNotRegistered, "The extension “\(name)” was unregistered while it was built.", path: core.path)
+      }
+      guard case .building(let through) = registered.state else {
+        isLast = true
+        return
+      }
+      try build(state, registered) { entry, session in
+        let (next, isEnd) =
+          value.isBuiltFromRows ? try takeRows(above: through, state, entry, session) : (through, true)
+        var record = try state.extensionRecord(name) ?? ExtensionRecord(id: id, of: value)
+        record.state = isEnd ? .ready : .building(through: next)
+        if isEnd { try session.run(entry, "didBuild") { try entry.writer.didBuild() } }
+        try state.store(record, name, isPersistent: value.isPersistent)
+        writer.newRegistered = writer.registered?.with(registered.with(record.state))
+        let rows = state.database.trees.rows
+        let (done, total) = try state.wrapping { () throws(StorageError) in
+          (try state.rank(next.rawValue, in: rows), try state.count(of: rows))
+        }
+        report = StorageProgress(phase: .building, done: isEnd ? total : done, total: total)
+        isLast = isEnd
+      }
+    }
+    if isLast {
+      do throws(StorageError) { try core.storage.wait(pending.ticket) } catch { throw core.failed(error) }
+    }
+    core.didCommit(pending.actions)
+    if let report { try report.report(to: progress) }
+    return !isLast
+  }
+
+  /// Hands the rows above `through` to the extension, as many as a step takes. Returns the last one's id.
+  private func takeRows(
+    above through: RowID, _ state: TransactionState, _ entry: ExtensionEntry, _ session: ExtensionSession
+  ) throws -> (RowID, isEnd: Bool) {
+    let (rows, last, isEnd) = try collectRows(above: through, state)
+    for (rowID, bytes) in rows {
+      let change = try state.rowChange(.insert, rowID, bytes)
+      guard entry.registered.collections.contains(change.collection) else { continue }
+      try session.run(entry, "build", collection: change.collection, key: change.key) { try entry.writer.build(change) }
+    }
+    return (last, isEnd)
+  }
+
+  /// Copies of the rows above `through`: while they are taken in, trees change, and cursors end.
+  private func collectRows(
+    above through: RowID, _ state: TransactionState
+  ) throws -> (rows: [(RowID, [UInt8])], last: RowID, isEnd: Bool) {
+    var rows: [(RowID, [UInt8])] = []
+    var byteCount = 0
+    var last = through
+    do throws(StorageError) {
+      var cursor = try state.cursor(state.database.trees.rows)
+      var isOnEntry = try cursor.seek(through.rawValue + 1) || cursor.isOnEntry
+      while isOnEntry, let key = cursor.integerKey, let value = try cursor.value {
+        rows.append((RowID(key), value))
+        byteCount += value.count
+        last = RowID(key)
+        isOnEntry = try cursor.next()
+        if isOnEntry, rows.count >= Limits.buildStepRowCount || byteCount >= Limits.buildStepByteCount {
+          return (rows, last, false)
+        }
+      }
+    } catch { throw DatabaseError(error) }
+    return (rows, last, true)
+  }
+
+  // MARK: Stopping
+
+  /// Takes the extension off the list after `error`. One that was stopped goes on where it was when it is registered
+  /// again, unless rows change in between; one that failed leaves nothing.
+  private func stop(_ id: ExtensionID, after error: any Error) throws {
+    let hasFailed = (error as? DatabaseError)?.code == .extensionFailed
+    do {
+      try core.write(nil) { tx in
+        guard let writer = tx.state.writer, let current = writer.registered, current[name]?.id == id else { return }
+        writer.newRegistered = current.without([ByteString(name)])
+        writer.session = nil
+        if hasFailed, value.isPersistent { try tx.state.forgetStored(name, id) }
+        if !value.isPersistent { try tx.state.forgetInMemory(name, id) }
+      }
+    } catch {
+      // Nothing can be written any more: the next opening finds it as it is.
+      core.extensions.apply(core.extensions.current?.without([ByteString(name)]), markedOthers: false)
+    }
+  }
+}
+
+/// Taking an extension away.
+struct Removal {
+  let core: DatabaseCore
+  let name: String
+
+  /// Unregisters the extension and all that depend on it, and removes what is stored of them. Returns their names.
+  func run() throws -> [String] {
+    try core.extensions.begin(name)
+    defer { core.extensions.end(name) }
+    return try core.write(nil) { tx in
+      let state = tx.state
+      guard let writer = state.writer else { throw state.notWriting() }
+      // Its writer must not settle what is about to go.
+      let registered = writer.registered ?? RegisteredExtensions([])
+      var names: Set<ByteString> = [ByteString(name)]
+      let records = try state.storedRecords()
+      // Those that are registered and those that are only stored.
+      var count: Int
+      repeat {
+        count = names.count
+        for record in records where record.record.dependencies.contains(where: { names.contains(ByteString($0)) }) {
+          names.insert(ByteString(record.name))
+        }
+        for dependent in registered.list where dependent.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
+          names.insert(ByteString(dependent.name))
+        }
+      } while names.count > count
+      var removed: [String] = []
+      for (stored, record) in records where names.contains(ByteString(stored)) {
+        try state.forgetStored(stored, record.id)
+        removed.append(stored)
+      }
+      for one in registered.list where names.contains(ByteString(one.name)) && !one.isPersistent {
+        try state.forgetInMemory(one.name, one.id)
+        removed.append(one.name)
+      }
+      guard removed.contains(where: { $0.isSame(as: name) }) else {
+        throw DatabaseError(
+          .extensionNotRegistered, "There is no extension “\(name)”, registered or stored.", path: core.path)
+      }
+      if registered.list.contains(where: { names.contains(ByteString($0.name)) }) {
+        writer.newRegistered = registered.without(names)
+      }
+      return removed
+    }
+  }
+}

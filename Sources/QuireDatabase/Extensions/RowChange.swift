@@ -1,0 +1,138 @@
+// What hooks are told about a row.
+
+internal import QuireStorage
+
+/// One row that is about to change, or that has just changed, as an extension's hook is told.
+///
+/// Good until the hook returns. Object and metadata are decoded when they are asked for and not before; those that the
+/// app has just handed over are passed on as they are.
+public struct RowChange {
+  /// What happens to a row.
+  public enum Kind: Hashable, Sendable {
+    /// A new row is stored.
+    case insert
+    /// A row is stored whole in the place of another.
+    case update
+    /// The object is replaced; the metadata stay.
+    case replaceObject
+    /// The metadata are replaced or taken away; the object stays.
+    case replaceMetadata
+    /// The object is reported as changed.
+    case touchObject
+    /// The metadata are reported as changed.
+    case touchMetadata
+    /// Both halves are reported as changed.
+    case touchRow
+    /// The row is removed.
+    case remove
+
+    /// Whether something is stored.
+    public var isStore: Bool {
+      switch self {
+      case .insert, .update, .replaceObject, .replaceMetadata: true
+      default: false
+      }
+    }
+
+    /// Whether an extension that reads `parts` has to hear of it. One that reads the key alone need not know what
+    /// happens to a row that stays.
+    func concerns(_ parts: RowParts) -> Bool {
+      switch self {
+      case .insert, .remove: true
+      case .update, .touchRow: !parts.isEmpty
+      case .replaceObject, .touchObject: parts.contains(.object)
+      case .replaceMetadata, .touchMetadata: parts.contains(.metadata)
+      }
+    }
+  }
+
+  /// What happens.
+  public let kind: Kind
+  /// The row's number; nil before an insert, which gives it.
+  public let rowID: RowID?
+  /// The name of the collection.
+  public let collection: String
+  /// The key in the collection.
+  public let key: String
+  let state: CollectionState
+  let content: RowContent
+
+  init(_ kind: Kind, _ rowID: RowID?, _ key: String, _ state: CollectionState, _ content: RowContent) {
+    self.kind = kind
+    self.rowID = rowID
+    self.key = key
+    self.state = state
+    self.content = content
+    collection = state.name
+  }
+
+  /// Where the row is.
+  public var rowKey: RowKey { RowKey(collection, key) }
+
+  /// The object: the new one if one is stored, also before that; else the one that is there. Nil after a removal.
+  ///
+  /// - Throws: `collectionMismatch` if this is no row of the collection, `decodingFailed`, `damagedPage`,
+  ///   `inputOutput`.
+  public func object<Object, Metadata>(in collection: RowCollection<Object, Metadata>) throws -> Object? {
+    try check(collection.name)
+    switch content {
+    case .given(let object, _):
+      if let object { return object as? Object }
+    case .gone: return nil
+    case .bytes(let bytes):
+      let handle = try handle(collection)
+      return try unsafe bytes.withUnsafeBytes { bytes in try handle.object(try unsafe RowView(bytes), key) }
+    case .stored: break
+    }
+    return try handle(collection).withRow(key) { _, row in try handle(collection).object(row, key) }
+  }
+
+  /// The metadata: the new ones if some are stored, also before that; else those that are there. Nil if there are none,
+  /// and after a removal.
+  ///
+  /// - Throws: as `object`.
+  public func metadata<Object, Metadata>(in collection: RowCollection<Object, Metadata>) throws -> Metadata? {
+    try check(collection.name)
+    switch content {
+    case .given(_, .some(let metadata)): return metadata as? Metadata
+    case .given(_, .none), .stored: break
+    case .gone: return nil
+    case .bytes(let bytes):
+      let handle = try handle(collection)
+      return try unsafe bytes.withUnsafeBytes { bytes in try handle.metadata(try unsafe RowView(bytes), key) }
+    }
+    let found = try handle(collection).withRow(key) { _, row in try handle(collection).metadata(row, key) }
+    return found ?? nil
+  }
+
+  private func check(_ name: String) throws(DatabaseError) {
+    guard name.isSame(as: collection) else {
+      throw DatabaseError(
+        .collectionMismatch,
+        "A row of “\(collection)” was asked for as one of “\(name)”. Look at `collection` first.",
+        collection: collection, key: key)
+    }
+  }
+
+  /// The row's collection with its types, which are checked.
+  private func handle<Object, Metadata>(
+    _ collection: RowCollection<Object, Metadata>
+  ) throws(DatabaseError) -> RowHandle<Object, Metadata> {
+    let handle = RowHandle(state: state.transaction.open(collection), collection: collection)
+    try handle.transaction.check()
+    return handle
+  }
+}
+
+/// Where the halves of a changed row come from.
+enum RowContent {
+  /// From the app, which has just handed one or both over; what is nil outside stands in the trees, and metadata that
+  /// are nil inside are none.
+  case given(object: Any?, metadata: Any??)
+  /// From bytes that were read already, in the form of the row tree.
+  case bytes([UInt8])
+  /// From the trees.
+  case stored
+  /// The row is not there any more.
+  case gone
+}

@@ -1,0 +1,46 @@
+// Extensions as apps reach them in transactions.
+
+extension ReadTransaction {
+  /// What an extension shows of this snapshot. Costs a look-up the first time, and then next to nothing.
+  ///
+  /// - Throws: `extensionNotRegistered`; `extensionNotReady` if it is being built, or was not built yet in this
+  ///   snapshot; `extensionMismatch` if another kind has the name; `extensionFailed` with what `makeReader` threw;
+  ///   `transactionClosed`, `damagedPage`, `inputOutput`.
+  public func access<Kind: DatabaseExtension>(to value: Kind) throws(DatabaseError) -> Kind.Reader {
+    try state.reader(named: value.name, Kind.self)
+  }
+
+  /// What the extension of a name shows of this snapshot. Cost and errors as above.
+  public func access<Kind: DatabaseExtension>(
+    toExtensionNamed name: String, _ kind: Kind.Type
+  ) throws(DatabaseError) -> Kind.Reader {
+    try state.reader(named: name, kind)
+  }
+}
+
+extension WriteTransaction {
+  /// What follows this transaction for an extension, its own pending changes included.
+  ///
+  /// - Throws: as `ReadTransaction.access`, with what `makeWriter` threw.
+  public func access<Kind: DatabaseExtension>(to value: Kind) throws(DatabaseError) -> Kind.Writer {
+    try state.writer(named: value.name, Kind.self)
+  }
+
+  /// What follows this transaction for the extension of a name. Errors as above.
+  public func access<Kind: DatabaseExtension>(
+    toExtensionNamed name: String, _ kind: Kind.Type
+  ) throws(DatabaseError) -> Kind.Writer {
+    try state.writer(named: name, kind)
+  }
+}
+
+extension Commit {
+  /// What an extension tells of this commit; nil if nothing of interest has happened in it. Ask `changes.isUnknown`
+  /// first: of a commit that stands for some that were lost, nothing is told.
+  public func changes<Kind: DatabaseExtension>(of value: Kind) -> Kind.Writer.Changes? {
+    extensionChanges[value.name] as? Kind.Writer.Changes
+  }
+
+  /// What the extension of a name tells of this commit.
+  public func changes(ofExtensionNamed name: String) -> (any ExtensionChanges)? { extensionChanges[name] }
+}

@@ -1,0 +1,254 @@
+// What is noted about extensions, in the trees of a transaction. The format stands in `ExtensionRecord.swift`.
+
+internal import QuireStorage
+
+extension ExtensionID {
+  /// The name that a tree of the extension has in the engine.
+  func treeName(_ name: String) -> String { treePrefix + name }
+  /// What the names of all of its trees begin with.
+  var treePrefix: String { "quire.extension.\(rawValue)." }
+
+  /// Extensions in memory count from here.
+  static let firstInMemory: UInt32 = 1 << 31
+}
+
+extension TransactionState {
+  private static let catalogName = "quire.extensions"
+  private static let nextIDKey: [UInt8] = [UInt8(ascii: "n")]
+
+  private static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }
+
+  private static func valueKey(_ id: ExtensionID, _ name: String) -> [UInt8] {
+    [UInt8(ascii: "v")] + (0..<4).map { UInt8(truncatingIfNeeded: id.rawValue >> UInt32(24 - 8 * $0)) } + name.utf8
+  }
+
+  // MARK: Trees of the engine
+
+  /// The engine's tree of a name.
+  func tree(named name: String) -> Tree? {
+    switch unsafe storage {
+    case .reading(let tx): tx.tree(named: name)
+    case .writing(let tx): tx.tree(named: name)
+    case .ended: nil
+    }
+  }
+
+  /// Makes a tree.
+  func createTree(_ name: String, _ keys: KeyKind) throws(StorageError) -> Tree {
+    switch unsafe storage {
+    case .writing(let tx): try tx.createTree(name, keys: keys)
+    default: throw StorageHandle.unfit()
+    }
+  }
+
+  /// Drops a tree.
+  private func dropTree(_ tree: Tree) throws(StorageError) {
+    switch unsafe storage {
+    case .writing(let tx): try tx.dropTree(tree)
+    default: throw StorageHandle.unfit()
+    }
+  }
+
+  /// The names of the engine's trees.
+  private var treeNames: [String] {
+    switch unsafe storage {
+    case .reading(let tx): tx.treeNames
+    case .writing(let tx): tx.treeNames
+    case .ended: []
+    }
+  }
+
+  /// The value under an integer key, copied.
+  func value(_ key: Int64, in tree: Tree) throws(StorageError) -> [UInt8]? {
+    switch unsafe storage {
+    case .reading(let tx): try tx.value(for: key, in: tree)
+    case .writing(let tx): try tx.value(for: key, in: tree)
+    case .ended: throw StorageHandle.unfit()
+    }
+  }
+
+  /// The number of entries below an integer key.
+  func rank(_ key: Int64, in tree: Tree) throws(StorageError) -> Int {
+    switch unsafe storage {
+    case .reading(let tx): try tx.rank(of: key, in: tree)
+    case .writing(let tx): try tx.rank(of: key, in: tree)
+    case .ended: throw StorageHandle.unfit()
+    }
+  }
+
+  /// Removes the entries between two keys in their ordered form; nil means no bound.
+  func deleteRange(
+    _ lower: [UInt8]?, _ upper: [UInt8]?, isNumber: Bool, in tree: Tree
+  ) throws(StorageError) -> Int {
+    switch unsafe storage {
+    case .writing(let tx):
+      if isNumber {
+        try deleteRange(lower.flatMap { RowID(orderedBytes: $0) }, upper.flatMap { RowID(orderedBytes: $0) }, tx, tree)
+      } else {
+        try deleteRange(lower, upper, tx, tree)
+      }
+    default: throw StorageHandle.unfit()
+    }
+  }
+
+  private func deleteRange(
+    _ lower: [UInt8]?, _ upper: [UInt8]?, _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
+  ) throws(StorageError) -> Int {
+    switch (lower, upper) {
+    case (nil, nil): try tx.deleteAll(in: tree)
+    case (let lower?, nil): try tx.deleteRange(from: lower, in: tree)
+    case (nil, let upper?): try tx.deleteRange(to: upper, in: tree)
+    case (let lower?, let upper?): try tx.deleteRange(from: lower, to: upper, in: tree)
+    }
+  }
+
+  private func deleteRange(
+    _ first: RowID?, _ end: RowID?, _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
+  ) throws(StorageError) -> Int {
+    switch (first?.rawValue, end?.rawValue) {
+    case (nil, nil): try tx.deleteAll(in: tree)
+    case (let first?, nil): try tx.deleteRange(from: first, in: tree)
+    case (nil, let end?): try tx.deleteRange(to: end, in: tree)
+    case (let first?, let end?): try tx.deleteRange(from: first, to: end, in: tree)
+    }
+  }
+
+  /// The stored trees of an extension.
+  func storedTrees(of id: ExtensionID) throws(DatabaseError) -> [Tree] {
+    try check()
+    return treeNames.filter { $0.hasPrefix(id.treePrefix) }.compactMap { tree(named: $0) }
+  }
+
+  // MARK: Records
+
+  /// What is noted under a name; of an extension in memory what the process knows.
+  func extensionRecord(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
+    if let record = try forest().records[ByteString(name)] { return record }
+    return try storedRecord(name)
+  }
+
+  /// What is stored under a name.
+  func storedRecord(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
+    try check()
+    guard let catalog = tree(named: Self.catalogName) else { return nil }
+    let bytes = try wrapping { () throws(StorageError) in try value(Self.recordKey(name), in: catalog) }
+    guard let bytes else { return nil }
+    return try ExtensionRecord(bytes, name: name)
+  }
+
+  /// Notes a record under its name.
+  func store(_ record: ExtensionRecord, _ name: String, isPersistent: Bool) throws(DatabaseError) {
+    guard isPersistent else { return try changeForest { forest in forest.records[ByteString(name)] = record } }
+    try putCatalog(Self.recordKey(name), record.bytes)
+  }
+
+  /// All stored records, by name in the order of the names' bytes. One that cannot be read is an error.
+  func storedRecords() throws(DatabaseError) -> [(name: String, record: ExtensionRecord)] {
+    try check()
+    guard let catalog = tree(named: Self.catalogName) else { return [] }
+    var records: [(name: String, record: ExtensionRecord)] = []
+    try forEachEntry(of: catalog, from: [UInt8(ascii: "r")], upTo: [UInt8(ascii: "s")]) {
+      (key, value) throws(DatabaseError) in
+      guard let name = String(validating: key.dropFirst(), as: UTF8.self) else { throw RowView.damaged() }
+      records.append((name, try ExtensionRecord(value, name: name)))
+    }
+    return records
+  }
+
+  /// Removes all that is stored of an extension: record, values and trees.
+  func forgetStored(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
+    for tree in try storedTrees(of: id) { try wrapping { () throws(StorageError) in try dropTree(tree) } }
+    try removeValues(of: id)
+    try changeForest { forest in forest.values[id] = nil }
+    guard let catalog = tree(named: Self.catalogName) else { return }
+    try wrapping { () throws(StorageError) in
+      try Self.recordKey(name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }
+    }
+  }
+
+  /// Removes all that the process knows of an extension in memory.
+  func forgetInMemory(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
+    try changeForest { forest in
+      forest.records[ByteString(name)] = nil
+      forest.values[id] = nil
+      forest.removeTrees(of: id)
+    }
+  }
+
+  /// Gives out the number of a new extension.
+  func allocateExtensionID(isPersistent: Bool) throws(DatabaseError) -> ExtensionID {
+    guard isPersistent else {
+      return try changeForest { forest in
+        forest.lastID += 1
+        return ExtensionID(rawValue: forest.lastID)
+      }
+    }
+    let stored = try catalogValue(Self.nextIDKey) ?? [1, 0, 0, 0]
+    let next = stored.prefix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+    guard stored.count == 4, next > 0, next < ExtensionID.firstInMemory else {
+      throw DatabaseError(.limitReached, "The numbers of extensions are used up.", path: database.path)
+    }
+    try putCatalog(Self.nextIDKey, (0..<4).map { UInt8(truncatingIfNeeded: (next + 1) >> UInt32(8 * $0)) })
+    return ExtensionID(rawValue: next)
+  }
+
+  // MARK: Values
+
+  func storedValue(_ name: String, of id: ExtensionID) throws(DatabaseError) -> [UInt8]? {
+    try catalogValue(Self.valueKey(id, name))
+  }
+
+  func storeValue(_ value: [UInt8]?, _ name: String, of id: ExtensionID) throws(DatabaseError) {
+    if let value { return try putCatalog(Self.valueKey(id, name), value) }
+    guard let catalog = tree(named: Self.catalogName) else { return }
+    try wrapping { () throws(StorageError) in
+      try Self.valueKey(id, name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }
+    }
+  }
+
+  /// Removes all stored values of an extension.
+  func removeValues(of id: ExtensionID) throws(DatabaseError) {
+    try checkWriting()
+    guard let catalog = tree(named: Self.catalogName) else { return }
+    _ = try wrapping { () throws(StorageError) in
+      try deleteRange(
+        from: Self.valueKey(id, ""), to: Self.valueKey(ExtensionID(rawValue: id.rawValue + 1), ""), in: catalog)
+    }
+  }
+
+  // MARK: The tree
+
+  private func catalogValue(_ key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
+    try check()
+    guard let catalog = tree(named: Self.catalogName) else { return nil }
+    return try wrapping { () throws(StorageError) in try value(key, in: catalog) }
+  }
+
+  private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(DatabaseError) {
+    try checkWriting()
+    try wrapping { () throws(StorageError) in
+      let known = tree(named: Self.catalogName)
+      let catalog = if let known { known } else { try createTree(Self.catalogName, .bytes) }
+      try key.withSearchKey { (key) throws(StorageError) in
+        try unsafe value.withValueBytes { (bytes) throws(StorageError) in try unsafe put(key, bytes, in: catalog) }
+      }
+    }
+  }
+
+  private func forEachEntry(
+    of tree: Tree, from lower: [UInt8], upTo upper: [UInt8],
+    _ body: ([UInt8], [UInt8]) throws(DatabaseError) -> Void
+  ) throws(DatabaseError) {
+    do {
+      var cursor = try cursor(tree)
+      var isOnEntry = try cursor.seek(lower) || cursor.isOnEntry
+      while isOnEntry, let key = cursor.key, key.lexicographicallyPrecedes(upper) {
+        guard let value = try cursor.value else { throw RowView.damaged() }
+        try body(key, value)
+        isOnEntry = try cursor.next()
+      }
+    } catch {
+      throw wrap(error)
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// Extensions as a transaction finds them.
+
+internal import QuireStorage
+
+extension TransactionState {
+  // MARK: The writer's session
+
+  /// The extensions that follow this write transaction; nil if there are none, or if it reads. Makes their writers when
+  /// it is asked for the first time.
+  @inline(__always)
+  func session() throws(DatabaseError) -> ExtensionSession? {
+    guard let writer, writer.registered != nil else { return nil }
+    if let session = writer.session { return session }
+    return try beginSession()
+  }
+
+  @inline(never)
+  private func beginSession() throws(DatabaseError) -> ExtensionSession? {
+    guard let writer, let registered = writer.registered else { return nil }
+    if writer.isBeginningSession {
+      throw DatabaseError(
+        .extensionFailed, "An extension changed rows in `makeWriter`. Change them in hooks.", path: database.path)
+    }
+    writer.isBeginningSession = true
+    defer { writer.isBeginningSession = false }
+    let session = ExtensionSession(self)
+    // There already, so that an extension can ask for the ones that it depends on.
+    writer.session = session
+    do throws(DatabaseError) {
+      for one in registered.list { session.add(one, try makeWriter(one)) }
+    } catch {
+      writer.session = nil
+      note(error)
+      throw error
+    }
+    return session
+  }
+
+  /// Makes the writer of an extension.
+  func makeWriter(_ registered: RegisteredExtension) throws(DatabaseError) -> any ExtensionWriter {
+    do { return try registered.value.makeWriter(store(of: registered)) } catch {
+      throw failed(registered.name, "makeWriter", error)
+    }
+  }
+
+  private func failed(_ name: String, _ what: String, _ error: any Error) -> DatabaseError {
+    if let error = error as? DatabaseError, error.code == .extensionFailed { return error }
+    return DatabaseError(
+      .extensionFailed, "The extension “\(name)” failed in `\(what)`. See the cause.", path: database.path, cause: error)
+  }
+
+  func store(of registered: RegisteredExtension) -> ExtensionStore {
+    ExtensionStore(state: self, id: registered.id, isPersistent: registered.isPersistent, name: registered.name)
+  }
+
+  // MARK: Access
+
+  /// The writer of an extension that is ready.
+  func writer<Kind: DatabaseExtension>(named name: String, _: Kind.Type) throws(DatabaseError) -> Kind.Writer {
+    try check()
+    guard isWriting else { throw notWriting() }
+    guard let entry = try session()?.entry(name) else { throw notRegistered(name) }
+    guard entry.registered.isReady else { throw notReady(name) }
+    guard let writer = entry.writer as? Kind.Writer, entry.registered.value is Kind else {
+      throw mismatch(name, entry.registered, Kind.self)
+    }
+    return writer
+  }
+
+  /// The reader of an extension whose trees are complete in this snapshot.
+  func reader<Kind: DatabaseExtension>(named name: String, _: Kind.Type) throws(DatabaseError) -> Kind.Reader {
+    try check()
+    if let known = readers.first(where: { $0.name.isSame(as: name) })?.reader as? Kind.Reader { return known }
+    guard let registered = database.extensions.current?[name] else { throw notRegistered(name) }
+    guard let value = registered.value as? Kind else { throw mismatch(name, registered, Kind.self) }
+    guard let record = try extensionRecord(name), record.state == .ready, record.id == registered.id,
+      record.isSame(as: value)
+    else { throw notReady(name) }
+    do {
+      let reader = try value.makeReader(store(of: registered))
+      readers.append((name, reader))
+      return reader
+    } catch {
+      throw failed(name, "makeReader", error)
+    }
+  }
+
+  private func notRegistered(_ name: String) -> DatabaseError {
+    DatabaseError(
+      .extensionNotRegistered, "There is no extension “\(name)”. Register it after opening the database.",
+      path: database.path)
+  }
+
+  private func notReady(_ name: String) -> DatabaseError {
+    DatabaseError(
+      .extensionNotReady,
+      "The extension “\(name)” has not got all rows of this snapshot. Wait for `register`, or take a newer snapshot.",
+      path: database.path)
+  }
+
+  private func mismatch(_ name: String, _ registered: RegisteredExtension, _ asked: Any.Type) -> DatabaseError {
+    DatabaseError(
+      .extensionMismatch, "The extension “\(name)” is a \(type(of: registered.value)), not a \(asked).",
+      path: database.path)
+  }
+
+  /// Has another value stand for a registered extension, once the transaction commits.
+  func replaceExtension(
+    _ id: ExtensionID, _ name: String, with replacement: any DatabaseExtension
+  ) throws(DatabaseError) {
+    try checkWriting()
+    guard let writer, let entry = try session()?.entry(name), var record = try extensionRecord(name) else {
+      throw notRegistered(name)
+    }
+    guard record.kind == type(of: replacement).kind, replacement.name.isSame(as: name),
+      replacement.dependencies == record.dependencies, replacement.isPersistent == entry.registered.isPersistent
+    else { throw mismatch(name, entry.registered, type(of: replacement)) }
+    record.version = replacement.version
+    record.formatVersion = type(of: replacement).formatVersion
+    try store(record, name, isPersistent: replacement.isPersistent)
+    let registered = RegisteredExtension(replacement, id, entry.registered.state)
+    writer.newRegistered = (writer.newRegistered ?? writer.registered ?? RegisteredExtensions([])).with(registered)
+  }
+
+  // MARK: Rows
+
+  /// A row as hooks are told of it; nil if it is gone.
+  func rowChange(_ kind: RowChange.Kind, _ rowID: RowID) throws(DatabaseError) -> RowChange? {
+    try check()
+    let bytes = try wrapping { () throws(StorageError) in try value(rowID.rawValue, in: database.trees.rows) }
+    guard let bytes else { return nil }
+    return try rowChange(kind, rowID, bytes)
+  }
+
+  /// A row whose bytes were read, as hooks are told of it.
+  func rowChange(_ kind: RowChange.Kind, _ rowID: RowID, _ bytes: [UInt8]) throws(DatabaseError) -> RowChange {
+    let frame = unsafe bytes.withUnsafeBytes { unsafe RowFrame($0) }
+    guard let frame, frame.objectOffset <= bytes.count,
+      let key = String(validating: bytes[frame.keyOffset..<frame.metadataOffset], as: UTF8.self)
+    else { throw RowView.damaged() }
+    return RowChange(kind, rowID, key, open(try name(of: frame.collection)), .bytes(bytes))
+  }
+
+  // MARK: Before the commit
+
+  /// Marks all stored extensions that do not follow this transaction: it changes rows behind their backs (hazard D7).
+  /// Returns whether it did, or had nothing to mark.
+  func markOthers() throws(DatabaseError) -> Bool {
+    guard let writer, mutationCount > 0, database.extensions.mustMarkOthers else { return false }
+    let registered = writer.newRegistered ?? writer.registered
+    for (name, record) in try storedRecords() where record.state != .stale && registered?[name] == nil {
+      var record = record
+      record.state = .stale
+      try store(record, name, isPersistent: true)
+    }
+    return true
+  }
+
+  /// Makes sure that a change of trees in memory gets a commit number of its own, without which readers of the state
+  /// before would see it.
+  func numberForest() throws(DatabaseError) {
+    guard let writer, writer.hasChangedForest else { return }
+    let count = try wrapping { () throws(StorageError) in
+      try value(Self.forestCountKey, in: database.trees.info)
+    }
+    let next = (count ?? []).prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) } &+ 1
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: next >> UInt64(8 * $0)) }
+    try wrapping { () throws(StorageError) in
+      try Self.forestCountKey.withSearchKey { (key) throws(StorageError) in
+        try unsafe bytes.withValueBytes { (bytes) throws(StorageError) in
+          try unsafe put(key, bytes, in: database.trees.info)
+        }
+      }
+    }
+  }
+
+  private static let forestCountKey = [UInt8]("memoryCommits".utf8)
+}
