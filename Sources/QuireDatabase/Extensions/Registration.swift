@@ -290,7 +290,8 @@ struct Removal {
         for record in records where record.record.dependencies.contains(where: { names.contains(ByteString($0)) }) {
           names.insert(ByteString(record.name))
         }
-        for dependent in registered.list where dependent.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
+        for dependent in registered.list
+        where dependent.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
           names.insert(ByteString(dependent.name))
         }
       } while names.count > count
