@@ -233,10 +233,10 @@ final class ExtensionSession {
       """, path: transaction.database.path)
   }
 
-  /// What the extensions tell of the commit, by name.
+  /// What the extensions tell of the commit, by name. Of one that is being built nobody has seen anything yet.
   func takeChanges() -> [String: any ExtensionChanges] {
     var changes: [String: any ExtensionChanges] = [:]
-    for entry in entries {
+    for entry in entries where entry.registered.isReady {
       if let told = entry.writer.takeChanges() { changes[entry.registered.name] = told }
     }
     return changes

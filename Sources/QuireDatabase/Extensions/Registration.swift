@@ -238,7 +238,7 @@ struct Registration {
         byteCount += value.count
         last = RowID(key)
         isOnEntry = try cursor.next()
-        if isOnEntry, rows.count >= Limits.buildStepRowCount || byteCount >= Limits.buildStepByteCount {
+        if isOnEntry, rows.count >= core.options.buildStepRowCount || byteCount >= Limits.buildStepByteCount {
           return (rows, last, false)
         }
       }
