@@ -69,6 +69,7 @@ let package = Package(
     .executableTarget(
       name: "quiredb",
       dependencies: [
+        "QuireDatabase",
         "QuireStorage",
         "QuireTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
