@@ -18,6 +18,14 @@ public enum Compression: Hashable, Sendable {
   /// become smaller, and then the attempt was for nothing.
   case lz4(above: Int)
 
+  /// The length above which values are compressed.
+  @inlinable @inline(__always) var threshold: Int {
+    switch self {
+    case .none: .max
+    case .lz4(let above): above
+    }
+  }
+
   /// Whether a value of `byteCount` bytes is worth an attempt.
   func compresses(_ byteCount: Int) -> Bool {
     switch self {

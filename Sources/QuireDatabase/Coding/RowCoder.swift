@@ -67,19 +67,6 @@ public struct RowCoder<Value>: Sendable {
     Self(form, upgrades: UpgradeChain(upgrades, oldForm: form.form(for: Old.self), upgrade))
   }
 
-  /// What tells this coder from others in one look: its form, or 0 for one that takes a second look.
-  @inlinable var tag: UInt8 {
-    guard upgrades == nil else { return 0 }
-    return switch form {
-    case .binary: 1
-    case .json: 2
-    case .propertyList: 3
-    case .timestamp: 4
-    case .bytes, .data: 5
-    case .custom: 6
-    }
-  }
-
   /// What tells this coder from others, as far as can be told.
   package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades) }
 }

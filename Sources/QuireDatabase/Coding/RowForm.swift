@@ -39,6 +39,23 @@
   case data
   case custom(CustomCoder<Value>)
 
+  /// What tells the form from others in one look.
+  @inlinable @inline(__always) var tag: UInt8 {
+    switch self {
+    case .binary: 1
+    case .json: 2
+    case .propertyList: 3
+    case .timestamp: 4
+    case .bytes, .data: 5
+    case .custom: 6
+    }
+  }
+
+  /// What holds the closures of a custom form.
+  @inlinable @inline(__always) var closures: CustomCoder<Value>? {
+    if case .custom(let coder) = self { coder } else { nil }
+  }
+
   var kind: CoderIdentity.Kind {
     switch self {
     case .binary: .binary
@@ -156,7 +173,24 @@ extension RowCoder {
   }
 
   /// The value of `bytes`, which may be any.
-  @inlinable package func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+  @inlinable @inline(__always)
+  package func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+    if upgrades == nil {
+      // What nearly all rows are, with one look at the form.
+      switch form {
+      case .timestamp, .bytes, .data, .custom: return unsafe try form.decode(bytes, context)
+      case .binary:
+        if unsafe bytes.first == 0 { return unsafe try form.decode(.init(rebasing: bytes[1...]), context) }
+      case .json, .propertyList:
+        if unsafe bytes.first != 0 { return unsafe try form.decode(bytes, context) }
+      }
+    }
+    return unsafe try decodeVersioned(bytes, context)
+  }
+
+  /// The value of a row that is not simply of the first version.
+  @usableFromInline @inline(never)
+  func decodeVersioned(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
     let (version, start) = unsafe try version(of: bytes)
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
     if upgrades == nil, version == 0 { return unsafe try form.decode(rest, context) }
@@ -164,7 +198,7 @@ extension RowCoder {
   }
 
   /// The value of a row of a coder that has upgrades, or had.
-  @usableFromInline func decodeUpgraded(
+  private func decodeUpgraded(
     _ rest: UnsafeRawBufferPointer, _ version: Int, _ context: RowCodingContext
   ) throws -> Value {
     let known = unsafe upgrades?.links.count ?? 0
@@ -191,7 +225,7 @@ extension RowCoder {
   }
 
   /// How many upgrades the coder had that wrote `bytes`, and where the value begins.
-  @inlinable @inline(__always) func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
+  private func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
     var offset = 0
     switch form {
     case .binary:
@@ -207,7 +241,7 @@ extension RowCoder {
 }
 
 /// The number at `offset`, and where it ends.
-@usableFromInline func readVersion(
+private func readVersion(
   _ bytes: UnsafeRawBufferPointer, _ offset: Int
 ) throws -> (version: Int, start: Int) {
   var offset = offset

@@ -6,18 +6,21 @@ internal import QuireStorage
 ///
 /// Invariants:
 /// 1. `id` is nil exactly while the collection does not exist for the transaction.
-/// 2. The contexts know at least the fields that are stored; more after an object with new ones was encoded, until
+/// 2. `uses` are of types and coders that were checked, and refer to `descriptions`.
+/// 3. The contexts know at least the fields that are stored; more after an object with new ones was encoded, until
 ///    `storeFields` has stored these, before the commit.
-@usableFromInline final class CollectionState {
-  /// Keeps the transaction's shell alive as long as an app holds rows; the cycle ends with the transaction.
-  let transaction: TransactionState
+@safe @usableFromInline final class CollectionState: @unchecked Sendable {
+  // Sendable: safe because one transaction has it, on one thread, but for `untouched`, which is not even looked at.
   let name: String
-  /// The types that were checked; nil as long as the collection was used untyped only.
-  var types: (object: ObjectIdentifier, metadata: ObjectIdentifier)?
-  /// The coders that were checked with them.
-  var coders = (object: UInt8(0), metadata: UInt8(0))
+  /// Why it could not be opened.
+  let failure: DatabaseError?
+  /// How it has been used; none as long as that was untyped only.
+  private(set) var uses: [UsedCollection] = []
+  private var descriptions: [AnyObject] = []
   private(set) var id: CollectionID?
-  private(set) var contexts: CodingContexts
+  let contexts: CodingContexts
+  /// That of `contexts`.
+  let objectContext: Unmanaged<RowCodingContext>
   /// Where the contexts came from.
   private let record: CollectionRecord?
   /// How many fields of each half are stored.
@@ -26,17 +29,32 @@ internal import QuireStorage
   /// Whether a row of it was removed, so that it may be empty.
   var hasRemoved = false
 
-  init(_ transaction: TransactionState, _ name: String, _ record: CollectionRecord?) {
-    self.transaction = transaction
+  /// Stands in for every collection of a transaction that is over, whose calls all throw before they look.
+  static let untouched = CollectionState("", nil)
+
+  init(_ name: String, _ record: CollectionRecord?, failure: DatabaseError? = nil) {
     self.name = name
+    self.failure = failure
     self.record = record
     id = record?.id
     contexts =
       record?.takeContexts()
       ?? CodingContexts(object: RowCodingContext(schema: RowSchema()), metadata: RowCodingContext(schema: RowSchema()))
+    unsafe objectContext = unsafe .passUnretained(contexts.object)
     storedObjectFields = record?.objectSchema.names.count ?? 0
     storedMetadataFields = record?.metadataSchema.names.count ?? 0
   }
+
+  /// Keeps a description whose types and coders were found to be right, and returns whether it did: a description whose
+  /// closures are made anew for each use is another one each time.
+  func keep(_ use: CollectionUse, _ description: AnyObject) -> Bool {
+    guard uses.count < Self.mostDescriptions else { return false }
+    uses.append(UsedCollection(use, self, description))
+    descriptions.append(description)
+    return true
+  }
+
+  private static let mostDescriptions = 4
 
   /// The transaction is over.
   func end() {
@@ -75,11 +93,11 @@ internal import QuireStorage
   // MARK: Changes
 
   /// The collection's id; makes the collection if it does not exist.
-  func existingOrNewID() throws(DatabaseError) -> CollectionID {
+  func existingOrNewID(in transaction: TransactionState) throws(DatabaseError) -> CollectionID {
     if let id { return id }
     let new = try transaction.allocateCollectionID()
     id = new
-    do throws(StorageError) { try store(new) } catch {
+    do throws(StorageError) { try store(new, in: transaction) } catch {
       throw DatabaseError(error, collection: name)
     }
     return new
@@ -95,9 +113,9 @@ internal import QuireStorage
   }
 
   /// Stores the names of fields that objects have had for the first time.
-  func storeFields() throws(DatabaseError) {
+  func storeFields(in transaction: TransactionState) throws(DatabaseError) {
     guard let id, hasNewFields else { return }
-    do throws(StorageError) { try store(id) } catch { throw DatabaseError(error, collection: name) }
+    do throws(StorageError) { try store(id, in: transaction) } catch { throw DatabaseError(error, collection: name) }
   }
 
   private var hasNewFields: Bool {
@@ -105,7 +123,7 @@ internal import QuireStorage
       || contexts.metadata.schema.names.count != storedMetadataFields
   }
 
-  private func store(_ id: CollectionID) throws(StorageError) {
+  private func store(_ id: CollectionID, in transaction: TransactionState) throws(StorageError) {
     try transaction.storeCollection(name, format(id).bytes)
     storedObjectFields = contexts.object.schema.names.count
     storedMetadataFields = contexts.metadata.schema.names.count

@@ -6,7 +6,8 @@ internal import QuireStorage
 /// The collections of the newest appended commit, as far as anybody has asked for them.
 ///
 /// Invariants:
-/// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree.
+/// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree, or,
+///    if they are pinned, `PinnedCollections`.
 /// 2. `records` holds nothing that is not in the collection tree as of `validFrom`; it need not hold all of that.
 final class CollectionTable: Sendable {
   private struct State {
@@ -47,6 +48,20 @@ final class CollectionTable: Sendable {
       }
     }
   }
+}
+
+/// The collections of one snapshot that stays, as far as anybody has asked for them: what a pin older than the last
+/// change of a collection would else ask the tree for in each of its reads.
+///
+/// Invariant: `records` holds what the snapshot's collection tree does, though perhaps not all of that.
+final class PinnedCollections: Sendable {
+  private let records = Latch<[ByteString: CollectionRecord]>([:])
+
+  /// The collection of this name, if it is known: nil does not mean that there is none.
+  func record(_ name: String) -> CollectionRecord? { records.withLock { $0[ByteString(name)] } }
+
+  /// Remembers what the tree said.
+  func remember(_ record: CollectionRecord) { records.withLock { $0[ByteString(record.name)] = record } }
 }
 
 /// What the collections of a process hold; the first use of a name decides.

@@ -73,7 +73,7 @@ extension RowReading {
   fileprivate func allObjects() throws -> [Object] {
     let objects = rows.map(\.object)
     // An error ended the loop; nothing is not the same as a part.
-    try handle.transaction.check()
+    try handle.opened.check()
     return objects
   }
 

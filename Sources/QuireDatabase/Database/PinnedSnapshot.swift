@@ -15,7 +15,13 @@ public import QuireStorage
 public final class PinnedSnapshot: Sendable {
   private let core: DatabaseCore
   private let id: Int
-  private let snapshot: Latch<QuireStorage.PinnedSnapshot>
+  private let current: Latch<Current>
+
+  /// A snapshot, and what is known of its collections.
+  private struct Current {
+    let snapshot: QuireStorage.PinnedSnapshot
+    let collections = PinnedCollections()
+  }
 
   init(_ core: DatabaseCore) throws(DatabaseError) {
     self.core = core
@@ -25,7 +31,7 @@ public final class PinnedSnapshot: Sendable {
         return (snapshot, snapshot.csn)
       }
       self.id = id
-      self.snapshot = Latch(snapshot)
+      current = Latch(Current(snapshot: snapshot))
     } catch {
       throw DatabaseError(error)
     }
@@ -34,19 +40,18 @@ public final class PinnedSnapshot: Sendable {
   deinit { core.history.unpin(id) }
 
   /// The commit that it shows.
-  public var csn: CSN { current.csn }
-
-  private var current: QuireStorage.PinnedSnapshot { snapshot.withLock { $0 } }
+  public var csn: CSN { current.withLock { $0.snapshot.csn } }
 
   /// Runs `body` on the snapshot. May be called inside other transactions too: it waits for nobody.
   ///
   /// - Throws: what `body` throws, and what went wrong in a call of `body`'s that could not throw.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
-    let current = current
+    let current = current.withLock { $0 }
     let reading: QuireStorage.ReadTransaction
-    do throws(StorageError) { reading = try current.beginRead() } catch { throw DatabaseError(error) }
-    let state = TransactionState(reading: reading, core, nil, outer: CurrentTransaction.innermost)
-    return try withExtendedLifetime(current) { try core.run(state, body) }
+    do throws(StorageError) { reading = try current.snapshot.beginRead() } catch { throw DatabaseError(error) }
+    let state = TransactionState(
+      reading: reading, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections)
+    return try withExtendedLifetime(current.snapshot) { try core.run(state, body) }
   }
 
   /// Goes on to the newest snapshot. Returns the commits in between, in their order; empty if there were none.
@@ -62,9 +67,9 @@ public final class PinnedSnapshot: Sendable {
         let next = try core.engine.pin()
         return (next, next.csn)
       }
-      snapshot.withLock { current in
+      current.withLock { current in
         // Two threads that advance at once: the newer snapshot stays.
-        if next.csn > current.csn { current = next }
+        if next.csn > current.snapshot.csn { current = Current(snapshot: next) }
       }
       return commits
     } catch {

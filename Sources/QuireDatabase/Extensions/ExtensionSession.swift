@@ -125,7 +125,7 @@ final class ExtensionSession {
     try checkRowsMayChange()
     var change: RowChange?
     for entry in listeners(of: state.name) where entry.concerns(kind, rowID) {
-      let current = change ?? RowChange(kind, rowID, key, state, content())
+      let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
       change = current
       try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(current) }
     }
@@ -138,7 +138,7 @@ final class ExtensionSession {
   ) throws(DatabaseError) {
     var change: RowChange?
     for entry in listeners(of: state.name) where entry.concerns(kind, rowID) {
-      let current = change ?? RowChange(kind, rowID, key, state, content())
+      let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
       change = current
       try run(entry, "didChange", collection: state.name, key: key) { try entry.writer.didChange(current) }
     }
@@ -172,7 +172,7 @@ final class ExtensionSession {
     for entry in listeners(of: state.name) where !(isClearing && entry.registered.handlesClearing) {
       let followed = rows.filter { entry.registered.follows($0.rowID) }
       if followed.isEmpty { continue }
-      try body(entry, followed.map { RowChange(.remove, $0.rowID, $0.key, state, content) })
+      try body(entry, followed.map { RowChange(.remove, $0.rowID, $0.key, state.name, transaction, content) })
     }
   }
 

@@ -54,16 +54,19 @@ public struct RowChange {
   public let collection: String
   /// The key in the collection.
   public let key: String
-  let state: CollectionState
+  let transaction: TransactionState
   let content: RowContent
 
-  init(_ kind: Kind, _ rowID: RowID?, _ key: String, _ state: CollectionState, _ content: RowContent) {
+  init(
+    _ kind: Kind, _ rowID: RowID?, _ key: String, _ collection: String, _ transaction: TransactionState,
+    _ content: RowContent
+  ) {
     self.kind = kind
     self.rowID = rowID
     self.key = key
-    self.state = state
+    self.collection = collection
+    self.transaction = transaction
     self.content = content
-    collection = state.name
   }
 
   /// Where the row is.
@@ -118,8 +121,8 @@ public struct RowChange {
   private func handle<Object, Metadata>(
     _ collection: RowCollection<Object, Metadata>
   ) throws(DatabaseError) -> RowHandle<Object, Metadata> {
-    let handle = RowHandle(state: state.transaction.open(collection), collection: collection)
-    try handle.transaction.check()
+    let handle = transaction.open(collection)
+    try handle.opened.check()
     return handle
   }
 }

@@ -26,52 +26,52 @@ extension TransactionState {
 
   /// The engine's tree of a name.
   func tree(named name: String) -> Tree? {
-    switch unsafe storage {
-    case .reading(let tx): tx.tree(named: name)
-    case .writing(let tx): tx.tree(named: name)
+    switch storage {
+    case .reading(let tx): unsafe tx.pointee.tree(named: name)
+    case .writing(let tx): unsafe tx.pointee.tree(named: name)
     case .ended: nil
     }
   }
 
   /// Makes a tree.
   func createTree(_ name: String, _ keys: KeyKind) throws(StorageError) -> Tree {
-    switch unsafe storage {
-    case .writing(let tx): try tx.createTree(name, keys: keys)
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.createTree(name, keys: keys)
     default: throw StorageHandle.unfit()
     }
   }
 
   /// Drops a tree.
   private func dropTree(_ tree: Tree) throws(StorageError) {
-    switch unsafe storage {
-    case .writing(let tx): try tx.dropTree(tree)
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.dropTree(tree)
     default: throw StorageHandle.unfit()
     }
   }
 
   /// The names of the engine's trees.
   private var treeNames: [String] {
-    switch unsafe storage {
-    case .reading(let tx): tx.treeNames
-    case .writing(let tx): tx.treeNames
+    switch storage {
+    case .reading(let tx): unsafe tx.pointee.treeNames
+    case .writing(let tx): unsafe tx.pointee.treeNames
     case .ended: []
     }
   }
 
   /// The value under an integer key, copied.
   func value(_ key: Int64, in tree: Tree) throws(StorageError) -> [UInt8]? {
-    switch unsafe storage {
-    case .reading(let tx): try tx.value(for: key, in: tree)
-    case .writing(let tx): try tx.value(for: key, in: tree)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.value(for: key, in: tree)
+    case .writing(let tx): unsafe try tx.pointee.value(for: key, in: tree)
     case .ended: throw StorageHandle.unfit()
     }
   }
 
   /// The number of entries below an integer key.
   func rank(_ key: Int64, in tree: Tree) throws(StorageError) -> Int {
-    switch unsafe storage {
-    case .reading(let tx): try tx.rank(of: key, in: tree)
-    case .writing(let tx): try tx.rank(of: key, in: tree)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.rank(of: key, in: tree)
+    case .writing(let tx): unsafe try tx.pointee.rank(of: key, in: tree)
     case .ended: throw StorageHandle.unfit()
     }
   }
@@ -80,12 +80,13 @@ extension TransactionState {
   func deleteRange(
     _ lower: [UInt8]?, _ upper: [UInt8]?, isNumber: Bool, in tree: Tree
   ) throws(StorageError) -> Int {
-    switch unsafe storage {
+    switch storage {
     case .writing(let tx):
       if isNumber {
-        try deleteRange(lower.flatMap { RowID(orderedBytes: $0) }, upper.flatMap { RowID(orderedBytes: $0) }, tx, tree)
+        unsafe try deleteRange(
+          lower.flatMap { RowID(orderedBytes: $0) }, upper.flatMap { RowID(orderedBytes: $0) }, tx.pointee, tree)
       } else {
-        try deleteRange(lower, upper, tx, tree)
+        unsafe try deleteRange(lower, upper, tx.pointee, tree)
       }
     default: throw StorageHandle.unfit()
     }

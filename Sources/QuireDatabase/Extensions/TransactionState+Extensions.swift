@@ -139,7 +139,7 @@ extension TransactionState {
     guard let frame, frame.objectOffset <= bytes.count,
       let key = String(validating: bytes[frame.keyOffset..<frame.metadataOffset], as: UTF8.self)
     else { throw RowView.damaged() }
-    return RowChange(kind, rowID, key, open(try name(of: frame.collection)), .bytes(bytes))
+    return RowChange(kind, rowID, key, try name(of: frame.collection), self, .bytes(bytes))
   }
 
   // MARK: Before the commit

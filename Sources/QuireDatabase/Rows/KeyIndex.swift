@@ -21,12 +21,36 @@ extension TransactionState {
     guard byteCount <= Limits.rowKeyByteCount else { return nil }
     let base = unsafe scratch.key
     unsafe base.storeBytes(of: collection.rawValue.bigEndian, as: UInt32.self)
-    var key = key
-    key.withUTF8 { bytes in
-      guard let source = bytes.baseAddress else { return }
-      unsafe (base + CollectionID.byteCount).copyMemory(from: source, byteCount: bytes.count)
+    let target = unsafe base + CollectionID.byteCount
+    // No copy of the string is made where it can be helped: its bytes may be shared, and counted, by other threads.
+    let isCopied: Void? = unsafe key.utf8.withContiguousStorageIfAvailable { unsafe copy($0, to: target) }
+    if isCopied == nil {
+      var key = key
+      key.withUTF8 { unsafe copy($0, to: target) }
     }
     return unsafe SearchKey(UnsafeRawBufferPointer(start: base, count: CollectionID.byteCount + byteCount))
+  }
+
+  /// Copies a key: most are short, and a call for one costs more than the copy.
+  @inline(__always) private func copy(_ key: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableRawPointer) {
+    guard let base = key.baseAddress else { return }
+    let (source, count) = unsafe (UnsafeRawPointer(base), key.count)
+    func copyWord<Word: FixedWidthInteger>(_ offset: Int, _: Word.Type) {
+      let word = unsafe source.loadUnaligned(fromByteOffset: offset, as: Word.self)
+      unsafe target.storeBytes(of: word, toByteOffset: offset, as: Word.self)
+    }
+    // From both ends, which overlap in the middle.
+    if count > 16 {
+      unsafe target.copyMemory(from: source, byteCount: count)
+    } else if count >= 8 {
+      copyWord(0, UInt64.self)
+      copyWord(count &- 8, UInt64.self)
+    } else if count >= 4 {
+      copyWord(0, UInt32.self)
+      copyWord(count &- 4, UInt32.self)
+    } else {
+      for offset in 0..<count { copyWord(offset, UInt8.self) }
+    }
   }
 
   /// The id of the row under a key. Touches one page per level of the key index.
@@ -34,7 +58,7 @@ extension TransactionState {
   func rowID(_ collection: CollectionID, _ key: String) throws(DatabaseError) -> RowID? {
     guard let indexKey = indexKey(collection, key) else { return nil }
     do throws(StorageError) {
-      guard let value = try lend(indexKey, in: database.trees.keys) else { return nil }
+      guard let value = try lend(indexKey, in: trees.keys) else { return nil }
       defer { endLoan(value) }
       // A row's id is too short for pages of its own.
       if value.count == 8, !value.isExtent {
@@ -49,14 +73,14 @@ extension TransactionState {
   /// The number of rows of a collection. O(log n).
   func count(_ collection: CollectionID) throws(DatabaseError) -> Int {
     try wrapping { () throws(StorageError) in
-      try rank(collection.end, in: database.trees.keys) - rank(collection.prefix, in: database.trees.keys)
+      try rank(collection.end, in: trees.keys) - rank(collection.prefix, in: trees.keys)
     }
   }
 
   /// The number of rows whose keys lie within bounds. O(log n).
   func count(_ bounds: KeyBounds) throws(DatabaseError) -> Int {
     try wrapping { () throws(StorageError) in
-      max(0, try rank(bounds.upper, in: database.trees.keys) - rank(bounds.lower, in: database.trees.keys))
+      max(0, try rank(bounds.upper, in: trees.keys) - rank(bounds.lower, in: trees.keys))
     }
   }
 }

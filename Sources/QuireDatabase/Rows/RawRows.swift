@@ -16,7 +16,7 @@ public struct RawRow: Hashable, Sendable {
 
 /// The rows of a collection as bytes. Nothing is decoded but compression, so that no type needs to be known.
 public struct RawRows: Sequence {
-  let state: CollectionState
+  let opened: OpenedCollection
 
   /// The row under `key`, or nil.
   public func row(_ key: String) throws(DatabaseError) -> RawRow? {
@@ -25,17 +25,14 @@ public struct RawRows: Sequence {
 
   /// The number of rows. O(log n).
   public var count: Int {
-    state.transaction.noting(0) { () throws(DatabaseError) in
-      guard let id = state.id else { return 0 }
-      return try state.transaction.count(id)
-    }
+    opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
   }
 
   /// The rows in the order of their keys' bytes. An error ends the loop, and is thrown by the transaction's next call.
-  public func makeIterator() -> Iterator { Iterator(state) }
+  public func makeIterator() -> Iterator { Iterator(opened) }
 
   private var handle: RowHandle<[UInt8], [UInt8]> {
-    RowHandle(state: state, collection: RowCollection(state.name, coder: .bytes, metadataCoder: .bytes))
+    RowHandle(opened, RowCollection(opened.name, coder: .bytes, metadataCoder: .bytes))
   }
 
   private static func rawRow(_ key: String, _ rowID: RowID, _ row: RowView) throws -> RawRow {
@@ -49,10 +46,10 @@ public struct RawRows: Sequence {
     private let transaction: TransactionState
     private let cursor: RowCursor<RawRow>?
 
-    fileprivate init(_ state: CollectionState) {
-      transaction = state.transaction
+    fileprivate init(_ opened: OpenedCollection) {
+      transaction = opened.transaction
       cursor = transaction.noting(nil) { () throws(DatabaseError) in
-        try RowCursor(RowScan(state, .all)) { try RawRows.rawRow($0, $1, $2) }
+        try RowCursor(RowScan(opened, .all)) { try RawRows.rawRow($0, $1, $2) }
       }
     }
 

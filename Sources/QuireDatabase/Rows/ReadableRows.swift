@@ -28,13 +28,8 @@ public struct ReadableRows<Object: Sendable, Metadata: Sendable>: RowReading {
 extension RowReading {
   /// The object under `key`, or nil. Touches one page per level of key index and row tree; allocates what the object
   /// itself needs, and room for it if it was compressed.
-  @inlinable public func get(_ key: String) throws(DatabaseError) -> Object? {
-    let handle = handle
-    var object: Object?
-    try unsafe handle.state.withObject(key) { bytes, context in
-      object = try unsafe handle.collection.coder.decode(bytes, context)
-    }
-    return object
+  @inlinable @inline(__always) public func get(_ key: String) throws(DatabaseError) -> Object? {
+    try handle.get(key)
   }
 
   /// The row under `key`, or nil. Cost as `get`.
@@ -55,21 +50,18 @@ extension RowReading {
 
   /// The number of the row under `key`, or nil. Touches one page per level of the key index.
   public func rowID(_ key: String) throws(DatabaseError) -> RowID? {
-    let handle = handle
-    try handle.transaction.check()
-    guard let id = handle.state.id else { return nil }
-    do throws(DatabaseError) { return try handle.transaction.rowID(id, key) } catch {
-      throw error.at(handle.state.name, key)
+    let opened = handle.opened
+    try opened.check()
+    guard let id = opened.id else { return nil }
+    do throws(DatabaseError) { return try opened.transaction.rowID(id, key) } catch {
+      throw error.at(opened.name, key)
     }
   }
 
   /// The number of rows. O(log n). An error is thrown by the transaction's next call.
   public var count: Int {
-    let handle = handle
-    return handle.transaction.noting(0) { () throws(DatabaseError) in
-      guard let id = handle.state.id else { return 0 }
-      return try handle.transaction.count(id)
-    }
+    let opened = handle.opened
+    return opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
   }
 
   /// Whether there is no row. O(log n).
@@ -77,18 +69,18 @@ extension RowReading {
 
   /// The number of rows whose keys lie in `range`. O(log n).
   public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
-    let handle = handle
-    try handle.transaction.check()
-    guard let id = handle.state.id else { return 0 }
-    return try handle.transaction.count(KeyBounds(id, from: range.firstKey, upTo: range.endKey))
+    let opened = handle.opened
+    try opened.check()
+    guard let id = opened.id else { return 0 }
+    return try opened.transaction.count(KeyBounds(id, from: range.firstKey, upTo: range.endKey))
   }
 
   /// The number of rows whose keys begin with `prefix`. O(log n).
   public func count(prefix: String) throws(DatabaseError) -> Int {
-    let handle = handle
-    try handle.transaction.check()
-    guard let id = handle.state.id else { return 0 }
-    return try handle.transaction.count(KeyBounds(id, prefix: prefix))
+    let opened = handle.opened
+    try opened.check()
+    guard let id = opened.id else { return 0 }
+    return try opened.transaction.count(KeyBounds(id, prefix: prefix))
   }
 
   // MARK: Rows for many keys
@@ -109,11 +101,11 @@ extension RowReading {
   // MARK: Enumeration
 
   /// All rows in the order of their keys' bytes; lazily, a few fetched ahead.
-  public var rows: RowSequence<Object, Metadata> { RowSequence(RowScan(handle.state, .all), handle) }
+  public var rows: RowSequence<Object, Metadata> { RowSequence(RowScan(handle.opened, .all), handle) }
   /// All keys in the order of their bytes. Touches no object.
-  public var keys: KeySequence { KeySequence(RowScan(handle.state, .all)) }
+  public var keys: KeySequence { KeySequence(RowScan(handle.opened, .all)) }
   /// All keys with their metadata, in the order of the keys' bytes. Decodes no object.
-  public var metadata: MetadataSequence<Object, Metadata> { MetadataSequence(RowScan(handle.state, .all), handle) }
+  public var metadata: MetadataSequence<Object, Metadata> { MetadataSequence(RowScan(handle.opened, .all), handle) }
 
   /// The rows whose keys lie in `range`.
   public func rows(_ range: some KeyRange) -> RowSequence<Object, Metadata> {
@@ -123,12 +115,12 @@ extension RowReading {
   /// The rows from the key `from` up to the key `upTo`, which is not among them; in the order of bytes, where a range
   /// of strings would trap if its bounds were in another order by Unicode's rules.
   public func rows(from first: String? = nil, upTo end: String? = nil) -> RowSequence<Object, Metadata> {
-    RowSequence(RowScan(handle.state, .range(first, end)), handle)
+    RowSequence(RowScan(handle.opened, .range(first, end)), handle)
   }
 
   /// The rows whose keys begin with `prefix`.
   public func rows(prefix: String) -> RowSequence<Object, Metadata> {
-    RowSequence(RowScan(handle.state, .prefix(prefix)), handle)
+    RowSequence(RowScan(handle.opened, .prefix(prefix)), handle)
   }
 
   /// The keys in `range`. Touches no object.
@@ -136,30 +128,41 @@ extension RowReading {
 
   /// The keys from `from` up to `upTo`, which is not among them. Touches no object.
   public func keys(from first: String? = nil, upTo end: String? = nil) -> KeySequence {
-    KeySequence(RowScan(handle.state, .range(first, end)))
+    KeySequence(RowScan(handle.opened, .range(first, end)))
   }
 
   /// The keys that begin with `prefix`. Touches no object.
-  public func keys(prefix: String) -> KeySequence { KeySequence(RowScan(handle.state, .prefix(prefix))) }
+  public func keys(prefix: String) -> KeySequence { KeySequence(RowScan(handle.opened, .prefix(prefix))) }
 
   /// The keys in `range` with their metadata. Decodes no object.
   public func metadata(_ range: some KeyRange) -> MetadataSequence<Object, Metadata> {
-    MetadataSequence(RowScan(handle.state, .range(range.firstKey, range.endKey)), handle)
+    MetadataSequence(RowScan(handle.opened, .range(range.firstKey, range.endKey)), handle)
   }
 
   /// The keys that begin with `prefix` with their metadata. Decodes no object.
   public func metadata(prefix: String) -> MetadataSequence<Object, Metadata> {
-    MetadataSequence(RowScan(handle.state, .prefix(prefix)), handle)
+    MetadataSequence(RowScan(handle.opened, .prefix(prefix)), handle)
   }
 }
 
 extension RowHandle {
+  /// The object under `key`, or nil.
+  @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
+    var object: Object?
+    try unsafe opened.withObject(key) { bytes, context in
+      object = try unsafe context._withUnsafeGuaranteedRef { context in
+        try unsafe description._withUnsafeGuaranteedRef { try unsafe $0.collection.coder.decode(bytes, context) }
+      }
+    }
+    return withExtendedLifetime(own) { object }
+  }
+
   /// As `withRow`, with a view whose object may be cut off.
   func withMetadata<Result>(_ key: String, _ body: (RowView) throws -> Result) throws(DatabaseError) -> Result? {
     let transaction = transaction
-    try transaction.check()
-    guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return nil }
-    let rows = transaction.database.trees.rows
+    try opened.check()
+    guard let id = opened.id, let rowID = try transaction.rowID(id, key) else { return nil }
+    let rows = transaction.trees.rows
     do {
       // All that stands in front of an object, if the metadata is not long itself; of a short row this is a view of it.
       var needed = 0
@@ -191,8 +194,8 @@ extension RowHandle {
     _ keys: some Sequence<String>, _ body: (String, RowID, RowView) throws -> Element
   ) throws(DatabaseError) -> [Element] {
     let transaction = transaction
-    try transaction.check()
-    guard let id = state.id else { return [] }
+    try opened.check()
+    guard let id = opened.id else { return [] }
     var found: [(key: String, rowID: RowID)] = []
     for key in keys {
       if let rowID = try transaction.rowID(id, key) { found.append((key, rowID)) }
@@ -201,7 +204,7 @@ extension RowHandle {
     elements.reserveCapacity(found.count)
     do {
       try transaction.withValues(
-        count: found.count, in: transaction.database.trees.rows, { found[$0].rowID.rawValue }
+        count: found.count, in: transaction.trees.rows, { found[$0].rowID.rawValue }
       ) { index, bytes in
         guard let bytes else { throw missingRow(found[index].rowID, found[index].key) }
         try unsafe bytes.withUnsafeBytes { bytes in

@@ -7,8 +7,8 @@ extension RowHandle {
 
   /// What is to be stored; nil if the row is to go.
   func sanitized(_ object: Object, _ metadata: Metadata?, _ key: String) throws -> (Object, Metadata?)? {
-    try transaction.check()
-    guard let sanitizers = collection.sanitizers else { return (object, metadata) }
+    try opened.check()
+    guard let sanitizers else { return (object, metadata) }
     guard let object = try sanitized(object, key) else { return nil }
     guard let metadata, let sanitize = sanitizers.metadata else { return (object, metadata) }
     return (object, try sanitize(key, metadata))
@@ -16,14 +16,14 @@ extension RowHandle {
 
   /// The object that is to be stored; nil if the row is to go.
   func sanitized(_ object: Object, _ key: String) throws -> Object? {
-    try transaction.check()
-    guard let sanitize = collection.sanitizers?.object else { return object }
+    try opened.check()
+    guard let sanitize = sanitizers?.object else { return object }
     return try sanitize(key, object)
   }
 
   /// The metadata that is to be stored.
   func sanitized(metadata: Metadata, _ key: String) throws -> Metadata? {
-    guard let sanitize = collection.sanitizers?.metadata else { return metadata }
+    guard let sanitize = sanitizers?.metadata else { return metadata }
     return try sanitize(key, metadata)
   }
 
@@ -32,14 +32,14 @@ extension RowHandle {
   /// Encodes an object and appends it to the row.
   func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
     try encode("object", key, to: &row) { bytes in
-      try collection.coder.encode(object, into: &bytes, state.contexts.object)
+      try coder.encode(object, into: &bytes, state.contexts.object)
     }
   }
 
   /// Encodes a metadata and appends it to the row.
   func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
     try encode("metadata", key, to: &row) { bytes in
-      try collection.metadataCoder.encode(metadata, into: &bytes, state.contexts.metadata)
+      try metadataCoder.encode(metadata, into: &bytes, state.contexts.metadata)
     }
     row.endMetadata()
   }
@@ -61,7 +61,7 @@ extension RowHandle {
 
   /// Appends what is encoded already.
   func append(_ encoded: RawSpan, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    do throws(CompressionError) { try row.append(encoded, collection.compression) } catch {
+    do throws(CompressionError) { try row.append(encoded, compression) } catch {
       throw DatabaseError(.valueTooLong, "\(error)", collection: state.name, key: key, cause: error)
     }
   }
@@ -76,7 +76,7 @@ extension RowHandle {
 
   /// Throws unless a row may be stored under `key` now.
   private func checkStorable(_ key: String) throws(DatabaseError) {
-    try transaction.checkWriting()
+    try opened.checkWriting()
     let byteCount = key.utf8.count
     guard byteCount > Limits.rowKeyByteCount else { return }
     throw DatabaseError(
@@ -103,7 +103,7 @@ extension RowHandle {
         let existing = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
         try session.will(existing == nil ? .insert : .update, existing, key, state, content())
       }
-      let id = try state.existingOrNewID()
+      let id = try state.existingOrNewID(in: transaction)
       row.setCollection(id)
       let existing = try transaction.rowID(id, key)
       let rowID = try transaction.write(row, key, state, existing, [.object, .metadata])
@@ -139,7 +139,7 @@ extension RowHandle {
     }
     guard let id = state.id, let existing = try transaction.rowID(id, key) else { return false }
     do {
-      let isFound: Bool? = try transaction.withValue(existing.rawValue, in: transaction.database.trees.rows) { bytes in
+      let isFound: Bool? = try transaction.withValue(existing.rawValue, in: transaction.trees.rows) { bytes in
         try unsafe bytes.withUnsafeBytes { bytes in
           unsafe row.replace(half, of: try RowView(bytes), id, key, with: part)
           return true
@@ -156,7 +156,7 @@ extension RowHandle {
 
   /// Reports a row as changed.
   func touch(_ key: String, _ aspects: ChangeAspects) throws -> Bool {
-    try transaction.checkWriting()
+    try opened.checkWriting()
     guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return false }
     let kind: RowChange.Kind =
       switch aspects {

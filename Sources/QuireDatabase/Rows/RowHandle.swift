@@ -3,16 +3,45 @@
 internal import QuireStorage
 
 /// A collection opened in a transaction; what stands behind `ReadableRows` and `WritableRows`.
-public struct RowHandle<Object: Sendable, Metadata: Sendable> {
-  @usableFromInline let state: CollectionState
-  @usableFromInline let collection: RowCollection<Object, Metadata>
+///
+/// A few words, which it costs nothing to make for a collection that the transaction has used before.
+@safe public struct RowHandle<Object: Sendable, Metadata: Sendable> {
+  @usableFromInline let opened: OpenedCollection
+  /// What the app says of the collection; kept by the transaction, or by `own`.
+  @usableFromInline let description: Unmanaged<CollectionDescription<Object, Metadata>>
+  /// The description if the transaction does not keep it.
+  @usableFromInline let own: AnyObject?
 
-  @inlinable init(state: CollectionState, collection: RowCollection<Object, Metadata>) {
-    self.state = state
-    self.collection = collection
+  @inlinable @inline(__always)
+  init(
+    _ opened: OpenedCollection, _ description: Unmanaged<CollectionDescription<Object, Metadata>>, own: AnyObject?
+  ) {
+    self.opened = opened
+    unsafe self.description = unsafe description
+    self.own = own
   }
 
-  var transaction: TransactionState { state.transaction }
+  init(_ opened: OpenedCollection, _ collection: RowCollection<Object, Metadata>) {
+    let description = CollectionDescription(collection)
+    unsafe self.init(opened, .passUnretained(description), own: description)
+  }
+
+  // One by one: a copy of the whole would count all that a description refers to.
+  @inlinable @inline(__always) var coder: RowCoder<Object> {
+    unsafe description._withUnsafeGuaranteedRef { $0.collection.coder }
+  }
+  @inlinable @inline(__always) var metadataCoder: RowCoder<Metadata> {
+    unsafe description._withUnsafeGuaranteedRef { $0.collection.metadataCoder }
+  }
+  @inlinable @inline(__always) var sanitizers: Sanitizers<Object, Metadata>? {
+    unsafe description._withUnsafeGuaranteedRef { $0.collection.sanitizers }
+  }
+  @inlinable @inline(__always) var compression: Compression {
+    unsafe description._withUnsafeGuaranteedRef { $0.collection.compression }
+  }
+
+  var transaction: TransactionState { opened.transaction }
+  var state: CollectionState { opened.state }
 
   // MARK: Decoding
 
@@ -21,7 +50,7 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
   func object(_ row: RowView, _ key: String) throws -> Object {
     do {
       return try unsafe ValueCompression.withDecoded(row.object.bytes) { bytes in
-        try unsafe bytes.withUnsafeBytes { bytes in try unsafe collection.coder.decode(bytes, state.contexts.object) }
+        try unsafe bytes.withUnsafeBytes { bytes in try unsafe coder.decode(bytes, state.contexts.object) }
       }
     } catch {
       throw undecodable("object", key, error)
@@ -35,7 +64,7 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
     do {
       return try unsafe ValueCompression.withDecoded(metadata.bytes) { bytes in
         try unsafe bytes.withUnsafeBytes { bytes in
-          try unsafe collection.metadataCoder.decode(bytes, state.contexts.metadata)
+          try unsafe metadataCoder.decode(bytes, state.contexts.metadata)
         }
       }
     } catch {
@@ -44,7 +73,7 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
   }
 
   private func undecodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
-    state.undecodable(half, key, cause)
+    opened.undecodable(half, key, cause)
   }
 
   // MARK: One row
@@ -52,11 +81,10 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
   /// Calls `body` with the parts of the row under `key`. Touches one page per level of key index and row tree.
   @inline(__always)
   func withRow<Result>(_ key: String, _ body: (RowID, RowView) throws -> Result) throws(DatabaseError) -> Result? {
-    let transaction = transaction
-    try transaction.check()
-    guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return nil }
+    try opened.check()
+    guard let id = opened.id, let rowID = try transaction.rowID(id, key) else { return nil }
     do {
-      let result = try transaction.withValue(rowID.rawValue, in: transaction.database.trees.rows) { bytes in
+      let result = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in
         try unsafe bytes.withUnsafeBytes { try body(rowID, unsafe RowView($0)) }
       }
       if let result { return result }
@@ -67,10 +95,10 @@ public struct RowHandle<Object: Sendable, Metadata: Sendable> {
   }
 
   /// The error for an entry of the key index whose row is not there.
-  func missingRow(_ rowID: RowID, _ key: String) -> DatabaseError { state.missingRow(rowID, key) }
+  func missingRow(_ rowID: RowID, _ key: String) -> DatabaseError { opened.missingRow(rowID, key) }
 
   /// `error` with the row that it happened to.
-  func failure(_ error: any Error, _ key: String?) -> DatabaseError { state.failure(error, key) }
+  func failure(_ error: any Error, _ key: String?) -> DatabaseError { opened.failure(error, key) }
 
   /// The row of a view.
   @inline(__always)

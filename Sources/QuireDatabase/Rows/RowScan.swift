@@ -10,20 +10,20 @@ struct RowScan {
     case prefix(String)
   }
 
-  let state: CollectionState
+  let opened: OpenedCollection
   let range: Range
   var isReversed = false
   /// Which keys to look at, decided before anything else of the row is read.
   var filter: ((String) throws -> Bool)?
 
-  init(_ state: CollectionState, _ range: Range) {
-    self.state = state
+  init(_ opened: OpenedCollection, _ range: Range) {
+    self.opened = opened
     self.range = range
   }
 
   /// The entries of the key index to walk through; nil if the collection does not exist.
   var bounds: KeyBounds? {
-    guard let id = state.id else { return nil }
+    guard let id = opened.id else { return nil }
     return switch range {
     case .all: KeyBounds(id)
     case .range(let first, let end): KeyBounds(id, from: first, upTo: end)
@@ -51,15 +51,15 @@ final class IndexCursor {
   private var isStarted = false
 
   init(_ scan: RowScan, _ bounds: KeyBounds) throws(DatabaseError) {
-    transaction = scan.state.transaction
+    transaction = scan.opened.transaction
     try transaction.check()
-    name = scan.state.name
+    name = scan.opened.name
     self.bounds = bounds
     isReversed = scan.isReversed
     filter = scan.filter
     mutationCount = transaction.mutationCount
-    do throws(StorageError) { cursor = try transaction.cursor(transaction.database.trees.keys) } catch {
-      throw DatabaseError(error, collection: scan.state.name)
+    do throws(StorageError) { cursor = try transaction.cursor(transaction.trees.keys) } catch {
+      throw DatabaseError(error, collection: name)
     }
   }
 
@@ -129,7 +129,7 @@ final class IndexCursor {
 /// A walk through a collection that fetches rows ahead: 1, 2, 4 and so on up to `Limits.fetchAhead`, so that a loop
 /// that ends early has read little for nothing.
 final class RowCursor<Element> {
-  private let state: CollectionState
+  private let opened: OpenedCollection
   private let index: IndexCursor
   private let decode: (String, RowID, RowView) throws -> Element
   private var fetched: [Element] = []
@@ -140,8 +140,9 @@ final class RowCursor<Element> {
   private var isAtEnd = false
 
   init?(_ scan: RowScan, _ decode: @escaping (String, RowID, RowView) throws -> Element) throws(DatabaseError) {
+    try scan.opened.check()
     guard let bounds = scan.bounds else { return nil }
-    state = scan.state
+    opened = scan.opened
     index = try IndexCursor(scan, bounds)
     self.decode = decode
   }
@@ -176,12 +177,12 @@ final class RowCursor<Element> {
     }
     batchCount = min(2 * batchCount, Limits.fetchAhead)
     do {
-      let transaction = state.transaction
+      let transaction = opened.transaction
       try transaction.withValues(
-        count: entries.count, in: transaction.database.trees.rows, { entries[$0].rowID.rawValue }
+        count: entries.count, in: transaction.trees.rows, { entries[$0].rowID.rawValue }
       ) { index, bytes in
         let entry = entries[index]
-        guard let bytes else { throw RowView.damaged().at(state.name, entry.key) }
+        guard let bytes else { throw RowView.damaged().at(opened.name, entry.key) }
         try unsafe bytes.withUnsafeBytes { fetched.append(try decode(entry.key, entry.rowID, unsafe RowView($0))) }
       }
     } catch {

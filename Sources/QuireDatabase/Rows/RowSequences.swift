@@ -41,7 +41,7 @@ public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
     private let cursor: RowCursor<Row<Object, Metadata>>?
 
     fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-      transaction = scan.state.transaction
+      transaction = scan.opened.transaction
       cursor = transaction.noting(nil) { () throws(DatabaseError) in
         try RowCursor(scan) { key, rowID, row in try handle.row(key, rowID, row) }
       }
@@ -77,8 +77,9 @@ public struct KeySequence: Sequence {
     private let cursor: IndexCursor?
 
     fileprivate init(_ scan: RowScan) {
-      transaction = scan.state.transaction
+      transaction = scan.opened.transaction
       cursor = transaction.noting(nil) { () throws(DatabaseError) in
+        try scan.opened.check()
         guard let bounds = scan.bounds else { return nil }
         return try IndexCursor(scan, bounds)
       }
@@ -125,7 +126,7 @@ public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
     private let cursor: RowCursor<MetadataRow<Metadata>>?
 
     fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-      transaction = scan.state.transaction
+      transaction = scan.opened.transaction
       cursor = transaction.noting(nil) { () throws(DatabaseError) in
         try RowCursor(scan) { key, rowID, row in
           MetadataRow(key: key, rowID: rowID, metadata: try handle.metadata(row, key))

@@ -29,7 +29,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try handle.append(object: object, key, to: &row)
     }
-    try handle.collection.sanitizers?.afterwards?(key, object)
+    try handle.sanitizers?.afterwards?(key, object)
   }
 
   /// Stores `object`, whose encoded form the caller has already, under `key`: spares the coder. The bytes are what the
@@ -43,7 +43,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try unsafe handle.append(encoded.span.bytes, key, to: &row)
     }
-    try handle.collection.sanitizers?.afterwards?(key, object)
+    try handle.sanitizers?.afterwards?(key, object)
   }
 
   /// Stores `object` in the place of the one under `key`, if there is a row; its metadata stays.
@@ -59,7 +59,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     let isReplaced = try handle.replace(.object, key, .given(object: object, metadata: nil)) { row in
       try handle.append(object: object, key, to: &row)
     }
-    if isReplaced { try handle.collection.sanitizers?.afterwards?(key, object) }
+    if isReplaced { try handle.sanitizers?.afterwards?(key, object) }
     return isReplaced
   }
 
@@ -106,24 +106,24 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// Removes the row under `key`. Returns whether there was one.
   @discardableResult
   public func remove(_ key: String) throws -> Bool {
-    try handle.transaction.checkWriting()
+    try handle.opened.checkWriting()
     return try handle.transaction.removeRow(handle.state, key)
   }
 
   /// Removes the rows under `keys`. Returns how many there were.
   @discardableResult
   public func remove(_ keys: some Sequence<String>) throws -> Int {
-    try handle.transaction.checkWriting()
+    try handle.opened.checkWriting()
     // All at once: the sequence may be one over these very rows, which would end with the first removal.
     let keys = Array(keys)
-    try handle.transaction.check()
+    try handle.opened.check()
     return try handle.transaction.removeRows(handle.state, keys)
   }
 
   /// Removes all rows of the collection. Returns how many there were. Reported as one change: `isCleared`.
   @discardableResult
   public func removeAll() throws -> Int {
-    try handle.transaction.checkWriting()
+    try handle.opened.checkWriting()
     do { return try handle.transaction.removeAll(handle.state) } catch { throw handle.failure(error, nil) }
   }
 }

@@ -9,13 +9,15 @@ public struct ReadTransaction {
   @usableFromInline let state: TransactionState
 
   /// The rows of a collection. Costs next to nothing after the first time.
-  @inlinable
+  @inlinable @inline(__always)
   public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
-    ReadableRows(handle: RowHandle(state: state.open(collection), collection: collection))
+    ReadableRows(handle: state.open(collection))
   }
 
   /// The rows of a collection as bytes, whatever their types: for tools.
-  public func rawRows(_ collection: String) -> RawRows { RawRows(state: state.open(collection)) }
+  public func rawRows(_ collection: String) -> RawRows {
+    RawRows(opened: OpenedCollection(state, state.open(collection)))
+  }
 
   /// The commit that the transaction sees.
   public var csn: CSN { state.csn }

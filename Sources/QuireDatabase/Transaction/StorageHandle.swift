@@ -2,10 +2,11 @@
 
 internal import QuireStorage
 
-/// The engine's transaction behind one of ours.
-enum StorageHandle: ~Copyable {
-  case reading(QuireStorage.ReadTransaction)
-  case writing(QuireStorage.WriteTransaction)
+/// The engine's transaction behind one of ours, in memory of `TransactionScratch`: a transaction within an object would
+/// be taken apart and put together for each call.
+@safe enum StorageHandle {
+  case reading(UnsafeMutablePointer<QuireStorage.ReadTransaction>)
+  case writing(UnsafeMutablePointer<QuireStorage.WriteTransaction>)
   /// The closure has returned. Every call of an app's is refused before it comes here.
   case ended
 
@@ -20,10 +21,10 @@ extension TransactionState {
 
   /// Lends the value under `key` until `endLoan`.
   @inline(__always) func lend(_ key: SearchKey, in tree: Tree) throws(StorageError) -> BorrowedValue? {
-    switch unsafe storage {
-    case .reading(let tx): return try tx.lend(key, in: tree)
+    switch storage {
+    case .reading(let tx): return unsafe try tx.pointee.lend(key, in: tree)
     case .writing(let tx):
-      guard let value = try tx.lend(key, in: tree) else { return nil }
+      guard let value = unsafe try tx.pointee.lend(key, in: tree) else { return nil }
       lentCount &+= 1
       return value
     case .ended: throw StorageHandle.unfit()
@@ -32,11 +33,11 @@ extension TransactionState {
 
   /// Takes back what `lend` returned.
   @inline(__always) func endLoan(_ value: BorrowedValue) {
-    switch unsafe storage {
-    case .reading(let tx): tx.endLoan(value)
+    switch storage {
+    case .reading(let tx): unsafe tx.pointee.endLoan(value)
     case .writing(let tx):
       lentCount &-= 1
-      tx.endLoan(value)
+      unsafe tx.pointee.endLoan(value)
     case .ended: break
     }
   }
@@ -45,12 +46,12 @@ extension TransactionState {
   @inline(__always) func withValue<Result>(
     _ key: Int64, in tree: Tree, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
-    switch unsafe storage {
-    case .reading(let tx): return try tx.withValue(for: key, in: tree, body)
+    switch storage {
+    case .reading(let tx): return unsafe try tx.pointee.withValue(for: key, in: tree, body)
     case .writing(let tx):
       lentCount &+= 1
       defer { lentCount &-= 1 }
-      return try tx.withValue(for: key, in: tree, body)
+      return unsafe try tx.pointee.withValue(for: key, in: tree, body)
     case .ended: throw StorageHandle.unfit()
     }
   }
@@ -59,12 +60,12 @@ extension TransactionState {
   func withValue<Result>(
     _ key: Int64, in tree: Tree, range: Range<Int>, _ body: (RawSpan) throws -> Result
   ) throws -> Result? {
-    switch unsafe storage {
-    case .reading(let tx): return try tx.withValue(for: key, in: tree, range: range, body)
+    switch storage {
+    case .reading(let tx): return unsafe try tx.pointee.withValue(for: key, in: tree, range: range, body)
     case .writing(let tx):
       lentCount &+= 1
       defer { lentCount &-= 1 }
-      return try tx.withValue(for: key, in: tree, range: range, body)
+      return unsafe try tx.pointee.withValue(for: key, in: tree, range: range, body)
     case .ended: throw StorageHandle.unfit()
     }
   }
@@ -73,48 +74,48 @@ extension TransactionState {
   func withValues(
     count: Int, in tree: Tree, _ key: (Int) throws -> Int64, _ body: (Int, RawSpan?) throws -> Void
   ) throws {
-    switch unsafe storage {
-    case .reading(let tx): try tx.withValues(count: count, in: tree, key, body)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.withValues(count: count, in: tree, key, body)
     case .writing(let tx):
       lentCount &+= 1
       defer { lentCount &-= 1 }
-      try tx.withValues(count: count, in: tree, key, body)
+      unsafe try tx.pointee.withValues(count: count, in: tree, key, body)
     case .ended: throw StorageHandle.unfit()
     }
   }
 
   /// The bytes under a key, copied.
   func value(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
-    switch unsafe storage {
-    case .reading(let tx): try tx.value(for: key, in: tree)
-    case .writing(let tx): try tx.value(for: key, in: tree)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.value(for: key, in: tree)
+    case .writing(let tx): unsafe try tx.pointee.value(for: key, in: tree)
     case .ended: throw StorageHandle.unfit()
     }
   }
 
   /// The number of entries below a key.
   func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    switch unsafe storage {
-    case .reading(let tx): try tx.rank(of: key, in: tree)
-    case .writing(let tx): try tx.rank(of: key, in: tree)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.rank(of: key, in: tree)
+    case .writing(let tx): unsafe try tx.pointee.rank(of: key, in: tree)
     case .ended: throw StorageHandle.unfit()
     }
   }
 
   /// The number of entries of a tree.
   func count(of tree: Tree) throws(StorageError) -> Int {
-    switch unsafe storage {
-    case .reading(let tx): try tx.count(of: tree)
-    case .writing(let tx): try tx.count(of: tree)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.count(of: tree)
+    case .writing(let tx): unsafe try tx.pointee.count(of: tree)
     case .ended: throw StorageHandle.unfit()
     }
   }
 
   /// A cursor over a tree.
   func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    switch unsafe storage {
-    case .reading(let tx): try tx.cursor(tree)
-    case .writing(let tx): try tx.cursor(tree)
+    switch storage {
+    case .reading(let tx): unsafe try tx.pointee.cursor(tree)
+    case .writing(let tx): unsafe try tx.pointee.cursor(tree)
     case .ended: throw StorageHandle.unfit()
     }
   }
@@ -123,8 +124,8 @@ extension TransactionState {
 
   /// Stores an entry.
   func put(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree) throws(StorageError) {
-    switch unsafe storage {
-    case .writing(let tx): _ = unsafe try tx.put(key, value, isInsertOnly: false, in: tree)
+    switch storage {
+    case .writing(let tx): _ = unsafe try tx.pointee.put(key, value, isInsertOnly: false, in: tree)
     default: throw StorageHandle.unfit()
     }
   }
@@ -132,8 +133,8 @@ extension TransactionState {
   /// Removes an entry.
   @discardableResult
   func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
-    switch unsafe storage {
-    case .writing(let tx): try tx.delete(key, in: tree)
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.delete(key, in: tree)
     default: throw StorageHandle.unfit()
     }
   }
@@ -141,40 +142,40 @@ extension TransactionState {
   /// Removes the entries from `lower` up to `upper`, which is not among them.
   @discardableResult
   func deleteRange(from lower: [UInt8], to upper: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    switch unsafe storage {
-    case .writing(let tx): try tx.deleteRange(from: lower, to: upper, in: tree)
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.deleteRange(from: lower, to: upper, in: tree)
     default: throw StorageHandle.unfit()
     }
   }
 
   /// Removes the rows whose ids are in `range`.
   func deleteRows(_ range: Range<Int64>) throws(StorageError) -> Int {
-    switch unsafe storage {
-    case .writing(let tx): try tx.deleteRange(range, in: database.trees.rows)
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.deleteRange(range, in: trees.rows)
     default: throw StorageHandle.unfit()
     }
   }
 
   /// Removes all entries of a tree.
   func deleteAll(in tree: Tree) throws(StorageError) {
-    switch unsafe storage {
-    case .writing(let tx): try tx.deleteAll(in: tree)
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.deleteAll(in: tree)
     default: throw StorageHandle.unfit()
     }
   }
 
   /// Reserves a row id.
   func allocateRowID() throws(StorageError) -> RowID {
-    switch unsafe storage {
-    case .writing(let tx): RowID(try tx.allocateRowIDs())
+    switch storage {
+    case .writing(let tx): RowID(unsafe try tx.pointee.allocateRowIDs())
     default: throw StorageHandle.unfit()
     }
   }
 
   /// Runs `body`; if it throws, undoes what it did in the trees.
   func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    switch unsafe storage {
-    case .writing(let tx): try tx.savepoint { _ in try body() }
+    switch storage {
+    case .writing(let tx): unsafe try tx.pointee.savepoint { _ in try body() }
     default: throw StorageHandle.unfit()
     }
   }

@@ -3,68 +3,89 @@
 internal import QuireStorage
 
 extension TransactionState {
-  /// The collection in this transaction, its types checked against what else the process uses.
-  @inlinable
-  func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> CollectionState {
-    let known = openKnown(
-      collection.name, ObjectIdentifier(Object.self), ObjectIdentifier(Metadata.self), collection.coder.tag,
-      collection.metadataCoder.tag)
-    return known ?? openAnew(collection)
+  /// The collection in this transaction, its types checked against what else the process uses. Counts no reference and
+  /// copies no description if it is the one that was used last.
+  @inlinable @inline(__always)
+  func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> RowHandle<Object, Metadata> {
+    let use = CollectionUse(collection)
+    if let last = unsafe lastUsed, last.use.says(theSameAs: use), last.use.hasName(of: use) {
+      return unsafe RowHandle(OpenedCollection(self, last.state), .fromOpaque(last.description), own: nil)
+    }
+    // In its parts: a handle from there would be counted, and so, since either may come from here, the one above.
+    let (state, description, own) = unsafe openElsewhere(collection, use)
+    return unsafe RowHandle(OpenedCollection(self, state), description, own: own)
   }
 
-  /// The collection if this transaction has opened it with these types and coders, which are told by their tags.
-  @usableFromInline
-  func openKnown(
-    _ name: String, _ object: ObjectIdentifier, _ metadata: ObjectIdentifier, _ coder: UInt8, _ metadataCoder: UInt8
-  ) -> CollectionState? {
-    guard coder != 0, metadataCoder != 0 else { return nil }
+  @usableFromInline @inline(never)
+  func openElsewhere<Object, Metadata>(
+    _ collection: RowCollection<Object, Metadata>, _ use: CollectionUse
+  ) -> (Unmanaged<CollectionState>, Unmanaged<CollectionDescription<Object, Metadata>>, own: AnyObject?) {
+    if let known = openKnown(use, collection.name) { return unsafe (known.state, .fromOpaque(known.description), nil) }
+    let description = CollectionDescription(collection)
+    let (state, isKept) = openAnew(use, collection.name, description) { () throws(DatabaseError) in
+      try database.types.check(collection)
+    }
+    return unsafe (.passUnretained(state), .passUnretained(description), isKept ? nil : description)
+  }
+
+  /// The collection if this transaction has used it under a description that says the same.
+  private func openKnown(_ use: CollectionUse, _ name: String) -> UsedCollection? {
     for state in collections {
-      guard let types = state.types, types.object == object, types.metadata == metadata,
-        state.coders == (coder, metadataCoder), name.isSame(as: state.name)
-      else { continue }
-      return state
+      for used in state.uses where used.use.says(theSameAs: use) && name.isSame(as: state.name) {
+        // Not of a name that is made anew for each use: the words of one that is gone may come to mean another.
+        if used.use.name.1 != 0, used.use.hasName(of: use) { unsafe lastUsed = used }
+        return used
+      }
     }
     return nil
   }
 
-  @usableFromInline @inline(never)
-  func openAnew<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> CollectionState {
-    // The shell of a transaction that is over keeps nothing: it could never let go of it.
-    guard isOpen else { return CollectionState(self, collection.name, nil) }
+  /// The collection, under a description that is new to it, and whether it keeps that.
+  private func openAnew(
+    _ use: CollectionUse, _ name: String, _ description: AnyObject, _ check: () throws(DatabaseError) -> Void
+  ) -> (CollectionState, isKept: Bool) {
+    // A transaction that is over takes nothing up any more: all its calls throw.
+    guard isOpen else { return (.untouched, false) }
     do throws(DatabaseError) {
-      let state = try find(collection.name)
-      try database.types.check(collection)
-      state.types = (ObjectIdentifier(Object.self), ObjectIdentifier(Metadata.self))
-      state.coders = (collection.coder.tag, collection.metadataCoder.tag)
-      return state
+      let state = try find(name)
+      if !state.uses.contains(where: { $0.use.hasTypes(of: use) }) { try check() }
+      return (state, state.keep(use, description))
     } catch {
-      return failed(collection.name, error)
+      return (failed(name, error), false)
     }
   }
 
-  /// The collection of this name, whatever it holds.
+  /// The collection of this name, whatever it holds. The transaction keeps it.
   func open(_ name: String) -> CollectionState {
-    guard isOpen else { return CollectionState(self, name, nil) }
+    guard isOpen else { return .untouched }
     do throws(DatabaseError) { return try find(name) } catch { return failed(name, error) }
   }
 
   private func find(_ name: String) throws(DatabaseError) -> CollectionState {
     for state in collections where state.name.utf8.elementsEqual(name.utf8) { return state }
-    let state = CollectionState(self, name, try findRecord(name))
+    let state = CollectionState(name, try findRecord(name))
     collections.append(state)
     return state
   }
 
-  /// What stands in for a collection that could not be opened. It is not kept: the next attempt may succeed.
+  /// What stands in for a collection that could not be opened: every call throws `error`, also after a savepoint has
+  /// undone the attempt. The next attempt may succeed.
   private func failed(_ name: String, _ error: DatabaseError) -> CollectionState {
     note(error)
-    return CollectionState(TransactionState(failed: error, in: self), name, nil)
+    for state in failedCollections where state.failure?.code == error.code && state.name.isSame(as: name) {
+      return state
+    }
+    let state = CollectionState(name, nil, failure: error)
+    failedCollections.append(state)
+    return state
   }
 
   private func findRecord(_ name: String) throws(DatabaseError) -> CollectionRecord? {
     if let record = database.table.record(name, at: csn) { return record }
+    if let record = pinnedCollections?.record(name) { return record }
     guard let format = try storedCollection(name) else { return nil }
     let record = CollectionRecord(name: name, format)
+    pinnedCollections?.remember(record)
     // A collection that this very transaction has just made is not for others.
     if mutationCount == 0 { database.table.remember(record, at: csn) }
     return record
@@ -78,7 +99,7 @@ extension TransactionState {
         collection: name)
     }
     let bytes = try wrapping(name) { () throws(StorageError) in
-      try value([UInt8](name.utf8), in: database.trees.collections)
+      try value([UInt8](name.utf8), in: trees.collections)
     }
     guard let bytes else { return nil }
     return try CollectionFormat(bytes, name: name)
@@ -98,26 +119,26 @@ extension TransactionState {
   func allocateCollectionID() throws(DatabaseError) -> CollectionID {
     try wrapping { () throws(StorageError) in
       let key = DatabaseTrees.nextCollectionIDKey
-      let stored = try value(key, in: database.trees.info) ?? [1, 0, 0, 0]
+      let stored = try value(key, in: trees.info) ?? [1, 0, 0, 0]
       let next = stored.prefix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
       guard stored.count == 4, next > 0, next < .max - 1 else {
         throw StorageError(.limitReached, "The numbers of collections are used up.")
       }
       let following = (0..<4).map { UInt8(truncatingIfNeeded: (next + 1) >> UInt32(8 * $0)) }
-      try putBytes(key, following, in: database.trees.info)
+      try putBytes(key, following, in: trees.info)
       return CollectionID(next)
     }
   }
 
   /// Notes a collection under its name.
   func storeCollection(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
-    try putBytes([UInt8](name.utf8), bytes, in: database.trees.collections)
+    try putBytes([UInt8](name.utf8), bytes, in: trees.collections)
   }
 
   /// Forgets a collection.
   func removeCollection(_ name: String) throws(StorageError) {
     try [UInt8](name.utf8).withSearchKey { (key) throws(StorageError) in
-      _ = try delete(key, in: database.trees.collections)
+      _ = try delete(key, in: trees.collections)
     }
   }
 

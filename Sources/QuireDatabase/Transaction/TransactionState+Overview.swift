@@ -9,7 +9,7 @@ extension TransactionState {
   ) throws(DatabaseError) {
     try check()
     do {
-      var cursor = try cursor(database.trees.collections)
+      var cursor = try cursor(trees.collections)
       while try cursor.next() {
         guard let key = cursor.key, let value = try cursor.value, let name = String(validating: key, as: UTF8.self)
         else { throw RowView.damaged() }
@@ -42,7 +42,7 @@ extension TransactionState {
 
   /// The number of rows.
   func rowCount() throws(DatabaseError) -> Int {
-    try wrapping { () throws(StorageError) in try count(of: database.trees.rows) }
+    try wrapping { () throws(StorageError) in try count(of: trees.rows) }
   }
 
   /// Where a row is.
@@ -50,7 +50,7 @@ extension TransactionState {
     try check()
     var found: (id: CollectionID, key: String)?
     do {
-      found = try withValue(rowID.rawValue, in: database.trees.rows) { bytes in
+      found = try withValue(rowID.rawValue, in: trees.rows) { bytes in
         try unsafe bytes.withUnsafeBytes { bytes in
           let row = try unsafe RowView(bytes)
           guard let key = unsafe String(validating: row.key, as: UTF8.self) else { throw RowView.damaged() }

@@ -13,13 +13,16 @@ internal import QuireStorage
 /// therefore begins with `check`.
 ///
 /// Invariants:
-/// 1. `storage` is `ended` if and only if `isOpen` is false; `collections`, `readers`, `loadedForest` and the writer's
-///    session are empty then.
-/// 2. `collections` has one entry for each name that was used.
+/// 1. `storage` is `ended` if and only if `isOpen` is false; `readers`, `loadedForest` and the writer's session are empty
+///    then.
+/// 2. `collections` has one entry for each name that was used, and keeps it: handles of an app's refer to it without
+///    counting, and to the transaction with counting. `lastUsed` is one of them.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
 /// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
 @usableFromInline final class TransactionState {
   let database: DatabaseCore
+  /// The trees of the database: a copy, since a look into what all threads share costs them more.
+  let trees: DatabaseTrees
   let connection: Connection?
   /// The transaction around this one on the same thread.
   let outer: TransactionState?
@@ -27,10 +30,14 @@ internal import QuireStorage
   /// The commit that the transaction sees.
   let csn: CSN
   /// The engine's transaction.
-  @exclusivity(unchecked) private(set) var storage: StorageHandle
+  private(set) var storage: StorageHandle
   private(set) var isOpen = true
   var pendingError: DatabaseError?
   var collections: [CollectionState] = []
+  /// Stand-ins for collections that could not be opened: one for each name and kind of error.
+  var failedCollections: [CollectionState] = []
+  /// The collection that was used last: most uses are of the same one as the use before.
+  @usableFromInline @exclusivity(unchecked) var lastUsed: UsedCollection?
   /// Counts what iterators must not go on after.
   var mutationCount = 0
   /// How many closures hold bytes of pages at the moment: a change would pull these away from under a decoder.
@@ -42,22 +49,27 @@ internal import QuireStorage
   var loadedForest: MemoryForest?
   /// The readers of extensions that were asked for.
   var readers: [(name: String, reader: Any)] = []
+  /// What is known of the collections of a snapshot that stays; nil for a snapshot that only this transaction has.
+  let pinnedCollections: PinnedCollections?
   /// What only write transactions have.
   let writer: WriterState?
 
   /// A read transaction.
   init(
     reading: consuming QuireStorage.ReadTransaction, _ database: DatabaseCore, _ connection: Connection?,
-    outer: TransactionState?
+    outer: TransactionState?, pinned: PinnedCollections? = nil
   ) {
     csn = reading.csn
-    unsafe storage = .reading(reading)
+    scratch = database.takeScratch()
+    unsafe scratch.reading.initialize(to: reading)
+    storage = unsafe .reading(scratch.reading)
     self.database = database
+    trees = database.trees
     self.connection = connection
     self.outer = outer
     isWriting = false
     writer = nil
-    scratch = database.takeScratch()
+    pinnedCollections = pinned
   }
 
   /// The write transaction; `writing` is a second handle to what the engine has lent for the time of the closure.
@@ -66,38 +78,31 @@ internal import QuireStorage
     outer: TransactionState?
   ) {
     csn = CSN(writing.csn.rawValue - 1)
-    unsafe storage = .writing(writing)
+    scratch = database.takeScratch()
+    unsafe scratch.writing.initialize(to: writing)
+    storage = unsafe .writing(scratch.writing)
     self.database = database
+    trees = database.trees
     self.connection = connection
     self.outer = outer
     isWriting = true
     writer = WriterState(database.extensions.current)
-    scratch = database.takeScratch()
-  }
-
-  /// What stands in for a transaction in which a collection could not be opened: every call throws `error`, also
-  /// after a savepoint has undone the attempt.
-  init(failed error: DatabaseError, in transaction: TransactionState) {
-    csn = transaction.csn
-    unsafe storage = .ended
-    database = transaction.database
-    connection = transaction.connection
-    outer = nil
-    isWriting = false
-    writer = nil
-    scratch = transaction.scratch
-    pendingError = error
+    pinnedCollections = nil
   }
 
   /// The closure has returned: gives everything back.
   func end() {
     for collection in collections { collection.end() }
-    collections.removeAll()
     readers.removeAll()
     loadedForest = nil
     writer?.session = nil
     isOpen = false
-    unsafe storage = .ended
+    switch storage {
+    case .reading(let reading): unsafe reading.deinitialize(count: 1)
+    case .writing(let writing): unsafe writing.deinitialize(count: 1)
+    case .ended: break
+    }
+    storage = .ended
     database.giveBack(scratch)
   }
 
@@ -162,6 +167,9 @@ internal import QuireStorage
   // Sendable: safe because one transaction has it at a time.
   /// Room for a key of the key index.
   let key = UnsafeMutableRawPointer.allocate(byteCount: QuireStorage.Limits.keyByteCount, alignment: 16)
+  /// Room for the engine's transaction, of either kind.
+  let reading = UnsafeMutablePointer<QuireStorage.ReadTransaction>.allocate(capacity: 1)
+  let writing = UnsafeMutablePointer<QuireStorage.WriteTransaction>.allocate(capacity: 1)
   /// Room for a row, and for one half of it.
   var row = RowBuilder()
   var part = RowBuilder()
@@ -178,7 +186,11 @@ internal import QuireStorage
     if encoded.capacity > Self.keptByteCount { encoded = [] }
   }
 
-  deinit { unsafe key.deallocate() }
+  deinit {
+    unsafe key.deallocate()
+    unsafe reading.deallocate()
+    unsafe writing.deallocate()
+  }
 }
 
 /// The transaction that the running thread is inside of.

@@ -1,11 +1,11 @@
 // The object layer beside the calls of the engine that it consists of: same keys, same order, in one run.
 
 internal import ArgumentParser
-internal import Dispatch
 internal import Foundation
 internal import QuireDatabase
 internal import QuireStorage
 internal import QuireTesting
+internal import Synchronization
 
 /// A collection of dates, which cost next to nothing to decode: what is left is the layer itself.
 private let dates = RowCollection<Date, NoMetadata>("dates", coder: .timestamp)
@@ -166,20 +166,39 @@ struct Objects: ParsableCommand {
     try threads(bench)
   }
 
+  /// Reads on two threads beside reads on one. Where other programs want the cores as well, what two threads do on the
+  /// clock of the wall says little; the time that they are on a core shows what they cost each other all the same.
   private func threads(_ bench: ObjectBench) throws {
-    var ratios: [Double] = []
-    for _ in 0..<runs {
-      func perSecond(_ threads: Int) -> Double {
-        let start = Clocks.wall()
-        DispatchQueue.concurrentPerform(iterations: threads) { thread in
-          let half = count / 2
-          for _ in 0..<4 { _ = try? bench.getObjects(thread * half..<(thread + 1) * half) }
-        }
-        return Double(threads * 2 * count) / Double(Clocks.wall() - start)
+    for (name, read) in [("get", bench.getObjects), ("engine-get", bench.getEntries)] {
+      var (onCore, onWall): ([Double], [Double]) = ([], [])
+      for run in 0..<runs {
+        let first = run % 2 == 0 ? 1 : 2
+        let costs = try [first, 3 - first].map { try cost(of: read, threads: $0) }
+        let (one, two) = (costs[first - 1], costs[2 - first])
+        onCore.append(2 * one.onCore / two.onCore)
+        onWall.append(2 * one.onWall / two.onWall)
       }
-      let alone = perSecond(1)
-      ratios.append(perSecond(2) / alone)
+      print(
+        "\(name) on two threads: \(rounded(median(onCore))) × one by the time on a core, "
+          + "\(rounded(median(onWall))) × on the wall (best \(rounded(onWall.max() ?? 0)))")
     }
-    print("two threads: \(median(ratios)) × one (best \(ratios.max() ?? 0))")
   }
+
+  /// What a read costs with so many threads at it, each in its own half of the keys, in nanoseconds.
+  private func cost(
+    of read: @escaping @Sendable (Range<Int>) throws -> Double, threads: Int
+  ) throws -> (onCore: Double, onWall: Double) {
+    let (half, rounds) = (count / 2, 4)
+    let onCore = Atomic<Int>(0)
+    let start = Clocks.wall()
+    try onThreads(threads) { thread in
+      let start = Clocks.thread()
+      for _ in 0..<rounds { _ = try read(thread * half..<(thread + 1) * half) }
+      onCore.add(Clocks.thread() - start, ordering: .relaxed)
+    }
+    let reads = Double(threads * rounds * half)
+    return (Double(onCore.load(ordering: .relaxed)) / reads, Double(threads * (Clocks.wall() - start)) / reads)
+  }
+
+  private func rounded(_ ratio: Double) -> String { String(format: "%.2f", ratio) }
 }

@@ -1,0 +1,86 @@
+// Telling in a few comparisons that a collection is the one that was used just before.
+
+/// What a description of a collection says, in words that are compared as they are, without a look behind them: two
+/// with the same words do the same.
+///
+/// Nothing here is counted: whoever keeps one keeps the description, too, and with it all that words stand for.
+@usableFromInline struct CollectionUse {
+  /// The name, as `String.words` has it.
+  @usableFromInline let name: (UInt64, UInt64)
+  @usableFromInline let object: ObjectIdentifier
+  @usableFromInline let metadata: ObjectIdentifier
+  /// The forms of both coders.
+  @usableFromInline let forms: UInt
+  /// The objects behind the coders, or 0.
+  @usableFromInline let upgrades: UInt
+  @usableFromInline let metadataUpgrades: UInt
+  @usableFromInline let closures: UInt
+  @usableFromInline let metadataClosures: UInt
+  /// The object behind the sanitizers, or 0.
+  @usableFromInline let sanitizers: UInt
+  /// The length above which values are compressed.
+  @usableFromInline let compression: Int
+
+  @inlinable @inline(__always)
+  init<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) {
+    name = collection.name.words
+    object = ObjectIdentifier(Object.self)
+    metadata = ObjectIdentifier(Metadata.self)
+    forms = UInt(collection.coder.form.tag) &<< 8 | UInt(collection.metadataCoder.form.tag)
+    upgrades = Self.word(collection.coder.upgrades)
+    metadataUpgrades = Self.word(collection.metadataCoder.upgrades)
+    closures = Self.word(collection.coder.form.closures)
+    metadataClosures = Self.word(collection.metadataCoder.form.closures)
+    sanitizers = Self.word(collection.sanitizers)
+    compression = collection.compression.threshold
+  }
+
+  @inlinable @inline(__always) static func word(_ object: AnyObject?) -> UInt {
+    object.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0
+  }
+
+  /// Whether `other` is of the same types and coders, as far as all descriptions of a name must be.
+  func hasTypes(of other: Self) -> Bool {
+    object == other.object && metadata == other.metadata && forms == other.forms && upgrades == other.upgrades
+      && metadataUpgrades == other.metadataUpgrades
+  }
+
+  /// Whether `other` says the same but perhaps of another name.
+  @inlinable @inline(__always) func says(theSameAs other: Self) -> Bool {
+    // Without a branch for each, as they nearly always are the same.
+    let types =
+      (UInt(bitPattern: object) ^ UInt(bitPattern: other.object))
+      | (UInt(bitPattern: metadata) ^ UInt(bitPattern: other.metadata))
+    let coders =
+      (forms ^ other.forms) | (upgrades ^ other.upgrades) | (metadataUpgrades ^ other.metadataUpgrades)
+      | (closures ^ other.closures) | (metadataClosures ^ other.metadataClosures)
+    let rest = (sanitizers ^ other.sanitizers) | UInt(bitPattern: compression ^ other.compression)
+    return types | coders | rest == 0
+  }
+
+  /// Whether the names are of the same words.
+  @inlinable @inline(__always) func hasName(of other: Self) -> Bool {
+    (name.0 ^ other.name.0) | (name.1 ^ other.name.1) == 0
+  }
+}
+
+/// A description that a transaction keeps, so that handles need not copy it.
+@usableFromInline final class CollectionDescription<Object: Sendable, Metadata: Sendable>: Sendable {
+  @usableFromInline let collection: RowCollection<Object, Metadata>
+
+  init(_ collection: RowCollection<Object, Metadata>) { self.collection = collection }
+}
+
+/// A collection as a transaction has used it, under one of its descriptions. The transaction keeps both.
+@safe @usableFromInline struct UsedCollection {
+  @usableFromInline let use: CollectionUse
+  @usableFromInline let state: Unmanaged<CollectionState>
+  /// The `CollectionDescription` of the types in `use`.
+  @usableFromInline let description: UnsafeRawPointer
+
+  init(_ use: CollectionUse, _ state: CollectionState, _ description: AnyObject) {
+    self.use = use
+    unsafe self.state = unsafe .passUnretained(state)
+    unsafe self.description = unsafe UnsafeRawPointer(Unmanaged.passUnretained(description).toOpaque())
+  }
+}
