@@ -1,9 +1,9 @@
 // What coders keep between the rows of one transaction.
 
 #if canImport(FoundationEssentials)
-  internal import FoundationEssentials
+  public import FoundationEssentials
 #else
-  internal import Foundation
+  public import Foundation
 #endif
 
 /// Scratch memory and caches of one transaction for one half, objects or metadata, of one collection.
@@ -44,7 +44,8 @@
   // MARK: Binary
 
   /// Calls `body` with the binary form of `value`.
-  func encodeBinary<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+  @usableFromInline func encodeBinary<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws
+  {
     if let encoder, !encoder.isActive { return unsafe try encoder.encodeRow(value, body) }
     let fresh = RowEncoder(names)
     guard encoder != nil else {
@@ -74,7 +75,7 @@
   // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make
   // equal values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
 
-  func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
+  @usableFromInline func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
     if let jsonEncoder { return try jsonEncoder.encode(value) }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -95,7 +96,7 @@
     return unsafe try decoder.decode(type, from: Data(bytes))
   }
 
-  func encodePropertyList<Value: Encodable>(_ value: Value) throws -> Data {
+  @usableFromInline func encodePropertyList<Value: Encodable>(_ value: Value) throws -> Data {
     if let propertyListEncoder { return try propertyListEncoder.encode(value) }
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary

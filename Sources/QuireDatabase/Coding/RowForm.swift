@@ -14,7 +14,7 @@
 
 /// The two closures of a custom coder.
 @usableFromInline final class CustomCoder<Value>: Sendable {
-  let encode: @Sendable (Value) throws -> [UInt8]
+  @usableFromInline let encode: @Sendable (Value) throws -> [UInt8]
   @usableFromInline let decode: @Sendable (RawSpan) throws -> Value
 
   init(
@@ -79,7 +79,7 @@
   // MARK: The value itself
 
   /// Appends the value without anything before it.
-  @inline(__always)
+  @inlinable @inline(__always)
   func encode(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext) throws {
     switch self {
     case .binary(let type):
@@ -163,6 +163,7 @@
 
 extension RowCoder {
   /// Appends the bytes of `value` to `bytes`. On an error, `bytes` is as it was.
+  @inlinable @inline(__always)
   package func encode(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext) throws {
     let start = bytes.count
     appendVersion(to: &bytes)
@@ -207,8 +208,8 @@ extension RowCoder {
     return unsafe try upgrades.links[version](rest, context)
   }
 
-  @inline(__always) private func appendVersion(to bytes: inout [UInt8]) {
-    var version = unsafe upgrades?.links.count ?? 0
+  @inlinable @inline(__always) func appendVersion(to bytes: inout [UInt8]) {
+    var version = upgrades.map { $0.count } ?? 0
     switch form {
     case .binary: break
     case .json, .propertyList:
@@ -256,6 +257,8 @@ private func readVersion(
   typealias Link = @Sendable (UnsafeRawBufferPointer, RowCodingContext) throws -> Value
   let links: [Link]
   let newestOldType: ObjectIdentifier
+  /// How many there are.
+  @usableFromInline var count: Int { unsafe links.count }
 
   /// `older` and one link more.
   init<Old: Sendable>(

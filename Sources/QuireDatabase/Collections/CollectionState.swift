@@ -19,8 +19,9 @@ internal import QuireStorage
   private var descriptions: [AnyObject] = []
   private(set) var id: CollectionID?
   let contexts: CodingContexts
-  /// That of `contexts`.
+  /// Those of `contexts`.
   let objectContext: Unmanaged<RowCodingContext>
+  let metadataContext: Unmanaged<RowCodingContext>
   /// Where the contexts came from.
   private let record: CollectionRecord?
   /// How many fields of each half are stored.
@@ -41,6 +42,7 @@ internal import QuireStorage
       record?.takeContexts()
       ?? CodingContexts(object: RowCodingContext(schema: RowSchema()), metadata: RowCodingContext(schema: RowSchema()))
     unsafe objectContext = unsafe .passUnretained(contexts.object)
+    unsafe metadataContext = unsafe .passUnretained(contexts.metadata)
     storedObjectFields = record?.objectSchema.names.count ?? 0
     storedMetadataFields = record?.metadataSchema.names.count ?? 0
   }

@@ -128,7 +128,7 @@ public struct RowChange {
 }
 
 /// Where the halves of a changed row come from.
-enum RowContent {
+@usableFromInline enum RowContent {
   /// From the app, which has just handed one or both over; what is nil outside stands in the trees, and metadata that
   /// are nil inside are none.
   case given(object: Any?, metadata: Any??)

@@ -43,21 +43,11 @@ public struct RawRows: Sequence {
 
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
-    private let transaction: TransactionState
-    private let cursor: RowCursor<RawRow>?
+    private var fetched: FetchedRows<RawRow>
 
-    fileprivate init(_ opened: OpenedCollection) {
-      transaction = opened.transaction
-      cursor = transaction.noting(nil) { () throws(DatabaseError) in
-        try RowCursor(RowScan(opened, .all)) { try RawRows.rawRow($0, $1, $2) }
-      }
-    }
+    fileprivate init(_ opened: OpenedCollection) { fetched = FetchedRows(RowScan(opened, .all)) }
 
     /// The next row; nil behind the last one, and after an error.
-    public mutating func next() -> RawRow? {
-      transaction.noting(nil) { () throws(DatabaseError) in
-        do { return try cursor?.next() } catch { throw transaction.wrap(error) }
-      }
-    }
+    public mutating func next() -> RawRow? { fetched.next { try RawRows.rawRow($0, $1, $2) } }
   }
 }

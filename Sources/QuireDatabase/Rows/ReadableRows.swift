@@ -33,9 +33,11 @@ extension RowReading {
   }
 
   /// The row under `key`, or nil. Cost as `get`.
-  public func row(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
+  @inlinable public func row(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
     let handle = handle
-    return try handle.withRow(key) { rowID, row in try handle.row(key, rowID, row) }
+    var found: Row<Object, Metadata>?
+    try handle.opened.withRow(key) { rowID, row in found = try handle.row(key, rowID, row) }
+    return found
   }
 
   /// The metadata under `key`; nil if there is no such row, or if it has none. Reads no object: of a long one not even
@@ -87,15 +89,24 @@ extension RowReading {
 
   /// The rows under `keys` that exist, in the order of `keys`. Looked up side by side, in a fraction of the time of as
   /// many calls of `row`.
+  @inlinable
   public func rows(for keys: some Sequence<String>) throws(DatabaseError) -> [Row<Object, Metadata>] {
     let handle = handle
-    return try handle.collect(keys) { key, rowID, row in try handle.row(key, rowID, row) }
+    var rows: [Row<Object, Metadata>] = []
+    try handle.opened.forEachRow(Array(keys), { rows.reserveCapacity($0) }) { key, rowID, row in
+      rows.append(try handle.row(key, rowID, row))
+    }
+    return rows
   }
 
   /// The objects under `keys` that exist, in the order of `keys`. Cost as `rows(for:)`.
-  public func objects(for keys: some Sequence<String>) throws(DatabaseError) -> [Object] {
+  @inlinable public func objects(for keys: some Sequence<String>) throws(DatabaseError) -> [Object] {
     let handle = handle
-    return try handle.collect(keys) { key, _, row in try handle.object(row, key) }
+    var objects: [Object] = []
+    try handle.opened.forEachRow(Array(keys), { objects.reserveCapacity($0) }) { key, _, row in
+      objects.append(try handle.object(row, key))
+    }
+    return objects
   }
 
   // MARK: Enumeration
@@ -146,17 +157,6 @@ extension RowReading {
 }
 
 extension RowHandle {
-  /// The object under `key`, or nil.
-  @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
-    var object: Object?
-    try unsafe opened.withObject(key) { bytes, context in
-      object = try unsafe context._withUnsafeGuaranteedRef { context in
-        try unsafe description._withUnsafeGuaranteedRef { try unsafe $0.collection.coder.decode(bytes, context) }
-      }
-    }
-    return withExtendedLifetime(own) { object }
-  }
-
   /// As `withRow`, with a view whose object may be cut off.
   func withMetadata<Result>(_ key: String, _ body: (RowView) throws -> Result) throws(DatabaseError) -> Result? {
     let transaction = transaction
@@ -188,32 +188,4 @@ extension RowHandle {
 
   /// Metadata up to about this length, in bytes, is read in one go.
   private static var metadataFetch: Int { 4096 }
-
-  /// What `body` makes of the rows under `keys` that exist, in their order.
-  func collect<Element>(
-    _ keys: some Sequence<String>, _ body: (String, RowID, RowView) throws -> Element
-  ) throws(DatabaseError) -> [Element] {
-    let transaction = transaction
-    try opened.check()
-    guard let id = opened.id else { return [] }
-    var found: [(key: String, rowID: RowID)] = []
-    for key in keys {
-      if let rowID = try transaction.rowID(id, key) { found.append((key, rowID)) }
-    }
-    var elements: [Element] = []
-    elements.reserveCapacity(found.count)
-    do {
-      try transaction.withValues(
-        count: found.count, in: transaction.trees.rows, { found[$0].rowID.rawValue }
-      ) { index, bytes in
-        guard let bytes else { throw missingRow(found[index].rowID, found[index].key) }
-        try unsafe bytes.withUnsafeBytes { bytes in
-          elements.append(try body(found[index].key, found[index].rowID, unsafe RowView(bytes)))
-        }
-      }
-    } catch {
-      throw failure(error, nil)
-    }
-    return elements
-  }
 }

@@ -12,7 +12,7 @@ public struct Row<Object, Metadata> {
   public let metadata: Metadata?
 
   /// Puts a row together.
-  public init(key: String, rowID: RowID, object: Object, metadata: Metadata?) {
+  @inlinable public init(key: String, rowID: RowID, object: Object, metadata: Metadata?) {
     self.key = key
     self.rowID = rowID
     self.object = object
@@ -31,6 +31,12 @@ public struct MetadataRow<Metadata> {
   public let rowID: RowID
   /// The metadata, if the row has some.
   public let metadata: Metadata?
+
+  @inlinable init(key: String, rowID: RowID, metadata: Metadata?) {
+    self.key = key
+    self.rowID = rowID
+    self.metadata = metadata
+  }
 }
 
 extension MetadataRow: Sendable where Metadata: Sendable {}

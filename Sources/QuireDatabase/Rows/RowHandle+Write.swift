@@ -30,53 +30,83 @@ extension RowHandle {
   // MARK: Encoding
 
   /// Encodes an object and appends it to the row.
+  @inlinable @inline(__always)
   func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    try encode("object", key, to: &row) { bytes in
-      try coder.encode(object, into: &bytes, state.contexts.object)
+    try opened.encodeObject(key, compression, to: &row) { bytes, context in
+      try unsafe description._withUnsafeGuaranteedRef { try $0.collection.coder.encode(object, into: &bytes, context) }
     }
+    withExtendedLifetime(own) {}
   }
 
   /// Encodes a metadata and appends it to the row.
+  @inlinable @inline(__always)
   func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    try encode("metadata", key, to: &row) { bytes in
-      try metadataCoder.encode(metadata, into: &bytes, state.contexts.metadata)
+    try opened.encodeMetadata(key, compression, to: &row) { bytes, context in
+      try unsafe description._withUnsafeGuaranteedRef {
+        try $0.collection.metadataCoder.encode(metadata, into: &bytes, context)
+      }
     }
+    withExtendedLifetime(own) {}
+  }
+}
+
+extension OpenedCollection {
+  /// Has `body` encode an object, and appends it to the row.
+  @usableFromInline
+  func encodeObject(
+    _ key: String, _ compression: Compression, to row: inout RowBuilder,
+    _ body: (inout [UInt8], RowCodingContext) throws -> Void
+  ) throws(DatabaseError) {
+    try encode("object", key, compression, to: &row, state.contexts.object, body)
+  }
+
+  /// Has `body` encode metadata, and appends them to the row.
+  @usableFromInline
+  func encodeMetadata(
+    _ key: String, _ compression: Compression, to row: inout RowBuilder,
+    _ body: (inout [UInt8], RowCodingContext) throws -> Void
+  ) throws(DatabaseError) {
+    try encode("metadata", key, compression, to: &row, state.contexts.metadata, body)
     row.endMetadata()
   }
 
   /// Encodes one half. The coder may come back, to store another row: it finds other memory then.
+  @inline(__always)
   private func encode(
-    _ half: String, _ key: String, to row: inout RowBuilder, _ body: (inout [UInt8]) throws -> Void
+    _ half: String, _ key: String, _ compression: Compression, to row: inout RowBuilder, _ context: RowCodingContext,
+    _ body: (inout [UInt8], RowCodingContext) throws -> Void
   ) throws(DatabaseError) {
-    let transaction = transaction
+    let scratch = transaction.scratch
     var encoded: [UInt8] = []
-    swap(&encoded, &transaction.scratch.encoded)
-    defer { swap(&encoded, &transaction.scratch.encoded) }
+    swap(&encoded, &scratch.encoded)
+    defer { swap(&encoded, &scratch.encoded) }
     encoded.removeAll(keepingCapacity: true)
     try transaction.beginEncoding()
     defer { transaction.endEncoding() }
-    do { try body(&encoded) } catch { throw unencodable(half, key, error) }
-    try unsafe append(encoded.span.bytes, key, to: &row)
+    do { try body(&encoded, context) } catch { throw unencodable(half, key, error) }
+    try unsafe append(encoded.span.bytes, key, compression, to: &row)
   }
 
   /// Appends what is encoded already.
-  func append(_ encoded: RawSpan, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
+  func append(
+    _ encoded: RawSpan, _ key: String, _ compression: Compression, to row: inout RowBuilder
+  ) throws(DatabaseError) {
     do throws(CompressionError) { try row.append(encoded, compression) } catch {
-      throw DatabaseError(.valueTooLong, "\(error)", collection: state.name, key: key, cause: error)
+      throw DatabaseError(.valueTooLong, "\(error)", collection: name, key: key, cause: error)
     }
   }
 
   private func unencodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
     DatabaseError(
       .encodingFailed, "The \(half) could not be encoded. Nothing was stored; see the cause.",
-      path: transaction.database.path, collection: state.name, key: key, cause: cause)
+      path: transaction.database.path, collection: name, key: key, cause: cause)
   }
 
   // MARK: Storing
 
   /// Throws unless a row may be stored under `key` now.
   private func checkStorable(_ key: String) throws(DatabaseError) {
-    try opened.checkWriting()
+    try checkWriting()
     let byteCount = key.utf8.count
     guard byteCount > Limits.rowKeyByteCount else { return }
     throw DatabaseError(
@@ -87,7 +117,7 @@ extension RowHandle {
   /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is
   /// looked up: a coder of the app's may come back and change rows, this one too. So may the hooks of extensions, which
   /// are shown `content`.
-  func store(
+  @usableFromInline func store(
     _ key: String, hasMetadata: Bool, _ content: @autoclosure () -> RowContent,
     _ build: (inout RowBuilder) throws -> Void
   ) throws {
@@ -156,7 +186,7 @@ extension RowHandle {
 
   /// Reports a row as changed.
   func touch(_ key: String, _ aspects: ChangeAspects) throws -> Bool {
-    try opened.checkWriting()
+    try checkWriting()
     guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return false }
     let kind: RowChange.Kind =
       switch aspects {

@@ -45,35 +45,40 @@ internal import QuireStorage
 
   // MARK: Decoding
 
+  /// The object under `key`, or nil.
+  @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
+    var object: Object?
+    try unsafe opened.withObject(key) { bytes, context in object = try unsafe decode(bytes, context) }
+    return withExtendedLifetime(own) { object }
+  }
+
   /// The object of a row.
-  @inline(__always)
-  func object(_ row: RowView, _ key: String) throws -> Object {
-    do {
-      return try unsafe ValueCompression.withDecoded(row.object.bytes) { bytes in
-        try unsafe bytes.withUnsafeBytes { bytes in try unsafe coder.decode(bytes, state.contexts.object) }
-      }
-    } catch {
-      throw undecodable("object", key, error)
-    }
+  @inlinable @inline(__always) func object(_ row: RowView, _ key: String) throws -> Object {
+    var object: Object?
+    try unsafe opened.withObject(of: row, key) { bytes, context in object = try unsafe decode(bytes, context) }
+    guard let object = withExtendedLifetime(own, { object }) else { throw RowView.damaged() }
+    return object
   }
 
   /// The metadata of a row, if it has some.
-  @inline(__always)
-  func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
-    guard let metadata = unsafe row.metadata else { return nil }
-    do {
-      return try unsafe ValueCompression.withDecoded(metadata.bytes) { bytes in
-        try unsafe bytes.withUnsafeBytes { bytes in
-          try unsafe metadataCoder.decode(bytes, state.contexts.metadata)
+  @inlinable @inline(__always) func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
+    guard row.hasMetadata else { return nil }
+    var metadata: Metadata?
+    try unsafe opened.withMetadata(of: row, key) { bytes, context in
+      metadata = try unsafe context._withUnsafeGuaranteedRef { context in
+        try unsafe description._withUnsafeGuaranteedRef {
+          try unsafe $0.collection.metadataCoder.decode(bytes, context)
         }
       }
-    } catch {
-      throw undecodable("metadata", key, error)
     }
+    return withExtendedLifetime(own) { metadata }
   }
 
-  private func undecodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
-    opened.undecodable(half, key, cause)
+  @inlinable @inline(__always)
+  func decode(_ bytes: UnsafeRawBufferPointer, _ context: Unmanaged<RowCodingContext>) throws -> Object {
+    try unsafe context._withUnsafeGuaranteedRef { context in
+      try unsafe description._withUnsafeGuaranteedRef { try unsafe $0.collection.coder.decode(bytes, context) }
+    }
   }
 
   // MARK: One row
@@ -101,7 +106,7 @@ internal import QuireStorage
   func failure(_ error: any Error, _ key: String?) -> DatabaseError { opened.failure(error, key) }
 
   /// The row of a view.
-  @inline(__always)
+  @inlinable @inline(__always)
   func row(_ key: String, _ rowID: RowID, _ view: RowView) throws -> Row<Object, Metadata> {
     Row(key: key, rowID: rowID, object: try object(view, key), metadata: try metadata(view, key))
   }

@@ -47,7 +47,7 @@ final class IndexCursor {
   private let filter: ((String) throws -> Bool)?
   /// The count of changes when the walk began: it sees the state of that moment, or nothing.
   private let mutationCount: Int
-  private var cursor: Cursor
+  @exclusivity(unchecked) private var cursor: Cursor
   private var isStarted = false
 
   init(_ scan: RowScan, _ bounds: KeyBounds) throws(DatabaseError) {
@@ -58,7 +58,7 @@ final class IndexCursor {
     isReversed = scan.isReversed
     filter = scan.filter
     mutationCount = transaction.mutationCount
-    do throws(StorageError) { cursor = try transaction.cursor(transaction.trees.keys) } catch {
+    do throws(StorageError) { unsafe cursor = try transaction.cursor(transaction.trees.keys) } catch {
       throw DatabaseError(error, collection: name)
     }
   }
@@ -90,10 +90,10 @@ final class IndexCursor {
   }
 
   private func step() throws -> IndexEntry? {
-    guard try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
-    let key = try cursor.withKey { key in try unsafe key.withUnsafeBytes { try unsafe keyWithinBounds($0) } }
+    guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
+    let key = unsafe try cursor.withKey { key in try unsafe key.withUnsafeBytes { try unsafe keyWithinBounds($0) } }
     guard let key = key ?? nil else { return nil }
-    let rowID = try cursor.withValue { value -> RowID in
+    let rowID = unsafe try cursor.withValue { value -> RowID in
       guard value.byteCount == 8 else { throw RowView.damaged() }
       return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
     }
@@ -105,11 +105,11 @@ final class IndexCursor {
   private func start() throws(StorageError) -> Bool {
     isStarted = true
     guard isReversed else {
-      _ = try cursor.seek(bounds.lower)
-      return cursor.isOnEntry
+      _ = unsafe try cursor.seek(bounds.lower)
+      return unsafe cursor.isOnEntry
     }
-    _ = try cursor.seek(bounds.upper)
-    return try cursor.isOnEntry ? cursor.previous() : cursor.seekLast()
+    _ = unsafe try cursor.seek(bounds.upper)
+    return unsafe try cursor.isOnEntry ? cursor.previous() : cursor.seekLast()
   }
 
   /// The row's key of an entry, or nil if that lies beyond the bounds.
@@ -128,39 +128,49 @@ final class IndexCursor {
 
 /// A walk through a collection that fetches rows ahead: 1, 2, 4 and so on up to `Limits.fetchAhead`, so that a loop
 /// that ends early has read little for nothing.
-final class RowCursor<Element> {
+@usableFromInline final class BatchCursor {
   private let opened: OpenedCollection
   private let index: IndexCursor
-  private let decode: (String, RowID, RowView) throws -> Element
-  private var fetched: [Element] = []
-  private var position = 0
+  private var entries: [IndexEntry] = []
   private var batchCount = 1
   /// What went wrong with the row behind the fetched ones.
   private var failure: (any Error)?
   private var isAtEnd = false
 
-  init?(_ scan: RowScan, _ decode: @escaping (String, RowID, RowView) throws -> Element) throws(DatabaseError) {
-    try scan.opened.check()
-    guard let bounds = scan.bounds else { return nil }
+  /// Nil if the collection does not exist, or after an error, which the transaction's next call throws.
+  init?(_ scan: RowScan) {
+    let transaction = scan.opened.transaction
+    let index = transaction.noting(nil) { () throws(DatabaseError) -> IndexCursor? in
+      try scan.opened.check()
+      guard let bounds = scan.bounds else { return nil }
+      return try IndexCursor(scan, bounds)
+    }
+    guard let index else { return nil }
     opened = scan.opened
-    index = try IndexCursor(scan, bounds)
-    self.decode = decode
+    self.index = index
   }
 
-  /// The next row.
-  func next() throws -> Element? {
-    if position == fetched.count { try fetch() } else { try index.check() }
-    guard position < fetched.count else { return nil }
-    position += 1
-    return fetched[position - 1]
+  /// Whether the walk may go on with the rows that were fetched. If not, the transaction's next call throws why.
+  @usableFromInline func mayGoOn() -> Bool {
+    opened.transaction.noting(false) { () throws(DatabaseError) in
+      try index.check()
+      return true
+    }
   }
 
-  private func fetch() throws {
+  /// Calls `body` with the next rows; with none behind the last one, and after an error, which the transaction's next
+  /// call throws.
+  @usableFromInline func fetch(_ body: (String, RowID, RowView) throws -> Void) {
+    let transaction = opened.transaction
+    transaction.noting(()) { () throws(DatabaseError) in
+      do { try fetchOrThrow(body) } catch { throw transaction.wrap(error) }
+    }
+  }
+
+  private func fetchOrThrow(_ body: (String, RowID, RowView) throws -> Void) throws {
     if let failure { throw failure }
     if isAtEnd { return try index.check() }
-    fetched.removeAll(keepingCapacity: true)
-    position = 0
-    var entries: [IndexEntry] = []
+    entries.removeAll(keepingCapacity: true)
     do {
       while entries.count < batchCount {
         guard let entry = try index.next() else {
@@ -176,6 +186,9 @@ final class RowCursor<Element> {
       try index.check()
     }
     batchCount = min(2 * batchCount, Limits.fetchAhead)
+    var fetchedCount = 0
+    // A coder may come back and step this very walk.
+    let entries = entries
     do {
       let transaction = opened.transaction
       try transaction.withValues(
@@ -183,12 +196,38 @@ final class RowCursor<Element> {
       ) { index, bytes in
         let entry = entries[index]
         guard let bytes else { throw RowView.damaged().at(opened.name, entry.key) }
-        try unsafe bytes.withUnsafeBytes { fetched.append(try decode(entry.key, entry.rowID, unsafe RowView($0))) }
+        try unsafe bytes.withUnsafeBytes { try body(entry.key, entry.rowID, unsafe RowView($0)) }
+        fetchedCount += 1
       }
     } catch {
       // The rows in front of it are good.
       failure = error
-      if fetched.isEmpty { throw error }
+      if fetchedCount == 0 { throw error }
     }
+  }
+}
+
+/// What an iterator has of the rows that were fetched ahead for it.
+@usableFromInline struct FetchedRows<Element> {
+  @usableFromInline let cursor: BatchCursor?
+  @usableFromInline var elements: [Element] = []
+  @usableFromInline var position = 0
+
+  init(_ scan: RowScan) { cursor = BatchCursor(scan) }
+
+  /// The next one, made by `decode` from its row; nil behind the last one, and after an error.
+  @inlinable @inline(__always)
+  mutating func next(_ decode: (String, RowID, RowView) throws -> Element) -> Element? {
+    guard let cursor else { return nil }
+    if position == elements.count {
+      elements.removeAll(keepingCapacity: true)
+      position = 0
+      cursor.fetch { elements.append(try decode($0, $1, $2)) }
+    } else if !cursor.mayGoOn() {
+      return nil
+    }
+    guard position < elements.count else { return nil }
+    position &+= 1
+    return elements[position &- 1]
   }
 }

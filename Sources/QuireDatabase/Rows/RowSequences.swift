@@ -37,21 +37,18 @@ public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
 
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
-    private let transaction: TransactionState
-    private let cursor: RowCursor<Row<Object, Metadata>>?
+    @usableFromInline let handle: RowHandle<Object, Metadata>
+    @usableFromInline var fetched: FetchedRows<Row<Object, Metadata>>
 
     fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-      transaction = scan.opened.transaction
-      cursor = transaction.noting(nil) { () throws(DatabaseError) in
-        try RowCursor(scan) { key, rowID, row in try handle.row(key, rowID, row) }
-      }
+      self.handle = handle
+      fetched = FetchedRows(scan)
     }
 
     /// The next row; nil behind the last one, and after an error.
-    public mutating func next() -> Row<Object, Metadata>? {
-      transaction.noting(nil) { () throws(DatabaseError) in
-        do { return try cursor?.next() } catch { throw transaction.wrap(error) }
-      }
+    @inlinable public mutating func next() -> Row<Object, Metadata>? {
+      let handle = handle
+      return fetched.next { key, rowID, row in try handle.row(key, rowID, row) }
     }
   }
 }
@@ -122,22 +119,19 @@ public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
 
   /// Steps through the metadata.
   public struct Iterator: IteratorProtocol {
-    private let transaction: TransactionState
-    private let cursor: RowCursor<MetadataRow<Metadata>>?
+    @usableFromInline let handle: RowHandle<Object, Metadata>
+    @usableFromInline var fetched: FetchedRows<MetadataRow<Metadata>>
 
     fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-      transaction = scan.opened.transaction
-      cursor = transaction.noting(nil) { () throws(DatabaseError) in
-        try RowCursor(scan) { key, rowID, row in
-          MetadataRow(key: key, rowID: rowID, metadata: try handle.metadata(row, key))
-        }
-      }
+      self.handle = handle
+      fetched = FetchedRows(scan)
     }
 
     /// The next one; nil behind the last one, and after an error.
-    public mutating func next() -> MetadataRow<Metadata>? {
-      transaction.noting(nil) { () throws(DatabaseError) in
-        do { return try cursor?.next() } catch { throw transaction.wrap(error) }
+    @inlinable public mutating func next() -> MetadataRow<Metadata>? {
+      let handle = handle
+      return fetched.next { key, rowID, row in
+        MetadataRow(key: key, rowID: rowID, metadata: try handle.metadata(row, key))
       }
     }
   }

@@ -20,12 +20,26 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   ///
   /// - Throws: `keyTooLong`, `nameTooLong`, `valueTooLong`, `encodingFailed`, `collectionMismatch`, `diskFull`,
   ///   `damagedPage`, `inputOutput`, and what a sanitizer throws.
-  public func set(_ object: Object, metadata: Metadata? = nil, for key: String) throws {
+  @inlinable public func set(_ object: Object, metadata: Metadata? = nil, for key: String) throws {
+    let handle = handle
+    if handle.sanitizers != nil { return try setSanitized(object, metadata, key) }
+    try handle.opened.store(
+      key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
+    ) { row in
+      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
+      try handle.append(object: object, key, to: &row)
+    }
+  }
+
+  @usableFromInline @inline(never)
+  func setSanitized(_ object: Object, _ metadata: Metadata?, _ key: String) throws {
     guard let (object, metadata) = try handle.sanitized(object, metadata, key) else {
       try remove(key)
       return
     }
-    try handle.store(key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))) { row in
+    try handle.opened.store(
+      key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
+    ) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
       try handle.append(object: object, key, to: &row)
     }
@@ -39,9 +53,11 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return
     }
-    try handle.store(key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))) { row in
+    try handle.opened.store(
+      key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
+    ) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      try unsafe handle.append(encoded.span.bytes, key, to: &row)
+      try unsafe handle.opened.append(encoded.span.bytes, key, handle.compression, to: &row)
     }
     try handle.sanitizers?.afterwards?(key, object)
   }
@@ -56,7 +72,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       try remove(key)
       return true
     }
-    let isReplaced = try handle.replace(.object, key, .given(object: object, metadata: nil)) { row in
+    let isReplaced = try handle.opened.replace(.object, key, .given(object: object, metadata: nil)) { row in
       try handle.append(object: object, key, to: &row)
     }
     if isReplaced { try handle.sanitizers?.afterwards?(key, object) }
@@ -72,7 +88,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     guard try contains(key) else { return false }
     var metadata = metadata
     if let given = metadata { metadata = try handle.sanitized(metadata: given, key) }
-    return try handle.replace(.metadata, key, .given(object: nil, metadata: .some(metadata))) { row in
+    return try handle.opened.replace(.metadata, key, .given(object: nil, metadata: .some(metadata))) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
     }
   }
@@ -91,15 +107,15 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
 
   /// Reports the row under `key` as changed, object and metadata, and writes nothing. Returns whether there is a row.
   @discardableResult
-  public func touch(_ key: String) throws -> Bool { try handle.touch(key, [.object, .metadata]) }
+  public func touch(_ key: String) throws -> Bool { try handle.opened.touch(key, [.object, .metadata]) }
 
   /// Reports the object under `key` as changed, and writes nothing. Returns whether there is a row.
   @discardableResult
-  public func touchObject(_ key: String) throws -> Bool { try handle.touch(key, .object) }
+  public func touchObject(_ key: String) throws -> Bool { try handle.opened.touch(key, .object) }
 
   /// Reports the metadata under `key` as changed, and writes nothing. Returns whether there is a row.
   @discardableResult
-  public func touchMetadata(_ key: String) throws -> Bool { try handle.touch(key, .metadata) }
+  public func touchMetadata(_ key: String) throws -> Bool { try handle.opened.touch(key, .metadata) }
 
   // MARK: Removing
 

@@ -1,0 +1,116 @@
+// Whole rows of a collection, one or many, without knowing their types.
+
+internal import QuireStorage
+
+extension OpenedCollection {
+  /// Calls `body` with the row under `key`; does nothing if there is none. Touches one page per level of key index and
+  /// row tree.
+  @usableFromInline
+  func withRow(_ key: String, _ body: (RowID, RowView) throws -> Void) throws(DatabaseError) {
+    try check()
+    guard let id, let rowID = try transaction.rowID(id, key) else { return }
+    let isFound: Void?
+    do {
+      isFound = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in
+        try unsafe bytes.withUnsafeBytes { try body(rowID, unsafe RowView($0)) }
+      }
+    } catch {
+      throw failure(error, key)
+    }
+    if isFound == nil { throw missingRow(rowID, key) }
+  }
+
+  /// Calls `body` with the rows under `keys` that exist, in their order, and before that `reserve` with their number.
+  @usableFromInline
+  func forEachRow(
+    _ keys: [String], _ reserve: (Int) -> Void, _ body: (String, RowID, RowView) throws -> Void
+  ) throws(DatabaseError) {
+    let transaction = transaction
+    try check()
+    guard let id else { return }
+    var found: [IndexEntry] = []
+    found.reserveCapacity(keys.count)
+    for key in keys {
+      if let rowID = try transaction.rowID(id, key) { found.append(IndexEntry(key: key, rowID: rowID)) }
+    }
+    reserve(found.count)
+    do {
+      try transaction.withValues(count: found.count, in: transaction.trees.rows, { found[$0].rowID.rawValue }) {
+        index, bytes in
+        let entry = found[index]
+        guard let bytes else { throw missingRow(entry.rowID, entry.key) }
+        try unsafe bytes.withUnsafeBytes { try body(entry.key, entry.rowID, unsafe RowView($0)) }
+      }
+    } catch {
+      throw failure(error, nil)
+    }
+  }
+
+  // MARK: Halves
+
+  /// Calls `body` with the encoded object of a row.
+  @usableFromInline
+  func withObject(
+    of row: RowView, _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+  ) throws {
+    let context = unsafe reference._withUnsafeGuaranteedRef { unsafe $0.objectContext }
+    do { try unsafe withDecoded(row.object) { try unsafe body($0, context) } } catch {
+      throw undecodable("object", key, error)
+    }
+  }
+
+  /// Calls `body` with the encoded metadata of a row, if it has some.
+  @usableFromInline
+  func withMetadata(
+    of row: RowView, _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+  ) throws {
+    guard let metadata = unsafe row.metadata else { return }
+    let context = unsafe reference._withUnsafeGuaranteedRef { unsafe $0.metadataContext }
+    do { try unsafe withDecoded(metadata) { try unsafe body($0, context) } } catch {
+      throw undecodable("metadata", key, error)
+    }
+  }
+
+  @inline(__always)
+  private func withDecoded(
+    _ stored: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    // A plain value stands behind its tag.
+    if unsafe stored.first == 0 { return try unsafe body(UnsafeRawBufferPointer(rebasing: stored.dropFirst())) }
+    try unsafe ValueCompression.withDecoded(stored.bytes) { bytes in try unsafe bytes.withUnsafeBytes(body) }
+  }
+
+  // MARK: Errors
+
+  @inline(never)
+  func undecodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
+    if let cause = cause as? DatabaseError { return cause.at(name, key) }
+    return DatabaseError(
+      .decodingFailed,
+      """
+      The \(half) of a row does not decode. If its type has changed, give new fields a default or an optional type, or \
+      use `upgrading(from:)`.
+      """, path: transaction.database.path, collection: name, key: key, cause: cause)
+  }
+
+  /// The error for an entry of the key index whose row is not there.
+  @inline(never)
+  func missingRow(_ rowID: RowID, _ key: String) -> DatabaseError {
+    DatabaseError(
+      .damagedRow, "The key index leads to \(rowID), which does not exist. Verify the database.",
+      path: transaction.database.path, collection: name, key: key)
+  }
+
+  /// `error` with the row that it happened to.
+  @inline(never)
+  func failure(_ error: any Error, _ key: String?) -> DatabaseError {
+    switch error {
+    case let error as DatabaseError: error.at(name, key)
+    case let error as StorageError: DatabaseError(error, collection: name, key: key)
+    default:
+      DatabaseError(
+        .decodingFailed, "A row could not be read.", path: transaction.database.path, collection: name, key: key,
+        cause: error)
+    }
+  }
+}
