@@ -61,6 +61,26 @@ extension RowDecoder {
     return value
   }
 
+  /// The value of the field `key` of the innermost value, or nil if there is none. Fields are mostly asked for in the
+  /// order in which they were written.
+  @inline(__always) func find<Key: CodingKey>(_ key: borrowing Key, _ table: KeyTable) throws -> ValueHead? {
+    let number = table.entry(key)
+    if number &- 1 < 127, nextByte == UInt8(truncatingIfNeeded: number) { return try takeNext(number) }
+    return try findField(copy key, table)
+  }
+
+  /// The value of the field `key`, which must be there.
+  @inline(__always) func require<Key: CodingKey>(_ key: borrowing Key, _ table: KeyTable) throws -> ValueHead {
+    guard let head = try find(key, table) else { throw missing(copy key) }
+    return head
+  }
+
+  /// The value of the field `key`, unless it is missing or nil.
+  @inline(__always) func present<Key: CodingKey>(_ key: borrowing Key, _ table: KeyTable) throws -> ValueHead? {
+    guard let head = try find(key, table), !head.isAbsent else { return nil }
+    return head
+  }
+
   /// The value of the field `key` of the innermost value, or nil. O(1) for the next field; for another one in a small
   /// record O(fields), in a large one O(1) after O(fields) once.
   @inline(never) func findField<Key: CodingKey>(_ key: Key, _ table: KeyTable) throws -> ValueHead? {

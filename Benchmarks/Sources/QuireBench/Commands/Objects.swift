@@ -10,9 +10,30 @@ internal import Synchronization
 /// A collection of dates, which cost next to nothing to decode: what is left is the layer itself.
 private let dates = RowCollection<Date, NoMetadata>("dates", coder: .timestamp)
 
+/// What apps store: a few texts, numbers, a date and a list.
+private struct Song: Codable, Sendable {
+  var title: String
+  var album: String
+  var seconds: Int
+  var rating: Double
+  var added: Date
+  var tags: [String]
+
+  static let example = Song(
+    title: String(repeating: "t", count: 28), album: String(repeating: "a", count: 33), seconds: 1, rating: 4.25,
+    added: Date(timeIntervalSinceReferenceDate: 7.5e8), tags: ["rock", "a longer tag here", "third one"])
+}
+
+extension RowCollection where Object == Song, Metadata == NoMetadata {
+  fileprivate static var binary: Self { .init("binary", compression: .none) }
+  fileprivate static var json: Self { .init("json", coder: .json, compression: .none) }
+}
+
 /// A database of objects and an engine with two trees of the same shape.
 private final class ObjectBench: Sendable {
   let db: Database
+  /// Songs in both forms; apart from the dates, whose trees are to be of the engine's size.
+  let songs: Database
   let engine: StorageEngine
   let keyTree: Tree
   let rowTree: Tree
@@ -23,6 +44,7 @@ private final class ObjectBench: Sendable {
     var random = SeededRandom(seed: 1)
     keys = (0..<count).map { "row-\(1_000_000 + $0)" }.shuffled(using: &random)
     db = try Database(at: "\(folder)/objects", options: Database.Options(durability: .relaxed))
+    songs = try Database(at: "\(folder)/songs", options: Database.Options(durability: .relaxed))
     engine = try StorageEngine(at: "\(folder)/engine", options: StorageOptions(durability: .relaxed))
     (keyTree, rowTree) = try engine.write { tx in
       (try tx.createTree("keys", keys: .bytes), try tx.createTree("rows", keys: .int64))
@@ -31,6 +53,8 @@ private final class ObjectBench: Sendable {
       let part = keys[start..<min(count, start + 10_000)]
       _ = try setObjects(part)
       _ = try setEntries(part)
+      _ = try setSongs(part, .binary)
+      _ = try setSongs(part, .json)
     }
   }
 
@@ -47,6 +71,20 @@ private final class ObjectBench: Sendable {
     try db.read { tx throws in
       var sum = 0.0
       for index in range { sum += try tx[dates].get(keys[index])?.timeIntervalSinceReferenceDate ?? 0 }
+      return sum
+    }
+  }
+
+  func setSongs(_ keys: ArraySlice<String>, _ songs: RowCollection<Song, NoMetadata>) throws -> Double {
+    try self.songs.write { tx throws in for key in keys { try tx[songs].set(.example, for: key) } }
+    return 0
+  }
+
+  /// Every song once, in one of two forms: what is different is the coders' own.
+  func getSongs(_ songs: RowCollection<Song, NoMetadata>) throws -> Double {
+    try self.songs.read { tx throws in
+      var sum = 0.0
+      for key in keys { sum += Double(try tx[songs].get(key)?.seconds ?? 0) }
       return sum
     }
   }
@@ -120,7 +158,9 @@ struct Objects: ParsableCommand {
   @Option(help: "Runs one section once, for a profiler: \(sectionNames.joined(separator: ", ")).")
   var instructions: String?
 
-  private static let sectionNames = ["get", "engine-get", "get-many", "enumerate", "set", "engine-set"]
+  private static let sectionNames = [
+    "get", "engine-get", "get-many", "enumerate", "set", "engine-set", "get-binary", "set-binary", "get-json",
+  ]
 
   func run() throws {
     let folder =
@@ -137,6 +177,9 @@ struct Objects: ParsableCommand {
       case "enumerate": { try bench.enumerateObjects() }
       case "set": { try bench.setObjects(bench.keys[...]) + expected }
       case "engine-set": { try bench.setEntries(bench.keys[...]) + expected }
+      case "get-binary": { try bench.getSongs(.binary) }
+      case "set-binary": { try bench.setSongs(bench.keys[...], .binary) + expected }
+      case "get-json": { try bench.getSongs(.json) }
       default: throw ValidationError("--instructions knows only: \(Self.sectionNames.joined(separator: ", ")).")
       }
     }
@@ -163,6 +206,8 @@ struct Objects: ParsableCommand {
     }
     func middle(_ name: String) -> Double { median(times[name, default: []]) }
     print("get above the engine's two look-ups: \(Int(middle("get") - middle("engine-get"))) ns")
+    let (binary, json) = (middle("get-binary") - middle("engine-get"), middle("get-json") - middle("engine-get"))
+    print("decoding JSON takes \(rounded(json / binary)) × the time of the binary form, finding the row left out")
     try threads(bench)
   }
 
