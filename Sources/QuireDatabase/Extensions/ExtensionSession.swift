@@ -6,10 +6,13 @@ internal import QuireStorage
 final class ExtensionEntry {
   var registered: RegisteredExtension
   let writer: any ExtensionWriter
+  /// Whether anybody can have seen it before this transaction, so that there are changes to tell of.
+  let wasReady: Bool
 
   init(_ registered: RegisteredExtension, _ writer: any ExtensionWriter) {
     self.registered = registered
     self.writer = writer
+    wasReady = registered.isReady
   }
 
   /// Whether the extension hears of a change.
@@ -236,7 +239,7 @@ final class ExtensionSession {
   /// What the extensions tell of the commit, by name. Of one that is being built nobody has seen anything yet.
   func takeChanges() -> [String: any ExtensionChanges] {
     var changes: [String: any ExtensionChanges] = [:]
-    for entry in entries where entry.registered.isReady {
+    for entry in entries where entry.wasReady {
       if let told = entry.writer.takeChanges() { changes[entry.registered.name] = told }
     }
     return changes
