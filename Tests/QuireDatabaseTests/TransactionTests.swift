@@ -258,4 +258,42 @@ import Testing
     do { try await body() } catch { return (error as? DatabaseError)?.code != .notPermitted }
     return true
   }
+
+  @Test func rollbackActionsRunWhenNothingRemains() async throws {
+    struct Undo: Error {}
+    let db = try Database.inMemory()
+    let ran = Recorder()
+    do {
+      try await db.write { tx in
+        tx.onCommit { ran.append("committed") }
+        tx.onRollback { ran.append("first") }
+        tx.onRollback { ran.append("second") }
+        try tx[.texts("t")].set("x", for: "k")
+        throw Undo()
+      }
+    } catch is Undo {}
+    #expect(ran.values == ["first", "second"])
+    // What an error that was gone over undoes.
+    do {
+      try await db.write { tx in
+        tx.onRollback { ran.append("refused") }
+        _ = tx[.texts(String(repeating: "n", count: 2000))].count
+      }
+    } catch is DatabaseError {}
+    #expect(ran.values == ["first", "second", "refused"])
+    // A savepoint that is undone in a transaction that commits.
+    try await db.write { tx in
+      tx.onRollback { ran.append("never") }
+      do {
+        try tx.savepoint {
+          tx.onRollback { ran.append("undone") }
+          tx.onCommit { ran.append("not") }
+          throw Undo()
+        }
+      } catch is Undo {}
+      try tx[.texts("t")].set("x", for: "k")
+      tx.onCommit { ran.append("committed") }
+    }
+    #expect(ran.values == ["first", "second", "refused", "undone", "committed"])
+  }
 }

@@ -66,6 +66,7 @@ extension DatabaseCore {
     let outer = CurrentTransaction.innermost
     try checkNotNested(outer)
     var actions: [@Sendable () -> Void] = []
+    var rollbackActions: [@Sendable () -> Void] = []
     var outcome = WriteOutcome()
     do {
       let (result, ticket) = try storage.writeWithoutWaiting { _ in
@@ -75,23 +76,34 @@ extension DatabaseCore {
         CurrentTransaction.set(state)
         defer {
           CurrentTransaction.set(outer)
+          rollbackActions = (state.writer?.undoneActions ?? []) + (state.writer?.rollbackActions ?? [])
           state.end()
         }
         let result: Result
         do { result = try body(WriteTransaction(state: state)) } catch { throw ClosureError(error: error) }
         try state.check()
         outcome = try state.outcome()
-        actions = state.writer?.actions ?? []
+        actions = (state.writer?.undoneActions ?? []) + (state.writer?.actions ?? [])
         return result
       } willPublish: { csn in
         self.publish(outcome, csn)
       }
       return PendingCommit(result: result, ticket: ticket, actions: actions)
     } catch let error as ClosureError {
+      didRollBack(rollbackActions)
       throw error.error
     } catch let error as StorageError {
+      if error.code != .outcomeUnknown { didRollBack(rollbackActions) }
       throw failed(error)
+    } catch {
+      didRollBack(rollbackActions)
+      throw error
     }
+  }
+
+  /// Nothing of a transaction remains: runs what was to be run then.
+  private func didRollBack(_ actions: [@Sendable () -> Void]) {
+    for action in actions { action() }
   }
 
   /// What a write transaction leaves behind beside the trees.

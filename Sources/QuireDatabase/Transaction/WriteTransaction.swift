@@ -48,6 +48,15 @@ public struct WriteTransaction {
     if state.isOpen { state.writer?.actions.append(action) }
   }
 
+  /// Has `action` run if the transaction is rolled back, whatever for, after that and before `write` throws, in the
+  /// order of the calls; also at the end of a transaction that commits, if the savepoint that this was called in was
+  /// undone. Not if nobody knows whether the commit is on the disk (`outcomeUnknown`).
+  ///
+  /// It runs on the thread that wrote, or, for async writes, on one of the database's, and may open transactions.
+  public func onRollback(_ action: @escaping @Sendable () -> Void) {
+    if state.isOpen { state.writer?.rollbackActions.append(action) }
+  }
+
   /// What is delivered with the commit to those who follow commits: where it came from, for example. Any value; nil at
   /// first.
   public var commitInfo: (any Sendable & Codable)? {

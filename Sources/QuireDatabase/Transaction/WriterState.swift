@@ -6,6 +6,10 @@ internal import QuireStorage
 final class WriterState {
   var changes = ChangeLog()
   var actions: [@Sendable () -> Void] = []
+  /// What is to run if the transaction is rolled back.
+  var rollbackActions: [@Sendable () -> Void] = []
+  /// What is to run at its end in any case, as the savepoint that it belongs to was undone.
+  var undoneActions: [@Sendable () -> Void] = []
   var commitInfo: (any Sendable & Codable)?
   /// How deep in savepoints the transaction is.
   var depth = 0
@@ -35,6 +39,7 @@ extension TransactionState {
     let (forest, hasChangedForest, newRegistered) = (loadedForest, writer.hasChangedForest, writer.newRegistered)
     let changes = writer.changes.position
     let actionCount = writer.actions.count
+    let rollbackActionCount = writer.rollbackActions.count
     let commitInfo = writer.commitInfo
     let marks = collections.map(\.mark)
     do {
@@ -48,6 +53,8 @@ extension TransactionState {
     } catch {
       writer.changes.truncate(to: changes)
       writer.actions.removeLast(writer.actions.count - actionCount)
+      writer.undoneActions += writer.rollbackActions[rollbackActionCount...]
+      writer.rollbackActions.removeLast(writer.rollbackActions.count - rollbackActionCount)
       writer.commitInfo = commitInfo
       for (index, collection) in collections.enumerated() {
         collection.restore(index < marks.count ? marks[index] : nil)
