@@ -132,6 +132,7 @@ extension EngineCore {
       if !options.durability.waitsForFlush, watch.isDue() { try checkFiles() }
       try context.packOwnLeaves()
       try reservePlaces()
+      startCheckpointInsteadOfGrowing()
       // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
       // have taken out of memory meanwhile would wait too, and add to it.
       slots.rest(writerSlot)
