@@ -19,6 +19,9 @@ internal import Synchronization
 package final class SlotPool: Sendable {
   private struct State: ~Copyable {
     var slabs: [VirtualMemory] = []
+    /// Slabs that have memory and are not cut into slots yet, and whom to tell when one is taken.
+    var prepared: [VirtualMemory] = []
+    var didTake: (@Sendable () -> Void)?
     var free: [UnsafeMutableRawPointer] = []
     /// Free as well, and without memory until they are written to.
     var bare: [UnsafeMutableRawPointer] = []
@@ -67,7 +70,7 @@ package final class SlotPool: Sendable {
 
   deinit {
     state.withLock { state in
-      for slab in state.slabs { slab.release() }
+      for slab in state.slabs + state.prepared { slab.release() }
     }
   }
 
@@ -190,16 +193,55 @@ package final class SlotPool: Sendable {
   }
 
   private func grow(_ state: inout State) throws(StorageError) {
-    let isHuge = slabByteCount >= Self.hugePageByteCount
-    let slab = try VirtualMemory.reserve(
-      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
-    if isHuge { slab.adviseHugePages() }
+    state.didTake?()
+    let slab: VirtualMemory
+    if let prepared = state.prepared.popLast() { slab = prepared } else { slab = try reserveSlab() }
     state.slabs.append(slab)
     // Backwards, so that slots are lent in ascending order: neighbours in a tree become neighbours in memory.
     var offset = slabByteCount / pageSize * pageSize
     while offset > 0 {
       offset -= pageSize
       state.free.append(slab.base + offset)
+    }
+  }
+
+  private func reserveSlab() throws(StorageError) -> VirtualMemory {
+    let isHuge = slabByteCount >= Self.hugePageByteCount
+    let slab = try VirtualMemory.reserve(
+      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
+    if isHuge { slab.adviseHugePages() }
+    return slab
+  }
+
+  // MARK: Preparing
+
+  /// From now on `didTake` is called whenever a slab is cut into slots, with the pool's lock held; nil: no more.
+  func noteTaken(_ didTake: (@Sendable () -> Void)?) { state.withLock { $0.didTake = didTake } }
+
+  /// Makes a slab and touches its memory, outside the lock. False if it would be more than the cache has room for, or
+  /// if there is no memory.
+  func prepareSlab() -> Bool {
+    let count = state.withLock { $0.slabs.count + $0.prepared.count }
+    guard (count + 1) * (slabByteCount / pageSize) <= slotLimit else { return false }
+    do throws(StorageError) {
+      let slab = try reserveSlab()
+      slab.touch()
+      let address = UInt(bitPattern: slab.base)
+      state.withLock { state in
+        guard let base = UnsafeMutableRawPointer(bitPattern: address) else { return }
+        state.prepared.append(VirtualMemory(base: base, byteCount: slabByteCount))
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Gives back the slabs that were prepared and not taken.
+  func releasePrepared() {
+    state.withLock { state in
+      for slab in state.prepared { slab.release() }
+      state.prepared = []
     }
   }
 
