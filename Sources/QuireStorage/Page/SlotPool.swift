@@ -25,6 +25,8 @@ package final class SlotPool: Sendable {
     var free: [UnsafeMutableRawPointer] = []
     /// Free as well, and without memory until they are written to.
     var bare: [UnsafeMutableRawPointer] = []
+    /// The slabs, by their addresses, that have had a bare slot, and are not of huge pages any more.
+    var plainSlabs: Set<UInt> = []
     var lent = 0
     /// The bytes that each consumer takes.
     var charges = [Int](repeating: 0, count: Consumer.allCases.count)
@@ -128,11 +130,8 @@ package final class SlotPool: Sendable {
       state.charges[consumer.rawValue] = byteCount
       let beyond = max(0, state.charges.reduce(0, +) - Self.allowanceByteCount)
       budgetWord.store(slotLimit - min(slotLimit / 2, beyond / pageSize), ordering: .relaxed)
-      while state.lent + state.free.count > budget + slackCount, let slot = state.free.last,
-        VirtualMemory.discard(slot, byteCount: pageSize)
-      {
+      while state.lent + state.free.count > budget + slackCount, let slot = state.free.last, makeBare(slot, &state) {
         state.free.removeLast()
-        state.bare.append(slot)
       }
     }
   }
@@ -180,11 +179,22 @@ package final class SlotPool: Sendable {
     // All slots with memory, this one included.
     let backedCount = state.lent + state.free.count
     state.lent -= 1
-    if backedCount > budget + slackCount, VirtualMemory.discard(slot, byteCount: pageSize) {
-      state.bare.append(slot)
-    } else {
-      state.free.append(slot)
+    if backedCount > budget + slackCount, makeBare(slot, &state) { return }
+    state.free.append(slot)
+  }
+
+  /// Gives the memory of a slot that has no owner to the system; false if that cannot be.
+  private func makeBare(_ slot: UnsafeMutableRawPointer, _ state: inout State) -> Bool {
+    if slabByteCount == Self.hugePageByteCount {
+      let base = UInt(bitPattern: slot) & ~UInt(Self.hugePageByteCount - 1)
+      // The system would make a huge page of the slab again, with memory for every hole in it.
+      if state.plainSlabs.insert(base).inserted {
+        VirtualMemory(base: slot - Int(UInt(bitPattern: slot) - base), byteCount: slabByteCount).refuseHugePages()
+      }
     }
+    guard VirtualMemory.discard(slot, byteCount: pageSize) else { return false }
+    state.bare.append(slot)
+    return true
   }
 
   /// Puts a slot, or more, into `free`: bare ones before new ones.
