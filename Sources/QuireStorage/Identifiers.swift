@@ -1,7 +1,7 @@
 // The engine's units: one wrapper per idea, so that a page number cannot be added to a log position.
 
 /// The index of a page in the data file; pages 0 and 1 are the two meta pages.
-public struct PageNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct PageNumber: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
   /// The index itself, from 0.
   public let rawValue: UInt64
 

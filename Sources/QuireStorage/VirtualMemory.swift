@@ -52,6 +52,20 @@ struct VirtualMemory {
     #endif
   }
 
+  /// Asks the system to leave the range in pages of the usual size.
+  func refuseHugePages() {
+    #if os(Linux)
+      _ = madvise(base, byteCount, MADV_NOHUGEPAGE)
+    #endif
+  }
+
+  /// Has the system give memory to the whole of a range that nobody has written to yet.
+  func touch() {
+    for offset in stride(from: 0, to: byteCount, by: 4096) {
+      base.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
+    }
+  }
+
   /// Gives back the memory of the whole system pages in a range, whose bytes are zero from then on; the addresses stay.
   /// False if the system refused.
   func discard(_ range: Range<Int>) -> Bool {

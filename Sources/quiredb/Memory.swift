@@ -18,7 +18,8 @@ struct Memory: ParsableCommand {
       for some seconds, a transaction of four times the cache that is rolled back, one that is committed, a bulk load \
       of as much, and a check of every page. The anonymous memory of the process is sampled throughout: all of it, \
       what the program takes before it opens a database included. Ends with status 1 if it was ever more than the \
-      cache and --slack.
+      cache and --slack. “In pages” is the most that was lent to pages; “then” and what follows is what there was when \
+      the process had the most.
       """)
 
   @Argument(help: "A folder for the database, which is removed at the end.", completion: .directory)
@@ -54,7 +55,7 @@ struct Memory: ParsableCommand {
     print("")
     print(
       padded("phase", 14) + aligned("seconds", 9) + aligned("MiB", 10) + aligned("in pages", 10)
-        + aligned("heap", 7) + aligned("kept", 6) + aligned("allowed", 9)
+        + aligned("then", 7) + aligned("budget", 8) + aligned("heap", 7) + aligned("kept", 6) + aligned("allowed", 9)
         + aligned("spilled", 10) + aligned("evicted", 10) + aligned("read", 10) + aligned("checkpoints", 13))
     var isExceeded = false
     try describing {
@@ -64,7 +65,8 @@ struct Memory: ParsableCommand {
         isExceeded = isExceeded || isTooMuch
         print(
           padded(phase.name, 14) + aligned(tenths(phase.seconds), 9) + aligned(inMiB(phase.highest), 10)
-            + aligned(inMiB(phase.highestPages), 10) + aligned(inMiB(phase.heap.used), 7)
+            + aligned(inMiB(phase.highestPages), 10) + aligned(inMiB(phase.pagesThen.lent), 7)
+            + aligned(inMiB(phase.pagesThen.budget), 8) + aligned(inMiB(phase.heap.used), 7)
             + aligned(inMiB(phase.heap.kept), 6) + aligned(inMiB(allowed), 9) + aligned(phase.pagesSpilled, 10)
             + aligned(phase.pagesEvicted, 10)
             + aligned(phase.pagesRead, 10) + aligned(phase.checkpoints, 13) + (isTooMuch ? "  too much" : ""))

@@ -12,6 +12,8 @@ struct MemoryPhase {
   let highest: Int
   /// The most memory that the engine had lent to pages, in bytes.
   let highestPages: Int
+  /// What of that was lent to pages, and what the budget for pages was.
+  let pagesThen: (lent: Int, budget: Int)
   /// What the heap had in use, and what it kept for later, when the process had the most.
   let heap: (used: Int, kept: Int)
   let seconds: Double
@@ -68,7 +70,8 @@ final class MemoryRun: Sendable {
       }
     }
     start("watch") { [self] in
-      watch.run(until: { isDone.load(ordering: .relaxed) }, pages: { engine.core.store.pool.lentCount })
+      let pool = engine.core.store.pool
+      watch.run(until: { isDone.load(ordering: .relaxed) }, pages: { (pool.lentCount, pool.budget) })
     }
     defer {
       isDone.store(true, ordering: .relaxed)
@@ -97,11 +100,13 @@ final class MemoryRun: Sendable {
     _ = watch.takeHighestPages()
     try body()
     let after = engine.statistics
-    let heap = watch.heapThen
+    let (heap, pages) = (watch.heapThen, watch.pagesThen)
+    let pageSize = StorageOptions().pageSize
     report(
       MemoryPhase(
-        name: name, highest: watch.takeHighest(), highestPages: watch.takeHighestPages() * StorageOptions().pageSize,
-        heap: heap, seconds: (ContinuousClock.now - begin) / .seconds(1),
+        name: name, highest: watch.takeHighest(), highestPages: watch.takeHighestPages() * pageSize,
+        pagesThen: (pages.lent * pageSize, pages.budget * pageSize), heap: heap,
+        seconds: (ContinuousClock.now - begin) / .seconds(1),
         pagesSpilled: after.pagesSpilled - before.pagesSpilled,
         pagesEvicted: after.pagesEvicted - before.pagesEvicted, pagesRead: after.pagesRead - before.pagesRead,
         checkpoints: after.checkpoints - before.checkpoints))

@@ -41,12 +41,19 @@ final class MemoryWatch: Sendable {
   private let highest = Atomic<Int>(0)
   private let samples = Atomic<Int>(0)
   private let highestPages = Atomic<Int>(0)
+  private let lentThen = Atomic<Int>(0)
+  private let budgetThen = Atomic<Int>(0)
   private let heapUsed = Atomic<Int>(0)
   private let heapKept = Atomic<Int>(0)
 
   /// What the heap had in use and kept when the most was seen that was seen since the last call of `takeHighest`.
   var heapThen: (used: Int, kept: Int) {
     (heapUsed.load(ordering: .relaxed), heapKept.load(ordering: .relaxed))
+  }
+
+  /// How many pages the engine had in memory at that moment, and how many it allowed itself.
+  var pagesThen: (lent: Int, budget: Int) {
+    (lentThen.load(ordering: .relaxed), budgetThen.load(ordering: .relaxed))
   }
 
   /// The most that was seen since the last call.
@@ -60,16 +67,19 @@ final class MemoryWatch: Sendable {
 
   /// Looks until `isDone` says so.
   ///
-  /// - Parameter pages: tells how many pages the engine has in memory.
-  func run(until isDone: () -> Bool, pages: () -> Int) {
+  /// - Parameter pages: tells how many pages the engine has in memory, and how many it allows itself.
+  func run(until isDone: () -> Bool, pages: () -> (lent: Int, budget: Int)) {
     while !isDone() {
       let byteCount = ProcessMemory.byteCount
+      let (lent, budget) = pages()
       if highest.max(byteCount, ordering: .relaxed).oldValue < byteCount {
         let heap = Heap.use
         heapUsed.store(heap.used, ordering: .relaxed)
         heapKept.store(heap.kept, ordering: .relaxed)
+        lentThen.store(lent, ordering: .relaxed)
+        budgetThen.store(budget, ordering: .relaxed)
       }
-      highestPages.max(pages(), ordering: .relaxed)
+      highestPages.max(lent, ordering: .relaxed)
       samples.add(1, ordering: .relaxed)
       usleep(2000)
     }

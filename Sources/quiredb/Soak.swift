@@ -11,7 +11,8 @@ struct Soak: ParsableCommand {
     discussion: """
       First: so many commits, each overwriting one of 1,000 rows, with one reader held from the start to the end; the \
       files may hold the live data, the reader's view and twice the log limit; if they hold more, it ends with status \
-      1. Then: so many rows are put in, half of them removed at random, and the file is tidied.
+      1. Then: so many rows are put in, half of them removed at random, and the file is tidied; if files and log hold \
+      more than three times the payload after a checkpoint and before they are tidied, it ends with status 1 as well.
       """,
     shouldDisplay: false)
 
@@ -30,10 +31,14 @@ struct Soak: ParsableCommand {
   }
 
   /// The length of the data file and of all log files.
-  private func byteCount(_ path: String) throws -> Int {
+  private func byteCount(_ path: String) throws -> Int { try byteCount(of: [path]) + logByteCount(path) }
+
+  private func logByteCount(_ path: String) throws -> Int { try byteCount(of: (0..<8).map { "\(path)-log\($0)" }) }
+
+  private func byteCount(of names: [String]) throws -> Int {
     let files = RealFileSystem()
     var total = 0
-    for name in [path] + (0..<8).map({ "\(path)-log\($0)" }) {
+    for name in names {
       do throws(SystemError) {
         let file = try files.open(name, .readOnly)
         defer { file.close() }
@@ -85,7 +90,8 @@ struct Soak: ParsableCommand {
       try engine.write { tx in for key in start..<start + 1000 { try tx.put(value, for: Int64(key), in: tree) } }
     }
     try engine.checkpoint()
-    let full = try byteCount(path)
+    let (full, fullLog) = (try byteCount(path), try logByteCount(path))
+    let checkpoints = engine.statistics.checkpoints
     var random = SeededRandom(seed: 1)
     var left = rows
     for start in stride(from: 0, to: rows, by: 1000) {
@@ -98,14 +104,17 @@ struct Soak: ParsableCommand {
     }
     try engine.checkpoint()
     let payload = left * 158
-    let atOnce = try byteCount(path)
+    let (atOnce, log) = (try byteCount(path), try logByteCount(path))
+    let statistics = engine.statistics
+    let free = statistics.freePages * options.pageSize
     try engine.compact()
     let tidied = try byteCount(path)
     try engine.close()
     let closed = try byteCount(path)
-    print("of which the data file \(engine.statistics.filePages * options.pageSize) bytes")
     func ratio(_ byteCount: Int) -> String { "\(byteCount) bytes, \(byteCount * 100 / payload) % of the payload" }
-    print("\(rows) rows: \(full) bytes; half removed: \(ratio(atOnce)) at once")
-    print("tidied: \(ratio(tidied)); closed: \(ratio(closed))")
+    print("\(rows) rows: \(full) bytes, of which log \(fullLog)")
+    print("half removed: \(ratio(atOnce)) at once, of which log \(log) and free \(free)")
+    print("\(statistics.checkpoints - checkpoints) checkpoints; tidied: \(ratio(tidied)); closed: \(ratio(closed))")
+    guard atOnce <= 3 * payload else { throw ExitCode(1) }
   }
 }

@@ -30,6 +30,34 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
 }
 
 @Suite struct BatchReplayTests {
+  @Test("A log that is long enough for a thread which touches memory ahead is replayed like any other")
+  func longLog() throws {
+    let options = StorageOptions(pageSize: 4096, cacheSize: 64 << 20, logLimit: 16 << 20)
+    let disk = SimulatedDisk()
+    let engine = try disk.openEngine(options, segmentByteCount: 16 << 20)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    let count = 40_000
+    for start in stride(from: 0, to: count, by: 2000) {
+      try engine.write { tx in
+        for number in start..<(start + 2000) {
+          try tx.put([UInt8](marked: number, count: 120), for: Int64(number &* 7919 % count), in: tree)
+        }
+      }
+    }
+    let again = try disk.processKillImage().openEngine(options, scheduling: .threads, segmentByteCount: 16 << 20)
+    #expect(again.statistics.recoveredRecords > 20)
+    try again.read { tx in
+      #expect(try tx.count(of: tree) == count)
+      for number in stride(from: 0, to: count, by: 97) {
+        let value = try tx.value(for: Int64(number &* 7919 % count), in: tree)
+        #expect(value == [UInt8](marked: number, count: 120))
+      }
+    }
+    #expect(again.core.store.pool.checkInvariants() == nil)
+    try again.verify()
+    try again.close()
+  }
+
   @Test("What is replayed is what was committed", arguments: ReplayScenario.all)
   fileprivate func equalsModel(scenario: ReplayScenario) throws {
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 64 << 20, logLimit: 4 << 20)

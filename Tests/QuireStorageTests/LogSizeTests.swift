@@ -56,7 +56,7 @@ import Testing
     #expect(logSizes(disk).isEmpty)
   }
 
-  @Test("Segments double when they fill, and halve when checkpoints keep finding them mostly empty")
+  @Test("Segments double when they fill, and shrink to what is used when checkpoints keep finding them mostly empty")
   func growAndShrink() throws {
     let disk = SimulatedDisk()
     let options = StorageOptions(pageSize: 512, cacheSize: 1 << 20, logLimit: 256 << 10)
@@ -75,8 +75,43 @@ import Testing
       totals.append(logSizes(disk).reduce(0, +))
     }
     #expect(totals == totals.sorted(by: >))
+    // The first has found the rest of what came before. Two that find next to nothing make the next segment small, and
+    // the one after them the other segment.
+    #expect(totals[7] == 64 << 10)
     // Never below the size that they begin with.
     #expect(logSizes(disk) == [32 << 10, 32 << 10])
+    try engine.close()
+  }
+
+  @Test("Who removes half in many transactions leaves files not much longer than they were", arguments: [1, 2, 3])
+  func removal(seed: UInt64) throws {
+    let disk = SimulatedDisk()
+    let options = StorageOptions(
+      pageSize: 512, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+    let engine = try disk.openEngine(options, seed: seed, segmentByteCount: 16 << 10)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    let (count, step) = (20_000, 400)
+    for start in stride(from: 0, to: count, by: step) {
+      try engine.write { tx in
+        for key in start..<(start + step) {
+          try tx.put([UInt8](repeating: 7, count: 40), for: Int64(key), in: tree)
+        }
+      }
+    }
+    try engine.checkpoint()
+    let full = disk.bytes(of: "/db")?.count ?? 0
+    #expect(logSizes(disk).reduce(0, +) == 512 << 10, "the load has made the log long")
+    var random = SeededRandom(seed: seed)
+    for start in stride(from: 0, to: count, by: step) {
+      try engine.write { tx in
+        for key in start..<(start + step) where random.oneIn(2) { try tx.delete(Int64(key), in: tree) }
+      }
+    }
+    try engine.checkpoint()
+    // The copies of an eighth or two of the leaves, packed, beside the originals; and much less log.
+    #expect((disk.bytes(of: "/db")?.count ?? 0) * 4 <= full * 5)
+    #expect(logSizes(disk).reduce(0, +) < 256 << 10)
+    try engine.verify()
     try engine.close()
   }
 

@@ -52,6 +52,23 @@ struct MemoryBudgetTests {
     #expect(pool.checkInvariants() == nil)
   }
 
+  @Test("A few slabs are made ready for who is about to take many, never more than the cache has room for")
+  func preparedSlabs() throws {
+    let pool = SlotPool(pageSize: 4096, cacheSize: 32 << 20)
+    let preparer = SlabPreparer(pool)
+    preparer.start()
+    let slots = try (0..<5000).map { _ in try pool.allocate() }
+    #expect(Set(slots).count == 5000 && slots.allSatisfy { $0.load(as: UInt64.self) == 0 })
+    preparer.stop()
+    #expect(pool.lentCount == 5000 && pool.checkInvariants() == nil)
+    // What was ready and not taken is gone: as many slabs as the slots need.
+    #expect(pool.byteCount == 20 << 20)
+    #expect((0..<6).allSatisfy { _ in pool.prepareSlab() } && !pool.prepareSlab(), "six of sixteen were left")
+    pool.releasePrepared()
+    pool.release(slots)
+    #expect(pool.lentCount == 0 && pool.checkInvariants() == nil)
+  }
+
   @Test("Retired slots wait for whoever is in an older epoch, and for nobody else")
   func retiredSlotsWaitForReaders() throws {
     let snapshots = SnapshotPool()

@@ -47,10 +47,11 @@ extension EngineCore {
     context.setDirtyLimit(max(hardDirtyLimit, left + max(8, hardDirtyLimit / 8)))
   }
 
-  /// Has the budget know what the lists of the running transaction take.
-  private func chargeTransaction() {
+  /// Has the budget know what the lists of the running transaction take, and those of the places that it has given up.
+  func chargeTransaction() {
     hasLongLists = true
-    store.charge(context.editor.listByteCount + store.frames.byteCount, to: .transaction)
+    let lists = context.editor.listByteCount + allocator.listByteCount + context.pending.byteCount
+    store.charge(lists + store.tableByteCount, to: .transaction)
   }
 
   /// At the end of a transaction, under the writer lock: gives up the lists of one that had to be relieved.
@@ -59,7 +60,7 @@ extension EngineCore {
     hasLongLists = false
     owesMemory.store(true, ordering: .relaxed)
     context.editor.releaseLists()
-    store.charge(store.frames.byteCount, to: .transaction)
+    store.charge(store.tableByteCount, to: .transaction)
   }
 
   /// After such a transaction: what its lists took goes back to the system.

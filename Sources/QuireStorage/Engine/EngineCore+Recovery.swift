@@ -9,8 +9,11 @@ extension EngineCore {
     limitDirtyPages()
     context.begin(on: head)
     defer { slots.rest(writerSlot) }
-    var batch = ReplayBatch(
-      context, logByteCount: scan.records.reduce(0) { $0 + $1.header.bodyByteCount }, note: environment.noteRecovery)
+    let logByteCount = scan.records.reduce(0) { $0 + $1.header.bodyByteCount }
+    let preparer = preparer(logByteCount: logByteCount)
+    preparer?.start()
+    defer { preparer?.stop() }
+    var batch = ReplayBatch(context, logByteCount: logByteCount, note: environment.noteRecovery)
     for record in scan.records {
       var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {
@@ -40,6 +43,14 @@ extension EngineCore {
     reclaimer.retire(old)
     reclaimer.collect()
   }
+
+  /// Who makes memory ready for what a log of this length will fill; nil where a thread costs more than it saves.
+  private func preparer(logByteCount: Int) -> SlabPreparer? {
+    let isWorthwhile = environment.scheduling == .threads && logByteCount >= Self.preparedLogByteCount
+    return isWorthwhile ? SlabPreparer(store.pool) : nil
+  }
+
+  private static let preparedLogByteCount = 4 << 20
 
   private func located(_ error: StorageError, _ record: LogScan.Record) -> StorageError {
     guard error.code == .damagedLog else { return error }

@@ -2,9 +2,19 @@
 
 internal import Synchronization
 
+/// What checkpoints in a row have found of their segments, all of them mostly empty.
+struct SegmentUse {
+  /// How many there were; one that has found next to nothing counts twice.
+  var streak = 0
+  /// The most that one of them has found used, in bytes.
+  var largest = 0
+}
+
 extension EngineCore {
   /// How many checkpoints in a row must find their segment mostly empty before the next one made is smaller.
   private static let shrinkStreak = 4
+  /// A segment that is used to less than one part in so many is mostly empty.
+  private static let emptyShare = 4
 
   // MARK: Size
 
@@ -12,28 +22,32 @@ extension EngineCore {
   /// checkpoint runs.
   func growSegments() {
     let current = withLog { $0?.current.descriptor.byteCount ?? 0 }
-    emptySegmentStreak = 0
+    segmentUse = SegmentUse()
     desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, current * 2))
   }
 
   /// Looks at a freeze how much of the current segment has been used since the one before. Where checkpoints come for
-  /// other reasons than a full log, several times in a row, half the size will do.
+  /// other reasons than a full log, several times in a row, a size will do that the fullest would not have found mostly
+  /// empty: after a load has made segments long, deletes, which log little, should not leave them so.
   func noteSegmentUse(_ log: LogWriter) {
     let size = log.current.descriptor.byteCount
-    if log.position - frozenPosition > size / 4 {
-      emptySegmentStreak = 0
+    let used = log.position - frozenPosition
+    if used > size / Self.emptyShare {
+      segmentUse = SegmentUse()
       return
     }
-    emptySegmentStreak += 1
-    guard emptySegmentStreak >= Self.shrinkStreak else { return }
-    emptySegmentStreak = 0
-    desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, size / 2 & ~7))
+    segmentUse.streak += used < size / (Self.emptyShare * Self.emptyShare) ? 2 : 1
+    segmentUse.largest = max(segmentUse.largest, used)
+    guard segmentUse.streak >= Self.shrinkStreak else { return }
+    let wanted = LogLayout.align(segmentUse.largest * Self.emptyShare, to: LogLayout.blockByteCount)
+    segmentUse = SegmentUse()
+    desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, wanted, size / 2 & ~7))
   }
 
   /// Has the next segments made as small as the first ones. Writer lock held.
   func resetSegmentSize() {
     finishRunningCheckpoint()
-    emptySegmentStreak = 0
+    segmentUse = SegmentUse()
     desiredSegmentByteCount = smallestSegmentByteCount
   }
 

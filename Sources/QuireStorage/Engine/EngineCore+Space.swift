@@ -59,7 +59,7 @@ extension EngineCore {
     measureOverhead()
     reclaimer.collect()
     if missingPlaces <= 0 { return }
-    startCheckpointInsteadOfGrowing()
+    waitInsteadOfGrowing()
     let failure: StorageError
     do throws(StorageError) { return try lengthenFile() } catch { failure = error }
     guard failure.code == .diskFull else { throw failure }
@@ -74,18 +74,31 @@ extension EngineCore {
     if missingPlaces > 0 { throw failure }
   }
 
-  /// Starts a checkpoint, and does not wait for it, when the file is about to grow for a transaction that only removes,
-  /// although the newest commits have replaced an eighth of it. Deletes write little log: without this, the copies of
-  /// all leaves of a tree could come to stand beside the originals.
+  /// Starts a checkpoint, and does not wait for it, when the newest commits, and one that only removes is the last of
+  /// them, have replaced an eighth of the file. Deletes write little log: without this, the copies of all leaves of a
+  /// tree could come to stand beside the originals. Costs a transaction a load or two as long as that is not so.
   ///
   /// Not for puts: they fill the log, and the checkpoint that comes of that writes each page once for many of them.
   /// With one for every eighth of the file, random puts would write their page home each time.
-  private func startCheckpointInsteadOfGrowing() {
-    guard context.isShrinking, checkpoints.current == nil, withLog({ $0 != nil }), queue.failure == nil else { return }
-    let superseded = allocator.supersededCount
-    guard superseded >= space.reserve * 4, superseded >= Int(allocator.pageCount) / 8 else { return }
+  func startCheckpointInsteadOfGrowing() {
+    guard context.isShrinking, isWorthCheckpoint(allocator.supersededCount), context.log.partCount == 0,
+      checkpoints.current == nil, withLog({ $0 != nil }), queue.failure == nil
+    else { return }
     beginCheckpoint()
     dispatchCheckpoint()
+  }
+
+  /// Waits for the checkpoint that runs if a transaction that only removes lacks places, and the checkpoint is about to
+  /// free as many as another one would be started for: whoever removes must not be faster than what makes the file
+  /// shorter.
+  private func waitInsteadOfGrowing() {
+    guard context.isShrinking, checkpoints.current != nil, isWorthCheckpoint(allocator.unprovenCount) else { return }
+    finishRunningCheckpoint()
+    reclaimer.collect()
+  }
+
+  private func isWorthCheckpoint(_ placeCount: Int) -> Bool {
+    placeCount >= space.reserve * 4 && placeCount >= Int(allocator.pageCount) / 8
   }
 
   /// Bounds from above what checkpoints need besides dirty pages. All pages of the map may change at once; of the

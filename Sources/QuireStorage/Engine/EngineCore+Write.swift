@@ -132,6 +132,7 @@ extension EngineCore {
       if !options.durability.waitsForFlush, watch.isDue() { try checkFiles() }
       try context.packOwnLeaves()
       try reservePlaces()
+      startCheckpointInsteadOfGrowing()
       // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
       // have taken out of memory meanwhile would wait too, and add to it.
       slots.rest(writerSlot)
@@ -194,7 +195,7 @@ extension EngineCore {
 
   /// Makes the transaction the newest commit, and lets the next writer go.
   private func publish(
-    endLSN: LSN, retiring superseded: [SupersededPage], waitsForFlush: Bool, isDurable: Bool = false
+    endLSN: LSN, retiring superseded: some Sequence<SupersededPage>, waitsForFlush: Bool, isDurable: Bool = false
   ) -> CommitTicket {
     let csn = context.csn
     let snapshot = makeSnapshot(csn: csn, endLSN: endLSN)
@@ -220,11 +221,12 @@ extension EngineCore {
     let csn = context.csn
     // Frames that the transaction both made and replaced: where they spilled to is not part of this checkpoint, and its
     // map must not call it used. They themselves stay the transaction's until it has succeeded.
-    let own = context.superseded.filter { $0.birth == csn.rawValue && $0.reference.isDirty }
-    reclaimer.giveUpPlaces(of: own.lazy.map(\.reference.frame))
+    func isOwn(_ page: SupersededPage) -> Bool { page.birth == csn.rawValue && page.reference.isDirty }
+    let own = context.superseded.lazy.filter { isOwn($0) }
+    reclaimer.giveUpPlaces(of: own.map(\.reference.frame))
     // The map that this checkpoint writes is that of the new state: what the transaction replaced is free in it.
-    let replaced = context.superseded.filter { $0.birth != csn.rawValue || !$0.reference.isDirty }
-    reclaimer.retire(replaced, csn: csn.rawValue)
+    reclaimer.retire(context.superseded.lazy.filter { !isOwn($0) }, csn: csn.rawValue)
+    if hasLongLists { chargeTransaction() }
     let logged = withLog { $0?.lastCSN ?? CSN(0) }
     let required = withLog { $0?.endLSN ?? LSN(0) }
     beginCheckpoint(

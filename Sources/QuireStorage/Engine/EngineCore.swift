@@ -53,8 +53,8 @@ package final class EngineCore: @unchecked Sendable {
   let counters = Counters()
   /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
   var desiredSegmentByteCount: Int { didSet { limitParts() } }
-  /// How many checkpoints in a row found their segment mostly empty; writer lock.
-  var emptySegmentStreak = 0
+  /// How much of their segments the last checkpoints have found used; writer lock.
+  var segmentUse = SegmentUse()
   /// Where in the current segment the log went on after the last freeze; writer lock.
   var frozenPosition = 0
   /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.

@@ -3,7 +3,7 @@
 /// A reference to a page: clean (a page number, what stands on disk) or dirty (the index of a frame, memory only).
 ///
 /// Bit 63 tells the two apart. A page read from disk never carries it: validation refuses the page.
-package struct PageReference: Equatable, Sendable {
+package struct PageReference: Equatable, Sendable, BitwiseCopyable {
   package let rawValue: UInt64
 
   private static let dirtyBit: UInt64 = 1 << 63
@@ -29,7 +29,7 @@ package struct PageReference: Equatable, Sendable {
 }
 
 /// The index of an entry in the frame table.
-package struct FrameIndex: Hashable, Sendable {
+package struct FrameIndex: Hashable, Sendable, BitwiseCopyable {
   package let rawValue: UInt32
   /// Wraps an index; whether there is such an entry is the caller's business.
   @inline(__always) package init(_ rawValue: UInt32) { self.rawValue = rawValue }

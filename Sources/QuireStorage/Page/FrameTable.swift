@@ -20,7 +20,7 @@ package final class FrameTable: @unchecked Sendable {
   private let locations: SparseTable
   private let details: SparseTable
   private struct Free: ~Copyable {
-    var indexes: [UInt32] = []
+    let indexes = ChunkedList<UInt32>()
     var count = 0
   }
   private let free = Latch(Free())

@@ -3,7 +3,7 @@
 internal import Synchronization
 
 /// A page that a commit replaced.
-package struct SupersededPlace: Sendable {
+package struct SupersededPlace: Sendable, BitwiseCopyable {
   package let number: PageNumber
   /// More than one for an extent.
   package let count: Int
@@ -35,6 +35,7 @@ package final class PageAllocator: Sendable {
   package let bitsPerPiece: Int
   let state: Latch<PlaceState>
   private let available: Atomic<Int>
+  let supersededPages = Atomic<Int>(0)
 
   /// - Parameters:
   ///   - free: the page numbers that the map of the newest checkpoint says are free.
@@ -47,7 +48,7 @@ package final class PageAllocator: Sendable {
       state.mapFree[number] = true
       if isProven { state.setProven(number, true) }
     }
-    if !isProven { state.unproven.append((checkpoint, free)) }
+    if !isProven { state.unproven.append((checkpoint, ChunkedList(free))) }
     available = Atomic(state.availableCount)
     self.state = Latch(state)
   }
@@ -177,8 +178,9 @@ package final class PageAllocator: Sendable {
         state.setHeld(raw, true)
         state.supersededBits[raw] = true
       }
-      publish(state)
       state.superseded.append(SupersededPlace(number: number, count: count, csn: csn))
+      state.supersededCount += count
+      publish(state)
       return true
     }
   }
@@ -219,7 +221,11 @@ package final class PageAllocator: Sendable {
   package func restore(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
       let places = Self.places(number, count)
-      state.superseded.removeAll { $0.number == number }
+      state.superseded.removeAll { place in
+        guard place.number == number else { return false }
+        state.supersededCount -= place.count
+        return true
+      }
       state.freedNow.removeAll { places.contains($0) }
       for place in places {
         state.setHeld(place, false)
@@ -230,8 +236,11 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Lets `availableCount` know.
-  func publish(_ state: PlaceState) { available.store(state.availableCount, ordering: .relaxed) }
+  /// Lets `availableCount` and `supersededCount` know.
+  func publish(_ state: PlaceState) {
+    available.store(state.availableCount, ordering: .relaxed)
+    supersededPages.store(state.supersededCount, ordering: .relaxed)
+  }
 
   func setMap(_ state: inout PlaceState, _ number: UInt64, isFree: Bool) {
     state.mapFree[number] = isFree
@@ -243,19 +252,17 @@ package final class PageAllocator: Sendable {
   /// Frees in the map what commits up to `csn` replaced.
   package func applySuperseded(upTo csn: UInt64) {
     state.withLock { state in
-      var later: [SupersededPlace] = []
-      for place in state.superseded {
-        if place.csn > csn {
-          later.append(place)
-          continue
-        }
+      state.superseded.removeAll { place in
+        if place.csn > csn { return false }
         for number in Self.places(place.number, place.count) {
           setMap(&state, number, isFree: true)
           state.supersededBits[number] = false
           state.freedNow.append(number)
         }
+        state.supersededCount -= place.count
+        return true
       }
-      state.superseded = later
+      publish(state)
     }
   }
 
@@ -331,7 +338,7 @@ package final class PageAllocator: Sendable {
   package func finishCheckpoint(_ checkpoint: UInt64) {
     state.withLock { state in
       state.unproven.append((checkpoint, state.freedNow))
-      state.freedNow = []
+      state.freedNow = ChunkedList()
       state.writtenPieces = []
     }
   }
@@ -371,20 +378,6 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       state.setBackedEnd(end)
       publish(state)
-    }
-  }
-
-  /// How many places the next checkpoint would free.
-  package var supersededCount: Int { state.withLock { $0.superseded.reduce(0) { $0 + $1.count } } }
-
-  /// Whether no checkpoint's freed places wait for their proof: nothing can fall back to a checkpoint before the
-  /// newest.
-  package var isProven: Bool { state.withLock { $0.unproven.isEmpty } }
-
-  /// Every page number that the map calls free.
-  package func freeNumbers() -> [UInt64] {
-    state.withLock { state in
-      (2..<state.pageCount).filter { state.mapFree[$0] }
     }
   }
 

@@ -28,6 +28,9 @@ extension PageStore {
     for _ in 0..<count { slots.append(try allocateSlot()) }
   }
 
+  /// What the tables of frames and of pages take.
+  package var tableByteCount: Int { frames.byteCount + Int(pageCount) * MemoryLayout<UInt>.stride }
+
   /// Says how much memory `consumer` takes beside pages, and takes clean pages out of memory if that leaves less room.
   package func charge(_ byteCount: Int, to consumer: SlotPool.Consumer) {
     pool.charge(byteCount, to: consumer)

@@ -17,13 +17,15 @@ struct PlaceState {
   /// Lent to pages that only readers of old snapshots need, and that no map will ever know of.
   var lent = PageBits()
   /// Superseded since the last checkpoint, in the order of their commits.
-  var superseded: [SupersededPlace] = []
+  let superseded = ChunkedList<SupersededPlace>()
+  /// How many places these are.
+  var supersededCount = 0
   /// The numbers of `superseded`.
   var supersededBits = PageBits()
   /// Freed by checkpoints that are not proven yet.
-  var unproven: [(checkpoint: UInt64, numbers: [UInt64])] = []
+  var unproven: [(checkpoint: UInt64, numbers: ChunkedList<UInt64>)] = []
   /// Freed for the checkpoint being written.
-  var freedNow: [UInt64] = []
+  var freedNow = ChunkedList<UInt64>()
   /// Pieces of the map that differ from what is on disk, and those that a checkpoint is writing.
   var dirtyPieces: Set<Int> = []
   var writtenPieces: Set<Int> = []

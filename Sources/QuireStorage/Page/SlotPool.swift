@@ -19,9 +19,14 @@ internal import Synchronization
 package final class SlotPool: Sendable {
   private struct State: ~Copyable {
     var slabs: [VirtualMemory] = []
+    /// Slabs that have memory and are not cut into slots yet, and whom to tell when one is taken.
+    var prepared: [VirtualMemory] = []
+    var didTake: (@Sendable () -> Void)?
     var free: [UnsafeMutableRawPointer] = []
     /// Free as well, and without memory until they are written to.
     var bare: [UnsafeMutableRawPointer] = []
+    /// The slabs, by their addresses, that have had a bare slot, and are not of huge pages any more.
+    var plainSlabs: Set<UInt> = []
     var lent = 0
     /// The bytes that each consumer takes.
     var charges = [Int](repeating: 0, count: Consumer.allCases.count)
@@ -67,7 +72,7 @@ package final class SlotPool: Sendable {
 
   deinit {
     state.withLock { state in
-      for slab in state.slabs { slab.release() }
+      for slab in state.slabs + state.prepared { slab.release() }
     }
   }
 
@@ -125,11 +130,8 @@ package final class SlotPool: Sendable {
       state.charges[consumer.rawValue] = byteCount
       let beyond = max(0, state.charges.reduce(0, +) - Self.allowanceByteCount)
       budgetWord.store(slotLimit - min(slotLimit / 2, beyond / pageSize), ordering: .relaxed)
-      while state.lent + state.free.count > budget + slackCount, let slot = state.free.last,
-        VirtualMemory.discard(slot, byteCount: pageSize)
-      {
+      while state.lent + state.free.count > budget + slackCount, let slot = state.free.last, makeBare(slot, &state) {
         state.free.removeLast()
-        state.bare.append(slot)
       }
     }
   }
@@ -177,11 +179,22 @@ package final class SlotPool: Sendable {
     // All slots with memory, this one included.
     let backedCount = state.lent + state.free.count
     state.lent -= 1
-    if backedCount > budget + slackCount, VirtualMemory.discard(slot, byteCount: pageSize) {
-      state.bare.append(slot)
-    } else {
-      state.free.append(slot)
+    if backedCount > budget + slackCount, makeBare(slot, &state) { return }
+    state.free.append(slot)
+  }
+
+  /// Gives the memory of a slot that has no owner to the system; false if that cannot be.
+  private func makeBare(_ slot: UnsafeMutableRawPointer, _ state: inout State) -> Bool {
+    if slabByteCount == Self.hugePageByteCount {
+      let base = UInt(bitPattern: slot) & ~UInt(Self.hugePageByteCount - 1)
+      // The system would make a huge page of the slab again, with memory for every hole in it.
+      if state.plainSlabs.insert(base).inserted {
+        VirtualMemory(base: slot - Int(UInt(bitPattern: slot) - base), byteCount: slabByteCount).refuseHugePages()
+      }
     }
+    guard VirtualMemory.discard(slot, byteCount: pageSize) else { return false }
+    state.bare.append(slot)
+    return true
   }
 
   /// Puts a slot, or more, into `free`: bare ones before new ones.
@@ -190,16 +203,55 @@ package final class SlotPool: Sendable {
   }
 
   private func grow(_ state: inout State) throws(StorageError) {
-    let isHuge = slabByteCount >= Self.hugePageByteCount
-    let slab = try VirtualMemory.reserve(
-      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
-    if isHuge { slab.adviseHugePages() }
+    state.didTake?()
+    let slab: VirtualMemory
+    if let prepared = state.prepared.popLast() { slab = prepared } else { slab = try reserveSlab() }
     state.slabs.append(slab)
     // Backwards, so that slots are lent in ascending order: neighbours in a tree become neighbours in memory.
     var offset = slabByteCount / pageSize * pageSize
     while offset > 0 {
       offset -= pageSize
       state.free.append(slab.base + offset)
+    }
+  }
+
+  private func reserveSlab() throws(StorageError) -> VirtualMemory {
+    let isHuge = slabByteCount >= Self.hugePageByteCount
+    let slab = try VirtualMemory.reserve(
+      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
+    if isHuge { slab.adviseHugePages() }
+    return slab
+  }
+
+  // MARK: Preparing
+
+  /// From now on `didTake` is called whenever a slab is cut into slots, with the pool's lock held; nil: no more.
+  func noteTaken(_ didTake: (@Sendable () -> Void)?) { state.withLock { $0.didTake = didTake } }
+
+  /// Makes a slab and touches its memory, outside the lock. False if it would be more than the cache has room for, or
+  /// if there is no memory.
+  func prepareSlab() -> Bool {
+    let count = state.withLock { $0.slabs.count + $0.prepared.count }
+    guard (count + 1) * (slabByteCount / pageSize) <= slotLimit else { return false }
+    do throws(StorageError) {
+      let slab = try reserveSlab()
+      slab.touch()
+      let address = UInt(bitPattern: slab.base)
+      state.withLock { state in
+        guard let base = UnsafeMutableRawPointer(bitPattern: address) else { return }
+        state.prepared.append(VirtualMemory(base: base, byteCount: slabByteCount))
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Gives back the slabs that were prepared and not taken.
+  func releasePrepared() {
+    state.withLock { state in
+      for slab in state.prepared { slab.release() }
+      state.prepared = []
     }
   }
 

@@ -40,11 +40,11 @@ package final class Reclaimer: Sendable {
   }
 
   private struct State {
-    var waiting = Deque<Item>()
+    let waiting = ChunkedList<Item>()
     /// Entries of frames, which die later than what commits replace meanwhile: in a queue of their own, so that neither
     /// queue's first item keeps one behind it that is due.
-    var entries = Deque<Item>()
-    var held: [UInt64: [Item]] = [:]
+    let entries = ChunkedList<Item>()
+    var held: [UInt64: ChunkedList<Item>] = [:]
     var snapshots = Deque<SnapshotRecord>()
     /// What a collection has found to be free; given back in one go.
     var freeSlots: [UnsafeMutableRawPointer] = []
@@ -64,11 +64,11 @@ package final class Reclaimer: Sendable {
     var raced: [(frame: UInt32, csn: UInt64)] = []
     /// Frames written by checkpoints that have ended, with the horizon of each: their entries go after a checkpoint of
     /// everything up to there.
-    var written: [(horizon: UInt64, frames: [UInt32])] = []
+    var written: [(horizon: UInt64, frames: ChunkedList<UInt32>)] = []
   }
 
-  /// Lists that were longer give their memory back.
-  private static let keptCount = 1 << 14
+  /// How many pages are given back in one go.
+  private static let releaseCount = 1 << 12
   /// How many bytes more or less the pool is told of.
   private static let chargeStep = 256 << 10
 
@@ -89,7 +89,7 @@ package final class Reclaimer: Sendable {
   // MARK: The writer
 
   /// Takes what the commit `csn` replaced. Called under the writer lock, in the order of the commits.
-  package func retire(_ pages: [SupersededPage], csn: UInt64) {
+  package func retire(_ pages: some Sequence<SupersededPage>, csn: UInt64) {
     state.withLock { state in
       for page in pages {
         if page.extentPageCount > 0 {
@@ -128,6 +128,8 @@ package final class Reclaimer: Sendable {
         if state.isCheckpointing { state.raced.append((frame.rawValue, csn)) }
         state.waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
       }
+      // After a huge transaction, before the checkpoint that may follow.
+      if state.waiting.byteCount >= Self.chargeStep { charge(&state) }
       guard !state.spilledByRunning.isEmpty else { return }
       state.spilled.formUnion(state.spilledByRunning)
       state.spilledByRunning = PageBits()
@@ -155,20 +157,12 @@ package final class Reclaimer: Sendable {
     let published = slots.newest.csn.rawValue
     state.withLock { state in
       let announced = slots.announcedCSNs()
-      var count = 0
       while let item = state.waiting.first, item.death <= published {
-        state.waiting.removeFirst()
-        settle(item, announced, &state)
-        count += 1
+        settle(state.waiting.removeFirst(), announced, &state)
       }
       while let item = state.entries.first, item.death <= published {
-        state.entries.removeFirst()
-        settle(item, announced, &state)
-        count += 1
+        settle(state.entries.removeFirst(), announced, &state)
       }
-      // The room that a huge transaction needed is given up.
-      if count > Self.keptCount, state.waiting.isEmpty { state.waiting = [] }
-      if count > Self.keptCount, state.entries.isEmpty { state.entries = [] }
       if !state.held.isEmpty {
         for snapshot in state.held.keys where !announced.contains(snapshot) {
           guard let items = state.held.removeValue(forKey: snapshot) else { continue }
@@ -184,8 +178,7 @@ package final class Reclaimer: Sendable {
 
   /// Has the pool's budget know what is kept for readers: as much as they hold, however old they are.
   private func charge(_ state: inout State) {
-    let count = state.held.values.reduce(state.waiting.count + state.entries.count) { $0 + $1.capacity }
-    let byteCount = count * MemoryLayout<Item>.stride
+    let byteCount = state.held.values.reduce(state.waiting.byteCount + state.entries.byteCount) { $0 + $1.byteCount }
     guard abs(byteCount - state.chargedByteCount) >= Self.chargeStep else { return }
     state.chargedByteCount = byteCount
     store.charge(byteCount, to: .reclaimer)
@@ -196,7 +189,7 @@ package final class Reclaimer: Sendable {
     var index = announced.count - 1
     while index >= 0, announced[index] >= item.death { index -= 1 }
     if index >= 0, announced[index] >= item.birth {
-      state.held[announced[index], default: []].append(item)
+      hold(item, for: announced[index], &state)
       return
     }
     switch item.kind {
@@ -215,14 +208,22 @@ package final class Reclaimer: Sendable {
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }
+    if state.freeFrames.count >= Self.releaseCount { release(&state) }
+  }
+
+  private func hold(_ item: Item, for snapshot: UInt64, _ state: inout State) {
+    if let list = state.held[snapshot] { return list.append(item) }
+    let list = ChunkedList<Item>()
+    list.append(item)
+    state.held[snapshot] = list
   }
 
   /// Gives back what was found to be free: one lock for many.
   private func release(_ state: inout State) {
     if !state.freeFrames.isEmpty { store.frames.release(state.freeFrames) }
     if !state.freeSlots.isEmpty { store.pool.release(state.freeSlots) }
-    state.freeFrames.removeAll(keepingCapacity: state.freeFrames.count <= Self.keptCount)
-    state.freeSlots.removeAll(keepingCapacity: state.freeSlots.count <= Self.keptCount)
+    state.freeFrames.removeAll(keepingCapacity: true)
+    state.freeSlots.removeAll(keepingCapacity: true)
   }
 
   private func releasePlace(_ number: PageNumber) {
@@ -378,7 +379,7 @@ package final class Reclaimer: Sendable {
         }
       }
       state.written.removeAll { $0.horizon <= csn.rawValue }
-      var frames: [UInt32] = []
+      let frames = ChunkedList<UInt32>()
       state.flipped.formUnion(state.spilled)
       state.flipped.forEach { frames.append(UInt32($0)) }
       state.written.append((horizon, frames))

@@ -43,6 +43,9 @@ final class PendingPuts {
   /// Whether what has been collected should be applied.
   @inline(__always) var isFull: Bool { slots.count &* store.pageSize &+ count &* Self.overhead > byteLimit }
 
+  /// What the puts take beside slots, as of when they were last applied.
+  private(set) var byteCount = 0
+
   /// Whether there is anything for a tree.
   @inline(__always) func has(treeAt index: Int) -> Bool { index < operations.count && !operations[index].isEmpty }
 
@@ -94,6 +97,9 @@ final class PendingPuts {
     self.applier = applier
     let sorter = sorter ?? OperationSorter()
     self.sorter = sorter
+    // Noted now: whoever asks may do so while these are applied.
+    let capacity = operations.reduce(0) { $0 + $1.capacity }
+    byteCount = 2 * capacity * MemoryLayout<SortableOperation>.stride
     for index in operations.indices where !operations[index].isEmpty {
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
         let count = sorter.sort(buffer, kind(index))
@@ -120,6 +126,7 @@ final class PendingPuts {
   func reset() {
     if count > 0 || !slots.isEmpty { empty() }
     operations = []
+    byteCount = 0
     sorter = nil
     applier = nil
     slots = []

@@ -131,9 +131,9 @@ package final class WriteContext {
   }
 
   /// Pages that the transaction replaced, and frames that it made.
-  package var superseded: [SupersededPage] { editor.superseded }
+  package var superseded: ChunkedList<SupersededPage> { editor.superseded }
   /// Frames that the transaction made and still owns, in order.
-  package var born: [FrameIndex] { editor.born }
+  package var born: ChunkedList<FrameIndex> { editor.born }
 
   // MARK: Savepoints
 

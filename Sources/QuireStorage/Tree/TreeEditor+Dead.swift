@@ -10,7 +10,7 @@ extension TreeEditor {
   package func takeDead(since mark: Mark) -> [FrameIndex] {
     var frames = PageBits()
     var places = PageBits()
-    for page in superseded[mark.superseded...] where isOwn(page) {
+    for page in superseded.from(mark.superseded) where isOwn(page) {
       if page.reference.isDirty {
         frames[UInt64(page.reference.frame.rawValue)] = true
       } else {
@@ -37,7 +37,7 @@ extension TreeEditor {
       deadFrames[UInt64(frame.rawValue)] = true
       if place != 0 { deadPlaces[place] = true }
     }
-    born.removeSubrange(kept...)
+    born.truncate(to: kept)
     kept = mark.superseded
     for index in mark.superseded..<superseded.count {
       let page = superseded[index]
@@ -50,19 +50,17 @@ extension TreeEditor {
       superseded[kept] = page
       kept += 1
     }
-    superseded.removeSubrange(kept...)
+    superseded.truncate(to: kept)
     return dead
   }
 
   /// The bytes of the lists of what the transaction has made and replaced.
-  package var listByteCount: Int {
-    born.capacity * MemoryLayout<FrameIndex>.stride + superseded.capacity * MemoryLayout<SupersededPage>.stride
-  }
+  package var listByteCount: Int { born.byteCount + superseded.byteCount }
 
   /// Gives up the lists, and their memory: the transaction has ended.
   package func releaseLists() {
-    born = []
-    superseded = []
+    born.removeAll()
+    superseded.removeAll()
   }
 
   /// Whether a page of a tree was made by the running transaction.

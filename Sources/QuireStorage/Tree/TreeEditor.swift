@@ -2,7 +2,7 @@
 // into frames first, and only frames of the running transaction, made since its newest savepoint, are edited in place.
 
 /// A page version, or an extent, that the running transaction replaced.
-package struct SupersededPage {
+package struct SupersededPage: BitwiseCopyable {
   /// The page, or the first one of the extent.
   package let reference: PageReference
   /// The commit that made it. Snapshots from `birth` up to the one before the replacing commit need it.
@@ -39,8 +39,8 @@ package final class TreeEditor {
   @exclusivity(unchecked) private(set) var step: UInt64 = 0
   // The checks for overlapping access cost a fifth of a put, and one thread at a time calls an editor that never calls
   // back: `@exclusivity(unchecked)` on what every put touches.
-  @exclusivity(unchecked) package internal(set) var superseded: [SupersededPage] = []
-  @exclusivity(unchecked) package internal(set) var born: [FrameIndex] = []
+  package let superseded = ChunkedList<SupersededPage>()
+  package let born = ChunkedList<FrameIndex>()
   @exclusivity(unchecked) private var supply: FrameSupply
   /// Where places for extents come from; nil for the catalog, which has none.
   let allocator: PageAllocator?
@@ -88,8 +88,8 @@ package final class TreeEditor {
     self.csn = csn
     forgetTail()
     step &+= 1
-    superseded.removeAll(keepingCapacity: true)
-    born.removeAll(keepingCapacity: true)
+    superseded.removeAll(keepingFirstChunk: true)
+    born.removeAll(keepingFirstChunk: true)
     extents.clear()
     hasDeadExtents = false
   }
@@ -114,9 +114,9 @@ package final class TreeEditor {
   /// Forgets all that was done since `mark`; the caller restores the roots.
   package func restore(_ mark: Mark) {
     forgetTail()
-    for frame in born[mark.born...] { store.releaseFrame(frame) }
-    born.removeSubrange(mark.born...)
-    superseded.removeSubrange(mark.superseded...)
+    for frame in born.from(mark.born) { store.releaseFrame(frame) }
+    born.truncate(to: mark.born)
+    superseded.truncate(to: mark.superseded)
     extents.restore(mark.extents) { allocator?.discard($0, count: $1) }
     step &+= 1
   }
@@ -146,7 +146,7 @@ package final class TreeEditor {
   }
 
   /// Frames made since `mark`.
-  package func born(since mark: Mark) -> ArraySlice<FrameIndex> { born[mark.born...] }
+  package func born(since mark: Mark) -> some Sequence<FrameIndex> { born.from(mark.born) }
 
   /// From here on, nothing made before is edited in place: the transaction's pages have been written home.
   package func noteSpill() {

@@ -1,0 +1,31 @@
+// What is asked of the allocator by those who decide when to write and how long the file is.
+
+internal import Synchronization
+
+extension PageAllocator {
+  /// How many places the next checkpoint would free, as of some moment ago.
+  package var supersededCount: Int { supersededPages.load(ordering: .relaxed) }
+
+  /// How many places the checkpoint that is being written frees, or is about to prove free.
+  package var unprovenCount: Int {
+    state.withLock { state in state.unproven.reduce(state.freedNow.count) { $0 + $1.numbers.count } }
+  }
+
+  /// What the lists of places take that wait for checkpoints.
+  package var listByteCount: Int {
+    state.withLock { state in
+      state.unproven.reduce(state.superseded.byteCount + state.freedNow.byteCount) { $0 + $1.numbers.byteCount }
+    }
+  }
+
+  /// Whether no checkpoint's freed places wait for their proof: nothing can fall back to a checkpoint before the
+  /// newest.
+  package var isProven: Bool { state.withLock { $0.unproven.isEmpty } }
+
+  /// Every page number that the map calls free.
+  package func freeNumbers() -> [UInt64] {
+    state.withLock { state in
+      (2..<state.pageCount).filter { state.mapFree[$0] }
+    }
+  }
+}
