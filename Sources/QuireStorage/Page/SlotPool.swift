@@ -90,28 +90,24 @@ package final class SlotPool: Sendable {
     return (UnsafeMutableRawPointer(bitPattern: address), room)
   }
 
-  /// Lends `count` slots if the budget then has at least `reserve` more, or none at all; returns whether it did.
+  /// Lends `count` slots, by their addresses, if the budget then has at least `reserve` more, or none at all; returns
+  /// whether it did.
   func take(
-    _ count: Int, leaving reserve: Int, into slots: inout [UnsafeMutableRawPointer]
+    _ count: Int, leaving reserve: Int, into slots: inout [UInt]
   ) throws(StorageError) -> Bool {
-    var addresses: [UInt] = []
-    let failure: StorageError? = state.withLock { state in
-      guard state.lent + count + reserve <= budget else { return nil }
+    let outcome: Result<Bool, StorageError> = state.withLock { state in
+      guard state.lent + count + reserve <= budget else { return .success(false) }
       do throws(StorageError) {
         while state.free.count < count { try replenish(&state) }
       } catch {
-        return error
+        return .failure(error)
       }
       state.lent += count
-      addresses = state.free.suffix(count).map { UInt(bitPattern: $0) }
+      for index in (state.free.count - count)..<state.free.count { slots.append(UInt(bitPattern: state.free[index])) }
       state.free.removeLast(count)
-      return nil
+      return .success(true)
     }
-    if let failure { throw failure }
-    for address in addresses {
-      if let slot = UnsafeMutableRawPointer(bitPattern: address) { slots.append(slot) }
-    }
-    return !addresses.isEmpty
+    return try outcome.get()
   }
 
   /// How many slots the budget still has; negative when it is exceeded.
@@ -165,7 +161,11 @@ package final class SlotPool: Sendable {
 
   /// Takes many slots back at once.
   package func release(_ slots: [UnsafeMutableRawPointer]) {
-    let addresses = slots.map { UInt(bitPattern: $0) }
+    release(addresses: slots.map { UInt(bitPattern: $0) })
+  }
+
+  /// The same by their addresses.
+  func release(addresses: [UInt]) {
     state.withLock { state in
       for address in addresses {
         if let slot = UnsafeMutableRawPointer(bitPattern: address) { takeBack(slot, &state) }
