@@ -117,7 +117,7 @@ package final class TreeEditor {
     for frame in born[mark.born...] { store.releaseFrame(frame) }
     born.removeSubrange(mark.born...)
     superseded.removeSubrange(mark.superseded...)
-    extents.restore(mark.extents) { allocator?.discard($0, count: $1) }
+    extents.restore(mark.extents) { discardExtent($0, pageCount: $1) }
     step &+= 1
   }
 
