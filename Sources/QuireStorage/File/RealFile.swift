@@ -150,6 +150,16 @@ package final class RealFile: File {
     quire_start_writing(descriptor.load(ordering: .relaxed), Int64(range.lowerBound), Int64(range.count))
   }
 
+  package func startReading(_ range: Range<Int>) {
+    #if canImport(Darwin)
+      var advice = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
+      _ = fcntl(descriptor.load(ordering: .relaxed), F_RDADVISE, &advice)
+    #else
+      _ = posix_fadvise(
+        descriptor.load(ordering: .relaxed), off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
+    #endif
+  }
+
   package func synchronize() throws(SystemError) {
     try fork.check("fdatasync")
     #if canImport(Darwin)
