@@ -50,6 +50,7 @@ package final class SlotPool: Sendable {
   private let state: Latch<State>
 
   private static let hugePageByteCount = 2 << 20
+  private static let firstSlabPageCount = 64
   /// What may be lent beyond the budget before anybody waits for readers, and what has memory beyond it.
   static let slackByteCount = 4 << 20
   /// What structures beside pages take before they count.
@@ -190,13 +191,15 @@ package final class SlotPool: Sendable {
   }
 
   private func grow(_ state: inout State) throws(StorageError) {
-    let isHuge = slabByteCount >= Self.hugePageByteCount
-    let slab = try VirtualMemory.reserve(
-      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
+    // The first one is small: at its first touch a huge page is filled with zeros, which takes as long as the rest of
+    // an opening, and many a database never needs as much.
+    let byteCount = state.slabs.isEmpty ? min(slabByteCount, Self.firstSlabPageCount * pageSize) : slabByteCount
+    let isHuge = byteCount >= Self.hugePageByteCount
+    let slab = try VirtualMemory.reserve(byteCount: byteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
     if isHuge { slab.adviseHugePages() }
     state.slabs.append(slab)
     // Backwards, so that slots are lent in ascending order: neighbours in a tree become neighbours in memory.
-    var offset = slabByteCount / pageSize * pageSize
+    var offset = byteCount / pageSize * pageSize
     while offset > 0 {
       offset -= pageSize
       state.free.append(slab.base + offset)
@@ -207,14 +210,14 @@ package final class SlotPool: Sendable {
   package var lentCount: Int { state.withLock { $0.lent } }
 
   /// The bytes of all slabs, but for those of bare slots.
-  package var byteCount: Int { state.withLock { $0.slabs.count * slabByteCount - $0.bare.count * pageSize } }
+  package var byteCount: Int { state.withLock { $0.slabs.reduce(0) { $0 + $1.byteCount } - $0.bare.count * pageSize } }
 
   /// Checks the invariants; returns what is broken.
   package func checkInvariants() -> String? {
     state.withLock { state in
       let free = state.free + state.bare
       if Set(free).count != free.count { return "a slot is free twice" }
-      let total = state.slabs.count * (slabByteCount / pageSize)
+      let total = state.slabs.reduce(0) { $0 + $1.byteCount / pageSize }
       if state.lent + free.count != total { return "slots have been lost: \(total) in all" }
       return (slotLimit - slotLimit / 2)...slotLimit ~= budget ? nil : "the budget is \(budget) of \(slotLimit) slots"
     }
