@@ -6,8 +6,6 @@ enum MeasuredSection: String, CaseIterable, Codable {
   case get
   /// The same by the call for many keys.
   case multiGet = "multi-get"
-  /// Gets every key of the store with values of 4 KiB once.
-  case getLarge = "get-4k"
   /// Ten rows from each of many keys on; an operation is one such range.
   case range = "range-10"
   /// Every row in key order.
@@ -26,7 +24,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
   /// Whether it only reads. While it writes, threads of the store are at work as well, and what they do is counted.
   var reads: Bool {
     switch self {
-    case .get, .multiGet, .getLarge, .range, .scan: true
+    case .get, .multiGet, .range, .scan: true
     case .put, .overwrite, .commit, .delete, .bulkLoad: false
     }
   }
@@ -47,14 +45,6 @@ enum MeasuredSection: String, CaseIterable, Codable {
       try measuredSection { total = try store.sumOfManyValues(of: bench.keys, bench.lookups) }
       try expect(total == bench.lookupSum, "\(kind.name) gave wrong values")
       return bench.lookups.count
-    case .getLarge:
-      let large = try bench.loadedLargeStore(kind)
-      // Into memory.
-      _ = try large.store.scan()
-      var total: UInt64 = 0
-      try measuredSection { total = try large.store.sumOfValues(of: bench.largeKeys, 0..<bench.largeKeys.count) }
-      try expect(total == large.contents.sum, "\(kind.name) gave wrong values")
-      return bench.largeKeys.count
     case .range:
       let ranges = bench.ranges
       try measuredSection {
