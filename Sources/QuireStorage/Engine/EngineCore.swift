@@ -35,11 +35,11 @@ package final class EngineCore: @unchecked Sendable {
   package let writerSlot: ReaderSlot
 
   /// The newest appended commit's snapshot; writer lock.
-  package var head: SnapshotRecord
+  @exclusivity(unchecked) package var head: SnapshotRecord
   /// The CSN of `head`, for those who do not hold the writer lock.
   let headCSN: Atomic<UInt64>
   /// The log, once there is one; set under writer lock and log latch.
-  package private(set) var log: LogWriter?
+  @exclusivity(unchecked) package private(set) var log: LogWriter?
   /// Excludes appends, switches and marks from each other.
   let logLatch = Latch(())
   let checkpoints = CheckpointGate()
@@ -58,13 +58,13 @@ package final class EngineCore: @unchecked Sendable {
   /// Where in the current segment the log went on after the last freeze; writer lock.
   var frozenPosition = 0
   /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
-  var owesCheckpoint = false
+  @exclusivity(unchecked) var owesCheckpoint = false
   /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
-  var hasLongLists = false
+  @exclusivity(unchecked) var hasLongLists = false
   /// Whether such a transaction has ended, and its memory has not been given back since.
   let owesMemory = Atomic<Bool>(false)
   /// What the writer knows of the space that checkpoints will take; writer lock.
-  var space: SpaceReservation
+  @exclusivity(unchecked) var space: SpaceReservation
   /// How far the maintenance of the file has come; writer lock.
   var maintenance = MaintenanceState()
 

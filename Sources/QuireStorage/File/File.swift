@@ -62,6 +62,8 @@ package protocol File: AnyObject, Sendable {
   func writeSome(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) -> Int
   /// Hints that a range will be synced soon, so that the disk may begin with it. Nothing depends on it.
   func startWriting(_ range: Range<Int>)
+  /// Hints that a range will be read soon, so that the disk may begin with it. Nothing depends on it.
+  func startReading(_ range: Range<Int>)
   /// Makes all bytes written before, and the length, durable (`fdatasync`; `F_FULLFSYNC` on Apple systems).
   func synchronize() throws(SystemError)
   /// Cuts or extends the file with zeros.
@@ -85,6 +87,9 @@ package protocol File: AnyObject, Sendable {
 extension File {
   /// Does nothing: what a disk without the hint does.
   package func startWriting(_ range: Range<Int>) {}
+
+  /// Does nothing, likewise.
+  package func startReading(_ range: Range<Int>) {}
 }
 
 /// What somebody else has done to a file that is open here.

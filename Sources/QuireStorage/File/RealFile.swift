@@ -79,7 +79,11 @@ package final class RealFileSystem: FileSystem {
     guard let file = file as? RealFile, let identity = file.identity else { return nil }
     var information = stat()
     // The path alone tells all: if it leads to our file, that has a name, and its length is ours.
-    guard stat(file.path, &information) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .gone : nil }
+    let result = file.systemPath.withUnsafeBufferPointer { path in
+      // It ends with a zero, and so has an address.
+      stat(path.baseAddress.unsafelyUnwrapped, &information)
+    }
+    guard result == 0 else { return errno == ENOENT || errno == ENOTDIR ? .gone : nil }
     if FileIdentity(information) != identity { return .replaced }
     return information.st_size < byteCount ? .truncated(byteCount: Int(information.st_size)) : nil
   }
@@ -111,6 +115,8 @@ extension FileIdentity {
 package final class RealFile: File {
   package let path: String
   private let fork = ForkCheck()
+  /// The path as the system takes it: every flush is followed by a look at it.
+  fileprivate let systemPath: ContiguousArray<CChar>
   /// Which file it is, if the system told.
   fileprivate let identity: FileIdentity?
   /// -1 once closed. Reads and writes load it without a lock: `close` is called when no other call can be under way.
@@ -120,6 +126,7 @@ package final class RealFile: File {
   fileprivate init(descriptor: Int32, path: String) {
     self.descriptor = Atomic(descriptor)
     self.path = path
+    systemPath = path.utf8CString
     var information = stat()
     identity = fstat(descriptor, &information) == 0 ? FileIdentity(information) : nil
   }
@@ -141,6 +148,16 @@ package final class RealFile: File {
 
   package func startWriting(_ range: Range<Int>) {
     quire_start_writing(descriptor.load(ordering: .relaxed), Int64(range.lowerBound), Int64(range.count))
+  }
+
+  package func startReading(_ range: Range<Int>) {
+    #if canImport(Darwin)
+      var advice = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
+      _ = fcntl(descriptor.load(ordering: .relaxed), F_RDADVISE, &advice)
+    #else
+      _ = posix_fadvise(
+        descriptor.load(ordering: .relaxed), off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
+    #endif
   }
 
   package func synchronize() throws(SystemError) {

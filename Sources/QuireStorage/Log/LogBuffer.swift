@@ -23,13 +23,13 @@ package final class LogBuffer {
   /// The length beyond which the next operation takes the slow way: a part is due, or the record is given up.
   @exclusivity(unchecked) private var bodyLimit = Limits.recordBodyByteCount
   /// How many parts of the transaction have been appended.
-  package private(set) var partCount = 0
+  @exclusivity(unchecked) package private(set) var partCount = 0
   /// The bytes of their bodies: the position of this body's first byte.
   @exclusivity(unchecked) package private(set) var streamedByteCount = 0
   /// Whether the body begins with an undo position.
-  package private(set) var hasUndo = false
+  @exclusivity(unchecked) package private(set) var hasUndo = false
   /// How long a body becomes before it goes out as a part.
-  package var partByteCount = Limits.recordBodyByteCount
+  @exclusivity(unchecked) package var partByteCount = Limits.recordBodyByteCount
   /// How many loans of bytes in pages the transaction's user has; nil if that is unknown.
   package var loanCount: UnsafePointer<Int>?
   /// Appends the body as a part; false if that cannot be.

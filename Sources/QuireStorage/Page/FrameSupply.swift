@@ -9,7 +9,7 @@
 struct FrameSupply {
   private let store: PageStore
   private let frames: FrameTable
-  private var slots: [UnsafeMutableRawPointer] = []
+  private var slots: [UInt] = []
   private var indexes: [FrameIndex] = []
   private var batch = FrameSupply.smallestBatch
 
@@ -31,7 +31,8 @@ struct FrameSupply {
     birth: UInt64
   ) throws(StorageError) -> (slot: UnsafeMutableRawPointer, frame: FrameIndex) {
     if slots.isEmpty || indexes.isEmpty { try refill() }
-    let slot = slots.removeLast()
+    // Of a slot, so not zero.
+    let slot = UnsafeMutableRawPointer(bitPattern: slots.removeLast()).unsafelyUnwrapped
     let frame = indexes.removeLast()
     frames.assign(frame, slot: slot, birth: birth)
     return (slot, frame)
@@ -47,7 +48,7 @@ struct FrameSupply {
   /// Gives back what is left.
   mutating func giveBack() {
     batch = Self.smallestBatch
-    if !slots.isEmpty { store.pool.release(slots) }
+    if !slots.isEmpty { store.pool.release(addresses: slots) }
     if !indexes.isEmpty { frames.unreserve(indexes) }
     slots.removeAll(keepingCapacity: true)
     indexes.removeAll(keepingCapacity: true)

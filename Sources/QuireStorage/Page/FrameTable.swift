@@ -68,29 +68,29 @@ package final class FrameTable: @unchecked Sendable {
   }
   /// Takes `count` indexes, to be given a page each by `assign` or back by `unreserve`.
   package func reserve(_ count: Int, into indexes: inout [FrameIndex]) throws(StorageError) {
-    var taken: [FrameIndex] = []
     let failure: StorageError? = free.withLock { free in
-      while taken.count < count, let index = free.indexes.popLast() { taken.append(FrameIndex(index)) }
-      let missing = count - taken.count
-      guard missing > 0 else { return nil }
-      guard free.count + missing <= Limits.frameCount else {
-        for index in taken { free.indexes.append(index.rawValue) }
-        return StorageError(.limitReached, "There are too many dirty pages. Use smaller transactions.")
+      let recycledCount = min(count, free.indexes.count)
+      let missing = count - recycledCount
+      if missing > 0 {
+        guard free.count + missing <= Limits.frameCount else {
+          return StorageError(.limitReached, "There are too many dirty pages. Use smaller transactions.")
+        }
+        do throws(StorageError) {
+          try locations.grow(to: free.count + missing)
+          try details.grow(to: free.count + missing)
+        } catch {
+          return error
+        }
       }
-      do throws(StorageError) {
-        try locations.grow(to: free.count + missing)
-        try details.grow(to: free.count + missing)
-      } catch {
-        for index in taken { free.indexes.append(index.rawValue) }
-        return error
+      for _ in 0..<recycledCount {
+        if let index = free.indexes.popLast() { indexes.append(FrameIndex(index)) }
       }
-      for offset in 0..<missing { taken.append(FrameIndex(UInt32(free.count + missing - 1 - offset))) }
+      for offset in 0..<missing { indexes.append(FrameIndex(UInt32(free.count + missing - 1 - offset))) }
       free.count += missing
       return nil
     }
     if let failure { throw failure }
     dirty.wrappingAdd(count, ordering: .relaxed)
-    indexes.append(contentsOf: taken)
   }
 
   /// Gives back indexes that got no page.

@@ -13,6 +13,7 @@ package struct PageAccess {
   let store: Unmanaged<PageStore>
   /// Where the last cache line of a page begins: the one with the prefix, which a search compares first.
   let lastLine: Int
+  private var pageSize: Int { lastLine &+ 64 }
 
   init(_ store: PageStore, table: PageTable, frameEntries: SparseTable) {
     lastLine = store.pageSize - 64
@@ -70,10 +71,25 @@ package struct PageAccess {
   /// Whether readers are lent copies, as memory is short.
   @inline(__always) var lendsCopies: Bool { store._withUnsafeGuaranteedRef { $0.lendsCopies } }
 
-  /// Reads a part of an extent's value; see `PageStore.readExtent`.
+  /// Where the value of an extent of one page lies; see `PageStore.valueAddress`.
+  @inline(__always) func valueAddress(_ extent: ExtentReference) throws(StorageError) -> UnsafeRawPointer? {
+    if extent.valueByteCount > pageSize { return nil }
+    if let slot = table.valueSlot(extent.first, checksum: extent.checksum) { return UnsafeRawPointer(slot) }
+    return try loadValue(extent)
+  }
+
+  @inline(never) private func loadValue(_ extent: ExtentReference) throws(StorageError) -> UnsafeRawPointer? {
+    try store.takeUnretainedValue().loadValue(extent)
+  }
+
+  /// Reads a part of an extent's value: from its slot if it has one page, otherwise from the file; see
+  /// `PageStore.readExtent`.
   @inline(never) func readExtent(
     _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
   ) throws(StorageError) {
+    if !range.isEmpty, let base = try valueAddress(extent) {
+      return target.copyMemory(from: base + range.lowerBound, byteCount: range.count)
+    }
     try store.takeUnretainedValue().readExtent(extent, range, into: target)
   }
 

@@ -1,5 +1,5 @@
-// Overflow extents in and out of the file. They never come into the slot pool: a reader has them in memory of its own,
-// for as long as it looks at them.
+// Overflow extents in and out of the file. Those of several pages never come into the slot pool: a reader has them in
+// memory of its own, for as long as it looks at them.
 
 extension PageStore {
   /// How much is hashed and written at a time: what was just hashed is still in the cache, and no call is too long.
@@ -19,8 +19,9 @@ extension PageStore {
     guard let base = value.baseAddress else { preconditionFailure("a value in an extent has bytes") }
     let start = Int(first.rawValue) * pageSize
     var list: [UInt64] = []
-    // A short value goes out in one piece with the rest of its last page.
-    let wholeByteCount = layout.chunkCount > 1 ? value.count / pageSize * pageSize : 0
+    // A short value goes out in one piece with the rest of its last page, if that has any.
+    let isWhole = layout.chunkCount > 1 || value.count % pageSize == 0
+    let wholeByteCount = isWhole ? value.count / pageSize * pageSize : 0
     var written = 0
     while list.count < layout.chunkCount {
       let chunk = layout.range(ofChunk: list.count)
@@ -54,6 +55,7 @@ extension PageStore {
     of value: UnsafeRawBufferPointer, from offset: Int, _ list: [UInt64], _ layout: ExtentLayout, at start: Int
   ) throws(StorageError) {
     let byteCount = layout.pageCount * pageSize - offset
+    if byteCount == 0 { return }
     let tail = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)
     defer { tail.deallocate() }
     tail.initializeMemory(as: UInt8.self, repeating: 0)
@@ -81,7 +83,8 @@ extension PageStore {
     do throws(StorageError) { try readChunks(extent, range, into: target) } catch { throw judged(error) }
   }
 
-  private func readChunks(
+  /// The same, but for how errors are judged.
+  func readChunks(
     _ extent: ExtentReference, _ range: Range<Int>, into target: UnsafeMutableRawPointer
   ) throws(StorageError) {
     let chunks = try ExtentChunks(self, extent)

@@ -2,7 +2,7 @@
 
 extension PageStore {
   /// What one call reads at the most: little enough that a scan which ends early has not filled the cache in vain.
-  private static let runByteCount = 64 << 10
+  private static let runByteCount = 128 << 10
 
   /// A page to be read, as its parent refers to it.
   private struct Wanted {
@@ -28,19 +28,39 @@ extension PageStore {
     }
     guard run.count > 1 else { return }
     if step < 0 { run.reverse() }
-    let byteCount = run.count * pageSize
-    let buffer = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 4096)
-    defer { buffer.deallocate() }
-    do throws(StorageError) {
-      let count = try file.readUpTo(
-        UnsafeMutableRawBufferPointer(start: buffer, count: byteCount), at: Int(run[0].number.rawValue) * pageSize)
-      // A page that the file's end cuts off is left to its own visit.
-      for (offset, wanted) in run.prefix(count / pageSize).enumerated() {
-        admit(PageBytes(buffer + offset * pageSize), wanted)
-      }
-    } catch {
-      // As above.
+    var addresses: [UInt] = []
+    do throws(StorageError) { try allocateSlots(run.count, into: &addresses) } catch {
+      // There is no memory: each page has a visit of its own, which tells.
+      return pool.release(addresses: addresses)
     }
+    addresses.sort()
+    let isInOnePiece = addresses[run.count - 1] - addresses[0] == UInt((run.count - 1) * pageSize)
+    read(run, into: addresses.compactMap { UnsafeMutableRawPointer(bitPattern: $0) }, isInOnePiece: isInOnePiece)
+  }
+
+  /// Reads pages that follow each other into `slots`, directly if these are in one piece, and enters them.
+  private func read(_ run: [Wanted], into slots: [UnsafeMutableRawPointer], isInOnePiece: Bool) {
+    let byteCount = run.count * pageSize
+    let buffer = isInOnePiece ? slots[0] : UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 4096)
+    defer { if !isInOnePiece { buffer.deallocate() } }
+    var readCount = 0
+    do throws(StorageError) {
+      let target = UnsafeMutableRawBufferPointer(start: buffer, count: byteCount)
+      readCount = try file.readUpTo(target, at: Int(run[0].number.rawValue) * pageSize) / pageSize
+    } catch {
+      // As for a page that the file's end cuts off.
+    }
+    noteRead(readCount)
+    var rest: [UnsafeMutableRawPointer] = []
+    for (index, wanted) in run.enumerated() {
+      let slot = slots[index]
+      if index < readCount, !isInOnePiece { slot.copyMemory(from: buffer + index * pageSize, byteCount: pageSize) }
+      // A page that was cut off is left to its own visit; for another one, another reader may have been faster.
+      if index >= readCount || !isSound(PageBytes(slot), wanted) || !table.publish(slot, at: wanted.number) {
+        rest.append(slot)
+      }
+    }
+    if !rest.isEmpty { pool.release(rest) }
   }
 
   /// Where a child stands in the file; nil if it is a dirty page, or if the file has no such place.
@@ -55,25 +75,51 @@ extension PageStore {
     return (2..<pageCount).contains(wanted.number.rawValue) ? wanted : nil
   }
 
-  /// Enters a page of the run, if it is in order.
-  private func admit(_ page: PageBytes, _ wanted: Wanted) {
-    noteRead(1)
+  /// Whether a page of the run is in order. If not, its own visit tells.
+  private func isSound(_ page: PageBytes, _ wanted: Wanted) -> Bool {
     do throws(StorageError) {
       try verify(page, wanted.number, checksum: wanted.checksum)
       try check(page, wanted.number, level: 0)
-      let slot = try allocateSlot()
-      slot.copyMemory(from: page.base, byteCount: pageSize)
-      // Another reader may have been faster.
-      if !table.publish(slot, at: wanted.number) { pool.release(slot) }
+      return true
     } catch {
-      // Its own visit tells.
+      return false
     }
   }
+
+  // MARK: Hints
+
+  /// Asks the disk for the children of `parent` from `index` on, in the direction of `step`, that are not in memory.
+  @inline(never) func startReading(childrenOf parent: PageBytes, from index: Int, step: Int) {
+    var wanted: Range<Int>?
+    var child = index
+    while (0..<parent.count).contains(child) {
+      if let place = place(of: parent, child), !isResident(place.number) {
+        let start = Int(place.number.rawValue) * pageSize
+        let end = start + pageSize
+        if let range = wanted, start <= range.upperBound + Self.hintGap, end + Self.hintGap >= range.lowerBound {
+          wanted = min(range.lowerBound, start)..<max(range.upperBound, end)
+        } else {
+          if let wanted { file.startReading(wanted) }
+          wanted = start..<end
+        }
+      }
+      child += step
+    }
+    if let wanted { file.startReading(wanted) }
+  }
+
+  /// Reading so much in vain costs less than another call.
+  private static let hintGap = 32 << 10
 }
 
 extension PageAccess {
   /// See `PageStore.loadLeaves`.
   func loadLeaves(of parent: PageBytes, from index: Int, step: Int) {
     store.takeUnretainedValue().loadLeaves(of: parent, from: index, step: step)
+  }
+
+  /// See `PageStore.startReading`.
+  func startReading(childrenOf parent: PageBytes, from index: Int, step: Int) {
+    store.takeUnretainedValue().startReading(childrenOf: parent, from: index, step: step)
   }
 }

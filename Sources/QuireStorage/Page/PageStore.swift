@@ -6,8 +6,8 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. The table's slot for n holds page n as it stands on disk, verified, but for bytes 8..<16, which nobody reads in
-///    memory but the writer (`PageBytes.step`).
-/// 2. A page number is given to a new page only while its table entry is zero.
+///    memory but the writer (`PageBytes.step`); or the value of the extent of one page there, verified likewise.
+/// 2. A page number is given to a new page or value only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
 package final class PageStore: @unchecked Sendable {
   // Sendable: safe because the table's entries are atomics, `pageCount` is an atomic, and the rest is immutable.
@@ -26,7 +26,7 @@ package final class PageStore: @unchecked Sendable {
   private let bytesWritten = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
   private let hasFailedSync = Atomic<Bool>(false)
-  private let growth = Latch(())
+  let growth = Latch(())
   /// Pages installed since the last sync.
   private let unsynced = Latch<[PageNumber]>([])
 
@@ -137,7 +137,8 @@ package final class PageStore: @unchecked Sendable {
   ) throws(StorageError) -> PageBytes {
     while true {
       if let slot = table.heatedSlot(number) { return PageBytes(slot) }
-      misses.wrappingAdd(1, ordering: .relaxed)
+      if table.hasValue(number) { throw damaged(PageReference(number), "a value stands in its place") }
+      noteMiss()
       let slot = try allocateSlot()
       do throws(StorageError) {
         try read(number, into: slot, checksum: checksum)
@@ -204,6 +205,9 @@ package final class PageStore: @unchecked Sendable {
     noteRead(1)
     try verify(PageBytes(buffer), number, checksum: checksum)
   }
+
+  /// Counts a page that was asked for and was not in memory.
+  func noteMiss() { misses.wrappingAdd(1, ordering: .relaxed) }
 
   /// Counts pages that were read from the file.
   func noteRead(_ count: Int) { pagesRead.wrappingAdd(count, ordering: .relaxed) }

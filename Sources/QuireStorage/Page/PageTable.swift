@@ -7,27 +7,42 @@ internal import Synchronization
 /// A word is zero (not in memory), a slot's address with bit 0 set (hot), or the address alone (cool: the next turn of
 /// the evictor's hand takes the page out unless somebody touches it before). Bit 1 says that the page has been written
 /// but not synced: were it taken out, and the sync failed, its commit would be durable in the log and still not be
-/// readable. Slots are aligned, so both bits are free. A descent tests bit 0 and nothing else: what is not hot takes
-/// the slow path.
+/// readable. Bit 2 says that the slot holds no page of a tree but the value of an extent of one page, and bit 3 stands
+/// for heat then. Slots are aligned, so all four are free. A descent tests bit 0 and nothing else: what is not hot
+/// takes the slow path, and so a reference that leads to a value, as one of a forged file may, ends there.
 ///
-/// Invariant: a page number is given to a new page only while its word is zero.
+/// Invariants:
+/// 1. A page number is given to a new page, or to a value, only while its word is zero.
+/// 2. Bit 0 is never set beside bit 2.
 struct PageTable: @unchecked Sendable {
   // Sendable: safe because the words are atomics, as is the count.
   private let words: SparseTable
+  /// The checksum that the value at a number was verified against. Of no meaning where the word has no bit 2.
+  private let sums: SparseTable
   private let counters: UnsafeMutablePointer<Counters>
 
   private struct Counters: ~Copyable {
     let pages = Atomic<UInt64>(0)
+    /// How many numbers have room for a checksum.
+    let sums = Atomic<UInt64>(0)
     let resident = Atomic<Int>(0)
   }
 
   private static let chunkShift = 16
   private static let hotBit: UInt = 1
   private static let unsyncedBit: UInt = 2
-  private static let tagBits: UInt = 3
+  private static let valueBit: UInt = 4
+  private static let warmBit: UInt = 8
+  private static let tagBits: UInt = 15
 
   init() throws(StorageError) {
     words = try SparseTable(entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: Limits.pageCount)
+    do throws(StorageError) {
+      sums = try SparseTable(entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: Limits.pageCount)
+    } catch {
+      words.release()
+      throw error
+    }
     counters = UnsafeMutablePointer.allocate(capacity: 1)
     counters.initialize(to: Counters())
   }
@@ -35,6 +50,7 @@ struct PageTable: @unchecked Sendable {
   /// Gives all memory back.
   func release() {
     words.release()
+    sums.release()
     counters.deinitialize(count: 1)
     counters.deallocate()
   }
@@ -66,7 +82,7 @@ struct PageTable: @unchecked Sendable {
   func heatedSlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
     while true {
       let value = word(number).pointee.load(ordering: .acquiring)
-      if value == 0 { return nil }
+      if value == 0 || value & Self.valueBit != 0 { return nil }
       if value & Self.hotBit == 0 {
         let result = word(number).pointee.compareExchange(
           expected: value, desired: value | Self.hotBit, ordering: .acquiringAndReleasing)
@@ -76,7 +92,7 @@ struct PageTable: @unchecked Sendable {
     }
   }
 
-  /// Whether the page is in memory.
+  /// Whether the page, or a value in its place, is in memory.
   func isResident(_ number: PageNumber) -> Bool { word(number).pointee.load(ordering: .acquiring) != 0 }
 
   /// Enters a page that was read; false if somebody else was faster. It starts cool.
@@ -93,14 +109,16 @@ struct PageTable: @unchecked Sendable {
   /// - Returns: the slot of a page that was there before; see `PageStore.install`.
   func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> UnsafeMutableRawPointer? {
     let old = word(number).pointee.exchange(
-      UInt(bitPattern: slot) | Self.tagBits, ordering: .acquiringAndReleasing)
+      UInt(bitPattern: slot) | Self.hotBit | Self.unsyncedBit, ordering: .acquiringAndReleasing)
     if old == 0 { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
     return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
   }
 
   /// The page's slot, hot or not, for a glance that does not count: nil if the page is not in memory.
   @inline(__always) func anySlot(_ number: PageNumber) -> UnsafeMutableRawPointer? {
-    UnsafeMutableRawPointer(bitPattern: word(number).pointee.load(ordering: .acquiring) & ~Self.tagBits)
+    let value = word(number).pointee.load(ordering: .acquiring)
+    if value & Self.valueBit != 0 { return nil }
+    return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits)
   }
 
   /// Where the page's word is, to be prefetched.
@@ -131,15 +149,67 @@ struct PageTable: @unchecked Sendable {
   func coolOrTake(_ number: PageNumber) -> UnsafeMutableRawPointer? {
     let value = word(number).pointee.load(ordering: .relaxed)
     if value == 0 || value & Self.unsyncedBit != 0 { return nil }
-    if value & Self.hotBit != 0 {
+    if value & (Self.hotBit | Self.warmBit) != 0 {
       // Whoever comes in between has heated it or taken it out; either way the hand moves on.
       _ = word(number).pointee.compareExchange(
-        expected: value, desired: value & ~Self.hotBit, ordering: .relaxed)
+        expected: value, desired: value & ~(Self.hotBit | Self.warmBit), ordering: .relaxed)
       return nil
     }
     let result = word(number).pointee.compareExchange(expected: value, desired: 0, ordering: .sequentiallyConsistent)
     guard result.exchanged else { return nil }
     counters.pointee.resident.wrappingSubtract(1, ordering: .relaxed)
-    return UnsafeMutableRawPointer(bitPattern: value)
+    return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits)
+  }
+}
+
+// MARK: - Values
+
+extension PageTable {
+  @inline(__always) private func sum(_ number: PageNumber) -> UnsafeMutablePointer<Atomic<UInt64>> {
+    sums.entry(Int(number.rawValue)).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  /// Whether a value, and no page, is in memory under this number.
+  func hasValue(_ number: PageNumber) -> Bool {
+    word(number).pointee.load(ordering: .acquiring) & Self.valueBit != 0
+  }
+
+  /// The slot of the value at `number` if it is in memory and was verified against `checksum`; it counts as touched.
+  @inline(__always) func valueSlot(_ number: PageNumber, checksum: UInt64) -> UnsafeMutableRawPointer? {
+    let value = word(number).pointee.load(ordering: .acquiring)
+    guard value & Self.valueBit != 0, sum(number).pointee.load(ordering: .acquiring) == checksum else { return nil }
+    if value & Self.warmBit == 0 {
+      _ = word(number).pointee.compareExchange(
+        expected: value, desired: value | Self.warmBit, ordering: .relaxed)
+    }
+    // The checksum was that of this slot only if the slot is still there.
+    guard (word(number).pointee.load(ordering: .acquiring) ^ value) & ~Self.tagBits == 0 else { return nil }
+    return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits)
+  }
+
+  /// Whether there is room for the checksum of a value at `number`.
+  func hasRoomForSum(_ number: PageNumber) -> Bool {
+    number.rawValue < counters.pointee.sums.load(ordering: .acquiring)
+  }
+
+  /// Makes room for checksums of all numbers that have a word. One caller at a time.
+  func growSums() throws(StorageError) {
+    let count = pageCount
+    try sums.grow(to: Int(count))
+    counters.pointee.sums.store(count, ordering: .releasing)
+  }
+
+  /// Enters a value that was read and verified, and for whose checksum there is room; false if something else was
+  /// faster. It starts cool.
+  ///
+  /// In a forged file two references with checksums of their own may lead here at once. Which of them the entry then
+  /// answers to is not defined.
+  func publishValue(_ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64) -> Bool {
+    guard !isResident(number) else { return false }
+    sum(number).pointee.store(checksum, ordering: .releasing)
+    let result = word(number).pointee.compareExchange(
+      expected: 0, desired: UInt(bitPattern: slot) | Self.valueBit, ordering: .acquiringAndReleasing)
+    if result.exchanged { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
+    return result.exchanged
   }
 }

@@ -25,8 +25,8 @@ package final class SlotPool: Sendable {
     var free: [UnsafeMutableRawPointer] = []
     /// Free as well, and without memory until they are written to.
     var bare: [UnsafeMutableRawPointer] = []
-    /// The slabs, by their addresses, that have had a bare slot, and are not of huge pages any more.
-    var plainSlabs: Set<UInt> = []
+    /// The slabs, by their addresses, that are one huge page each: none of their slots was ever bare.
+    var hugeSlabs: Set<UInt> = []
     var lent = 0
     /// The bytes that each consumer takes.
     var charges = [Int](repeating: 0, count: Consumer.allCases.count)
@@ -55,6 +55,7 @@ package final class SlotPool: Sendable {
   private let state: Latch<State>
 
   private static let hugePageByteCount = 2 << 20
+  private static let firstSlabPageCount = 64
   /// What may be lent beyond the budget before anybody waits for readers, and what has memory beyond it.
   static let slackByteCount = 4 << 20
   /// What structures beside pages take before they count.
@@ -95,28 +96,24 @@ package final class SlotPool: Sendable {
     return (UnsafeMutableRawPointer(bitPattern: address), room)
   }
 
-  /// Lends `count` slots if the budget then has at least `reserve` more, or none at all; returns whether it did.
+  /// Lends `count` slots, by their addresses, if the budget then has at least `reserve` more, or none at all; returns
+  /// whether it did.
   func take(
-    _ count: Int, leaving reserve: Int, into slots: inout [UnsafeMutableRawPointer]
+    _ count: Int, leaving reserve: Int, into slots: inout [UInt]
   ) throws(StorageError) -> Bool {
-    var addresses: [UInt] = []
-    let failure: StorageError? = state.withLock { state in
-      guard state.lent + count + reserve <= budget else { return nil }
+    let outcome: Result<Bool, StorageError> = state.withLock { state in
+      guard state.lent + count + reserve <= budget else { return .success(false) }
       do throws(StorageError) {
         while state.free.count < count { try replenish(&state) }
       } catch {
-        return error
+        return .failure(error)
       }
       state.lent += count
-      addresses = state.free.suffix(count).map { UInt(bitPattern: $0) }
+      for index in (state.free.count - count)..<state.free.count { slots.append(UInt(bitPattern: state.free[index])) }
       state.free.removeLast(count)
-      return nil
+      return .success(true)
     }
-    if let failure { throw failure }
-    for address in addresses {
-      if let slot = UnsafeMutableRawPointer(bitPattern: address) { slots.append(slot) }
-    }
-    return !addresses.isEmpty
+    return try outcome.get()
   }
 
   /// How many slots the budget still has; negative when it is exceeded.
@@ -167,7 +164,11 @@ package final class SlotPool: Sendable {
 
   /// Takes many slots back at once.
   package func release(_ slots: [UnsafeMutableRawPointer]) {
-    let addresses = slots.map { UInt(bitPattern: $0) }
+    release(addresses: slots.map { UInt(bitPattern: $0) })
+  }
+
+  /// The same by their addresses.
+  func release(addresses: [UInt]) {
     state.withLock { state in
       for address in addresses {
         if let slot = UnsafeMutableRawPointer(bitPattern: address) { takeBack(slot, &state) }
@@ -185,12 +186,10 @@ package final class SlotPool: Sendable {
 
   /// Gives the memory of a slot that has no owner to the system; false if that cannot be.
   private func makeBare(_ slot: UnsafeMutableRawPointer, _ state: inout State) -> Bool {
-    if slabByteCount == Self.hugePageByteCount {
-      let base = UInt(bitPattern: slot) & ~UInt(Self.hugePageByteCount - 1)
-      // The system would make a huge page of the slab again, with memory for every hole in it.
-      if state.plainSlabs.insert(base).inserted {
-        VirtualMemory(base: slot - Int(UInt(bitPattern: slot) - base), byteCount: slabByteCount).refuseHugePages()
-      }
+    let base = UInt(bitPattern: slot) & ~UInt(Self.hugePageByteCount - 1)
+    // The system would make a huge page of the slab again, with memory for every hole in it.
+    if state.hugeSlabs.remove(base) != nil {
+      VirtualMemory(base: slot - Int(UInt(bitPattern: slot) - base), byteCount: slabByteCount).refuseHugePages()
     }
     guard VirtualMemory.discard(slot, byteCount: pageSize) else { return false }
     state.bare.append(slot)
@@ -204,21 +203,24 @@ package final class SlotPool: Sendable {
 
   private func grow(_ state: inout State) throws(StorageError) {
     state.didTake?()
+    // The first one is small: at its first touch a huge page is filled with zeros, which takes as long as the rest of
+    // an opening, and many a database never needs as much.
+    let byteCount = state.slabs.isEmpty ? min(slabByteCount, Self.firstSlabPageCount * pageSize) : slabByteCount
     let slab: VirtualMemory
-    if let prepared = state.prepared.popLast() { slab = prepared } else { slab = try reserveSlab() }
+    if let prepared = state.prepared.popLast() { slab = prepared } else { slab = try reserveSlab(byteCount) }
+    if slab.byteCount == Self.hugePageByteCount { state.hugeSlabs.insert(UInt(bitPattern: slab.base)) }
     state.slabs.append(slab)
     // Backwards, so that slots are lent in ascending order: neighbours in a tree become neighbours in memory.
-    var offset = slabByteCount / pageSize * pageSize
+    var offset = slab.byteCount / pageSize * pageSize
     while offset > 0 {
       offset -= pageSize
       state.free.append(slab.base + offset)
     }
   }
 
-  private func reserveSlab() throws(StorageError) -> VirtualMemory {
-    let isHuge = slabByteCount >= Self.hugePageByteCount
-    let slab = try VirtualMemory.reserve(
-      byteCount: slabByteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
+  private func reserveSlab(_ byteCount: Int) throws(StorageError) -> VirtualMemory {
+    let isHuge = byteCount >= Self.hugePageByteCount
+    let slab = try VirtualMemory.reserve(byteCount: byteCount, alignment: isHuge ? Self.hugePageByteCount : 4096)
     if isHuge { slab.adviseHugePages() }
     return slab
   }
@@ -234,7 +236,7 @@ package final class SlotPool: Sendable {
     let count = state.withLock { $0.slabs.count + $0.prepared.count }
     guard (count + 1) * (slabByteCount / pageSize) <= slotLimit else { return false }
     do throws(StorageError) {
-      let slab = try reserveSlab()
+      let slab = try reserveSlab(slabByteCount)
       slab.touch()
       let address = UInt(bitPattern: slab.base)
       state.withLock { state in
@@ -259,14 +261,14 @@ package final class SlotPool: Sendable {
   package var lentCount: Int { state.withLock { $0.lent } }
 
   /// The bytes of all slabs, but for those of bare slots.
-  package var byteCount: Int { state.withLock { $0.slabs.count * slabByteCount - $0.bare.count * pageSize } }
+  package var byteCount: Int { state.withLock { $0.slabs.reduce(0) { $0 + $1.byteCount } - $0.bare.count * pageSize } }
 
   /// Checks the invariants; returns what is broken.
   package func checkInvariants() -> String? {
     state.withLock { state in
       let free = state.free + state.bare
       if Set(free).count != free.count { return "a slot is free twice" }
-      let total = state.slabs.count * (slabByteCount / pageSize)
+      let total = state.slabs.reduce(0) { $0 + $1.byteCount / pageSize }
       if state.lent + free.count != total { return "slots have been lost: \(total) in all" }
       return (slotLimit - slotLimit / 2)...slotLimit ~= budget ? nil : "the budget is \(budget) of \(slotLimit) slots"
     }

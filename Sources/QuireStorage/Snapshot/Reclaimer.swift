@@ -47,7 +47,7 @@ package final class Reclaimer: Sendable {
     var held: [UInt64: ChunkedList<Item>] = [:]
     var snapshots = Deque<SnapshotRecord>()
     /// What a collection has found to be free; given back in one go.
-    var freeSlots: [UnsafeMutableRawPointer] = []
+    var freeSlots: [UInt] = []
     var freeFrames: [FrameIndex] = []
     /// Slots of pages that were given up unread; they are retired at the end of the collection.
     var doubtfulSlots: [UInt] = []
@@ -69,6 +69,8 @@ package final class Reclaimer: Sendable {
 
   /// How many pages are given back in one go.
   private static let releaseCount = 1 << 12
+  /// How many snapshots that nobody needs are let wait to be recycled together.
+  private static let waitingSnapshotCount = 16
   /// How many bytes more or less the pool is told of.
   private static let chargeStep = 256 << 10
 
@@ -196,15 +198,14 @@ package final class Reclaimer: Sendable {
     case .frame:
       let frame = FrameIndex(UInt32(item.value))
       let location = store.frames.location(frame)
-      if location.isPageNumber { releasePlace(location.pageNumber) } else { state.freeSlots.append(location.slot) }
+      // Of a frame in memory, the raw value is the slot's address.
+      if location.isPageNumber { releasePlace(location.pageNumber) } else { state.freeSlots.append(location.rawValue) }
       state.freeFrames.append(frame)
     case .place where item.birth == 0:
       releaseUnread(PageNumber(item.value), &state)
     case .place:
       releasePlace(PageNumber(item.value))
-    case .extent:
-      // Never in the page table.
-      allocator.release(PageNumber(item.value), count: Int(item.pageCount))
+    case .extent: releaseUnread(PageNumber(item.value), count: Int(item.pageCount), &state)
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }
@@ -221,7 +222,7 @@ package final class Reclaimer: Sendable {
   /// Gives back what was found to be free: one lock for many.
   private func release(_ state: inout State) {
     if !state.freeFrames.isEmpty { store.frames.release(state.freeFrames) }
-    if !state.freeSlots.isEmpty { store.pool.release(state.freeSlots) }
+    if !state.freeSlots.isEmpty { store.pool.release(addresses: state.freeSlots) }
     state.freeFrames.removeAll(keepingCapacity: true)
     state.freeSlots.removeAll(keepingCapacity: true)
   }
@@ -234,14 +235,15 @@ package final class Reclaimer: Sendable {
 
   /// Frees the place of a page that was given up without a look at it. Only in a forged file can a reference have led
   /// there that is not the page's own; a reader of another tree may then be inside the slot, so it waits for the epoch.
-  private func releaseUnread(_ number: PageNumber, _ state: inout State) {
-    if let slot = store.take(number) { state.doubtfulSlots.append(UInt(bitPattern: slot)) }
-    allocator.release(number)
+  /// The same for an extent, whose value has a slot only if it takes one page.
+  private func releaseUnread(_ number: PageNumber, count: Int = 1, _ state: inout State) {
+    if count == 1, let slot = store.take(number) { state.doubtfulSlots.append(UInt(bitPattern: slot)) }
+    allocator.release(number, count: count)
   }
 
   private func collectSnapshots(_ announced: [UInt64], _ published: UInt64, _ state: inout State) {
-    // Announced ones stay; there is no point in looking before there are others.
-    guard state.snapshots.count > announced.count + 2 else { return }
+    // Announced ones stay; there is no point in looking before there are others, and little at each commit.
+    guard state.snapshots.count > announced.count + Self.waitingSnapshotCount else { return }
     var kept = Deque<SnapshotRecord>()
     for snapshot in state.snapshots {
       if snapshot.csn.rawValue < published, !announced.contains(snapshot.csn.rawValue) {

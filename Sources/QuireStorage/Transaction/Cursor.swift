@@ -205,7 +205,14 @@ public struct Cursor: ~Copyable {
   /// The current value, which stands in an extent; good until the cursor shows another one.
   @usableFromInline func longValue(_ value: BorrowedValue) throws(StorageError) -> UnsafeRawBufferPointer {
     try checkWriter()
+    announce(value)
+    defer { leave() }
     return try longValue.pointee.value(of: ExtentReference(at: value.base), reader)
+  }
+
+  /// Announces that a long value will be looked up, where the cursor holds no address between its steps.
+  @inline(__always) private func announce(_ value: BorrowedValue) {
+    if path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
   }
 
   /// A copy of the current key; nil if the cursor is on no entry.
@@ -225,7 +232,10 @@ public struct Cursor: ~Copyable {
   public var value: [UInt8]? {
     get throws(StorageError) {
       guard let value = borrowedValue else { return nil }
-      if value.isExtent { try checkWriter() }
+      guard value.isExtent else { return try reader.copy(value) }
+      try checkWriter()
+      announce(value)
+      defer { leave() }
       return try reader.copy(value)
     }
   }
@@ -239,7 +249,10 @@ public struct Cursor: ~Copyable {
   /// - Throws: as `withValue`.
   public func value(range: Range<Int>) throws(StorageError) -> [UInt8]? {
     guard let value = borrowedValue else { return nil }
-    if value.isExtent { try checkWriter() }
+    guard value.isExtent else { return try reader.copy(value, range) }
+    try checkWriter()
+    announce(value)
+    defer { leave() }
     return try reader.copy(value, range)
   }
 }

@@ -16,14 +16,15 @@
 final class PendingPuts {
   private let store: PageStore
   private let editor: TreeEditor
-  private var sorter: OperationSorter?
-  private var applier: BatchApplier?
+  // Unchecked as in `TreeEditor`.
+  @exclusivity(unchecked) private var sorter: OperationSorter?
+  @exclusivity(unchecked) private var applier: BatchApplier?
   /// By index of the tree in the context; no tree is removed while there is any operation.
-  private var operations: [[SortableOperation]] = []
-  private(set) var count = 0
-  private var slots: [UnsafeMutableRawPointer] = []
-  private var place = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
-  private var room = 0
+  @exclusivity(unchecked) private var operations: [[SortableOperation]] = []
+  @exclusivity(unchecked) private(set) var count = 0
+  @exclusivity(unchecked) private var slots: [UnsafeMutableRawPointer] = []
+  @exclusivity(unchecked) private var place = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
+  @exclusivity(unchecked) private var room = 0
   private let byteLimit: Int
 
   /// What a put costs beside its bytes: the operation, and room to sort it.
@@ -124,6 +125,8 @@ final class PendingPuts {
 
   /// The same at the end of a transaction, whose puts may have been applied or not; keeps no memory.
   func reset() {
+    // Nearly every transaction.
+    if operations.isEmpty, slots.isEmpty { return }
     if count > 0 || !slots.isEmpty { empty() }
     operations = []
     byteCount = 0

@@ -1,18 +1,21 @@
 // Long values, and parts of values, of a snapshot.
 
 extension ReadTransaction {
-  /// Calls `body` with a part of a value that stands in an extent, all of it without a range.
-  @usableFromInline func withLongValue<Result>(
-    _ value: BorrowedValue, _ range: Range<Int>?, _ body: (RawSpan) throws -> Result
-  ) throws -> Result {
-    let buffer = try reader.load(value, range)
-    defer { buffer.deallocate() }
-    return try body(UnsafeRawBufferPointer(buffer).bytes)
+  /// A part of a value that stands in an extent, all of it without a range; for as long as the value is on loan, and
+  /// until it is deallocated.
+  @usableFromInline func longValue(
+    _ value: BorrowedValue, _ range: Range<Int>?
+  ) throws(StorageError) -> ValueBytes {
+    if lendsCopies, reader.isInSlot(value) { enter() }
+    defer { leave() }
+    return try reader.longValue(value, range, inPlace: !lendsCopies)
   }
 
   /// A copy of a part of a value, all of it without a range.
   @usableFromInline func copy(_ value: BorrowedValue, _ range: Range<Int>?) throws(StorageError) -> [UInt8] {
-    try reader.copy(value, range)
+    if lendsCopies, reader.isInSlot(value) { enter() }
+    defer { leave() }
+    return try reader.copy(value, range)
   }
 
   /// The length of a value.
@@ -62,7 +65,11 @@ extension ReadTransaction {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
-    if value.isExtent { return try withLongValue(value, range, body) }
+    if value.isExtent {
+      let bytes = try longValue(value, range)
+      defer { bytes.deallocate() }
+      return try body(RawSpan(_unsafeStart: bytes.base, byteCount: bytes.count))
+    }
     let part = range.clamped(to: 0..<value.count)
     return try body(RawSpan(_unsafeStart: value.base + part.lowerBound, byteCount: part.count))
   }

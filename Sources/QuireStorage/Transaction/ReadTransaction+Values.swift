@@ -53,11 +53,9 @@ extension ReadTransaction {
           try body(first &+ lane, nil)
           continue
         }
-        if value.isExtent {
-          try withLongValue(value, nil) { try body(first &+ lane, $0) }
-        } else {
-          try body(first &+ lane, RawSpan(_unsafeStart: value.base, byteCount: value.count))
-        }
+        let bytes = value.isExtent ? try longValue(value, nil) : ValueBytes(value)
+        defer { bytes.deallocate() }
+        try body(first &+ lane, RawSpan(_unsafeStart: bytes.base, byteCount: bytes.count))
       }
       first &+= batch.count
     }

@@ -94,8 +94,10 @@ public struct ReadTransaction: ~Copyable {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
-    if value.isExtent { return try withLongValue(value, nil, body) }
-    return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
+    // One call of `body` for both kinds, so that it can be compiled into the caller.
+    let bytes = value.isExtent ? try longValue(value, nil) : ValueBytes(value)
+    defer { bytes.deallocate() }
+    return try body(RawSpan(_unsafeStart: bytes.base, byteCount: bytes.count))
   }
 
   /// The value stored under `key`, copied, or nil. Touches one page per level of the tree, and the value's own pages if

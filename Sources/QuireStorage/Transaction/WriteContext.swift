@@ -20,39 +20,39 @@ package final class WriteContext {
   /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
   private let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
-  var savepointTrees: [[TreeRoot]] = []
-  var savepointMarks: [TreeEditor.Mark] = []
+  @exclusivity(unchecked) var savepointTrees: [[TreeRoot]] = []
+  @exclusivity(unchecked) var savepointMarks: [TreeEditor.Mark] = []
   /// How many frames the transaction had made when it last looked for dead ones.
-  var examinedCount = 0
+  @exclusivity(unchecked) var examinedCount = 0
   /// Subtrees of a tree that is being built, while memory is relieved.
   var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
-  var spilledCount = 0
+  @exclusivity(unchecked) var spilledCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
   package var relieveMemory: (() throws(StorageError) -> Void)?
   /// Makes sure that so many places can be taken beside those that the next checkpoint needs; set once, by the engine.
   package var reservePlaces: ((Int) throws(StorageError) -> Void)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
   @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
-  package private(set) var names = TreeNames([:])
-  package private(set) var csn = CSN(0)
-  package var rowIDCounter: Int64
-  package private(set) var treeIDCounter: UInt64
+  @exclusivity(unchecked) package private(set) var names = TreeNames([:])
+  @exclusivity(unchecked) package private(set) var csn = CSN(0)
+  @exclusivity(unchecked) package var rowIDCounter: Int64
+  @exclusivity(unchecked) package private(set) var treeIDCounter: UInt64
   /// The next row id as the newest commit recorded it.
-  private var loggedRowID: Int64
+  @exclusivity(unchecked) private var loggedRowID: Int64
   /// Counts changes, so that a cursor can tell that its tree moved under it.
   @exclusivity(unchecked) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
-  package private(set) var failure: StorageError?
+  @exclusivity(unchecked) package private(set) var failure: StorageError?
   /// Where temporary files go; set once, by the engine.
   var fileSystem: (any FileSystem)?
   /// Whether something was put, replaced or made, and whether something was removed.
   @exclusivity(unchecked) var hasGrown = false
-  var hasRemoved = false
+  @exclusivity(unchecked) var hasRemoved = false
   let pending: PendingPuts
   /// Grows with puts in a row; from `deferralScore` on they wait. See `WriteContext+Pending.swift`.
   @exclusivity(unchecked) var putScore = 0
-  var deferralScore = Int.max
+  @exclusivity(unchecked) var deferralScore = Int.max
   let keyLimit: Int
   let entryLimit: Int
   /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.

@@ -11,7 +11,7 @@ public struct WriteTransaction: ~Copyable {
   private let slots: ReaderSlots
   private let slot: ReaderSlot
   /// Whether bytes are lent as copies, as memory is short.
-  private let lendsCopies: Bool
+  let lendsCopies: Bool
 
   /// Lends the context for one transaction. The caller holds the writer lock, and `slot` while addresses are held.
   package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
@@ -49,13 +49,13 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: Entries
 
-  @inline(__always) private func enter() {
+  @inline(__always) func enter() {
     // The transaction holds no address between its calls.
     _ = slots.refresh(slot)
   }
 
   /// At the end of each call.
-  @inline(__always) private func leave() {
+  @inline(__always) func leave() {
     if lendsCopies { slots.rest(slot) }
   }
 
@@ -221,8 +221,10 @@ public struct WriteTransaction: ~Copyable {
     let value = try key.withSearchKey { (key) throws(StorageError) in try lend(key, in: tree) }
     guard let value else { return nil }
     defer { endLoan(value) }
-    if value.isExtent { return try withLongValue(value, nil, body) }
-    return try body(RawSpan(_unsafeStart: value.base, byteCount: value.count))
+    // One call of `body` for both kinds, so that it can be compiled into the caller.
+    let bytes = value.isExtent ? try longValue(value, nil) : ValueBytes(value)
+    defer { bytes.deallocate() }
+    return try body(RawSpan(_unsafeStart: bytes.base, byteCount: bytes.count))
   }
 
   /// The value stored under `key`, copied, or nil.

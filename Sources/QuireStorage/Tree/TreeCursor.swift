@@ -27,6 +27,8 @@ package struct CursorPath: ~Copyable {
   /// How many leaves the cursor has entered by steps in one direction since it was put somewhere; negative for
   /// backwards.
   private var leavesPassed = 0
+  /// The parent whose leaves the disk was asked for, and the one behind it if it was asked for those too.
+  private var asked = (parent: PageReference.none, next: PageReference.none)
   /// When memory is short: room for a copy of the leaf, so that between its steps the cursor holds no address of a page
   /// and nobody waits for it (hazard C3).
   private let copy: UnsafeMutableRawPointer?
@@ -157,6 +159,7 @@ package struct CursorPath: ~Copyable {
   private mutating func start() -> Bool {
     depth = 0
     leavesPassed = 0
+    asked = (.none, .none)
     if root.reference.isNone { return false }
     path[0] = Step(reference: root.reference, checksum: root.checksum, index: 0)
     depth = 1
@@ -248,6 +251,7 @@ package struct CursorPath: ~Copyable {
     leavesPassed = step > 0 ? max(leavesPassed, 0) + 1 : min(leavesPassed, 0) - 1
     let access = reader.access
     if abs(leavesPassed) >= 2, access.residentPage(PageReference(rawValue: parent.references[index])) == nil {
+      askAhead(parent, index, step: step)
       access.loadLeaves(of: parent, from: index, step: step)
     }
     let (next, afterNext) = (index + step, index + 2 * step)
@@ -255,6 +259,27 @@ package struct CursorPath: ~Copyable {
     if afterNext >= 0, afterNext < parent.count {
       access.prefetchPlace(of: PageReference(rawValue: parent.references[afterNext]))
     }
+  }
+
+  /// Has the disk work ahead of a scan: asks for the leaves below a parent at the first of them, and for those below
+  /// the next parent when half of this one's are done, so that there is always something to do.
+  private mutating func askAhead(_ parent: PageBytes, _ index: Int, step: Int) {
+    let reference = path[depth - 1].reference
+    if asked.parent != reference {
+      if asked.next != reference { reader.access.startReading(childrenOf: parent, from: index, step: step) }
+      asked = (reference, .none)
+    }
+    let left = step > 0 ? parent.count - index : index + 1
+    guard asked.next.isNone, left <= parent.count / 2, depth > 1 else { return }
+    // What is wrong with these pages is told when the scan comes to them.
+    let above = path[depth - 2]
+    guard
+      let page = try? reader.page(above.reference, checksum: above.checksum, level: 2),
+      (0..<page.count).contains(above.index + step),
+      let next = try? reader.child(page, above.index + step, level: 1)
+    else { return }
+    reader.access.startReading(childrenOf: next, from: step > 0 ? 0 : next.count - 1, step: step)
+    asked.next = PageReference(rawValue: page.references[above.index + step])
   }
 
   /// The nearest ancestor of the leaf that can move as asked.

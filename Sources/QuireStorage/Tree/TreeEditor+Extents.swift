@@ -142,7 +142,13 @@ extension TreeEditor {
   /// Gives back an extent that was written for an entry which then was not stored.
   package func discardExtent(_ extent: ExtentReference) {
     let count = extents.remove(extent.first)
-    if count > 0 { allocator?.discard(extent.first, count: count) }
+    if count > 0 { discardExtent(extent.first, pageCount: count) }
+  }
+
+  /// Gives back the places of an extent of the transaction, which may have read its value.
+  func discardExtent(_ first: PageNumber, pageCount: Int) {
+    store.forgetValue(at: first, pageCount: pageCount)
+    allocator?.discard(first, count: pageCount)
   }
 
   /// Notes that the transaction's trees no longer refer to an extent. One that was written since the newest savepoint
@@ -180,7 +186,7 @@ extension TreeEditor {
     removeSuperseded { page in
       guard page.extentPageCount > 0 else { return false }
       let count = extents.remove(page.reference.pageNumber)
-      if count > 0 { allocator?.discard(page.reference.pageNumber, count: count) }
+      if count > 0 { discardExtent(page.reference.pageNumber, pageCount: count) }
       return count > 0
     }
   }

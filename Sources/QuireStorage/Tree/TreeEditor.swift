@@ -117,7 +117,7 @@ package final class TreeEditor {
     for frame in born.from(mark.born) { store.releaseFrame(frame) }
     born.truncate(to: mark.born)
     superseded.truncate(to: mark.superseded)
-    extents.restore(mark.extents) { allocator?.discard($0, count: $1) }
+    extents.restore(mark.extents) { discardExtent($0, pageCount: $1) }
     step &+= 1
   }
 
