@@ -77,6 +77,7 @@ let package = Package(
     .executableTarget(
       name: "quiredb",
       dependencies: [
+        "QuireDatabase",
         "QuireStorage",
         "QuireTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -22,7 +22,10 @@ import Testing
       }
     }
     deinit {
-      for name in ["db"] + (0..<Limits.segmentFileCount).map({ "db-log\($0)" }) { unlink("\(path)/\(name)") }
+      for database in ["db", "register.quire", "register.quire-filling"] {
+        unlink("\(path)/\(database)")
+        for segment in 0..<Limits.segmentFileCount { unlink("\(path)/\(database)-log\(segment)") }
+      }
       rmdir(path)
     }
   }
@@ -33,6 +36,11 @@ import Testing
     let output: Int32
 
     init(_ database: String, isRelaxed: Bool) throws {
+      try self.init(["kill-child", database] + (isRelaxed ? ["--relaxed"] : []))
+    }
+
+    /// Starts the tool with these arguments.
+    init(_ arguments: [String]) throws {
       var ends: [Int32] = [0, 0]
       try #require(pipe(&ends) == 0)
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -40,7 +48,7 @@ import Testing
       posix_spawn_file_actions_init(&actions)
       defer { posix_spawn_file_actions_destroy(&actions) }
       posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-      let words = [Self.executable, "kill-child", database] + (isRelaxed ? ["--relaxed"] : [])
+      let words = [Self.executable] + arguments
       var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
       defer { for argument in arguments { free(argument) } }
       var process = pid_t()
@@ -69,6 +77,28 @@ import Testing
       close(output)
       // A victim that ended by itself has failed.
       return status & 0x7f == SIGKILL ? newest : nil
+    }
+
+    /// Reads the output, and kills the process once a line of it satisfies `isReached`. Returns all lines, and whether
+    /// it came to the kill.
+    func lines(killingAt isReached: (String) -> Bool) -> (lines: [String], isKilled: Bool) {
+      var text: [UInt8] = []
+      var isKilled = false
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let count = read(output, &buffer, buffer.count)
+        guard count > 0 else { break }
+        text += buffer[..<count]
+        let newest = String(decoding: text, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
+        if !isKilled, isReached(newest) {
+          Glibc.kill(process, SIGKILL)
+          isKilled = true
+        }
+      }
+      var status: Int32 = 0
+      waitpid(process, &status, 0)
+      close(output)
+      return (String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init), status != 0)
     }
 
     /// The next number; nil at the end. Eight bytes go through a pipe whole or not at all.
@@ -123,6 +153,27 @@ import Testing
         if round % 2 == 0 { try engine.close() }
       }
       return counter
+    }
+
+    @Test("A registration that is killed goes on where it was", .timeLimit(.minutes(10)))
+    func registrationGoesOnAfterKills() throws {
+      let folder = KillFolder()
+      var reached = 0
+      for part in [150, 500, 850] {
+        let victim = try Victim(["register", folder.path, "--rows", "30000", "--cache", "8"])
+        let (lines, isKilled) = victim.lines { line in (Int(line.prefix { $0 != " " }) ?? 0) >= part }
+        #expect(isKilled, "it ended before \(part) of 1000")
+        let shares = lines.compactMap { Int($0.prefix { $0 != " " }) }
+        // Steps are not durable one by one for the disk, but the process alone was killed.
+        #expect((shares.first ?? 0) > reached, "it began anew: \(shares), and was at \(reached)")
+        reached = shares.last ?? 0
+      }
+      let (lines, isKilled) = try Victim(["register", folder.path, "--rows", "30000"]).lines { _ in false }
+      #expect(!isKilled)
+      #expect(lines.last?.hasPrefix("30000 rows; was building") == true, "\(lines.last ?? "")")
+      // Once it is ready there is nothing to do.
+      let (again, _) = try Victim(["register", folder.path, "--rows", "30000"]).lines { _ in false }
+      #expect(again.count == 1 && again[0].hasPrefix("30000 rows; was ready"), "\(again)")
     }
   }
 #endif

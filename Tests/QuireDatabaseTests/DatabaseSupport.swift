@@ -56,3 +56,18 @@ func errorCode(_ body: () throws -> Void) -> DatabaseError.Code? {
   do { try body() } catch { return (error as? DatabaseError)?.code }
   return nil
 }
+
+/// A value that closures of several transactions share.
+final class Shared<Value>: @unchecked Sendable {
+  // Sendable: safe because the value is touched under the lock only.
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+}

@@ -6,7 +6,9 @@ public struct CollectionFilter: Sendable {
 
   /// The collections for whose names `isIncluded` is true. Ask for the same ones as long as the version of the
   /// extension stays the same.
-  public static func matching(_ isIncluded: @escaping @Sendable (String) -> Bool) -> Self { Self(isIncluded: isIncluded) }
+  public static func matching(_ isIncluded: @escaping @Sendable (String) -> Bool) -> Self {
+    Self(isIncluded: isIncluded)
+  }
 
   /// Every collection.
   public static var all: Self { Self { _ in true } }

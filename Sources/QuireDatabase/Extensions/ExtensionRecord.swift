@@ -38,7 +38,8 @@ struct ExtensionRecord: Hashable, Sendable {
 
   /// Whether the extension was built by this code in this version.
   func isSame(as other: any DatabaseExtension) -> Bool {
-    ([type(of: other).kind] + type(of: other).formerKinds).contains(kind) && formatVersion == type(of: other).formatVersion && version == other.version
+    ([type(of: other).kind] + type(of: other).formerKinds).contains(kind)
+      && formatVersion == type(of: other).formatVersion && version == other.version
       && dependencies == other.dependencies
   }
 

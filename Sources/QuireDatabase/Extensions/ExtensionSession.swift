@@ -147,8 +147,9 @@ final class ExtensionSession {
   // MARK: Many rows
 
   /// Rows are about to be removed together.
-  func willRemove(_ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool) throws(DatabaseError)
-  {
+  func willRemove(
+    _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool
+  ) throws(DatabaseError) {
     try checkRowsMayChange()
     try forEachListener(rows, state, isClearing, .stored) { entry, changes throws(DatabaseError) in
       try run(entry, "willRemove", collection: state.name) { try entry.writer.willRemove(changes) }
@@ -156,8 +157,9 @@ final class ExtensionSession {
   }
 
   /// Rows were removed together.
-  func didRemove(_ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool) throws(DatabaseError)
-  {
+  func didRemove(
+    _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool
+  ) throws(DatabaseError) {
     try forEachListener(rows, state, isClearing, .gone) { entry, changes throws(DatabaseError) in
       try run(entry, "didRemove", collection: state.name) { try entry.writer.didRemove(changes) }
     }
@@ -231,10 +233,10 @@ final class ExtensionSession {
       """, path: transaction.database.path)
   }
 
-  /// What the extensions tell of the commit, by name.
+  /// What the extensions tell of the commit, by name. Of one that is being built nobody has seen anything yet.
   func takeChanges() -> [String: any ExtensionChanges] {
     var changes: [String: any ExtensionChanges] = [:]
-    for entry in entries {
+    for entry in entries where entry.registered.isReady {
       if let told = entry.writer.takeChanges() { changes[entry.registered.name] = told }
     }
     return changes

@@ -12,9 +12,9 @@
 /// 2. Keys ascend by their bytes; a branch's key is not above the first key of its child, and above all keys of the
 ///    child before.
 /// 3. `count` is the number of entries below a node; all leaves are equally deep.
-struct MemoryTree: Sendable {
+package struct MemoryTree: Sendable {
   /// One node. Changed only through a tree that holds the only reference to it.
-  final class Node: @unchecked Sendable {
+  package final class Node: @unchecked Sendable {
     // Sendable: safe because a node that more than one tree refers to is copied before it is changed.
     var keys: [[UInt8]] = []
     var values: [[UInt8]] = []
@@ -37,7 +37,10 @@ struct MemoryTree: Sendable {
 
   private(set) var root = Node()
 
-  var count: Int { root.count }
+  /// An empty tree.
+  package init() {}
+
+  package var count: Int { root.count }
 
   // MARK: Looking up
 
@@ -59,7 +62,7 @@ struct MemoryTree: Sendable {
   }
 
   /// The value under `key`.
-  func value(for key: [UInt8]) -> [UInt8]? {
+  package func value(for key: [UInt8]) -> [UInt8]? {
     var node = root
     while !node.isLeaf { node = node.children[Self.child(node, key)] }
     let index = Self.lowerBound(node.keys, key)
@@ -67,7 +70,7 @@ struct MemoryTree: Sendable {
   }
 
   /// The number of entries whose keys are below `key`.
-  func rank(of key: [UInt8]) -> Int {
+  package func rank(of key: [UInt8]) -> Int {
     var node = root
     var rank = 0
     while !node.isLeaf {
@@ -94,11 +97,16 @@ struct MemoryTree: Sendable {
     return (node, rest)
   }
 
+  /// The entry with `rank` entries below it.
+  package func entry(at rank: Int) -> (key: [UInt8], value: [UInt8])? {
+    leaf(at: rank).map { ($0.leaf.keys[$0.index], $0.leaf.values[$0.index]) }
+  }
+
   // MARK: Changing
 
   /// Stores a value; returns whether the key is new.
   @discardableResult
-  mutating func put(_ value: [UInt8], for key: [UInt8]) -> Bool {
+  package mutating func put(_ value: [UInt8], for key: [UInt8]) -> Bool {
     let (isNew, split) = Self.put(&root, key, value)
     if let split {
       let top = Node()
@@ -160,7 +168,7 @@ struct MemoryTree: Sendable {
 
   /// Removes an entry; returns whether there was one.
   @discardableResult
-  mutating func remove(_ key: [UInt8]) -> Bool {
+  package mutating func remove(_ key: [UInt8]) -> Bool {
     guard value(for: key) != nil else { return false }
     Self.remove(&root, key)
     while root.children.count == 1 { root = root.children[0] }
@@ -205,7 +213,7 @@ struct MemoryTree: Sendable {
 
   /// Removes the entries from `lower` up to `upper`, which is not among them; nil means no bound. Returns how many.
   @discardableResult
-  mutating func removeRange(from lower: [UInt8]?, upTo upper: [UInt8]?) -> Int {
+  package mutating func removeRange(from lower: [UInt8]?, upTo upper: [UInt8]?) -> Int {
     if lower == nil, upper == nil {
       defer { root = Node() }
       return count
@@ -223,7 +231,7 @@ struct MemoryTree: Sendable {
   // MARK: Invariants
 
   /// The first invariant that is broken, in words; nil if none is.
-  func brokenInvariant() -> String? {
+  package func brokenInvariant() -> String? {
     var depths: Set<Int> = []
     var keys: [[UInt8]] = []
     if let broken = Self.check(root, 0, &depths, &keys, isRoot: true) { return broken }
@@ -247,7 +255,9 @@ struct MemoryTree: Sendable {
       return nil
     }
     if node.keys.count != node.children.count { return "Invariant 1: a branch lacks keys." }
-    if node.count != node.children.reduce(0, { $0 + $1.count }) { return "Invariant 3: the count of a branch is wrong." }
+    if node.count != node.children.reduce(0, { $0 + $1.count }) {
+      return "Invariant 3: the count of a branch is wrong."
+    }
     for (index, child) in node.children.enumerated() {
       let first = keys.count
       if let broken = check(child, depth + 1, &depths, &keys, isRoot: false) { return broken }

@@ -244,7 +244,7 @@ struct Registration {
         byteCount += value.count
         last = RowID(key)
         isOnEntry = try cursor.next()
-        if isOnEntry, rows.count >= Limits.buildStepRowCount || byteCount >= Limits.buildStepByteCount {
+        if isOnEntry, rows.count >= core.options.buildStepRowCount || byteCount >= Limits.buildStepByteCount {
           return (rows, last, false)
         }
       }
@@ -296,7 +296,8 @@ struct Removal {
         for record in records where record.record.dependencies.contains(where: { names.contains(ByteString($0)) }) {
           names.insert(ByteString(record.name))
         }
-        for dependent in registered.list where dependent.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
+        for dependent in registered.list
+        where dependent.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
           names.insert(ByteString(dependent.name))
         }
       } while names.count > count

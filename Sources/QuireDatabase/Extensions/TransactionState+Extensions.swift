@@ -46,7 +46,8 @@ extension TransactionState {
   private func failed(_ name: String, _ what: String, _ error: any Error) -> DatabaseError {
     if let error = error as? DatabaseError, error.code == .extensionFailed { return error }
     return DatabaseError(
-      .extensionFailed, "The extension “\(name)” failed in `\(what)`. See the cause.", path: database.path, cause: error)
+      .extensionFailed, "The extension “\(name)” failed in `\(what)`. See the cause.", path: database.path, cause: error
+    )
   }
 
   func store(of registered: RegisteredExtension) -> ExtensionStore {

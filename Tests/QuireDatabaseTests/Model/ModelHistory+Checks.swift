@@ -29,6 +29,7 @@ extension ModelHistory {
         try expect(try tx.key(of: row.rowID) == RowKey(name, key), "\(row.rowID) is not \(name)/\(key)")
       }
     }
+    try checkExtensions(state, tx)
     let key = Self.keys[random.below(Self.keys.count)]
     let holders = inByteOrder(state.collections.filter { $0.value[key] != nil }.keys)
     try expect(try tx.collections(containing: key) == holders, "other collections hold «\(key)»")

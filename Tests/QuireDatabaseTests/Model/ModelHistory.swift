@@ -38,6 +38,10 @@ final class ModelHistory {
   /// Counts of what has happened, to see that all of it does.
   var counts: [String: Int] = [:]
 
+  /// The extensions that are registered, by name, and the version of each.
+  var registered: [String: ValueIndex<Bag, Int>] = [:]
+  var versions: [String: Int] = [:]
+
   // Of the transaction that runs.
   var model = ModelState()
   var changes = ModelChanges()
@@ -52,9 +56,11 @@ final class ModelHistory {
   }
 
   private static func options(_ isFull: Bool) -> Database.Options {
-    Database.Options(
+    var options = Database.Options(
       durability: isFull ? .full : .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false,
       commitBuffer: .max)
+    options.buildStepRowCount = 9
+    return options
   }
 
   func count(_ what: String) { counts[what, default: 0] += 1 }
@@ -76,6 +82,7 @@ final class ModelHistory {
       case 6, 7, 8: try advance()
       case 9: if !pins.isEmpty { pins.remove(at: random.below(pins.count)) }
       case 10...14: try checkAll()
+      case 15...18: try extend()
       default: try transact()
       }
       if states.count > 200 { try flush() }
@@ -126,8 +133,10 @@ final class ModelHistory {
     connections = [db.makeConnection(), db.makeConnection()]
     stream = db.commits
     told = []
+    registered = [:]
     try db.checkInvariants()
     try check(newest, in: db)
+    try registerSome()
   }
 
   private func crash() async throws {
@@ -137,6 +146,7 @@ final class ModelHistory {
     try close()
     try await drainStream()
     disk = image
+    registered = [:]
     db = try openSimulated(disk, seed: random.next(), Self.options(isFull))
     // Of equal states the oldest, which asks the least of the ids to come.
     guard let index = try states.firstIndex(where: { try matches($0) }) else {
@@ -149,6 +159,7 @@ final class ModelHistory {
     stream = db.commits
     told = []
     try db.checkInvariants()
+    try registerSome()
   }
 
   private func matches(_ state: ModelState) throws -> Bool {
