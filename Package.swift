@@ -78,6 +78,7 @@ let package = Package(
       name: "quiredb",
       dependencies: [
         "QuireDatabase",
+        "QuireRelationships",
         "QuireStorage",
         "QuireTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

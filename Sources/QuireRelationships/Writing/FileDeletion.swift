@@ -55,8 +55,8 @@ struct FileDeletion<Object: Sendable> {
 }
 
 extension RelationshipWriter {
-  /// Deletes the next files of the list that no edge of `writers` keeps, and takes all that are settled off the list.
-  /// Returns the last one's path; nil if there was none.
+  /// Deletes the next files of the list that no edge of `writers` keeps, and takes all that are settled off the list;
+  /// those that were deleted off the lists of all. Returns the last one's path; nil if there was none.
   func deleteFiles(after last: [UInt8]?, _ writers: [RelationshipWriter]) throws -> [UInt8]? {
     let cursor = try files.cursor()
     var paths: [[UInt8]] = []
@@ -66,10 +66,12 @@ extension RelationshipWriter {
       isOnEntry = try cursor.next()
     }
     for path in paths {
-      if try !writers.contains(where: { try $0.keeps(path) }) {
-        do { try settings.removeFile(String(decoding: path, as: UTF8.self)) } catch { continue }
+      if try writers.contains(where: { try $0.keeps(path) }) {
+        try files.remove(path)
+        continue
       }
-      try files.remove(path)
+      do { try settings.removeFile(String(decoding: path, as: UTF8.self)) } catch { continue }
+      for writer in writers { try writer.files.remove(path) }
     }
     return paths.last
   }

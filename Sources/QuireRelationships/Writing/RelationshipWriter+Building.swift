@@ -61,7 +61,7 @@ extension RelationshipWriter {
     let edges = try settings.derivers[ByteText(row.collection)]?(row) ?? []
     // Most rows of most databases: no edges now, and none before.
     guard try !edges.isEmpty || trees.bySource.count > 0 else { return }
-    try setDerived(edges, of: row.rowKey, rowID, silently: isOtherVersion)
+    try setDerived(edges, of: row.rowKey, rowID, isNew: false, silently: isOtherVersion)
   }
 
   public func didBuild() throws {

@@ -30,7 +30,7 @@ extension RelationshipWriter {
     switch change.kind {
     case .insert:
       try resolve(change.rowKey, rowID)
-      try derive(change, rowID)
+      try derive(change, rowID, isNew: true)
     case .update: try derive(change, rowID)
     case .replaceObject:
       // An object that was told of an edge is not asked for its edges: if it still named that edge it would be told
@@ -41,16 +41,21 @@ extension RelationshipWriter {
     }
   }
 
-  private func derive(_ change: RowChange, _ rowID: RowID) throws {
+  private func derive(_ change: RowChange, _ rowID: RowID, isNew: Bool = false) throws {
     guard let deriver = settings.derivers[ByteText(change.collection)] else { return }
-    try setDerived(try deriver(change), of: change.rowKey, rowID, silently: false)
+    let edges = try deriver(change)
+    // An extension that was registered before may have removed the row when it heard of it.
+    if isNew, try edges.isEmpty || transaction().rowID(of: change.rowKey) != rowID { return }
+    try setDerived(edges, of: change.rowKey, rowID, isNew: isNew, silently: false)
   }
 
   /// Compares the edges that an object has derived with those that are stored: new ones are stored, those with other
   /// rules are changed, and those that are missing count as ones whose source was deleted.
   ///
-  /// - Parameter silently: whether missing ones go without consequences.
-  func setDerived(_ edges: [Edge], of key: RowKey, _ rowID: RowID, silently: Bool) throws {
+  /// - Parameters:
+  ///   - isNew: whether the row is new, and has no edges yet.
+  ///   - silently: whether missing ones go without consequences.
+  func setDerived(_ edges: [Edge], of key: RowKey, _ rowID: RowID, isNew: Bool, silently: Bool) throws {
     var wanted: [StoredEdge: EdgeRules] = [:]
     for edge in edges {
       if let source = edge.source, source != key {
@@ -62,7 +67,8 @@ extension RelationshipWriter {
       new.rules = []
       wanted[new] = edge.rules
     }
-    for old in try trees.edges(.bySource, StoredEdge.prefix(rowID.rawValue, isDerived: true)) {
+    let existing = try isNew ? [] : trees.edges(.bySource, StoredEdge.prefix(rowID.rawValue, isDerived: true))
+    for old in existing {
       var identity = old
       identity.rules = []
       if let rules = wanted.removeValue(forKey: identity) {

@@ -1,0 +1,311 @@
+// One random life of a database with two relationships beside its model.
+
+import Quire
+@testable import QuireRelationships
+import QuireTesting
+import Testing
+
+/// Something that the relationships did and the model did not.
+struct GraphMismatch: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// A life; the same one for the same seed.
+final class GraphHistory {
+  struct Undo: Error {}
+
+  let seed: UInt64
+  let limit: Int
+  private var random: SeededRandom
+  private let disk = SimulatedDisk()
+  private var db: Database
+  private var version = 0
+  private var model = GraphModel()
+  private let deleted = Recorder()
+  private var deletedCount = 0
+  private(set) var steps = 0
+  /// Counts of what has happened, to see that all of it does.
+  private(set) var counts: [String: Int] = [:]
+
+  init(seed: UInt64, limit: Int) throws {
+    self.seed = seed
+    self.limit = limit
+    random = SeededRandom(seed: seed)
+    db = try openSimulated(disk, seed: seed, Self.options)
+    try register()
+  }
+
+  private static let options = Database.Options(
+    durability: .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+
+  private var derived: Relationship<Node> {
+    var graph = nodeGraph("derived", version: "\(version)")
+    graph.fileRemoval = { [deleted] in deleted.append($0) }
+    return graph
+  }
+
+  private var byHand: Relationship<Never> {
+    var graph = Relationship("by hand").notifying(.nodes)
+    graph.fileRemoval = { [deleted] in deleted.append($0) }
+    return graph
+  }
+
+  private func register() throws {
+    try db.register(derived)
+    try db.register(byHand)
+  }
+
+  private func expect(_ isRight: Bool, _ what: @autoclosure () -> String) throws {
+    if isRight { return }
+    throw GraphMismatch(
+      description: """
+        \(what()) (step \(steps)). Again: QUIRE_GRAPH_STEPS=\(limit) QUIRE_GRAPH_SEED=\(seed) swift test --filter \
+        RandomGraphTests
+        """)
+  }
+
+  private func count(_ what: String) { counts[what, default: 0] += 1 }
+
+  // MARK: Life
+
+  func run() throws {
+    while steps < limit {
+      switch random.below(100) {
+      case 0: try reopen(isChanged: false)
+      case 1: try reopen(isChanged: true)
+      default: try transact()
+      }
+    }
+    try db.close()
+  }
+
+  private func reopen(isChanged: Bool) throws {
+    count(isChanged ? "other version" : "reopen")
+    steps += 1
+    try db.close()
+    db = try openSimulated(disk, seed: random.next(), Self.options)
+    if isChanged {
+      version += 1
+      for key in model.ids.keys { model.derive(key, silently: true) }
+    }
+    try register()
+    try checkCommit()
+  }
+
+  private func transact() throws {
+    let before = model
+    let isUndone = random.below(8) == 0
+    do {
+      try db.write { tx throws in
+        for _ in 0...random.below(8) { try step(tx, 0) }
+        if isUndone { throw Undo() }
+      }
+    } catch is Undo {
+      count("rollback")
+      model = before
+    }
+    try checkCommit()
+  }
+
+  /// After a commit: rows, edges, trees, and the files that have gone.
+  private func checkCommit() throws {
+    let files = model.commit()
+    let now = deleted.values
+    try expect(
+      Set(now[deletedCount...]) == files && now.count - deletedCount == files.count,
+      "deleted \(now[deletedCount...]) instead of \(files.sorted())")
+    if !files.isEmpty { count("file") }
+    deletedCount = now.count
+    try db.read { tx throws in
+      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+    }
+  }
+
+  private func check(
+    _ nodes: some RowReading<Node, NoMetadata>, _ others: some RowReading<Node, NoMetadata>, _ derived: some GraphReading,
+    _ byHand: some GraphReading
+  ) throws {
+    var found: [RowKey: Node] = [:]
+    for row in nodes.rows { found[RowKey("nodes", row.key)] = row.object }
+    for row in others.rows { found[RowKey("others", row.key)] = row.object }
+    for (key, node) in found {
+      let expected = model.ids[key].flatMap { model.rows[$0] }
+      try expect(expected != nil, "\(key) is there")
+      try expect(
+        expected?.links == node.links && expected?.told.sorted() == node.told.sorted(),
+        "\(key) is \(node) instead of \(String(describing: expected))")
+    }
+    for key in model.ids.keys { try expect(found[key] != nil, "\(key) is gone") }
+    try check(derived, 0)
+    try check(byHand, 1)
+  }
+
+  private func check(_ graph: some GraphReading, _ number: Int) throws {
+    try graph.checkInvariants()
+    let (all, expected) = (Array(graph.edges()), model.visible(number))
+    try expect(
+      all.count == expected.count && Set(all) == expected,
+      "edges of \(number): missing \(expected.subtracting(all)), too many \(Set(all).subtracting(expected))")
+    try expect(graph.count() == all.count, "\(graph.count()) edges counted")
+    // One question at random.
+    let (name, source, end) = (
+      random.below(2) == 0 ? nil : randomName(), random.below(2) == 0 ? nil : randomKey(),
+      random.below(2) == 0 ? nil : randomEnd()
+    )
+    let some = all.filter {
+      (name == nil || $0.name == name) && (source == nil || $0.source == source) && (end == nil || $0.destination == end)
+    }
+    let answer = Array(graph.edges(named: name, from: source, to: end))
+    try expect(
+      Set(answer) == Set(some) && answer.count == some.count && graph.count(named: name, from: source, to: end) == some.count,
+      "a question was answered with \(answer) instead of \(some)")
+  }
+}
+
+// MARK: - Steps
+
+extension GraphHistory {
+  private func randomName() -> String { ["x", "y"][random.below(2)] }
+
+  private func randomKey() -> RowKey {
+    RowKey(random.below(4) == 0 ? "others" : "nodes", ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)])
+  }
+
+  private func randomEnd() -> EdgeDestination {
+    random.below(5) == 0 ? .file("/f\(random.below(4))") : .row(randomKey())
+  }
+
+  private func randomRules(isFile: Bool, isNodes: (source: Bool, destination: Bool)) -> EdgeRules {
+    var rules: EdgeRules = []
+    let choices: [EdgeRules] = [[], .deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted]
+    rules.formUnion(choices[random.below(3)])
+    if isFile { return rules }
+    let others: [EdgeRules] = [[], [], .deleteSourceIfDestinationDeleted, .deleteSourceIfAllDestinationsDeleted]
+    rules.formUnion(others[random.below(4)])
+    if isNodes.destination, random.below(4) == 0 { rules.insert(.notifyIfSourceDeleted) }
+    if isNodes.source, random.below(4) == 0 { rules.insert(.notifyIfDestinationDeleted) }
+    return rules
+  }
+
+  private func randomLinks() -> [Link] {
+    (0..<random.below(4)).map { _ in
+      if random.below(6) == 0 {
+        return Link(
+          randomName(), "/f\(random.below(4))", randomRules(isFile: true, isNodes: (true, false)), isFile: true)
+      }
+      return Link(randomName(), ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)],
+        randomRules(isFile: false, isNodes: (true, true)))
+    }
+  }
+
+  private func randomEdge() -> Edge {
+    let (source, end) = (randomKey(), randomEnd())
+    var (isFile, isNodes) = (true, false)
+    if case .row(let key) = end { (isFile, isNodes) = (false, key.collection == "nodes") }
+    let rules = randomRules(isFile: isFile, isNodes: (source.collection == "nodes", isNodes))
+    return Edge(randomName(), from: source, to: end, rules: rules)
+  }
+
+  private func collection(_ key: RowKey) -> RowCollection<Node, NoMetadata> {
+    key.collection == "nodes" ? .nodes : .others
+  }
+
+  fileprivate func step(_ tx: WriteTransaction, _ depth: Int) throws {
+    steps += 1
+    switch random.below(40) {
+    case 0..<12: try set(tx)
+    case 12..<14:
+      let (key, links) = (randomKey(), randomLinks())
+      try tx[collection(key)].replace(Node(links: links), for: key.key)
+      model.replace(key, links)
+    case 14..<19:
+      let key = randomKey()
+      try tx[collection(key)].remove(key.key)
+      model.remove(key)
+    case 19:
+      let keys = (0..<3).map { _ in RowKey("nodes", randomKey().key) }
+      try tx[.nodes].remove(keys.map(\.key))
+      for key in keys { model.remove(key) }
+    case 20: try touch(tx)
+    case 21..<29: try add(tx)
+    case 29..<33: try removeEdge(tx)
+    case 33, 34: try flush(tx)
+    case 35: try clear(tx)
+    case 36, 37: if depth < 3 { try savepoint(tx, depth) }
+    default:
+      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+    }
+  }
+
+  private func set(_ tx: WriteTransaction) throws {
+    count("set")
+    let (key, links) = (randomKey(), randomLinks())
+    try tx[collection(key)].set(Node(links: links), for: key.key)
+    model.set(key, links)
+  }
+
+  private func touch(_ tx: WriteTransaction) throws {
+    let key = randomKey()
+    try tx[collection(key)].touch(key.key)
+    try tx[collection(key)].replaceMetadata(NoMetadata(), for: key.key)
+  }
+
+  private func graph(_ tx: WriteTransaction, _ number: Int) throws -> WritableGraph {
+    try number == 0 ? tx.relationship(derived) : tx.relationship(byHand)
+  }
+
+  private func add(_ tx: WriteTransaction) throws {
+    count("add")
+    let (number, edge) = (random.below(2), randomEdge())
+    try graph(tx, number).add(edge)
+    model.add(edge, number)
+  }
+
+  private func removeEdge(_ tx: WriteTransaction) throws {
+    let number = random.below(2)
+    let existing = model.visible(number).filter { !$0.isDerived }.sorted { "\($0)" < "\($1)" }
+    let edge = existing.isEmpty || random.below(5) == 0 ? randomEdge() : existing[random.below(existing.count)]
+    let reason = [EdgeReason.edgeRemoved, .sourceDeleted, .destinationDeleted][random.below(3)]
+    let isFound = try graph(tx, number).remove(edge, as: reason)
+    try expect(isFound == model.removeEdge(edge, number, reason), "removing \(edge) returned \(isFound)")
+    count(isFound ? "drop" : "drop nothing")
+  }
+
+  private func flush(_ tx: WriteTransaction) throws {
+    count("flush")
+    let number = random.below(2)
+    try graph(tx, number).flush()
+    model.settle([number])
+    try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+  }
+
+  private func clear(_ tx: WriteTransaction) throws {
+    count("clear")
+    switch random.below(3) {
+    case 0:
+      try tx[.nodes].removeAll()
+      model.clear("nodes")
+    case 1:
+      try tx[.others].removeAll()
+      model.clear("others")
+    default:
+      try tx.removeAll()
+      model.clearAll()
+    }
+  }
+
+  private func savepoint(_ tx: WriteTransaction, _ depth: Int) throws {
+    let before = model
+    let isUndone = random.below(2) == 0
+    do {
+      try tx.savepoint { () throws in
+        for _ in 0...random.below(5) { try step(tx, depth + 1) }
+        if isUndone { throw Undo() }
+      }
+      count("savepoint kept")
+    } catch is Undo {
+      count("savepoint undone")
+      model = before
+    }
+  }
+}
