@@ -116,8 +116,10 @@ extension RelationshipWriter {
       let told = try self.edge(edge)
     else { return }
     guard let changed = try notifier.tell(object, told, reason), subject.row != nil, !isDying else { return }
-    toldRow = RowID(row)
-    defer { toldRow = nil }
+    // No relationship asks the object for its edges: two of them might have it told by turns, for ever.
+    let writers = try store.writers(as: RelationshipWriter.self)
+    for writer in writers { writer.toldRow = RowID(row) }
+    defer { for writer in writers { writer.toldRow = nil } }
     try notifier.replace(changed, subject.key.key, try transaction())
   }
 

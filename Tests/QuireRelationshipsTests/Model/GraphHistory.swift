@@ -26,6 +26,8 @@ final class GraphHistory {
   private(set) var steps = 0
   /// Counts of what has happened, to see that all of it does.
   private(set) var counts: [String: Int] = [:]
+  /// The last steps, for a failure to tell.
+  private var lastSteps: [String] = []
 
   init(seed: UInt64, limit: Int) throws {
     self.seed = seed
@@ -61,7 +63,14 @@ final class GraphHistory {
       description: """
         \(what()) (step \(steps)). Again: QUIRE_GRAPH_STEPS=\(limit) QUIRE_GRAPH_SEED=\(seed) swift test --filter \
         RandomGraphTests
+        The last steps: \(lastSteps.joined(separator: "; "))
         """)
+  }
+
+  /// Remembers what is about to happen.
+  private func note(_ step: @autoclosure () -> String) {
+    lastSteps.append(step())
+    if lastSteps.count > 30 { lastSteps.removeFirst() }
   }
 
   private func count(_ what: String) { counts[what, default: 0] += 1 }
@@ -81,6 +90,7 @@ final class GraphHistory {
 
   private func reopen(isChanged: Bool) throws {
     count(isChanged ? "other version" : "reopen")
+    note(isChanged ? "other version" : "reopen")
     steps += 1
     try db.close()
     db = try openSimulated(disk, seed: random.next(), Self.options)
@@ -95,6 +105,7 @@ final class GraphHistory {
   private func transact() throws {
     let before = model
     let isUndone = random.below(8) == 0
+    note(isUndone ? "begin, to roll back" : "begin")
     do {
       try db.write { tx throws in
         for _ in 0...random.below(8) { try step(tx, 0) }
@@ -216,14 +227,17 @@ extension GraphHistory {
     case 0..<12: try set(tx)
     case 12..<14:
       let (key, links) = (randomKey(), randomLinks())
+      note("replace \(key) \(links.map(\.edge))")
       try tx[collection(key)].replace(Node(links: links), for: key.key)
       model.replace(key, links)
     case 14..<19:
       let key = randomKey()
+      note("remove \(key)")
       try tx[collection(key)].remove(key.key)
       model.remove(key)
     case 19:
       let keys = (0..<3).map { _ in RowKey("nodes", randomKey().key) }
+      note("remove \(keys)")
       try tx[.nodes].remove(keys.map(\.key))
       for key in keys { model.remove(key) }
     case 20: try touch(tx)
@@ -240,6 +254,7 @@ extension GraphHistory {
   private func set(_ tx: WriteTransaction) throws {
     count("set")
     let (key, links) = (randomKey(), randomLinks())
+    note("set \(key) \(links.map(\.edge))")
     try tx[collection(key)].set(Node(links: links), for: key.key)
     model.set(key, links)
   }
@@ -257,6 +272,7 @@ extension GraphHistory {
   private func add(_ tx: WriteTransaction) throws {
     count("add")
     let (number, edge) = (random.below(2), randomEdge())
+    note("add \(edge) to \(number)")
     try graph(tx, number).add(edge)
     model.add(edge, number)
   }
@@ -266,6 +282,7 @@ extension GraphHistory {
     let existing = model.visible(number).filter { !$0.isDerived }.sorted { "\($0)" < "\($1)" }
     let edge = existing.isEmpty || random.below(5) == 0 ? randomEdge() : existing[random.below(existing.count)]
     let reason = [EdgeReason.edgeRemoved, .sourceDeleted, .destinationDeleted][random.below(3)]
+    note("remove \(edge) of \(number), \(reason)")
     let isFound = try graph(tx, number).remove(edge, as: reason)
     try expect(isFound == model.removeEdge(edge, number, reason), "removing \(edge) returned \(isFound)")
     count(isFound ? "drop" : "drop nothing")
@@ -274,6 +291,7 @@ extension GraphHistory {
   private func flush(_ tx: WriteTransaction) throws {
     count("flush")
     let number = random.below(2)
+    note("flush \(number)")
     try graph(tx, number).flush()
     model.settle([number])
     try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
@@ -281,7 +299,9 @@ extension GraphHistory {
 
   private func clear(_ tx: WriteTransaction) throws {
     count("clear")
-    switch random.below(3) {
+    let what = random.below(3)
+    note("clear \(["nodes", "others", "all"][what])")
+    switch what {
     case 0:
       try tx[.nodes].removeAll()
       model.clear("nodes")
@@ -297,6 +317,8 @@ extension GraphHistory {
   private func savepoint(_ tx: WriteTransaction, _ depth: Int) throws {
     let before = model
     let isUndone = random.below(2) == 0
+    note(isUndone ? "savepoint, to undo" : "savepoint")
+    defer { note("end of savepoint") }
     do {
       try tx.savepoint { () throws in
         for _ in 0...random.below(5) { try step(tx, depth + 1) }
