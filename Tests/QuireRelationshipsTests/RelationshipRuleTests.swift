@@ -1,5 +1,6 @@
 // What is said of rules, sentence by sentence.
 
+import Foundation
 import Quire
 import Testing
 
@@ -335,8 +336,9 @@ import Testing
     #expect(try nodes.keys().isEmpty && nodes.edges().isEmpty)
   }
 
-  @Test("Chains of 100,000 rows end") func chains() throws {
-    let count = 100_000
+  /// Shorter than the real thing, which `QUIRE_CHAIN_ROWS=100000` asks for.
+  @Test("Chains of any length end") func chains() throws {
+    let count = ProcessInfo.processInfo.environment["QUIRE_CHAIN_ROWS"].flatMap(Int.init) ?? 10_000
     let rules: EdgeRules = [.deleteDestinationIfSourceDeleted, .deleteSourceIfDestinationDeleted]
     try nodes.db.write { tx throws in
       for index in 0..<count { try tx[.nodes].set(Node(Link("next", "\(index + 1)", rules)), for: "\(index)") }

@@ -1,13 +1,32 @@
 // One random life of a database with two relationships beside its model.
 
 import Quire
+import QuireDatabase
 @testable import QuireRelationships
+import QuireStorage
 import QuireTesting
 import Testing
 
 /// Something that the relationships did and the model did not.
 struct GraphMismatch: Error, CustomStringConvertible {
   let description: String
+}
+
+/// A crash that is to happen when a file is about to be deleted.
+final class CrashPlan: Sendable {
+  private let state = Latch<(seed: UInt64?, image: SimulatedDisk?)>((nil, nil))
+
+  /// The disk as the crash has left it, if it has happened.
+  var image: SimulatedDisk? { state.withLock { $0.image } }
+
+  func plan(_ seed: UInt64?) { state.withLock { $0 = (seed, nil) } }
+
+  func happen(to disk: SimulatedDisk) {
+    state.withLock { state in
+      guard let seed = state.seed else { return }
+      state = (nil, disk.crashImage(.random(seed)))
+    }
+  }
 }
 
 /// A life; the same one for the same seed.
@@ -17,12 +36,14 @@ final class GraphHistory {
   let seed: UInt64
   let limit: Int
   private var random: SeededRandom
-  private let disk = SimulatedDisk()
+  private var disk = SimulatedDisk()
   private var db: Database
   private var version = 0
   private var model = GraphModel()
   private let deleted = Recorder()
   private var deletedCount = 0
+  /// The disk as a crash leaves it that happens when the next file is about to be deleted, if one is to happen.
+  private let crash = CrashPlan()
   private(set) var steps = 0
   /// Counts of what has happened, to see that all of it does.
   private(set) var counts: [String: Int] = [:]
@@ -38,18 +59,25 @@ final class GraphHistory {
   }
 
   private static let options = Database.Options(
-    durability: .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+    durability: .full, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
 
   private var derived: Relationship<Node> {
     var graph = nodeGraph("derived", version: "\(version)")
-    graph.fileRemoval = { [deleted] in deleted.append($0) }
+    graph.fileRemoval = removal
     return graph
   }
 
   private var byHand: Relationship<Never> {
     var graph = Relationship("by hand").notifying(.nodes)
-    graph.fileRemoval = { [deleted] in deleted.append($0) }
+    graph.fileRemoval = removal
     return graph
+  }
+
+  private var removal: @Sendable (String) throws -> Void {
+    { [deleted, crash, disk] path in
+      deleted.append(path)
+      crash.happen(to: disk)
+    }
   }
 
   private func register() throws {
@@ -82,6 +110,10 @@ final class GraphHistory {
       switch random.below(100) {
       case 0: try reopen(isChanged: false)
       case 1: try reopen(isChanged: true)
+      case 2:
+        note("crash")
+        try recover(disk.crashImage(.random(random.next())))
+        try checkCommit()
       default: try transact()
       }
     }
@@ -102,7 +134,17 @@ final class GraphHistory {
     try checkCommit()
   }
 
+  /// Goes on with a disk as a crash has left it.
+  private func recover(_ image: SimulatedDisk) throws {
+    count("crash")
+    try db.close()
+    disk = image
+    db = try openSimulated(disk, seed: random.next(), Self.options)
+    try register()
+  }
+
   private func transact() throws {
+    crash.plan(random.below(20) == 0 ? random.next() : nil)
     let before = model
     let isUndone = random.below(8) == 0
     note(isUndone ? "begin, to roll back" : "begin")
@@ -115,15 +157,21 @@ final class GraphHistory {
       count("rollback")
       model = before
     }
-    try checkCommit()
+    let image = crash.image
+    if let image {
+      count("crash while deleting")
+      note("crash while deleting")
+      try recover(image)
+    }
+    try checkCommit(hasCrashed: image != nil)
   }
 
-  /// After a commit: rows, edges, trees, and the files that have gone.
-  private func checkCommit() throws {
+  /// After a commit: rows, edges, trees, and the files that have gone, some of them twice after a crash.
+  private func checkCommit(hasCrashed: Bool = false) throws {
     let files = model.commit()
     let now = deleted.values
     try expect(
-      Set(now[deletedCount...]) == files && now.count - deletedCount == files.count,
+      Set(now[deletedCount...]) == files && (hasCrashed || now.count - deletedCount == files.count),
       "deleted \(now[deletedCount...]) instead of \(files.sorted())")
     if !files.isEmpty { count("file") }
     deletedCount = now.count
@@ -221,7 +269,7 @@ extension GraphHistory {
     key.collection == "nodes" ? .nodes : .others
   }
 
-  fileprivate func step(_ tx: WriteTransaction, _ depth: Int) throws {
+  fileprivate func step(_ tx: QuireDatabase.WriteTransaction, _ depth: Int) throws {
     steps += 1
     switch random.below(40) {
     case 0..<12: try set(tx)
@@ -251,7 +299,7 @@ extension GraphHistory {
     }
   }
 
-  private func set(_ tx: WriteTransaction) throws {
+  private func set(_ tx: QuireDatabase.WriteTransaction) throws {
     count("set")
     let (key, links) = (randomKey(), randomLinks())
     note("set \(key) \(links.map(\.edge))")
@@ -259,17 +307,17 @@ extension GraphHistory {
     model.set(key, links)
   }
 
-  private func touch(_ tx: WriteTransaction) throws {
+  private func touch(_ tx: QuireDatabase.WriteTransaction) throws {
     let key = randomKey()
     try tx[collection(key)].touch(key.key)
     try tx[collection(key)].replaceMetadata(NoMetadata(), for: key.key)
   }
 
-  private func graph(_ tx: WriteTransaction, _ number: Int) throws -> WritableGraph {
+  private func graph(_ tx: QuireDatabase.WriteTransaction, _ number: Int) throws -> WritableGraph {
     try number == 0 ? tx.relationship(derived) : tx.relationship(byHand)
   }
 
-  private func add(_ tx: WriteTransaction) throws {
+  private func add(_ tx: QuireDatabase.WriteTransaction) throws {
     count("add")
     let (number, edge) = (random.below(2), randomEdge())
     note("add \(edge) to \(number)")
@@ -277,7 +325,7 @@ extension GraphHistory {
     model.add(edge, number)
   }
 
-  private func removeEdge(_ tx: WriteTransaction) throws {
+  private func removeEdge(_ tx: QuireDatabase.WriteTransaction) throws {
     let number = random.below(2)
     let existing = model.visible(number).filter { !$0.isDerived }.sorted { "\($0)" < "\($1)" }
     let edge = existing.isEmpty || random.below(5) == 0 ? randomEdge() : existing[random.below(existing.count)]
@@ -288,7 +336,7 @@ extension GraphHistory {
     count(isFound ? "drop" : "drop nothing")
   }
 
-  private func flush(_ tx: WriteTransaction) throws {
+  private func flush(_ tx: QuireDatabase.WriteTransaction) throws {
     count("flush")
     let number = random.below(2)
     note("flush \(number)")
@@ -297,7 +345,7 @@ extension GraphHistory {
     try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
   }
 
-  private func clear(_ tx: WriteTransaction) throws {
+  private func clear(_ tx: QuireDatabase.WriteTransaction) throws {
     count("clear")
     let what = random.below(3)
     note("clear \(["nodes", "others", "all"][what])")
@@ -314,7 +362,7 @@ extension GraphHistory {
     }
   }
 
-  private func savepoint(_ tx: WriteTransaction, _ depth: Int) throws {
+  private func savepoint(_ tx: QuireDatabase.WriteTransaction, _ depth: Int) throws {
     let before = model
     let isUndone = random.below(2) == 0
     note(isUndone ? "savepoint, to undo" : "savepoint")

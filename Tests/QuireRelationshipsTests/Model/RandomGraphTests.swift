@@ -19,7 +19,7 @@ import Testing
       guard limit >= 4000 else { continue }
       for what in [
         "set", "add", "drop", "drop nothing", "flush", "clear", "rollback", "savepoint kept", "savepoint undone",
-        "reopen", "other version", "file",
+        "reopen", "other version", "file", "crash", "crash while deleting",
       ] {
         #expect(history.counts[what, default: 0] > 0, "no \(what) in \(limit) steps of seed \(seed)")
       }
