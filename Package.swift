@@ -58,8 +58,8 @@ let package = Package(
       ],
       swiftSettings: safeSettings
     ),
-    // Without access to what this package keeps for itself: the compiler sees to it that the extension uses nothing that
-    // others cannot use.
+    // Without access to what this package keeps for itself: the compiler sees to it that the extension uses nothing
+    // that others cannot use.
     .target(
       name: "QuireRelationships", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
     ),

@@ -14,12 +14,12 @@ public import QuireDatabase
 /// ```
 ///
 /// Derived edges come from the objects of some collections: they are asked for when an object is stored, and compared
-/// with those of before; one that an object does not name any more counts as one whose source was deleted. Edges by hand
-/// are added and removed in write transactions. The two domains stand side by side and know nothing of each other, but
-/// that rules which count edges count both.
+/// with those of before; one that an object does not name any more counts as one whose source was deleted. Edges by
+/// hand are added and removed in write transactions. The two domains stand side by side and know nothing of each other,
+/// but that rules which count edges count both.
 ///
-/// Rules are applied at the end of the transaction, or by `flush()`. Any number of relationships may be registered; each
-/// counts its own edges. The guide “Relationships” says all of it.
+/// Rules are applied at the end of the transaction, or by `flush()`. Any number of relationships may be registered;
+/// each counts its own edges. The guide “Relationships” says all of it.
 public struct Relationship<Object: Sendable>: DatabaseExtension {
   public static var kind: String { RelationshipSettings.kind }
 
@@ -27,9 +27,9 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   public let version: String
   var settings: RelationshipSettings
 
-  /// How a file is deleted whose edge says so; gets the path. By default the file's name is removed from its folder, and
-  /// a folder is left alone. Called in a write transaction of its own, when the commit that decided about the file is on
-  /// the disk; must not use the database. If it throws, the file stays on the list until the next such commit or
+  /// How a file is deleted whose edge says so; gets the path. By default the file's name is removed from its folder,
+  /// and a folder is left alone. Called in a write transaction of its own, when the commit that decided about the file
+  /// is on the disk; must not use the database. If it throws, the file stays on the list until the next such commit or
   /// registration.
   public var fileRemoval: @Sendable (_ path: String) throws -> Void {
     get { settings.removeFile }
@@ -70,8 +70,8 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   /// The same relationship with rows of a collection that can be told when an edge of theirs has gone.
   ///
   /// - Parameter body: gets the row's object, the edge, and what has happened to the other end; returns what the object
-  ///   is to become, or nil if it stays. Runs inside the transaction, also if the row itself has gone or is about to go:
-  ///   the result is ignored then. Replacing the object does not ask it for its edges.
+  ///   is to become, or nil if it stays. Runs inside the transaction, also if the row itself has gone or is about to
+  ///   go: the result is ignored then. Replacing the object does not ask it for its edges.
   public func notifying<Other, Metadata>(
     _ collection: RowCollection<Other, Metadata>,
     _ body: @escaping @Sendable (Other, Edge, EdgeReason) throws -> Other?

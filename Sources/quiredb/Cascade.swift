@@ -17,11 +17,11 @@ struct Cascade: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Removes one row that takes all others with it, and measures it.",
     discussion: """
-      Makes a new database of --rows rows and one more in the folder, each with an edge that its object derives and that \
-      deletes the row at its other end: in a star all begin at one row, in a chain each at the row before, in a tree at \
-      the row of half its number, and in a crowd all lead to one row, which goes with the last of them. Then one row is \
-      removed, in a crowd all but that one, in one transaction, and the time and the memory beyond the cache are told, of \
-      building as well. Ends with status 1 if a row or an edge is left.
+      Makes a new database of --rows rows and one more in the folder, each with an edge that its object derives and \
+      that deletes the row at its other end: in a star all begin at one row, in a chain each at the row before, in a \
+      tree at the row of half its number, and in a crowd all lead to one row, which goes with the last of them. Then \
+      one row is removed, in a crowd all but that one, in one transaction, and the time and the memory beyond the \
+      cache are told, of building as well. Ends with status 1 if a row or an edge is left.
       """)
 
   /// How rows hang together.
@@ -115,7 +115,9 @@ struct Cascade: ParsableCommand {
     let watch = MemoryWatch()
     let end = WatchEnd()
     let watching = DispatchGroup()
-    DispatchQueue.global().async(group: watching) { watch.run(until: { end.isHere.load(ordering: .relaxed) }, pages: { 0 }) }
+    DispatchQueue.global().async(group: watching) {
+      watch.run(until: { end.isHere.load(ordering: .relaxed) }, pages: { 0 })
+    }
     defer {
       end.isHere.store(true, ordering: .relaxed)
       watching.wait()

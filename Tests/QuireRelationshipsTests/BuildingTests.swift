@@ -21,7 +21,9 @@ import Testing
     try db.verify()
   }
 
-  @Test("Rows that are there are asked, and edges to missing ones count as edges to deleted ones") func existingRows() throws {
+  @Test("Rows that are there are asked, and edges to missing ones count as edges to deleted ones") func existingRows()
+    throws
+  {
     let db = try folder.open()
     try db.write { tx throws in
       try tx[.nodes].set(Node(Link("e", "b", own)), for: "a")
@@ -34,7 +36,8 @@ import Testing
     try db.close()
   }
 
-  @Test("Another version asks anew, without consequences, and keeps edges by hand and pending files") func otherVersion() throws {
+  @Test("Another version asks anew, without consequences, and keeps edges by hand and pending files")
+  func otherVersion() throws {
     var db = try folder.open()
     let graph = nodeGraph()
     try db.register(graph)
@@ -177,8 +180,11 @@ import Testing
     let pin = try db.pin()
     try db.register(nodeGraph())
     #expect(errorCode { try pin.read { tx throws in _ = try tx.relationship(nodeGraph()) } } == .extensionNotReady)
-    #expect(errorCode { try db.read { tx throws in _ = try tx.relationship(Relationship("none")) } } == .extensionNotRegistered)
-    #expect(errorCode { try db.read { tx throws in _ = try tx.relationship(Relationship("graph")) } } == .extensionMismatch)
+    #expect(
+      errorCode { try db.read { tx throws in _ = try tx.relationship(Relationship("none")) } }
+        == .extensionNotRegistered)
+    #expect(
+      errorCode { try db.read { tx throws in _ = try tx.relationship(Relationship("graph")) } } == .extensionMismatch)
   }
 
   @Test("A database that is only read shows its edges") func readOnly() throws {

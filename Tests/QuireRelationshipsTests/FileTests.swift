@@ -72,7 +72,8 @@ import Testing
     #expect(deleted.values == ["/f"])
   }
 
-  @Test("An edge of another name, or of another relationship, keeps a file until it goes itself") func keeping() throws {
+  @Test("An edge of another name, or of another relationship, keeps a file until it goes itself") func keeping() throws
+  {
     let nodes = try NodeDatabase(graph())
     var other = Relationship("second")
     other.fileRemoval = { [deleted] path in deleted.append("second \(path)") }
@@ -181,7 +182,9 @@ import Testing
     try db.close()
   }
 
-  @Test("As long as a relationship is not registered that may keep it, no file is deleted") func waitingForOthers() throws {
+  @Test("As long as a relationship is not registered that may keep it, no file is deleted") func waitingForOthers()
+    throws
+  {
     let folder = try TestFolder()
     var other = Relationship("second")
     other.fileRemoval = { [deleted] path in deleted.append("second \(path)") }

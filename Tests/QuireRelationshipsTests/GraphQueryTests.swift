@@ -28,7 +28,8 @@ import Testing
     }
     try nodes.read { _, graph throws in check(graph, all) }
     func check(_ graph: some GraphReading, _ all: [Edge]) {
-      let rows = keys.flatMap { [RowKey("nodes", $0), RowKey("others", $0)] } + [RowKey("nodes", "?"), RowKey("?", "a")]
+      let rows =
+        keys.flatMap { [RowKey("nodes", $0), RowKey("others", $0)] } + [RowKey("nodes", "?"), RowKey("?", "a")]
       let ends = rows.map { EdgeDestination.row($0) } + [.file("/f"), .file("/g"), .file("/?")]
       for name in [nil, "x", "y", "z\u{e9}", "ze\u{301}", "?"] {
         for source in [nil] + rows.map(Optional.some) {

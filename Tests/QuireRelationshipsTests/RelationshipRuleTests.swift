@@ -289,7 +289,8 @@ import Testing
     #expect(try nodes.keys() == ["late"])
   }
 
-  @Test("A row removed and stored again in one transaction is one deletion and one insertion") func reinserted() throws {
+  @Test("A row removed and stored again in one transaction is one deletion and one insertion") func reinserted() throws
+  {
     try set(["a": [Link("e", "b", .deleteDestinationIfSourceDeleted)], "b": []])
     try nodes.write { rows, graph throws in
       try rows.remove("b")
@@ -328,7 +329,9 @@ import Testing
 
   @Test("Cycles end") func cycles() throws {
     let rule = EdgeRules.deleteDestinationIfSourceDeleted
-    try set(["a": [Link("e", "b", rule)], "b": [Link("e", "c", rule)], "c": [Link("e", "a", rule), Link("e", "c", rule)]])
+    try set([
+      "a": [Link("e", "b", rule)], "b": [Link("e", "c", rule)], "c": [Link("e", "a", rule), Link("e", "c", rule)],
+    ])
     try remove("b")
     #expect(try nodes.keys().isEmpty && nodes.edges().isEmpty)
     try set(["a": [Link("e", "a", [rule, .deleteSourceIfDestinationDeleted, .notifyIfSourceDeleted])]])

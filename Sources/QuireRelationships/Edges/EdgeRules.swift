@@ -2,8 +2,8 @@
 
 /// What happens to one end of an edge when the other end goes; a set.
 ///
-/// “All” means all edges of the same name at that end. A row or a file takes part in as many edges as one likes, and each
-/// has its own rules.
+/// “All” means all edges of the same name at that end. A row or a file takes part in as many edges as one likes, and
+/// each has its own rules.
 public struct EdgeRules: OptionSet, Hashable, Codable, Sendable, CustomStringConvertible {
   /// One bit for each rule.
   public let rawValue: UInt8

@@ -30,7 +30,9 @@ extension EdgeTrees {
       guard try self.number(of: try name(of: number)) == number else { throw broken("a name has two numbers") }
     }
     for row in rows {
-      if try store.readTransaction.key(of: RowID(row)) == nil, !isAwaited(row) { throw broken("an edge has lost a row") }
+      if try store.readTransaction.key(of: RowID(row)) == nil, !isAwaited(row) {
+        throw broken("an edge has lost a row")
+      }
     }
   }
 

@@ -64,7 +64,8 @@ struct EdgeTrees {
 
   /// The name of a number.
   func name(of number: UInt32) throws -> String {
-    guard let bytes = try nameTexts.value(for: RowID(Int64(number))), let name = String(validating: bytes, as: UTF8.self)
+    guard let bytes = try nameTexts.value(for: RowID(Int64(number))),
+      let name = String(validating: bytes, as: UTF8.self)
     else { throw damaged() }
     return name
   }
@@ -158,8 +159,8 @@ struct EdgeTrees {
     DatabaseError(
       .damagedRow,
       """
-      A tree of the relationship “\(store.name)” breaks the format. Unregister the relationship, and register it again; \
-      edges that were made by hand have to be made again.
+      A tree of the relationship “\(store.name)” breaks the format. Unregister the relationship, and register it \
+      again; edges that were made by hand have to be made again.
       """)
   }
 }

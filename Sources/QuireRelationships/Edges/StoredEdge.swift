@@ -1,8 +1,8 @@
 // Edges in the trees: bytes of keys.
 //
 // An edge stands in three trees, under keys that hold all there is to it; the value is its rules, 1 byte. Numbers are
-// big-endian; a row is its id with the sign bit turned, 8 bytes, a name its number, 4 bytes, and the domain 0 for derived
-// edges and 1 for those made by hand.
+// big-endian; a row is its id with the sign bit turned, 8 bytes, a name its number, 4 bytes, and the domain 0 for
+// derived edges and 1 for those made by hand.
 //
 //     "byName"         name, source, destination, domain
 //     "bySource"       source, domain, destination, name

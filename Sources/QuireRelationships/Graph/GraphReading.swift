@@ -2,13 +2,13 @@
 
 public import QuireDatabase
 
-/// What can be asked of a relationship in a transaction of either kind: `ReadableGraph` and `WritableGraph` are all that
-/// conform.
+/// What can be asked of a relationship in a transaction of either kind: `ReadableGraph` and `WritableGraph` are all
+/// that conform.
 ///
 /// Every question names an edge's name, its source and its destination, or leaves some of them out. Counting takes
 /// O(log n); enumerating O(log n), and for each edge one step and a look-up of each end that was not asked for. What
-/// cannot throw notes its error (`transactionClosed`, `damagedPage`, `damagedRow`, `inputOutput`), and the transaction's
-/// next call throws it, at the latest its end. For the thread and the life of the transaction.
+/// cannot throw notes its error (`transactionClosed`, `damagedPage`, `damagedRow`, `inputOutput`), and the
+/// transaction's next call throws it, at the latest its end. For the thread and the life of the transaction.
 public protocol GraphReading {
   /// What stands behind the questions.
   var graph: GraphHandle { get }

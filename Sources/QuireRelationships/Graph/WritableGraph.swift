@@ -34,7 +34,7 @@ public struct WritableGraph: GraphReading {
   /// Applies the rules now, so that the transaction sees what follows from its changes. Edges to rows that do not exist
   /// yet count as edges to deleted ones.
   ///
-  /// - Throws: what a closure of the app's throws, and as `remove` of rows; the transaction is rolled back then, even if
-  ///   the error is caught.
+  /// - Throws: what a closure of the app's throws, and as `remove` of rows; the transaction is rolled back then, even
+  ///   if the error is caught.
   public func flush() throws { try writer.flush() }
 }

@@ -43,6 +43,7 @@ struct Building {
 }
 
 extension RelationshipWriter {
+  /// Begins to build; edges by hand stay, and so do derived ones, to be compared with those of the objects.
   public func willBuild(_ reason: ExtensionBuildReason) throws {
     switch reason {
     case .new, .otherKind:
@@ -54,6 +55,7 @@ extension RelationshipWriter {
     }
   }
 
+  /// Asks a row's object for its edges.
   public func build(_ row: RowChange) throws {
     guard let rowID = row.rowID, let isOtherVersion = building?.isOtherVersion else { return }
     building?.built = rowID.rawValue
@@ -64,6 +66,7 @@ extension RelationshipWriter {
     try setDerived(edges, of: row.rowKey, rowID, isNew: false, silently: isOtherVersion)
   }
 
+  /// Ends building; what has to be done is done when the transaction settles.
   public func didBuild() throws {
     guard let state = building else { return }
     try dropMissing()

@@ -3,6 +3,7 @@
 public import QuireDatabase
 
 extension RelationshipWriter {
+  /// Keeps what has to be known of a row when it is gone.
   public func willChange(_ change: RowChange) throws {
     guard change.kind == .remove, let row = change.rowID?.rawValue, !settings.notifiers.isEmpty else { return }
     guard try observed.contains(row) || hasNotices(row) else { return }
@@ -25,6 +26,7 @@ extension RelationshipWriter {
     return false
   }
 
+  /// Asks an object for its edges, or drops those of a row.
   public func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID else { return }
     switch change.kind {
@@ -87,6 +89,7 @@ extension RelationshipWriter {
 
   // MARK: All rows
 
+  /// Drops all edges, and puts all files on the list.
   public func didClearAll() throws {
     // Files go whatever the rules say; so do those that an edge of a removed row was about to delete.
     let prefix: [UInt8] = [2]

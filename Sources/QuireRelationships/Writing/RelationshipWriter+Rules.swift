@@ -1,7 +1,7 @@
 // Applying the rules of edges that have gone.
 //
-// Edges leave the trees at once, so what is counted here is what survives, in whatever order edges have gone: a row that
-// is to go with the last of some edges goes, wherever in the list the last one stands.
+// Edges leave the trees at once, so what is counted here is what survives, in whatever order edges have gone: a row
+// that is to go with the last of some edges goes, wherever in the list the last one stands.
 
 internal import QuireDatabase
 

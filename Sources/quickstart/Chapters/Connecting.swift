@@ -12,8 +12,11 @@ extension Chapter {
       }
       try await db.register(graph)
 
+      let edges = try tx.relationship(graph)
       let users = edges.count(named: "depends", to: .packages, name)
       for edge in edges.edges(named: "depends", to: .packages, next) {
+        …
+      }
       """
   ) { tour in
     let db = try tour.openDatabase()

@@ -181,7 +181,8 @@ final class GraphHistory {
   }
 
   private func check(
-    _ nodes: some RowReading<Node, NoMetadata>, _ others: some RowReading<Node, NoMetadata>, _ derived: some GraphReading,
+    _ nodes: some RowReading<Node, NoMetadata>, _ others: some RowReading<Node, NoMetadata>,
+    _ derived: some GraphReading,
     _ byHand: some GraphReading
   ) throws {
     var found: [RowKey: Node] = [:]
@@ -212,11 +213,13 @@ final class GraphHistory {
       random.below(2) == 0 ? nil : randomEnd()
     )
     let some = all.filter {
-      (name == nil || $0.name == name) && (source == nil || $0.source == source) && (end == nil || $0.destination == end)
+      (name == nil || $0.name == name) && (source == nil || $0.source == source)
+        && (end == nil || $0.destination == end)
     }
     let answer = Array(graph.edges(named: name, from: source, to: end))
     try expect(
-      Set(answer) == Set(some) && answer.count == some.count && graph.count(named: name, from: source, to: end) == some.count,
+      Set(answer) == Set(some) && answer.count == some.count
+        && graph.count(named: name, from: source, to: end) == some.count,
       "a question was answered with \(answer) instead of \(some)")
   }
 }
@@ -252,7 +255,8 @@ extension GraphHistory {
         return Link(
           randomName(), "/f\(random.below(4))", randomRules(isFile: true, isNodes: (true, false)), isFile: true)
       }
-      return Link(randomName(), ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)],
+      return Link(
+        randomName(), ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)],
         randomRules(isFile: false, isNodes: (true, true)))
     }
   }

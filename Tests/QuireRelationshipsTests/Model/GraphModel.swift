@@ -175,7 +175,9 @@ struct GraphModel {
         // Each row is told once; those that die are not looked at any more.
         if !isTold {
           gone[index - 1].isTold = true
-          if one.sourceGone, one.rules.contains(.notifyIfSourceDeleted) { tell(one.edge.destination, one, "sourceDeleted") }
+          if one.sourceGone, one.rules.contains(.notifyIfSourceDeleted) {
+            tell(one.edge.destination, one, "sourceDeleted")
+          }
           if one.destinationGone, one.rules.contains(.notifyIfDestinationDeleted) {
             tell(one.edge.source, one, "destinationDeleted")
           }
