@@ -1,6 +1,7 @@
 // Relationships over rows that are there already.
 
 import Quire
+import QuireTesting
 import Testing
 
 @Suite("Building relationships") struct BuildingTests {
@@ -113,9 +114,13 @@ import Testing
     try db.write { tx throws in
       try tx[.nodes].set(Node(), for: "hub")
       try tx[.nodes].set(Node(), for: "doomed hub")
+      try tx[.nodes].set(Node(), for: "late hub")
       for index in 0..<count {
         let second = index < 10 ? Link("doomed", "doomed hub", last) : Link("pair", key(count - 1 - index), own)
-        try tx[.nodes].set(Node(Link("e", "hub", last), second), for: key(index))
+        var links = [Link("e", "hub", last), second]
+        // The first ones are removed before the last ones are known.
+        if index < 10 || index > count - 10 { links.append(Link("late", "late hub", last)) }
+        try tx[.nodes].set(Node(links: links), for: key(index))
       }
     }
     let graph = nodeGraph()
@@ -136,12 +141,12 @@ import Testing
     #expect(steps > 3)
     try check(db, graph, count: try db.read { tx throws in try expectedCount(tx[.nodes]) })
     let left = try keys(db)
-    #expect(left.contains("hub") && !left.contains("doomed hub"))
+    #expect(left.contains("hub") && left.contains("late hub") && !left.contains("doomed hub"))
     // Ten to twenty took their pairs with them; so did the one that was removed before it was taken in, as it is at
     // the other end of its pair's edge, which does not ask for that.
     #expect(!left.contains(key(count - 1 - 15)) && left.contains(key(29)))
     try db.read { tx throws in
-      #expect(try tx.relationship(graph).count(named: "e", to: .nodes, "hub") == left.count - 1)
+      #expect(try tx.relationship(graph).count(named: "e", to: .nodes, "hub") == left.count - 2)
     }
   }
 
@@ -172,6 +177,45 @@ import Testing
     _ = try db.write { tx throws in try tx[.nodes].remove("17") }
     #expect(try keys(db).isEmpty)
     try db.close()
+  }
+
+  @Test("A crash while it is built, after changes in between, loses no edge", arguments: 1...3)
+  func crashWhileBuilding(_ step: Int) throws {
+    struct Stop: Error {}
+    let disk = SimulatedDisk()
+    let options = Database.Options(durability: .full, cacheSize: 4 << 20, maintainsWhenIdle: false)
+    let db = try openSimulated(disk, seed: 1, options)
+    let count = 6000
+    func key(_ index: Int) -> String { "\(index % count)" }
+    try db.write { tx throws in
+      for index in 0..<count {
+        try tx[.nodes].set(Node(Link("e", key(index + 1)), Link("f", key(index * 7))), for: key(index))
+      }
+    }
+    var image: SimulatedDisk?
+    var steps = 0
+    #expect(throws: Stop.self) {
+      try db.register(nodeGraph()) { _ in
+        steps += 1
+        guard steps == step else { return }
+        try db.write { tx throws in
+          for index in 0..<200 {
+            try tx[.nodes].remove(key(index * 31 + 5))
+            try tx[.nodes].replace(Node(Link("g", key(index * 13))), for: key(index * 29 + 3))
+          }
+        }
+        image = disk.crashImage(.random(UInt64(step)))
+        throw Stop()
+      }
+    }
+    try db.close()
+    let reopened = try openSimulated(try #require(image), seed: 2, options)
+    #expect(try reopened.extensions().map(\.state) != [.stale])
+    try reopened.register(nodeGraph())
+    let expected = try reopened.read { tx throws in try expectedCount(tx[.nodes]) }
+    #expect(expected > 11_000)
+    try check(reopened, nodeGraph(), count: expected)
+    try reopened.close()
   }
 
   @Test("A snapshot from before the registration has no edges to ask for") func oldSnapshots() throws {
