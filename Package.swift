@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "Quire", targets: ["Quire"]),
     .library(name: "QuireStorage", targets: ["QuireStorage"]),
     .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
+    .library(name: "QuireRelationships", targets: ["QuireRelationships"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
@@ -57,7 +58,14 @@ let package = Package(
       ],
       swiftSettings: safeSettings
     ),
-    .target(name: "Quire", dependencies: ["QuireDatabase", "QuireStorage"], swiftSettings: safeSettings),
+    // Without access to what this package keeps for itself: the compiler sees to it that the extension uses nothing
+    // that others cannot use.
+    .target(
+      name: "QuireRelationships", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
+    ),
+    .target(
+      name: "Quire", dependencies: ["QuireDatabase", "QuireRelationships", "QuireStorage"], swiftSettings: safeSettings
+    ),
     .target(
       name: "QuireTesting",
       dependencies: [
@@ -70,6 +78,7 @@ let package = Package(
       name: "quiredb",
       dependencies: [
         "QuireDatabase",
+        "QuireRelationships",
         "QuireStorage",
         "QuireTesting",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -95,6 +104,11 @@ let package = Package(
         "Quire", "QuireDatabase", "QuireTesting",
         .product(name: "Logging", package: "swift-log"),
       ],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "QuireRelationshipsTests",
+      dependencies: ["Quire", "QuireDatabase", "QuireRelationships", "QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
     .testTarget(

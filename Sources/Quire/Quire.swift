@@ -1,3 +1,4 @@
 // The umbrella: `import Quire` brings all that apps need. The engine on its own is `import QuireStorage`.
 
 @_exported public import QuireDatabase
+@_exported public import QuireRelationships

@@ -1,0 +1,58 @@
+// What happens to the ends of an edge.
+
+/// What happens to one end of an edge when the other end goes; a set.
+///
+/// “All” means all edges of the same name at that end. A row or a file takes part in as many edges as one likes, and
+/// each has its own rules.
+public struct EdgeRules: OptionSet, Hashable, Codable, Sendable, CustomStringConvertible {
+  /// One bit for each rule.
+  public let rawValue: UInt8
+  /// Wraps bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// When the source goes, the destination's row is told, by the closure for its collection.
+  public static let notifyIfSourceDeleted = EdgeRules(rawValue: 1)
+  /// When the destination goes, the source's row is told, by the closure for its collection.
+  public static let notifyIfDestinationDeleted = EdgeRules(rawValue: 2)
+  /// When the destination goes, so does the source.
+  public static let deleteSourceIfDestinationDeleted = EdgeRules(rawValue: 4)
+  /// When the source goes, so does the destination.
+  public static let deleteDestinationIfSourceDeleted = EdgeRules(rawValue: 8)
+  /// When the destination goes, so does the source, unless other edges of the name begin there.
+  public static let deleteSourceIfAllDestinationsDeleted = EdgeRules(rawValue: 16)
+  /// When the source goes, so does the destination, unless other edges of the name end there.
+  public static let deleteDestinationIfAllSourcesDeleted = EdgeRules(rawValue: 32)
+
+  static let notices: EdgeRules = [.notifyIfSourceDeleted, .notifyIfDestinationDeleted]
+  /// What matters when the source goes.
+  static let ofSource: EdgeRules = [
+    .notifyIfSourceDeleted, .deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted,
+  ]
+  /// What matters when the destination goes.
+  static let ofDestination: EdgeRules = [
+    .notifyIfDestinationDeleted, .deleteSourceIfDestinationDeleted, .deleteSourceIfAllDestinationsDeleted,
+  ]
+  /// The rules that sooner or later delete the destination; who has one keeps a file until then.
+  static let keeping: EdgeRules = [.deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted]
+
+  private static let names = [
+    "notifyIfSourceDeleted", "notifyIfDestinationDeleted", "deleteSourceIfDestinationDeleted",
+    "deleteDestinationIfSourceDeleted", "deleteSourceIfAllDestinationsDeleted", "deleteDestinationIfAllSourcesDeleted",
+  ]
+
+  /// The names of the rules.
+  public var description: String {
+    let named = Self.names.indices.filter { rawValue >> UInt8($0) & 1 == 1 }.map { Self.names[$0] }
+    return "[\((rawValue < 64 ? named : named + ["unknown"]).joined(separator: ", "))]"
+  }
+}
+
+/// Why an edge is no more.
+public enum EdgeReason: Hashable, Sendable {
+  /// It was taken away, and nothing follows from that.
+  case edgeRemoved
+  /// Its source was removed, was missing when the transaction ended, or does not name the edge any more.
+  case sourceDeleted
+  /// Its destination was removed, or was missing when the transaction ended.
+  case destinationDeleted
+}

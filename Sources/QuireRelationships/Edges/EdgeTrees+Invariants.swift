@@ -1,0 +1,54 @@
+// Whether the trees of edges agree.
+
+internal import QuireDatabase
+
+extension EdgeTrees {
+  /// Throws unless all that is said of the trees holds.
+  ///
+  /// - Parameter isAwaited: whether a row that does not exist may stand for one to come.
+  func checkInvariants(_ isAwaited: (Int64) -> Bool) throws {
+    let count = try byName.count
+    for order in EdgeOrder.allCases {
+      guard try self[order].count == count else { throw broken("the trees hold different numbers of edges") }
+    }
+    var rows: Set<Int64> = []
+    var numbers: Set<UInt32> = []
+    let cursor = try byName.cursor()
+    while try cursor.next() {
+      guard let entry = try cursor.entry else { break }
+      let edge = try edge(.byName, entry)
+      for (tree, key) in [(bySource, edge.sourceKey), (byDestination, edge.destinationKey)] {
+        guard try tree.value(for: key) == entry.value else { throw broken("an edge stands in some trees only") }
+      }
+      try checkRules(edge)
+      numbers.insert(edge.name)
+      rows.insert(edge.source)
+      if case .row(let row) = edge.destination { rows.insert(row) }
+    }
+    guard try names.count == nameTexts.count else { throw broken("names and numbers do not belong to each other") }
+    for number in numbers {
+      guard try self.number(of: try name(of: number)) == number else { throw broken("a name has two numbers") }
+    }
+    for row in rows {
+      if try store.readTransaction.key(of: RowID(row)) == nil, !isAwaited(row) {
+        throw broken("an edge has lost a row")
+      }
+    }
+  }
+
+  private func checkRules(_ edge: StoredEdge) throws {
+    let isFile = if case .file = edge.destination { true } else { false }
+    let rules = edge.rules
+    if rules.isSuperset(of: [.deleteSourceIfDestinationDeleted, .deleteSourceIfAllDestinationsDeleted])
+      || rules.isSuperset(of: [.deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted])
+      || isFile && !rules.isSubset(of: .keeping)
+    {
+      throw broken("an edge has rules that do not go together")
+    }
+  }
+
+  private func broken(_ what: String) -> DatabaseError {
+    DatabaseError(
+      .damagedRow, "In the relationship “\(store.name)” \(what). Unregister the relationship, and register it again.")
+  }
+}

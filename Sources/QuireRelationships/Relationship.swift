@@ -1,0 +1,140 @@
+// The extension: what an app says about the edges of its objects.
+
+public import QuireDatabase
+
+/// Edges between rows, and from rows to files, with rules about what happens when an end goes.
+///
+/// ```swift
+/// let albumOf = Relationship<Song>("song.album", over: .songs) { song in
+///   [Edge("album", to: .albums, key: song.albumID,
+///         rules: [.deleteDestinationIfAllSourcesDeleted, .deleteSourceIfDestinationDeleted])]
+/// }
+/// try db.register(albumOf)
+/// try db.write { tx in try tx.relationship(albumOf).add(Edge("plays", from: .lists, "l1", to: .songs, "s1")) }
+/// ```
+///
+/// Derived edges come from the objects of some collections: they are asked for when an object is stored, and compared
+/// with those of before; one that an object does not name any more counts as one whose source was deleted. Edges by
+/// hand are added and removed in write transactions. The two domains stand side by side and know nothing of each other,
+/// but that rules which count edges count both.
+///
+/// Rules are applied at the end of the transaction, or by `flush()`. Any number of relationships may be registered;
+/// each counts its own edges. The guide “Relationships” says all of it.
+public struct Relationship<Object: Sendable>: DatabaseExtension {
+  public static var kind: String { RelationshipSettings.kind }
+
+  public let name: String
+  public let version: String
+  var settings: RelationshipSettings
+
+  /// How a file is deleted whose edge says so; gets the path. By default the file's name is removed from its folder,
+  /// and a folder is left alone. Called in a write transaction of its own, when the commit that decided about the file
+  /// is on the disk; must not use the database. If it throws, the file stays on the list until the next such commit or
+  /// registration.
+  public var fileRemoval: @Sendable (_ path: String) throws -> Void {
+    get { settings.removeFile }
+    set { settings.removeFile = newValue }
+  }
+
+  /// A relationship of edges that objects derive.
+  ///
+  /// - Parameters:
+  ///   - name: what it is registered under.
+  ///   - collection: whose objects have edges.
+  ///   - version: to be changed whenever `edges` makes other edges of the same object: all objects are asked anew then,
+  ///     and those of another version's edges that are not named any more go without consequences. Edges by hand stay.
+  ///   - edges: the edges that begin at the object's row. Runs inside the transaction, and only looks at the object.
+  public init<Metadata>(
+    _ name: String, over collection: RowCollection<Object, Metadata>, version: String = "",
+    edges: @escaping @Sendable (Object) throws -> [Edge]
+  ) {
+    self.init(name, version)
+    settings.derive(collection, edges)
+  }
+
+  private init(_ name: String, _ version: String) {
+    self.name = name
+    self.version = version
+    settings = RelationshipSettings()
+  }
+
+  /// The same relationship with edges of the objects of another collection, too.
+  public func deriving<Other, Metadata>(
+    over collection: RowCollection<Other, Metadata>, edges: @escaping @Sendable (Other) throws -> [Edge]
+  ) -> Self {
+    var copy = self
+    copy.settings.derive(collection, edges)
+    return copy
+  }
+
+  /// The same relationship with rows of a collection that can be told when an edge of theirs has gone.
+  ///
+  /// - Parameter body: gets the row's object, the edge, and what has happened to the other end; returns what the object
+  ///   is to become, or nil if it stays. Runs inside the transaction, also if the row itself has gone or is about to
+  ///   go: the result is ignored then. Replacing the object does not ask it for its edges.
+  public func notifying<Other, Metadata>(
+    _ collection: RowCollection<Other, Metadata>,
+    _ body: @escaping @Sendable (Other, Edge, EdgeReason) throws -> Other?
+  ) -> Self {
+    var copy = self
+    copy.settings.notify(collection, body)
+    return copy
+  }
+
+  // MARK: The extension
+
+  /// Rows of every collection may be at the ends of edges.
+  public var collections: CollectionFilter { .all }
+  public var parts: RowParts { settings.derivers.isEmpty ? [] : .object }
+  public var isBuiltFromRows: Bool { !settings.derivers.isEmpty }
+
+  public func makeReader(_ store: ExtensionStore) throws -> ReadableGraph { try ReadableGraph(try EdgeTrees(store)) }
+
+  public func makeWriter(_ store: ExtensionStore) throws -> RelationshipWriter {
+    try RelationshipWriter(store, settings) { [name] database in FileDeletion<Object>(database, name).run() }
+  }
+
+  public func didRegister(in database: Database) throws { FileDeletion<Object>(database, name).run() }
+}
+
+extension Relationship where Object: EdgeSource {
+  /// A relationship of edges that objects derive, which say so themselves.
+  public init<Metadata>(_ name: String, over collection: RowCollection<Object, Metadata>, version: String = "") {
+    self.init(name, over: collection, version: version) { try $0.edges() }
+  }
+}
+
+extension Relationship where Object == Never {
+  /// A relationship whose edges are made by hand.
+  public init(_ name: String) { self.init(name, "") }
+}
+
+extension Relationship {
+  /// The same relationship with edges of the objects of another collection, which say so themselves.
+  public func deriving<Other: EdgeSource, Metadata>(over collection: RowCollection<Other, Metadata>) -> Self {
+    deriving(over: collection) { try $0.edges() }
+  }
+
+  /// The same relationship with rows of a collection whose objects are told when an edge of theirs has gone.
+  public func notifying<Other: EdgeObserver, Metadata>(_ collection: RowCollection<Other, Metadata>) -> Self {
+    notifying(collection) { try $0.changed(by: $1, $2) }
+  }
+}
+
+extension ReadTransaction {
+  /// The edges of a relationship as of this snapshot.
+  ///
+  /// - Throws: as `access(to:)`: `extensionNotRegistered`, `extensionNotReady`, `extensionMismatch`, and others.
+  public func relationship<Object>(_ relationship: Relationship<Object>) throws -> ReadableGraph {
+    try access(to: relationship)
+  }
+}
+
+extension WriteTransaction {
+  /// The edges of a relationship in this transaction, its changes so far included.
+  ///
+  /// - Throws: as `access(to:)`: `extensionNotRegistered`, `extensionNotReady`, `extensionMismatch`, and others.
+  public func relationship<Object>(_ relationship: Relationship<Object>) throws -> WritableGraph {
+    WritableGraph(try access(to: relationship))
+  }
+}

@@ -1,0 +1,66 @@
+// What a relationship knows of objects, without their types.
+
+internal import QuireDatabase
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// How to tell the rows of a collection.
+struct Notifier: Sendable {
+  /// The object of a row.
+  let load: @Sendable (RowChange) throws -> (any Sendable)?
+  /// Tells the object; returns what it is to become.
+  let tell: @Sendable (any Sendable, Edge, EdgeReason) throws -> (any Sendable)?
+  /// Stores an object that `tell` returned.
+  let replace: @Sendable (any Sendable, String, WriteTransaction) throws -> Void
+}
+
+/// The closures of a relationship.
+struct RelationshipSettings: Sendable {
+  static let kind = "quire.relationship"
+
+  /// What makes edges of the rows of a collection.
+  private(set) var derivers: [ByteText: @Sendable (RowChange) throws -> [Edge]] = [:]
+  private(set) var notifiers: [ByteText: Notifier] = [:]
+  var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
+
+  /// Has the objects of a collection asked for edges, beside what asks them already.
+  mutating func derive<Object, Metadata>(
+    _ collection: RowCollection<Object, Metadata>, _ edges: @escaping @Sendable (Object) throws -> [Edge]
+  ) {
+    let name = ByteText(collection.name)
+    let others = derivers[name]
+    derivers[name] = { change in
+      guard let object = try change.object(in: collection) else { return [] }
+      return try (others?(change) ?? []) + edges(object)
+    }
+  }
+
+  /// Has the rows of a collection told.
+  mutating func notify<Object, Metadata>(
+    _ collection: RowCollection<Object, Metadata>,
+    _ body: @escaping @Sendable (Object, Edge, EdgeReason) throws -> Object?
+  ) {
+    notifiers[ByteText(collection.name)] = Notifier(
+      load: { try $0.object(in: collection) },
+      tell: { object, edge, reason in
+        guard let object = object as? Object else { return nil }
+        return try body(object, edge, reason)
+      },
+      replace: { object, key, tx in
+        if let object = object as? Object { try tx[collection].replace(object, for: key) }
+      })
+  }
+
+  /// Removes a file's name; one that is not there is fine.
+  private static func unlinkFile(_ path: String) throws {
+    guard unsafe unlink(path) != 0 else { return }
+    let code = errno
+    guard code != ENOENT, code != ENOTDIR else { return }
+    throw DatabaseError(
+      .inputOutput, "The file could not be deleted (system error \(code)). It is tried again later.", path: path)
+  }
+}

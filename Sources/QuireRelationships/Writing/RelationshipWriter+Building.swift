@@ -1,0 +1,128 @@
+// Building a relationship from the rows that are there.
+//
+// Rows above the one that the last step has got to are not followed: one of them may go while an edge leads to it. Each
+// step therefore looks whether the rows that edges know of, up to where it got, still exist. Rules are applied at the
+// end, when all edges are known: what goes meanwhile stays on the list.
+
+public import QuireDatabase
+
+/// How far building has come; noted in values of the extension, so that it goes on after a crash.
+struct Building {
+  /// Whether edges that objects do not name any more go without consequences, as another version made them.
+  let isOtherVersion: Bool
+  /// The rows up to this id were looked for.
+  var swept: Int64
+  /// The last row that this transaction took in, and all that it did: these exist.
+  var built: Int64 = 0
+  var seen: Set<Int64> = []
+
+  private static let modeName = "building"
+  private static let sweptName = "swept"
+
+  /// Finds out whether the relationship is being built.
+  init?(_ store: ExtensionStore) throws {
+    guard let mode = try store.value(Self.modeName, as: Int.self) else { return nil }
+    isOtherVersion = mode == 2
+    swept = Int64(try store.value(Self.sweptName, as: Int.self) ?? 0)
+  }
+
+  /// Begins.
+  init(isOtherVersion: Bool, _ store: ExtensionStore) throws {
+    self.isOtherVersion = isOtherVersion
+    swept = 0
+    try store.set(isOtherVersion ? 2 : 1, for: Self.modeName)
+    try store.set(nil as Int?, for: Self.sweptName)
+  }
+
+  func note(_ store: ExtensionStore) throws { try store.set(Int(swept), for: Self.sweptName) }
+
+  static func end(_ store: ExtensionStore) throws {
+    try store.set(nil as Int?, for: modeName)
+    try store.set(nil as Int?, for: sweptName)
+  }
+}
+
+extension RelationshipWriter {
+  /// Begins to build; edges by hand stay, and so do derived ones, to be compared with those of the objects.
+  public func willBuild(_ reason: ExtensionBuildReason) throws {
+    switch reason {
+    case .new, .otherKind:
+      try store.removeEverything()
+      forgetEdges()
+      building = try Building(isOtherVersion: false, store)
+    case .otherVersion: building = try Building(isOtherVersion: true, store)
+    case .stale: building = try Building(isOtherVersion: building?.isOtherVersion ?? false, store)
+    }
+  }
+
+  /// Asks a row's object for its edges.
+  public func build(_ row: RowChange) throws {
+    guard let rowID = row.rowID, let isOtherVersion = building?.isOtherVersion else { return }
+    building?.built = rowID.rawValue
+    building?.seen.insert(rowID.rawValue)
+    let edges = try settings.derivers[ByteText(row.collection)]?(row) ?? []
+    // Most rows of most databases: no edges now, and none before.
+    guard try !edges.isEmpty || trees.bySource.count > 0 else { return }
+    try setDerived(edges, of: row.rowKey, rowID, isNew: false, silently: isOtherVersion)
+  }
+
+  /// Ends building; what has to be done is done when the transaction settles.
+  public func didBuild() throws {
+    guard let state = building else { return }
+    try dropMissing()
+    if state.isOtherVersion, settings.derivers.isEmpty { try removeDerived() }
+    try sweep(from: state.swept + 1, through: .max)
+    building = nil
+    try Building.end(store)
+  }
+
+  /// The end of a transaction while the relationship is being built.
+  func settleBuilding() throws {
+    try dropMissing()
+    guard let state = building, state.built > state.swept else { return }
+    try sweep(from: state.swept + 1, through: state.built)
+    building?.swept = state.built
+    try building?.note(store)
+  }
+
+  /// Drops the edges of rows with ids in a range that do not exist.
+  private func sweep(from first: Int64, through last: Int64) throws {
+    for order in [EdgeOrder.bySource, .byDestination] {
+      var next = first
+      while next <= last, let row = try firstRow(order, from: next), row <= last {
+        if building?.seen.contains(row) != true, try transaction().key(of: RowID(row)) == nil {
+          try dropEdges(of: row)
+        }
+        guard row < .max else { return }
+        next = row + 1
+      }
+    }
+  }
+
+  /// The first row with an id of at least `first` that has edges in a tree.
+  private func firstRow(_ order: EdgeOrder, from first: Int64) throws -> Int64? {
+    let cursor = try trees[order].cursor()
+    let prefix = order == .bySource ? StoredEdge.prefix(first) : StoredEdge.prefix(.row(first))
+    guard try cursor.seek(prefix), let entry = try cursor.entry else { return nil }
+    let edge = try trees.edge(order, entry)
+    if order == .bySource { return edge.source }
+    // Files come after all rows.
+    if case .row(let row) = edge.destination { return row }
+    return nil
+  }
+
+  /// Removes all derived edges, without consequences: nothing derives any in this version.
+  private func removeDerived() throws {
+    var next: Int64 = 0
+    while let row = try firstRow(.bySource, from: next) {
+      while true {
+        let edges = try trees.edges(
+          .bySource, StoredEdge.prefix(row, isDerived: true), limit: EdgeLimits.batchCount)
+        try trees.remove(edges, neighboursIn: .bySource)
+        if edges.count < EdgeLimits.batchCount { break }
+      }
+      guard row < .max else { return }
+      next = row + 1
+    }
+  }
+}

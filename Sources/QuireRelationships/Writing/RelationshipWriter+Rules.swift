@@ -1,0 +1,148 @@
+// Applying the rules of edges that have gone.
+//
+// Edges leave the trees at once, so what is counted here is what survives, in whatever order edges have gone: a row
+// that is to go with the last of some edges goes, wherever in the list the last one stands.
+
+internal import QuireDatabase
+
+extension RelationshipWriter {
+  /// Works the list of edges that have gone off. What is deleted on the way adds to its end, so that chains and cycles
+  /// of any length end, and no call is nested in another one.
+  func work() throws {
+    guard building == nil, !isWorking else { return }
+    isWorking = true
+    defer { isWorking = false }
+    repeat {
+      try dropMissing()
+      while true {
+        let batch = try nextDropped()
+        guard let last = batch.last else { break }
+        for (number, record) in batch { try apply(record, isInherited: number <= lastInherited) }
+        try dropped.remove(from: nil, upTo: RowID(last.number + 1))
+      }
+    } while !waiting.isEmpty
+    forgetGone()
+  }
+
+  private func nextDropped() throws -> [(number: Int64, edge: DroppedEdge)] {
+    if try dropped.count == 0 { return [] }
+    let cursor = try dropped.cursor()
+    var batch: [(number: Int64, edge: DroppedEdge)] = []
+    while batch.count < EdgeLimits.batchCount, try cursor.next(), let entry = try cursor.entry {
+      guard let edge = DroppedEdge(entry.value) else { throw trees.damaged() }
+      batch.append((entry.key.rawValue, edge))
+    }
+    return batch
+  }
+
+  /// Applies the rules of an edge that has gone.
+  private func apply(_ record: DroppedEdge, isInherited: Bool) throws {
+    var edge = record.edge
+    // A row that was waited for may have come since; one that earlier transactions waited for has not.
+    edge.source = present(edge.source, isInherited)
+    if case .row(let row) = edge.destination { edge.destination = .row(present(row, isInherited)) }
+    let haveBothGone = try haveBothGone(edge)
+    let (isSourceDying, isDestinationDying) = (try deletesSource(edge, record), try deletesDestination(edge, record))
+    if edge.rules.contains(.notifyIfSourceDeleted), record.sourceGone || haveBothGone,
+      case .row(let row) = edge.destination
+    {
+      try tell(row, edge, .sourceDeleted, isDying: isDestinationDying)
+    }
+    if edge.rules.contains(.notifyIfDestinationDeleted), record.destinationGone || haveBothGone {
+      try tell(edge.source, edge, .destinationDeleted, isDying: isSourceDying)
+    }
+    if isDestinationDying {
+      switch edge.destination {
+      case .row(let row): try delete(row)
+      case .file(let path): try deleteAfterwards(path)
+      }
+    }
+    if isSourceDying { try delete(edge.source) }
+  }
+
+  private func present(_ row: Int64, _ isInherited: Bool) -> Int64 {
+    if row > 0 { return row }
+    return isInherited ? 0 : arrived[row] ?? row
+  }
+
+  /// Whether neither end of an edge that tells somebody is there any more: each is told of the other.
+  private func haveBothGone(_ edge: StoredEdge) throws -> Bool {
+    guard !edge.rules.isDisjoint(with: .notices), case .row(let row) = edge.destination else { return false }
+    return try !exists(edge.source) && !exists(row)
+  }
+
+  private func exists(_ row: Int64) throws -> Bool { try row > 0 && transaction().key(of: RowID(row)) != nil }
+
+  // MARK: What goes
+
+  private func deletesDestination(_ edge: StoredEdge, _ record: DroppedEdge) throws -> Bool {
+    if record.sourceGone, edge.rules.contains(.deleteDestinationIfSourceDeleted) { return true }
+    let isAskedFor = record.sourceGone && edge.rules.contains(.deleteDestinationIfAllSourcesDeleted)
+    guard try isAskedFor || wishes.count > 0 else { return false }
+    let group = StoredEdge.prefix(edge.destination, edge.name)
+    return try completes([0] + group, isAskedFor, .byDestination, group)
+  }
+
+  private func deletesSource(_ edge: StoredEdge, _ record: DroppedEdge) throws -> Bool {
+    if record.destinationGone, edge.rules.contains(.deleteSourceIfDestinationDeleted) { return true }
+    let isAskedFor = record.destinationGone && edge.rules.contains(.deleteSourceIfAllDestinationsDeleted)
+    guard try isAskedFor || wishes.count > 0 else { return false }
+    let group = StoredEdge.prefix(edge.name, edge.source)
+    return try completes([1] + group, isAskedFor, .byName, group)
+  }
+
+  /// Whether an end goes with the last edge of a group, and this was the last one. If edges of the group are left, a
+  /// rule that asks for it is remembered to the end of the transaction: they may go yet.
+  private func completes(_ wish: [UInt8], _ isAskedFor: Bool, _ order: EdgeOrder, _ group: [UInt8]) throws -> Bool {
+    guard try isAskedFor || wishes.contains(wish) else { return false }
+    if try trees.count(order, group) == 0 { return true }
+    if isAskedFor { try wishes.put([], for: wish) }
+    return false
+  }
+
+  /// Deletes a row, if it is still there.
+  private func delete(_ row: Int64) throws {
+    let tx = try transaction()
+    guard row > 0, let key = try tx.key(of: RowID(row)) else { return }
+    try tx.remove(key)
+  }
+
+  // MARK: Telling
+
+  /// Tells a row of an edge; stores what its object becomes, unless the row has gone or is about to go.
+  private func tell(_ row: Int64, _ edge: StoredEdge, _ reason: EdgeReason, isDying: Bool) throws {
+    guard let subject = try subject(row), let notifier = settings.notifiers[ByteText(subject.key.collection)],
+      let object = try subject.row.map({ try notifier.load($0) }) ?? kept[row]?.object,
+      let told = try self.edge(edge)
+    else { return }
+    guard let changed = try notifier.tell(object, told, reason), subject.row != nil, !isDying else { return }
+    // No relationship asks the object for its edges: two of them might have it told by turns, for ever.
+    let writers = try store.writers(as: RelationshipWriter.self)
+    for writer in writers { writer.toldRow = RowID(row) }
+    defer { for writer in writers { writer.toldRow = nil } }
+    try notifier.replace(changed, subject.key.key, try transaction())
+  }
+
+  private func subject(_ row: Int64) throws -> (key: RowKey, row: RowChange?)? {
+    if row > 0, let found = try store.row(RowID(row)) { return (found.rowKey, found) }
+    return kept[row].map { ($0.key, nil) }
+  }
+
+  /// An edge that has gone, as apps see it; nil if nobody knows any more where an end was.
+  private func edge(_ edge: StoredEdge) throws -> Edge? {
+    guard let source = try key(of: edge.source) else { return nil }
+    let end: EdgeDestination
+    switch edge.destination {
+    case .row(let row):
+      guard let key = try key(of: row) else { return nil }
+      end = .row(key)
+    case .file(let path): end = .file(String(decoding: path, as: UTF8.self))
+    }
+    return Edge(try trees.name(of: edge.name), source, end, edge.rules, isDerived: edge.isDerived)
+  }
+
+  private func key(of row: Int64) throws -> RowKey? {
+    if row > 0, let key = try transaction().key(of: RowID(row)) { return key }
+    return kept[row]?.key
+  }
+}

@@ -1,0 +1,306 @@
+// What follows a write transaction on behalf of a relationship.
+
+public import QuireDatabase
+
+/// A relationship in one write transaction. Apps use `WritableGraph`, which `relationship` gives them.
+///
+/// The trees of edges always show what is to be seen: an edge enters them when it is derived or added, and leaves them
+/// when it is dropped or an end of it is removed. What its rules ask for is noted in a tree of its own, and done when
+/// the transaction settles, or on `flush`, in the order in which edges have gone. That tree takes part in savepoints
+/// like all others, holds any number of edges in little memory, and keeps what has to wait until the relationship is
+/// built: as long as edges are missing nothing can be counted.
+///
+/// Invariants:
+/// 1. `dropped` is empty when a transaction has settled, unless the relationship is being built; `wishes` always is.
+/// 2. `waiting` has the rows that edges lead from or to and that do not exist, each under a number below 0 that stands
+///    for it; `arrived` has the ids of those that came since. No number stands for two rows.
+/// 3. `kept` has the keys, and for those that can be told the objects, of removed rows that have had edges with rules
+///    that tell somebody; `observed` the rows of edges like that which were dropped.
+public final class RelationshipWriter: ExtensionWriter {
+  public let store: ExtensionStore
+  let settings: RelationshipSettings
+  let trees: EdgeTrees
+  /// Number → an edge that has gone; see `DroppedEdge`.
+  let dropped: ExtensionTree<RowID>
+  /// What goes with the last edge of a group: the prefixes of the groups, with 0 in front for a destination and 1 for a
+  /// source.
+  let wishes: ExtensionTree<[UInt8]>
+  /// The paths of files that are to be deleted after the commit, if no edge keeps them.
+  let files: ExtensionTree<[UInt8]>
+  let deleteFiles: @Sendable (Database) -> Void
+
+  /// A removed row that has to be known for a while.
+  struct KeptRow {
+    let key: RowKey
+    let object: (any Sendable)?
+  }
+
+  private(set) var waiting: [RowKey: Int64] = [:]
+  private var waitingKeys: [Int64: RowKey] = [:]
+  private(set) var arrived: [Int64: Int64] = [:]
+  private var lastStandIn: Int64 = 0
+  var kept: [Int64: KeptRow] = [:]
+  var observed: Set<Int64> = []
+  private var lastDropped: Int64?
+  /// The last edge on the list that earlier transactions have left there.
+  private(set) var lastInherited: Int64 = 0
+  /// The names of edges that have gone, which may be unused now.
+  private var touchedNames: Set<UInt32> = []
+  private var knownNames: [ByteText: UInt32] = [:]
+  /// Whether files were put on the list.
+  private var hasFiles = false
+  var isWorking = false
+  private var isSettled = false
+  /// The row whose object is replaced because it was told something.
+  var toldRow: RowID?
+  /// How the relationship is being built; nil if it is not.
+  var building: Building?
+
+  init(
+    _ store: ExtensionStore, _ settings: RelationshipSettings, _ deleteFiles: @escaping @Sendable (Database) -> Void
+  ) throws {
+    self.store = store
+    self.settings = settings
+    self.deleteFiles = deleteFiles
+    trees = try EdgeTrees(store)
+    dropped = try store.tree("dropped", of: RowID.self)
+    wishes = try store.tree("wishes", of: [UInt8].self)
+    files = try store.tree("files", of: [UInt8].self)
+    building = try Building(store)
+    if building != nil { lastInherited = try newestDropped() }
+  }
+
+  /// The transaction.
+  func transaction() throws -> WriteTransaction {
+    guard let tx = store.writeTransaction else {
+      throw DatabaseError(.readOnly, "A read transaction cannot change edges. Use `write`.")
+    }
+    return tx
+  }
+
+  func isNotified(_ collection: String) -> Bool { settings.notifiers[ByteText(collection)] != nil }
+
+  // MARK: By hand
+
+  func add(_ edge: Edge) throws {
+    try checkOpen()
+    try edge.check(isNotified)
+    guard let source = edge.source else { return }
+    try put(try stored(edge, from: try row(source), isDerived: false))
+  }
+
+  func remove(_ edge: Edge, _ reason: EdgeReason) throws -> Bool {
+    try checkOpen()
+    guard let source = edge.source else { throw edge.invalid("does not say where it begins: give a source") }
+    let graph = GraphHandle(trees: trees, writer: self)
+    guard let number = try trees.number(of: edge.name), let row = try graph.known(source),
+      let end = try graph.known(edge.destination)
+    else { return false }
+    var found = StoredEdge(name: number, source: row, destination: end, isDerived: false, rules: [])
+    guard let rules = try trees.rules(of: found) else { return false }
+    found.rules = rules
+    try trees.remove(found)
+    try note(found, sourceGone: reason == .sourceDeleted, destinationGone: reason == .destinationDeleted)
+    return true
+  }
+
+  private func checkOpen() throws {
+    guard isSettled else { return }
+    throw DatabaseError(
+      .transactionFailed, "Edges of “\(store.name)” were changed after it had settled. Change them in `settleRows`.")
+  }
+
+  // MARK: Edges
+
+  /// An edge as it is stored, its ends found or waited for.
+  func stored(_ edge: Edge, from source: Int64, isDerived: Bool) throws -> StoredEdge {
+    let end: StoredDestination =
+      switch edge.destination {
+      case .row(let key): .row(try row(key))
+      case .file(let path): .file(Array(path.utf8))
+      }
+    let name = ByteText(edge.name)
+    let number = try knownNames[name] ?? trees.makeNumber(of: edge.name)
+    knownNames[name] = number
+    return StoredEdge(name: number, source: source, destination: end, isDerived: isDerived, rules: edge.rules)
+  }
+
+  /// Stores an edge unless it is there with these rules.
+  func put(_ edge: StoredEdge) throws {
+    if try trees.rules(of: edge) != edge.rules { try trees.put(edge) }
+  }
+
+  /// Notes that an edge has gone from the trees, and why.
+  func note(_ edge: StoredEdge, sourceGone: Bool, destinationGone: Bool) throws {
+    touchedNames.insert(edge.name)
+    if !edge.rules.isDisjoint(with: .notices), sourceGone || destinationGone {
+      observed.insert(edge.source)
+      if case .row(let row) = edge.destination { observed.insert(row) }
+    }
+    let matters =
+      sourceGone && !edge.rules.isDisjoint(with: .ofSource)
+      || destinationGone && !edge.rules.isDisjoint(with: .ofDestination)
+    // It may be the last one that something was to go with.
+    guard try matters || wishes.count > 0 else { return }
+    let number = try lastDropped ?? newestDropped()
+    lastDropped = number + 1
+    let record = DroppedEdge(edge: edge, sourceGone: sourceGone, destinationGone: destinationGone)
+    try dropped.put(record.bytes, for: RowID(number + 1))
+  }
+
+  private func newestDropped() throws -> Int64 {
+    let cursor = try dropped.cursor()
+    return try cursor.seekLast() ? cursor.key?.rawValue ?? 0 : 0
+  }
+
+  /// Removes all edges that begin or end at a row, which is gone.
+  func dropEdges(of row: Int64) throws {
+    guard try trees.byName.count > 0 else { return }
+    for order in [EdgeOrder.bySource, .byDestination] {
+      let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
+      while true {
+        let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
+        if edges.isEmpty { break }
+        try trees.remove(edges, neighboursIn: order)
+        for edge in edges {
+          try note(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
+        }
+        if edges.count < EdgeLimits.batchCount { break }
+      }
+    }
+  }
+
+  // MARK: Rows to come
+
+  /// The id of a row, or a number that stands for it until it exists.
+  func row(_ key: RowKey) throws -> Int64 {
+    if let found = try transaction().rowID(of: key) {
+      try resolve(key, found)
+      return found.rawValue
+    }
+    if let known = waiting[key] { return known }
+    lastStandIn -= 1
+    waiting[key] = lastStandIn
+    waitingKeys[lastStandIn] = key
+    return lastStandIn
+  }
+
+  /// What a number below 0 stands for.
+  func waitingKey(_ standIn: Int64) -> RowKey? { waitingKeys[standIn] }
+
+  /// A row exists that may have been waited for: has its edges know it.
+  func resolve(_ key: RowKey, _ rowID: RowID) throws {
+    guard !waiting.isEmpty, let standIn = waiting.removeValue(forKey: key) else { return }
+    waitingKeys[standIn] = nil
+    arrived[standIn] = rowID.rawValue
+    for order in [EdgeOrder.bySource, .byDestination] {
+      let prefix = order == .bySource ? StoredEdge.prefix(standIn) : StoredEdge.prefix(.row(standIn))
+      while true {
+        let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
+        if edges.isEmpty { break }
+        try trees.remove(edges, neighboursIn: order)
+        for var edge in edges {
+          if edge.source == standIn { edge.source = rowID.rawValue }
+          if edge.destination == .row(standIn) { edge.destination = .row(rowID.rawValue) }
+          try trees.put(edge)
+        }
+      }
+    }
+  }
+
+  /// Drops the edges whose rows have not come.
+  func dropMissing() throws {
+    let missing = waiting
+    for (key, standIn) in missing {
+      if let found = try transaction().rowID(of: key) {
+        try resolve(key, found)
+        continue
+      }
+      waiting[key] = nil
+      try dropEdges(of: standIn)
+      waitingKeys[standIn] = nil
+      if observed.contains(standIn) { kept[standIn] = KeptRow(key: key, object: nil) }
+    }
+  }
+
+  // MARK: Files
+
+  /// Puts a file on the list of those that are to be deleted after the commit.
+  func deleteAfterwards(_ path: [UInt8]) throws {
+    try files.put([], for: path)
+    hasFiles = true
+  }
+
+  // MARK: Ending
+
+  public func settleRows() throws {
+    if building != nil { return try settleBuilding() }
+    try work()
+  }
+
+  public func settleTrees() throws {
+    isSettled = true
+    if try wishes.count > 0 { try wishes.removeAll() }
+    if building == nil {
+      for name in touchedNames { try trees.forgetIfUnused(name) }
+    }
+    if hasFiles {
+      let (database, deleteFiles) = (store.database, deleteFiles)
+      try transaction().onCommit { deleteFiles(database) }
+    }
+  }
+
+  /// Applies the rules now; an error is the end of the transaction, which would go on with half of it done.
+  func flush() throws {
+    try checkOpen()
+    do { try work() } catch {
+      store.noting(()) { throw error }
+      throw error
+    }
+  }
+
+  // MARK: Savepoints
+
+  private struct Mark {
+    let waiting: [RowKey: Int64]
+    let waitingKeys: [Int64: RowKey]
+    let arrived: [Int64: Int64]
+    let kept: [Int64: KeptRow]
+    let observed: Set<Int64>
+    let building: Building?
+  }
+
+  public func makeMark() -> Any? {
+    Mark(
+      waiting: waiting, waitingKeys: waitingKeys, arrived: arrived, kept: kept, observed: observed, building: building)
+  }
+
+  public func restore(_ mark: Any?) {
+    let mark = mark as? Mark
+    waiting = mark?.waiting ?? [:]
+    waitingKeys = mark?.waitingKeys ?? [:]
+    arrived = mark?.arrived ?? [:]
+    kept = mark?.kept ?? [:]
+    observed = mark?.observed ?? []
+    building = mark?.building
+    // What was remembered of the trees may not be there any more.
+    knownNames = [:]
+    lastDropped = nil
+    isWorking = false
+  }
+
+  /// Everything that was noted is done.
+  func forgetGone() {
+    kept.removeAll()
+    observed.removeAll()
+  }
+
+  /// All edges are gone: no row is waited for any more, and no name is known.
+  func forgetEdges() {
+    waiting.removeAll()
+    waitingKeys.removeAll()
+    arrived.removeAll()
+    knownNames.removeAll()
+    touchedNames.removeAll()
+  }
+}

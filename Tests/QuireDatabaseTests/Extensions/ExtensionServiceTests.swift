@@ -1,0 +1,137 @@
+// What the database does for extensions beside hooks and trees.
+
+import QuireDatabase
+import QuireTesting
+import Testing
+
+/// An extension that hands its writer to a closure at some moments.
+private struct Probe: DatabaseExtension {
+  let name: String
+  var version = ""
+  var didBuild: @Sendable (Writer) throws -> Void = { _ in }
+  var didChange: @Sendable (Writer, RowChange) throws -> Void = { _, _ in }
+  var registered: @Sendable (Database) throws -> Void = { _ in }
+
+  func makeReader(_ store: ExtensionStore) throws -> ExtensionStore { store }
+  func makeWriter(_ store: ExtensionStore) throws -> Writer { Writer(self, store) }
+  func didRegister(in database: Database) throws { try registered(database) }
+
+  final class Writer: ExtensionWriter {
+    let probe: Probe
+    let store: ExtensionStore
+
+    init(_ probe: Probe, _ store: ExtensionStore) {
+      self.probe = probe
+      self.store = store
+    }
+
+    func build(_ row: RowChange) throws {}
+    func didBuild() throws { try probe.didBuild(self) }
+    func didChange(_ change: RowChange) throws { try probe.didChange(self, change) }
+  }
+}
+
+@Suite struct ExtensionServiceTests {
+  @Test("An extension is told that it is registered, each time, and may open transactions")
+  func didRegister() throws {
+    let folder = try TestFolder()
+    let calls = Recorder()
+    var probe = Probe(name: "probe")
+    probe.registered = { db in
+      try db.write { tx throws in try tx[.texts("t")].set("x", for: "\(calls.values.count)") }
+      calls.append(try db.extensions().first?.state == .ready ? "ready" : "not ready")
+    }
+    for count in 1...2 {
+      let db = try folder.open()
+      try db.register(probe)
+      #expect(calls.values == Array(repeating: "ready", count: count))
+      #expect(try db.read { tx throws in tx.count } == count)
+      try db.close()
+    }
+    struct Refused: Error {}
+    let db = try folder.open()
+    probe.registered = { _ in throw Refused() }
+    #expect(throws: Refused.self) { try db.register(probe) }
+    #expect(try db.extensions().map(\.isRegistered) == [true])
+    try db.close()
+  }
+
+  @Test("An extension that changes rows when it is built hears of all of them")
+  func changesInDidBuild() throws {
+    let heard = Recorder()
+    var probe = Probe(name: "probe")
+    probe.didBuild = { writer in
+      for key in ["1", "2"] { try writer.store.writeTransaction?.remove(RowKey("t", key)) }
+    }
+    probe.didChange = { _, change in heard.append("\(change.kind) \(change.key)") }
+    let db = try Database.inMemory()
+    try db.write { tx throws in for key in ["1", "2", "3"] { try tx[.texts("t")].set("x", for: key) } }
+    try db.register(probe)
+    #expect(heard.values == ["remove 1", "remove 2"])
+    #expect(try db.read { tx throws in Array(tx[.texts("t")].keys) } == ["3"])
+  }
+
+  @Test("Extensions of one kind find each other in a transaction") func writers() throws {
+    let db = try Database.inMemory()
+    for name in ["first", "second"] { try db.register(Probe(name: name)) }
+    try db.register(letterIndex())
+    try db.write { tx throws in
+      let second = try tx.access(to: Probe(name: "second"))
+      #expect(try second.store.writers(as: Probe.Writer.self).map(\.probe.name) == ["first", "second"])
+    }
+    try db.read { tx throws in
+      #expect(try tx.access(to: Probe(name: "first")).writers(as: Probe.Writer.self).isEmpty)
+    }
+  }
+
+  @Test("What cannot throw is thrown by the next call") func noting() throws {
+    struct Broken: Error {}
+    let db = try Database.inMemory()
+    try db.register(Probe(name: "probe"))
+    let error = #expect(throws: DatabaseError.self) {
+      try db.write { tx throws in
+        let store = try tx.access(to: Probe(name: "probe")).store
+        try tx[.texts("t")].set("x", for: "1")
+        let value = store.noting(7) { throw Broken() }
+        if value != 7 { Issue.record("noted \(value)") }
+      }
+    }
+    #expect(error?.code == .transactionFailed && error?.cause is Broken)
+    #expect(try db.read { tx throws in try tx.access(to: Probe(name: "probe")).noting(0) { 8 } } == 8)
+    #expect(try db.read { tx throws in tx.count } == 0)
+  }
+
+  @Test("A commit's actions may use the database that the extension was given") func databaseAfterwards() throws {
+    let counts = Recorder()
+    var probe = Probe(name: "probe")
+    probe.didChange = { writer, _ in
+      let database = writer.store.database
+      writer.store.writeTransaction?.onCommit { counts.append("\((try? database.read { $0.count }) ?? -1)") }
+    }
+    let db = try Database.inMemory()
+    try db.register(probe)
+    try db.write { tx throws in try tx[.texts("t")].set("x", for: "1") }
+    #expect(counts.values == ["1"])
+  }
+
+  @Test("Rows of any type by their keys") func rowsByKey() throws {
+    let db = try Database.inMemory()
+    try db.write { tx throws in
+      try tx[.texts("t")].set("x", for: "1")
+      let known = RowKey("t", "1")
+      let rowID = try tx[.texts("t")].rowID("1")
+      #expect(try rowID != nil && tx.rowID(of: known) == rowID)
+      for unknown in [RowKey("t", "2"), RowKey("u", "1"), RowKey(String(repeating: "x", count: 5000), "1")] {
+        #expect(try tx.rowID(of: unknown) == nil)
+        #expect(try !tx.remove(unknown))
+      }
+      #expect(tx.collections == ["t"])
+    }
+    try db.read { tx throws in #expect(try tx.rowID(of: RowKey("t", "1")) != nil) }
+    try db.write { tx throws in
+      #expect(try tx.remove(RowKey("t", "1")))
+      #expect(try tx.rowID(of: RowKey("t", "1")) == nil)
+    }
+    #expect(try db.read { tx throws in tx.collections }.isEmpty)
+  }
+}

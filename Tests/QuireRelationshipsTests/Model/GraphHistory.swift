@@ -1,0 +1,385 @@
+// One random life of a database with two relationships beside its model.
+
+import Quire
+import QuireDatabase
+@testable import QuireRelationships
+import QuireStorage
+import QuireTesting
+import Testing
+
+/// Something that the relationships did and the model did not.
+struct GraphMismatch: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// A crash that is to happen when a file is about to be deleted.
+final class CrashPlan: Sendable {
+  private let state = Latch<(seed: UInt64?, image: SimulatedDisk?)>((nil, nil))
+
+  /// The disk as the crash has left it, if it has happened.
+  var image: SimulatedDisk? { state.withLock { $0.image } }
+
+  func plan(_ seed: UInt64?) { state.withLock { $0 = (seed, nil) } }
+
+  func happen(to disk: SimulatedDisk) {
+    state.withLock { state in
+      guard let seed = state.seed else { return }
+      state = (nil, disk.crashImage(.random(seed)))
+    }
+  }
+}
+
+/// A life; the same one for the same seed.
+final class GraphHistory {
+  struct Undo: Error {}
+
+  let seed: UInt64
+  let limit: Int
+  private var random: SeededRandom
+  private var disk = SimulatedDisk()
+  private var db: Database
+  private var version = 0
+  private var model = GraphModel()
+  private let deleted = Recorder()
+  private var deletedCount = 0
+  /// The disk as a crash leaves it that happens when the next file is about to be deleted, if one is to happen.
+  private let crash = CrashPlan()
+  private(set) var steps = 0
+  /// Counts of what has happened, to see that all of it does.
+  private(set) var counts: [String: Int] = [:]
+  /// The last steps, for a failure to tell.
+  private var lastSteps: [String] = []
+
+  init(seed: UInt64, limit: Int) throws {
+    self.seed = seed
+    self.limit = limit
+    random = SeededRandom(seed: seed)
+    db = try openSimulated(disk, seed: seed, Self.options)
+    try register()
+  }
+
+  private static let options = Database.Options(
+    durability: .full, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+
+  private var derived: Relationship<Node> {
+    var graph = nodeGraph("derived", version: "\(version)")
+    graph.fileRemoval = removal
+    return graph
+  }
+
+  private var byHand: Relationship<Never> {
+    var graph = Relationship("by hand").notifying(.nodes)
+    graph.fileRemoval = removal
+    return graph
+  }
+
+  private var removal: @Sendable (String) throws -> Void {
+    { [deleted, crash, disk] path in
+      deleted.append(path)
+      crash.happen(to: disk)
+    }
+  }
+
+  private func register() throws {
+    try db.register(derived)
+    try db.register(byHand)
+  }
+
+  private func expect(_ isRight: Bool, _ what: @autoclosure () -> String) throws {
+    if isRight { return }
+    throw GraphMismatch(
+      description: """
+        \(what()) (step \(steps)). Again: QUIRE_GRAPH_STEPS=\(limit) QUIRE_GRAPH_SEED=\(seed) swift test --filter \
+        RandomGraphTests
+        The last steps: \(lastSteps.joined(separator: "; "))
+        """)
+  }
+
+  /// Remembers what is about to happen.
+  private func note(_ step: @autoclosure () -> String) {
+    lastSteps.append(step())
+    if lastSteps.count > 30 { lastSteps.removeFirst() }
+  }
+
+  private func count(_ what: String) { counts[what, default: 0] += 1 }
+
+  // MARK: Life
+
+  func run() throws {
+    while steps < limit {
+      switch random.below(100) {
+      case 0: try reopen(isChanged: false)
+      case 1: try reopen(isChanged: true)
+      case 2:
+        note("crash")
+        try recover(disk.crashImage(.random(random.next())))
+        try checkCommit()
+      default: try transact()
+      }
+    }
+    try db.close()
+  }
+
+  private func reopen(isChanged: Bool) throws {
+    count(isChanged ? "other version" : "reopen")
+    note(isChanged ? "other version" : "reopen")
+    steps += 1
+    try db.close()
+    db = try openSimulated(disk, seed: random.next(), Self.options)
+    if isChanged {
+      version += 1
+      for key in model.ids.keys { model.derive(key, silently: true) }
+    }
+    try register()
+    try checkCommit()
+  }
+
+  /// Goes on with a disk as a crash has left it.
+  private func recover(_ image: SimulatedDisk) throws {
+    count("crash")
+    try db.close()
+    disk = image
+    db = try openSimulated(disk, seed: random.next(), Self.options)
+    try register()
+  }
+
+  private func transact() throws {
+    crash.plan(random.below(20) == 0 ? random.next() : nil)
+    let before = model
+    let isUndone = random.below(8) == 0
+    note(isUndone ? "begin, to roll back" : "begin")
+    do {
+      try db.write { tx throws in
+        for _ in 0...random.below(8) { try step(tx, 0) }
+        if isUndone { throw Undo() }
+      }
+    } catch is Undo {
+      count("rollback")
+      model = before
+    }
+    let image = crash.image
+    if let image {
+      count("crash while deleting")
+      note("crash while deleting")
+      try recover(image)
+    }
+    try checkCommit(hasCrashed: image != nil)
+  }
+
+  /// After a commit: rows, edges, trees, and the files that have gone, some of them twice after a crash.
+  private func checkCommit(hasCrashed: Bool = false) throws {
+    let files = model.commit()
+    let now = deleted.values
+    try expect(
+      Set(now[deletedCount...]) == files && (hasCrashed || now.count - deletedCount == files.count),
+      "deleted \(now[deletedCount...]) instead of \(files.sorted())")
+    if !files.isEmpty { count("file") }
+    deletedCount = now.count
+    try db.read { tx throws in
+      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+    }
+  }
+
+  private func check(
+    _ nodes: some RowReading<Node, NoMetadata>, _ others: some RowReading<Node, NoMetadata>,
+    _ derived: some GraphReading,
+    _ byHand: some GraphReading
+  ) throws {
+    var found: [RowKey: Node] = [:]
+    for row in nodes.rows { found[RowKey("nodes", row.key)] = row.object }
+    for row in others.rows { found[RowKey("others", row.key)] = row.object }
+    for (key, node) in found {
+      let expected = model.ids[key].flatMap { model.rows[$0] }
+      try expect(expected != nil, "\(key) is there")
+      try expect(
+        expected?.links == node.links && expected?.told.sorted() == node.told.sorted(),
+        "\(key) is \(node) instead of \(String(describing: expected))")
+    }
+    for key in model.ids.keys { try expect(found[key] != nil, "\(key) is gone") }
+    try check(derived, 0)
+    try check(byHand, 1)
+  }
+
+  private func check(_ graph: some GraphReading, _ number: Int) throws {
+    try graph.checkInvariants()
+    let (all, expected) = (Array(graph.edges()), model.visible(number))
+    try expect(
+      all.count == expected.count && Set(all) == expected,
+      "edges of \(number): missing \(expected.subtracting(all)), too many \(Set(all).subtracting(expected))")
+    try expect(graph.count() == all.count, "\(graph.count()) edges counted")
+    // One question at random.
+    let (name, source, end) = (
+      random.below(2) == 0 ? nil : randomName(), random.below(2) == 0 ? nil : randomKey(),
+      random.below(2) == 0 ? nil : randomEnd()
+    )
+    let some = all.filter {
+      (name == nil || $0.name == name) && (source == nil || $0.source == source)
+        && (end == nil || $0.destination == end)
+    }
+    let answer = Array(graph.edges(named: name, from: source, to: end))
+    try expect(
+      Set(answer) == Set(some) && answer.count == some.count
+        && graph.count(named: name, from: source, to: end) == some.count,
+      "a question was answered with \(answer) instead of \(some)")
+  }
+}
+
+// MARK: - Steps
+
+extension GraphHistory {
+  private func randomName() -> String { ["x", "y"][random.below(2)] }
+
+  private func randomKey() -> RowKey {
+    RowKey(random.below(4) == 0 ? "others" : "nodes", ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)])
+  }
+
+  private func randomEnd() -> EdgeDestination {
+    random.below(5) == 0 ? .file("/f\(random.below(4))") : .row(randomKey())
+  }
+
+  private func randomRules(isFile: Bool, isNodes: (source: Bool, destination: Bool)) -> EdgeRules {
+    var rules: EdgeRules = []
+    let choices: [EdgeRules] = [[], .deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted]
+    rules.formUnion(choices[random.below(3)])
+    if isFile { return rules }
+    let others: [EdgeRules] = [[], [], .deleteSourceIfDestinationDeleted, .deleteSourceIfAllDestinationsDeleted]
+    rules.formUnion(others[random.below(4)])
+    if isNodes.destination, random.below(4) == 0 { rules.insert(.notifyIfSourceDeleted) }
+    if isNodes.source, random.below(4) == 0 { rules.insert(.notifyIfDestinationDeleted) }
+    return rules
+  }
+
+  private func randomLinks() -> [Link] {
+    (0..<random.below(4)).map { _ in
+      if random.below(6) == 0 {
+        return Link(
+          randomName(), "/f\(random.below(4))", randomRules(isFile: true, isNodes: (true, false)), isFile: true)
+      }
+      return Link(
+        randomName(), ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)],
+        randomRules(isFile: false, isNodes: (true, true)))
+    }
+  }
+
+  private func randomEdge() -> Edge {
+    let (source, end) = (randomKey(), randomEnd())
+    var (isFile, isNodes) = (true, false)
+    if case .row(let key) = end { (isFile, isNodes) = (false, key.collection == "nodes") }
+    let rules = randomRules(isFile: isFile, isNodes: (source.collection == "nodes", isNodes))
+    return Edge(randomName(), from: source, to: end, rules: rules)
+  }
+
+  private func collection(_ key: RowKey) -> RowCollection<Node, NoMetadata> {
+    key.collection == "nodes" ? .nodes : .others
+  }
+
+  fileprivate func step(_ tx: QuireDatabase.WriteTransaction, _ depth: Int) throws {
+    steps += 1
+    switch random.below(40) {
+    case 0..<12: try set(tx)
+    case 12..<14:
+      let (key, links) = (randomKey(), randomLinks())
+      note("replace \(key) \(links.map(\.edge))")
+      try tx[collection(key)].replace(Node(links: links), for: key.key)
+      model.replace(key, links)
+    case 14..<19:
+      let key = randomKey()
+      note("remove \(key)")
+      try tx[collection(key)].remove(key.key)
+      model.remove(key)
+    case 19:
+      let keys = (0..<3).map { _ in RowKey("nodes", randomKey().key) }
+      note("remove \(keys)")
+      try tx[.nodes].remove(keys.map(\.key))
+      for key in keys { model.remove(key) }
+    case 20: try touch(tx)
+    case 21..<29: try add(tx)
+    case 29..<33: try removeEdge(tx)
+    case 33, 34: try flush(tx)
+    case 35: try clear(tx)
+    case 36, 37: if depth < 3 { try savepoint(tx, depth) }
+    default:
+      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+    }
+  }
+
+  private func set(_ tx: QuireDatabase.WriteTransaction) throws {
+    count("set")
+    let (key, links) = (randomKey(), randomLinks())
+    note("set \(key) \(links.map(\.edge))")
+    try tx[collection(key)].set(Node(links: links), for: key.key)
+    model.set(key, links)
+  }
+
+  private func touch(_ tx: QuireDatabase.WriteTransaction) throws {
+    let key = randomKey()
+    try tx[collection(key)].touch(key.key)
+    try tx[collection(key)].replaceMetadata(NoMetadata(), for: key.key)
+  }
+
+  private func graph(_ tx: QuireDatabase.WriteTransaction, _ number: Int) throws -> WritableGraph {
+    try number == 0 ? tx.relationship(derived) : tx.relationship(byHand)
+  }
+
+  private func add(_ tx: QuireDatabase.WriteTransaction) throws {
+    count("add")
+    let (number, edge) = (random.below(2), randomEdge())
+    note("add \(edge) to \(number)")
+    try graph(tx, number).add(edge)
+    model.add(edge, number)
+  }
+
+  private func removeEdge(_ tx: QuireDatabase.WriteTransaction) throws {
+    let number = random.below(2)
+    let existing = model.visible(number).filter { !$0.isDerived }.sorted { "\($0)" < "\($1)" }
+    let edge = existing.isEmpty || random.below(5) == 0 ? randomEdge() : existing[random.below(existing.count)]
+    let reason = [EdgeReason.edgeRemoved, .sourceDeleted, .destinationDeleted][random.below(3)]
+    note("remove \(edge) of \(number), \(reason)")
+    let isFound = try graph(tx, number).remove(edge, as: reason)
+    try expect(isFound == model.removeEdge(edge, number, reason), "removing \(edge) returned \(isFound)")
+    count(isFound ? "drop" : "drop nothing")
+  }
+
+  private func flush(_ tx: QuireDatabase.WriteTransaction) throws {
+    count("flush")
+    let number = random.below(2)
+    note("flush \(number)")
+    try graph(tx, number).flush()
+    model.settle([number])
+    try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+  }
+
+  private func clear(_ tx: QuireDatabase.WriteTransaction) throws {
+    count("clear")
+    let what = random.below(3)
+    note("clear \(["nodes", "others", "all"][what])")
+    switch what {
+    case 0:
+      try tx[.nodes].removeAll()
+      model.clear("nodes")
+    case 1:
+      try tx[.others].removeAll()
+      model.clear("others")
+    default:
+      try tx.removeAll()
+      model.clearAll()
+    }
+  }
+
+  private func savepoint(_ tx: QuireDatabase.WriteTransaction, _ depth: Int) throws {
+    let before = model
+    let isUndone = random.below(2) == 0
+    note(isUndone ? "savepoint, to undo" : "savepoint")
+    defer { note("end of savepoint") }
+    do {
+      try tx.savepoint { () throws in
+        for _ in 0...random.below(5) { try step(tx, depth + 1) }
+        if isUndone { throw Undo() }
+      }
+      count("savepoint kept")
+    } catch is Undo {
+      count("savepoint undone")
+      model = before
+    }
+  }
+}

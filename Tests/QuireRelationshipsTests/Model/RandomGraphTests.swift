@@ -1,0 +1,28 @@
+// Two relationships beside a model that works by the written rules.
+//
+// A short life in every run of the tests; a long one, or a chosen one, by
+//
+//     QUIRE_GRAPH_STEPS=100000 QUIRE_GRAPH_SEED=7 swift test --filter RandomGraphTests
+
+import Foundation
+import Testing
+
+@Suite struct RandomGraphTests {
+  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
+
+  @Test func theEdgesAreThoseOfTheModel() throws {
+    let limit = Self.number("QUIRE_GRAPH_STEPS") ?? 4000
+    let seeds: [UInt64] = Self.number("QUIRE_GRAPH_SEED").map { [UInt64($0)] } ?? [1, 2]
+    for seed in seeds {
+      let history = try GraphHistory(seed: seed, limit: limit)
+      try history.run()
+      guard limit >= 4000 else { continue }
+      for what in [
+        "set", "add", "drop", "drop nothing", "flush", "clear", "rollback", "savepoint kept", "savepoint undone",
+        "reopen", "other version", "file", "crash", "crash while deleting",
+      ] {
+        #expect(history.counts[what, default: 0] > 0, "no \(what) in \(limit) steps of seed \(seed)")
+      }
+    }
+  }
+}
