@@ -116,7 +116,7 @@ struct Cascade: ParsableCommand {
     let end = WatchEnd()
     let watching = DispatchGroup()
     DispatchQueue.global().async(group: watching) {
-      watch.run(until: { end.isHere.load(ordering: .relaxed) }, pages: { 0 })
+      watch.run(until: { end.isHere.load(ordering: .relaxed) }, pages: { (0, 0) })
     }
     defer {
       end.isHere.store(true, ordering: .relaxed)
