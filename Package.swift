@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "Quire", targets: ["Quire"]),
     .library(name: "QuireStorage", targets: ["QuireStorage"]),
     .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
+    .library(name: "QuireViews", targets: ["QuireViews"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
@@ -57,6 +58,7 @@ let package = Package(
       ],
       swiftSettings: safeSettings
     ),
+    .target(name: "QuireViews", dependencies: ["QuireDatabase"], swiftSettings: safeSettings),
     .target(name: "Quire", dependencies: ["QuireDatabase", "QuireStorage"], swiftSettings: safeSettings),
     .target(
       name: "QuireTesting",
@@ -102,6 +104,8 @@ let package = Package(
       dependencies: ["QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
+    .testTarget(
+      name: "QuireViewsTests", dependencies: ["QuireDatabase", "QuireViews", "QuireTesting"], swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
