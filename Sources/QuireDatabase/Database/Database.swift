@@ -52,7 +52,8 @@ public final class Database: Sendable {
     connection = Connection(core, Connection.Options())
   }
 
-  private init(_ core: DatabaseCore) {
+  /// Another handle to an open database.
+  init(_ core: DatabaseCore) {
     self.core = core
     connection = Connection(core, Connection.Options())
   }

@@ -59,6 +59,11 @@ public protocol DatabaseExtension: Sendable {
   /// Makes what follows a write transaction. Called before the transaction's first change, and before anything asks for
   /// it. Trees are best opened here: what is made later may be undone by a savepoint.
   func makeWriter(_ store: ExtensionStore) throws -> Writer
+
+  /// Called when it is registered and has all rows, each time it is registered, on the thread that builds it and outside
+  /// of transactions, which it may open: for work that an earlier opening has left. An error is thrown by `register`;
+  /// the extension stays registered. Does nothing by default.
+  func didRegister(in database: Database) throws
 }
 
 extension DatabaseExtension {
@@ -73,4 +78,5 @@ extension DatabaseExtension {
   public var handlesClearing: Bool { false }
   public var isBuiltFromRows: Bool { true }
   public func checkRegistration(beside others: [any DatabaseExtension]) throws {}
+  public func didRegister(in database: Database) throws {}
 }

@@ -127,6 +127,25 @@ public struct ExtensionStore {
     try state.writer(named: otherName, Other.self)
   }
 
+  /// The writers of this type that follow the transaction, its own among them, in the order of registration; also those
+  /// of extensions that are still being built. Empty in a read transaction. For extensions of one kind that have to
+  /// agree with each other.
+  public func writers<Writer>(as: Writer.Type) throws -> [Writer] {
+    try state.session()?.entries.compactMap { $0.writer as? Writer } ?? []
+  }
+
+  /// The database that the transaction is one of: for what is to be done after it, in `onCommit`. Transactions cannot
+  /// be nested.
+  public var database: Database { Database(state.database) }
+
+  /// Runs a call that cannot throw, like `count` or the step of a `for` loop: an error of `body`'s is thrown by the
+  /// transaction's next call, at the latest at its end, which then rolls back, and `fallback` is returned.
+  public func noting<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
+    state.noting(fallback) { () throws(DatabaseError) in
+      do { return try body() } catch { throw state.wrap(error) }
+    }
+  }
+
   /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on, if
   /// it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form that
   /// the new version wants.

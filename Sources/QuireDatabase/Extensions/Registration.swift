@@ -37,7 +37,10 @@ struct Registration {
   func run() throws {
     try core.extensions.begin(name)
     defer { core.extensions.end(name) }
-    if core.options.isReadOnly { return try attachReadOnly() }
+    if core.options.isReadOnly {
+      try attachReadOnly()
+      return try value.didRegister(in: Database(core))
+    }
     let id = try core.write(nil) { tx in try begin(tx.state) }
     do {
       while try step(id) {}
@@ -45,6 +48,7 @@ struct Registration {
       try stop(id, after: error)
       throw error
     }
+    try value.didRegister(in: Database(core))
   }
 
   // MARK: Beginning
@@ -191,6 +195,8 @@ struct Registration {
           value.isBuiltFromRows ? try takeRows(above: through, state, entry, session) : (through, true)
         var record = try state.extensionRecord(name) ?? ExtensionRecord(id: id, of: value)
         record.state = isEnd ? .ready : .building(through: next)
+        // What it changes from now on in this transaction it hears of, as later transactions will.
+        entry.registered = registered.with(record.state)
         if isEnd { try session.run(entry, "didBuild") { try entry.writer.didBuild() } }
         try state.store(record, name, isPersistent: value.isPersistent)
         writer.newRegistered = writer.registered?.with(registered.with(record.state))

@@ -36,4 +36,7 @@ extension ReadTransaction {
 
   /// Where the row of an id is; nil if it is gone. Touches one page per level of the row tree.
   public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.key(of: rowID) }
+
+  /// The id of the row at a key, whatever its types; nil if there is none. Touches one page per level of the key index.
+  public func rowID(of row: RowKey) throws(DatabaseError) -> RowID? { try state.rowID(of: row) }
 }

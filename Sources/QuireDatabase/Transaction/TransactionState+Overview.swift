@@ -64,6 +64,17 @@ extension TransactionState {
     return RowKey(try name(of: found.id), found.key)
   }
 
+  /// The id of the row at a key.
+  func rowID(of row: RowKey) throws(DatabaseError) -> RowID? {
+    try check()
+    // No collection has such a name.
+    guard row.collection.utf8.count <= Limits.collectionNameByteCount else { return nil }
+    let collection = open(row.collection)
+    try check()
+    guard let id = collection.id else { return nil }
+    do throws(DatabaseError) { return try rowID(id, row.key) } catch { throw error.at(row.collection, row.key) }
+  }
+
   /// The name of a collection.
   func name(of id: CollectionID) throws(DatabaseError) -> String {
     for collection in collections where collection.id == id { return collection.name }

@@ -75,4 +75,17 @@ extension WriteTransaction {
 
   /// Where the row of an id is; nil if it is gone. Touches one page per level of the row tree.
   public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.key(of: rowID) }
+
+  /// The id of the row at a key, whatever its types; nil if there is none. Touches one page per level of the key index.
+  public func rowID(of row: RowKey) throws(DatabaseError) -> RowID? { try state.rowID(of: row) }
+
+  /// Removes the row at a key, whatever its types. Returns whether there was one.
+  @discardableResult
+  public func remove(_ row: RowKey) throws(DatabaseError) -> Bool {
+    try state.checkWriting()
+    guard row.collection.utf8.count <= Limits.collectionNameByteCount else { return false }
+    let collection = state.open(row.collection)
+    try state.check()
+    return try state.removeRow(collection, row.key)
+  }
 }
