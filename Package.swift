@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "QuireStorage", targets: ["QuireStorage"]),
     .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
     .library(name: "QuireRelationships", targets: ["QuireRelationships"]),
+    .library(name: "QuireViews", targets: ["QuireViews"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
@@ -64,7 +65,11 @@ let package = Package(
       name: "QuireRelationships", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
-      name: "Quire", dependencies: ["QuireDatabase", "QuireRelationships", "QuireStorage"], swiftSettings: safeSettings
+      name: "QuireViews", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
+    ),
+    .target(
+      name: "Quire", dependencies: ["QuireDatabase", "QuireRelationships", "QuireStorage", "QuireViews"],
+      swiftSettings: safeSettings
     ),
     .target(
       name: "QuireTesting",
@@ -116,6 +121,8 @@ let package = Package(
       dependencies: ["QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
+    .testTarget(
+      name: "QuireViewsTests", dependencies: ["QuireDatabase", "QuireViews", "QuireTesting"], swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

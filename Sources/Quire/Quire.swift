@@ -2,3 +2,4 @@
 
 @_exported public import QuireDatabase
 @_exported public import QuireRelationships
+@_exported public import QuireViews

@@ -1,0 +1,114 @@
+// Values as bytes whose order is theirs.
+
+/// A value that rows of a view can be sorted by: it becomes bytes that are in order exactly as the values are, and none
+/// of which begins another value's.
+///
+/// Conforming types are `String` (in the order of its UTF-8 bytes), `Bool`, all integers, `Double`, `Float`, `[UInt8]`,
+/// optionals of these (nil comes first), and `SortKeys`, which puts several one behind the other. `Descending` turns an
+/// order around.
+public protocol SortKey: SendableMetatype {
+  /// Appends the bytes.
+  func append(to bytes: inout [UInt8])
+}
+
+extension SortKey where Self: FixedWidthInteger {
+  public func append(to bytes: inout [UInt8]) {
+    // Two's complement with the sign turned over is in order, the most significant byte first.
+    let sign = Self.isSigned ? (1 as Self) << (Self.bitWidth - 1) : 0
+    let word = self ^ sign
+    for shift in stride(from: Self.bitWidth - 8, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: word >> Self(shift)))
+    }
+  }
+}
+
+extension Int: SortKey {}
+extension Int64: SortKey {}
+extension Int32: SortKey {}
+extension Int16: SortKey {}
+extension UInt: SortKey {}
+extension UInt64: SortKey {}
+extension UInt32: SortKey {}
+extension UInt16: SortKey {}
+
+extension Int8: SortKey {
+  public func append(to bytes: inout [UInt8]) { bytes.append(UInt8(bitPattern: self) ^ 0x80) }
+}
+
+extension UInt8: SortKey {
+  public func append(to bytes: inout [UInt8]) { bytes.append(self) }
+}
+
+extension Bool: SortKey {
+  public func append(to bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
+}
+
+extension Double: SortKey {
+  /// Negative zero is zero, and what is not a number comes last.
+  public func append(to bytes: inout [UInt8]) {
+    let pattern = isNaN ? UInt64.max >> 1 : (self == 0 ? 0 : bitPattern)
+    // Positive numbers are in order by their bits; negative ones in the reverse, and below.
+    let word = pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
+    word.append(to: &bytes)
+  }
+}
+
+extension Float: SortKey {
+  public func append(to bytes: inout [UInt8]) { Double(self).append(to: &bytes) }
+}
+
+extension String: SortKey {
+  public func append(to bytes: inout [UInt8]) { appendDelimited(utf8, to: &bytes) }
+}
+
+extension [UInt8]: SortKey {
+  public func append(to bytes: inout [UInt8]) { appendDelimited(self, to: &bytes) }
+}
+
+/// Appends bytes and an end that is below every continuation: a zero byte within gets a companion, and two zero bytes
+/// end it.
+private func appendDelimited(_ source: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+  for byte in source {
+    bytes.append(byte)
+    if byte == 0 { bytes.append(0xff) }
+  }
+  bytes.append(0)
+  bytes.append(0)
+}
+
+extension Optional: SortKey where Wrapped: SortKey {
+  public func append(to bytes: inout [UInt8]) {
+    guard let self else { return bytes.append(0) }
+    bytes.append(1)
+    self.append(to: &bytes)
+  }
+}
+
+/// A key whose order is turned around: the greatest comes first.
+public struct Descending<Key: SortKey>: SortKey {
+  private let key: Key
+
+  /// Turns the order of `key` around.
+  public init(_ key: Key) { self.key = key }
+
+  public func append(to bytes: inout [UInt8]) {
+    let start = bytes.count
+    key.append(to: &bytes)
+    // No key begins another one, so that turning each byte over turns the order of the whole around.
+    for index in start..<bytes.count { bytes[index] = ~bytes[index] }
+  }
+}
+
+extension Descending: Sendable where Key: Sendable {}
+
+/// Several keys, of which the first that differs decides.
+public struct SortKeys<each Key: SortKey>: SortKey {
+  private let keys: (repeat each Key)
+
+  /// Puts keys one behind the other.
+  public init(_ keys: repeat each Key) { self.keys = (repeat each keys) }
+
+  public func append(to bytes: inout [UInt8]) {
+    for key in repeat each keys { key.append(to: &bytes) }
+  }
+}

@@ -1,0 +1,192 @@
+// The trees of a view in a write transaction, and the steps of its change.
+
+internal import QuireDatabase
+
+/// Who follows the steps of a view inside the transaction: the filtered views of it.
+protocol ViewListener: AnyObject {
+  /// A row was put into a group.
+  func didInsert(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws
+  /// A row was taken out of a group.
+  func didRemove(_ rowID: RowID, _ key: RowKey, group: String) throws
+  /// A row has got another place in its group.
+  func didMove(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws
+  /// A row has got another order that leaves it where it is: no step that anybody else is told of.
+  func didRelabel(_ rowID: RowID, group: String, _ entry: ViewEntry) throws
+  /// A group was emptied.
+  func didReset(group: String) throws
+}
+
+/// Changes a view's trees, notes each step, and tells those who listen.
+final class ViewStorage {
+  let trees: ViewTrees
+  private let store: ExtensionStore
+  /// The numbers of groups that were looked up, nil for those that are not there.
+  private var known: [String: GroupID?] = [:]
+  private(set) var operations: [ViewOperation] = []
+  /// Whether steps are noted; not while the view is built.
+  var isRecording = true
+  private var listeners: [Listener] = []
+
+  private struct Listener {
+    weak var value: (any ViewListener)?
+  }
+
+  init(_ store: ExtensionStore) throws {
+    self.store = store
+    trees = try ViewTrees(store)
+  }
+
+  func add(_ listener: any ViewListener) { listeners.append(Listener(value: listener)) }
+
+  private func tell(_ body: (any ViewListener) throws -> Void) rethrows {
+    for listener in listeners { if let value = listener.value { try body(value) } }
+  }
+
+  // MARK: Groups
+
+  func group(_ name: String) throws -> GroupID? {
+    if let group = known[name] { return group }
+    let group = try trees.group(name)
+    known[name] = .some(group)
+    return group
+  }
+
+  private func makeGroup(_ name: String) throws -> GroupID {
+    if let group = try group(name) { return group }
+    let last = try store.value("lastGroup", as: Int.self) ?? 0
+    guard last < Int(UInt32.max) - 2 else {
+      throw DatabaseError(.limitReached, "The view “\(store.name)” has used up the numbers of its groups.")
+    }
+    let group = GroupID(rawValue: UInt32(last + 1))
+    try store.set(last + 1, for: "lastGroup")
+    try trees.groups.put(group.prefix, for: Array(name.utf8))
+    try trees.names.put(Array(name.utf8), for: group.nameKey)
+    known[name] = .some(group)
+    note(.insertGroup(name))
+    return group
+  }
+
+  private func note(_ operation: @autoclosure () throws -> ViewOperation) rethrows {
+    if isRecording { operations.append(try operation()) }
+  }
+
+  // MARK: Rows
+
+  /// Puts a row into a group. It is not in that group yet; `others` are its entries in other groups.
+  func insert(_ rowID: RowID, _ key: RowKey, _ name: String, order: [UInt8], others: [ViewEntry] = []) throws {
+    let group = try makeGroup(name)
+    let entry = ViewEntry(group, order)
+    try trees.entries.put(rowID.orderedBytes, for: entry.key)
+    try trees.rows.put(ViewTrees.encode(others + [entry]), for: rowID)
+    try note(.insert(key, group: name, index: trees.index(of: entry, in: group)))
+    try tell { try $0.didInsert(rowID, key, group: name, entry) }
+  }
+
+  /// Takes a row out of one of its groups.
+  func remove(_ rowID: RowID, _ key: RowKey, _ name: String, _ entry: ViewEntry) throws {
+    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    let index = isRecording ? try trees.index(of: entry, in: group) : 0
+    try trees.entries.remove(entry.key)
+    let others = try trees.entries(of: rowID).filter { $0 != entry }
+    if others.isEmpty { try trees.rows.remove(rowID) } else { try trees.rows.put(ViewTrees.encode(others), for: rowID) }
+    note(.remove(key, group: name, index: index))
+    try tell { try $0.didRemove(rowID, key, group: name) }
+    try removeGroupIfEmpty(name, group)
+  }
+
+  private func removeGroupIfEmpty(_ name: String, _ group: GroupID) throws {
+    guard try trees.count(group) == 0 else { return }
+    try trees.groups.remove(Array(name.utf8))
+    try trees.names.remove(group.nameKey)
+    known[name] = .some(nil)
+    note(.removeGroup(name))
+  }
+
+  /// Gives a row another place in its group.
+  func move(_ rowID: RowID, _ key: RowKey, _ name: String, from old: ViewEntry, order: [UInt8]) throws {
+    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    let index = isRecording ? try trees.index(of: old, in: group) : 0
+    let entry = ViewEntry(group, order)
+    try replace(rowID, old, entry)
+    if isRecording {
+      note(.remove(key, group: name, index: index))
+      try note(.insert(key, group: name, index: trees.index(of: entry, in: group)))
+    }
+    try tell { try $0.didMove(rowID, key, group: name, entry) }
+  }
+
+  /// Gives a row another order that leaves it where it is among its neighbours.
+  func relabel(_ rowID: RowID, _ name: String, from old: ViewEntry, order: [UInt8]) throws {
+    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    let entry = ViewEntry(group, order)
+    try replace(rowID, old, entry)
+    try tell { try $0.didRelabel(rowID, group: name, entry) }
+  }
+
+  private func replace(_ rowID: RowID, _ old: ViewEntry, _ new: ViewEntry) throws {
+    try trees.entries.remove(old.key)
+    try trees.entries.put(rowID.orderedBytes, for: new.key)
+    let entries = try trees.entries(of: rowID).map { $0 == old ? new : $0 }
+    try trees.rows.put(ViewTrees.encode(entries), for: rowID)
+  }
+
+  /// Tells that a row was changed and stays where it is.
+  func update(_ key: RowKey, _ name: String, _ entry: ViewEntry, _ aspects: ViewAspects) throws {
+    guard isRecording, let group = try group(name) else { return }
+    try note(.update(key, group: name, index: trees.index(of: entry, in: group), aspects))
+  }
+
+  // MARK: Many rows
+
+  /// Takes all rows out of a group.
+  func reset(_ name: String) throws {
+    guard let group = try group(name) else { return }
+    let count = try trees.count(group)
+    let cursor = try trees.entries.cursor()
+    var rowIDs: [(RowID, ViewEntry)] = []
+    var isOnEntry = try cursor.seek(group.prefix)
+    while isOnEntry, let (key, value) = try cursor.entry, key.starts(with: group.prefix) {
+      rowIDs.append((try ViewTrees.rowID(value), ViewEntry(key: key)))
+      isOnEntry = try cursor.next()
+    }
+    for (rowID, entry) in rowIDs {
+      let others = try trees.entries(of: rowID).filter { $0 != entry }
+      if others.isEmpty {
+        try trees.rows.remove(rowID)
+      } else {
+        try trees.rows.put(ViewTrees.encode(others), for: rowID)
+      }
+    }
+    try trees.entries.remove(from: group.prefix, upTo: group.end)
+    try trees.groups.remove(Array(name.utf8))
+    try trees.names.remove(group.nameKey)
+    try didReset(name, count)
+  }
+
+  private func didReset(_ name: String, _ count: Int) throws {
+    known[name] = .some(nil)
+    note(.resetGroup(name, count: count))
+    note(.removeGroup(name))
+    try tell { try $0.didReset(group: name) }
+  }
+
+  /// Takes all rows out of all groups.
+  func resetAll() throws {
+    let groups = try trees.allGroups().map { (name: $0.name, count: try trees.count($0.id)) }
+    try trees.entries.removeAll()
+    try trees.rows.removeAll()
+    try trees.groups.removeAll()
+    try trees.names.removeAll()
+    known.removeAll()
+    for group in groups { try didReset(group.name, group.count) }
+  }
+
+  // MARK: Savepoints
+
+  func makeMark() -> Int { operations.count }
+
+  func restore(_ mark: Int) {
+    operations.removeLast(operations.count - mark)
+    known.removeAll()
+  }
+}

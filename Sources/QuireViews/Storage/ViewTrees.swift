@@ -1,0 +1,188 @@
+// The trees of a view, for reading.
+
+internal import QuireDatabase
+
+/// The number that stands for a group in a view's entries. Never given twice in one view.
+struct GroupID: Hashable, Sendable {
+  let rawValue: UInt32
+
+  /// The first bytes of the group's entries.
+  var prefix: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: rawValue >> UInt32(24 - 8 * $0)) } }
+  /// The first key behind the group's entries.
+  var end: [UInt8] { GroupID(rawValue: rawValue + 1).prefix }
+
+  /// The key under which the group's name stands.
+  var nameKey: RowID { RowID(Int64(rawValue)) }
+
+  init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Reads the first four bytes of an entry's key, or of what is noted for a name.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count >= 4 else { return nil }
+    rawValue = bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    guard rawValue < .max else { return nil }
+  }
+}
+
+/// Where a row stands in a view.
+struct ViewEntry: Hashable, Sendable {
+  /// The group's number and the order within the group.
+  let key: [UInt8]
+
+  init(key: [UInt8]) { self.key = key }
+  init(_ group: GroupID, _ order: [UInt8]) { key = group.prefix + order }
+
+  var group: GroupID? { GroupID(key) }
+  /// What places the row within the group.
+  var order: [UInt8] { Array(key.dropFirst(4)) }
+}
+
+/// A view's trees.
+///
+/// - `entries`: the group's number (4 bytes, big-endian) and the order within the group → the row's id. Groups are
+///   ranges, so that counts and indexes are ranks.
+/// - `rows`: the row's id → the keys of its entries, each with its length (2 bytes, little-endian) in front.
+/// - `groups`: the group's name → its number; there only while the group has rows.
+/// - `names`: the group's number → its name, likewise.
+///
+/// Invariants:
+/// 1. Every entry's row names that entry, and every key that a row names is an entry of it.
+/// 2. A group is named if and only if it has an entry; `groups` and `names` say the same.
+struct ViewTrees {
+  let entries: ExtensionTree<[UInt8]>
+  let rows: ExtensionTree<RowID>
+  let groups: ExtensionTree<[UInt8]>
+  let names: ExtensionTree<RowID>
+
+  init(_ store: ExtensionStore) throws {
+    entries = try store.tree("entries", of: [UInt8].self)
+    rows = try store.tree("rows", of: RowID.self)
+    groups = try store.tree("groups", of: [UInt8].self)
+    names = try store.tree("names", of: RowID.self)
+  }
+
+  // MARK: Groups
+
+  /// The number of a group that has rows.
+  func group(_ name: String) throws -> GroupID? {
+    guard let bytes = try groups.value(for: Array(name.utf8)) else { return nil }
+    guard let id = GroupID(bytes) else { throw Self.damaged() }
+    return id
+  }
+
+  /// The names of the groups, in the order of their bytes, with their numbers.
+  func allGroups() throws -> [(name: String, id: GroupID)] {
+    var all: [(name: String, id: GroupID)] = []
+    let cursor = try groups.cursor()
+    while try cursor.next() {
+      guard let (key, value) = try cursor.entry, let id = GroupID(value),
+        let name = String(validating: key, as: UTF8.self)
+      else { throw Self.damaged() }
+      all.append((name, id))
+    }
+    return all
+  }
+
+  /// The name of a group.
+  func name(of id: GroupID) throws -> String {
+    guard let bytes = try names.value(for: id.nameKey), let name = String(validating: bytes, as: UTF8.self) else {
+      throw Self.damaged()
+    }
+    return name
+  }
+
+  // MARK: Positions
+
+  /// The number of rows of a group. O(log n).
+  func count(_ group: GroupID) throws -> Int { try entries.count(from: group.prefix, upTo: group.end) }
+
+  /// The number of rows of the group in front of an entry's place.
+  func index(of entry: ViewEntry, in group: GroupID) throws -> Int {
+    try entries.rank(of: entry.key) - entries.rank(of: group.prefix)
+  }
+
+  /// The entry at an index of a group; nil if the group has not so many.
+  func entry(at index: Int, in group: GroupID) throws -> (entry: ViewEntry, rowID: RowID)? {
+    guard index >= 0, let found = try entries.entry(at: try entries.rank(of: group.prefix) + index) else { return nil }
+    guard found.key.starts(with: group.prefix) else { return nil }
+    return (ViewEntry(key: found.key), try Self.rowID(found.value))
+  }
+
+  /// The entries of a row.
+  func entries(of rowID: RowID) throws -> [ViewEntry] {
+    try rows.value(for: rowID).map(Self.decodeEntries) ?? []
+  }
+
+  /// The row that an entry's value names.
+  static func rowID(_ value: [UInt8]) throws -> RowID {
+    guard let rowID = RowID(orderedBytes: value), rowID.rawValue > 0 else { throw damaged() }
+    return rowID
+  }
+
+  // MARK: Bytes
+
+  static func encode(_ entries: [ViewEntry]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for entry in entries {
+      bytes.append(UInt8(truncatingIfNeeded: entry.key.count))
+      bytes.append(UInt8(truncatingIfNeeded: entry.key.count >> 8))
+      bytes += entry.key
+    }
+    return bytes
+  }
+
+  static func decodeEntries(_ bytes: [UInt8]) throws -> [ViewEntry] {
+    var entries: [ViewEntry] = []
+    var offset = 0
+    while offset < bytes.count {
+      guard bytes.count - offset >= 2 else { throw damaged() }
+      let count = Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
+      offset += 2
+      guard count >= 4, bytes.count - offset >= count else { throw damaged() }
+      entries.append(ViewEntry(key: Array(bytes[offset..<offset + count])))
+      offset += count
+    }
+    return entries
+  }
+
+  /// The error for trees that break the format.
+  static func damaged() -> DatabaseError {
+    DatabaseError(
+      .damagedRow,
+      "What is stored of a view breaks the format. Verify the database; unregister the view, and register it again.")
+  }
+
+  // MARK: Invariants
+
+  /// Throws if an invariant is broken. O(n log n).
+  func checkInvariants() throws {
+    var count = 0
+    var present: Set<GroupID> = []
+    let cursor = try entries.cursor()
+    while try cursor.next() {
+      guard let (key, value) = try cursor.entry, let group = GroupID(key) else { throw Self.damaged() }
+      guard try entries(of: Self.rowID(value)).contains(ViewEntry(key: key)) else {
+        throw DatabaseError(.damagedRow, "Invariant 1: a row does not name its entry.")
+      }
+      present.insert(group)
+      count += 1
+    }
+    let rowCursor = try rows.cursor()
+    while try rowCursor.next() {
+      guard let (rowID, value) = try rowCursor.entry else { throw Self.damaged() }
+      let named = try Self.decodeEntries(value)
+      for entry in named where try entries.value(for: entry.key) != rowID.orderedBytes {
+        throw DatabaseError(.damagedRow, "Invariant 1: \(rowID) names an entry that is not its own.")
+      }
+      count -= named.count
+      if named.isEmpty { throw DatabaseError(.damagedRow, "Invariant 1: \(rowID) names no entry.") }
+    }
+    guard count == 0 else { throw DatabaseError(.damagedRow, "Invariant 1: entries and rows differ by \(count).") }
+    let named = try allGroups()
+    guard Set(named.map(\.id)) == present, named.count == present.count, try names.count == named.count,
+      try named.allSatisfy({ try name(of: $0.id) == $0.name })
+    else {
+      throw DatabaseError(.damagedRow, "Invariant 2: names and groups differ.")
+    }
+  }
+}

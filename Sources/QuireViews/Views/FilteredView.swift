@@ -1,0 +1,116 @@
+// Views of some of another view's rows.
+
+public import QuireDatabase
+
+/// Which rows of the parent a filtered view shows, and what of a row that depends on.
+public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
+  let parts: RowParts
+  let isIncluded: @Sendable (String, ViewRow<Object, Metadata>) throws -> Bool
+
+  /// By the key alone.
+  public static func byKey(_ isIncluded: @escaping @Sendable (String) throws -> Bool) -> Self {
+    Self(parts: []) { _, row in try isIncluded(row.key) }
+  }
+
+  /// By the object. Asked again when the object is stored or touched.
+  public static func byObject(_ isIncluded: @escaping @Sendable (Object) throws -> Bool) -> Self {
+    Self(parts: .object) { _, row in try isIncluded(row.object) }
+  }
+
+  /// By the metadata. Asked again when the metadata are stored or touched.
+  public static func byMetadata(_ isIncluded: @escaping @Sendable (Metadata?) throws -> Bool) -> Self {
+    Self(parts: .metadata) { _, row in try isIncluded(row.metadata) }
+  }
+
+  /// By group and row. Asked again when one of `parts` is stored or touched.
+  public static func byRow(
+    _ parts: RowParts = [.object, .metadata],
+    _ isIncluded: @escaping @Sendable (_ group: String, ViewRow<Object, Metadata>) throws -> Bool
+  ) -> Self {
+    Self(parts: parts, isIncluded: isIncluded)
+  }
+}
+
+/// The rows of another view that a filter lets through, in that view's groups and order.
+///
+/// Takes the parent's order over as it is, so that storing a row costs O(log n) however few rows pass. The parent may be
+/// any view, a filtered one too; it must be registered before, and when it goes, this one goes with it.
+public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Writer: ViewOwner {
+  public typealias Object = Parent.Object
+  public typealias Metadata = Parent.Metadata
+
+  public static var kind: String { "quire.filteredView" }
+
+  public let name: String
+  public let version: String
+  public let isPersistent: Bool
+  public let dependencies: [String]
+  public let collections: CollectionFilter
+  let parent: Parent
+  let filter: ViewFilter<Object, Metadata>
+  let descriptions: [RowCollection<Object, Metadata>]
+
+  /// Describes a view of `parent`'s rows that pass `filter`. Change the version when the filter lets others through.
+  public init(
+    _ name: String, of parent: Parent, version: String = "", isPersistent: Bool = true,
+    filter: ViewFilter<Parent.Object, Parent.Metadata>
+  ) where Parent: CollectionShowing<Parent.Object, Parent.Metadata> {
+    self.name = name
+    self.version = version
+    self.isPersistent = isPersistent
+    self.parent = parent
+    self.filter = filter
+    dependencies = [parent.name]
+    collections = parent.collections
+    descriptions = parent.shownCollections
+  }
+
+  public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {
+    try ViewReader(store, descriptions)
+  }
+
+  public func makeWriter(_ store: ExtensionStore) throws -> FilteredViewWriter<Parent> {
+    try FilteredViewWriter(self, store)
+  }
+}
+
+/// A view that can tell which collections it shows.
+public protocol CollectionShowing<Object, Metadata>: ViewExtension {
+  /// The collections whose rows it shows.
+  var shownCollections: [RowCollection<Object, Metadata>] { get }
+}
+
+extension AutoView: CollectionShowing {
+  public var shownCollections: [RowCollection<Object, Metadata>] { descriptions }
+}
+
+extension ManualView: CollectionShowing {
+  public var shownCollections: [RowCollection<Object, Metadata>] { descriptions }
+}
+
+extension FilteredView: CollectionShowing {
+  public var shownCollections: [RowCollection<Object, Metadata>] { descriptions }
+}
+
+/// A view in a write transaction that others can follow: those of this module.
+public protocol ViewOwner: AnyObject {
+  /// What others follow.
+  var followed: FollowedView { get }
+}
+
+/// The part of a view that filtered views of it follow.
+public struct FollowedView {
+  let storage: ViewStorage
+}
+
+extension AutoViewWriter: ViewOwner {
+  public var followed: FollowedView { FollowedView(storage: storage) }
+}
+
+extension ManualViewWriter: ViewOwner {
+  public var followed: FollowedView { FollowedView(storage: storage) }
+}
+
+extension FilteredViewWriter: ViewOwner {
+  public var followed: FollowedView { FollowedView(storage: storage) }
+}

@@ -1,0 +1,172 @@
+// Lists that the user orders.
+
+public import QuireDatabase
+
+/// A view whose rows the app puts where it wants them: favourites, playlists, the order that a user has dragged.
+///
+/// Rows that are removed from the database vanish from it by themselves; stored ones are told as updates.
+public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
+  public static var kind: String { "quire.manualView" }
+
+  public let name: String
+  public let version: String
+  public let isPersistent: Bool
+  public let collections: CollectionFilter
+  public var isBuiltFromRows: Bool { false }
+  let descriptions: [RowCollection<Object, Metadata>]
+
+  /// Describes a list. Another version empties it.
+  public init(
+    _ name: String, over collections: [RowCollection<Object, Metadata>], version: String = "",
+    isPersistent: Bool = true
+  ) {
+    self.name = name
+    self.version = version
+    self.isPersistent = isPersistent
+    self.collections = .only(collections.map(\.name))
+    descriptions = collections
+  }
+
+  /// Describes a list of rows of one collection.
+  public init(_ name: String, over collection: RowCollection<Object, Metadata>, version: String = "") {
+    self.init(name, over: [collection], version: version)
+  }
+
+  public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {
+    try ViewReader(store, descriptions)
+  }
+
+  public func makeWriter(_ store: ExtensionStore) throws -> ManualViewWriter<Object, Metadata> {
+    try ManualViewWriter(self, store)
+  }
+}
+
+/// A `ManualView` in a write transaction.
+public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewWriting {
+  public let store: ExtensionStore
+  public let reader: ViewReader<Object, Metadata>
+  private let view: ManualView<Object, Metadata>
+  let storage: ViewStorage
+  private let labels: LabelledOrder
+
+  init(_ view: ManualView<Object, Metadata>, _ store: ExtensionStore) throws {
+    self.view = view
+    self.store = store
+    storage = try ViewStorage(store)
+    labels = LabelledOrder(storage)
+    reader = try ViewReader(store, view.descriptions)
+  }
+
+  // MARK: The list
+
+  /// Puts the row under `key` of the view's first collection behind all others of a group. O(log n).
+  ///
+  /// - Throws: `viewRefused` if there is no such row, or if it is in the view already.
+  public func append(_ key: String, to group: String) throws { try insert(key, at: reader.count(in: group), in: group) }
+
+  /// Puts the row under `key` of the view's first collection at an index of a group; the rows from there on move up.
+  /// O(log n).
+  ///
+  /// - Throws: `viewRefused` if there is no such row, if it is in the view already, or if the group is shorter.
+  public func insert(_ key: String, at index: Int, in group: String) throws {
+    guard let collection = view.descriptions.first else { throw refused("It has no collections.") }
+    try insert(RowKey(collection.name, key), at: index, in: group)
+  }
+
+  /// Puts a row at an index of a group. Errors as above.
+  public func insert(_ key: RowKey, at index: Int, in group: String) throws {
+    guard view.collections.contains(key.collection), let tx = store.writeTransaction,
+      let rowID = try tx.rowID(of: key)
+    else { throw refused("There is no row \(key) in its collections.") }
+    guard try storage.trees.entries(of: rowID).isEmpty else { throw refused("\(key) is in it already.") }
+    let count = reader.count(in: group)
+    guard index >= 0, index <= count else { throw refused("“\(group)” has \(count) rows, and no index \(index).") }
+    let order =
+      if let id = try storage.group(group) { try labels.label(at: index, in: id, group) } else {
+        OrderLabel.between(nil, nil)
+      }
+    try storage.insert(rowID, key, group, order: order)
+  }
+
+  /// Takes the row at an index out of a group; it stays in the database. Returns where it was.
+  ///
+  /// - Throws: `viewRefused` if the group is shorter.
+  @discardableResult
+  public func remove(at index: Int, in group: String) throws -> RowKey {
+    guard let id = try storage.group(group), let found = try storage.trees.entry(at: index, in: id),
+      let key = try store.readTransaction.key(of: found.rowID)
+    else { throw refused("“\(group)” has no index \(index).") }
+    try storage.remove(found.rowID, key, group, found.entry)
+    return key
+  }
+
+  /// Takes the row under `key` of the view's first collection out of the view. Returns whether it was in it.
+  @discardableResult
+  public func remove(_ key: String) throws -> Bool {
+    guard let collection = view.descriptions.first, let tx = store.writeTransaction,
+      let rowID = try tx.rowID(of: RowKey(collection.name, key))
+    else { return false }
+    return try take(rowID, RowKey(collection.name, key))
+  }
+
+  /// Takes all rows out of a group. Returns how many there were.
+  @discardableResult
+  public func removeAll(in group: String) throws -> Int {
+    let count = reader.count(in: group)
+    try storage.reset(group)
+    return count
+  }
+
+  /// Moves the row at an index of a group to another index of it, as counted without the row.
+  ///
+  /// - Throws: `viewRefused` if the group is shorter.
+  public func move(from index: Int, to target: Int, in group: String) throws {
+    let count = reader.count(in: group)
+    guard index >= 0, index < count, target >= 0, target < count else {
+      throw refused("“\(group)” has \(count) rows: no row goes from \(index) to \(target).")
+    }
+    let key = try remove(at: index, in: group)
+    try insert(key, at: target, in: group)
+  }
+
+  private func take(_ rowID: RowID, _ key: RowKey) throws -> Bool {
+    let entries = try storage.trees.entries(of: rowID)
+    for entry in entries {
+      guard let group = entry.group else { throw ViewTrees.damaged() }
+      try storage.remove(rowID, key, try storage.trees.name(of: group), entry)
+    }
+    return !entries.isEmpty
+  }
+
+  private func refused(_ why: String) -> DatabaseError {
+    DatabaseError(.viewRefused, "The view “\(view.name)” cannot do that. \(why)")
+  }
+
+  // MARK: Hooks
+
+  public func didChange(_ change: RowChange) throws {
+    guard let rowID = change.rowID, change.kind != .insert else { return }
+    if change.kind == .remove {
+      _ = try take(rowID, change.rowKey)
+      return
+    }
+    for entry in try storage.trees.entries(of: rowID) {
+      guard let group = entry.group else { throw ViewTrees.damaged() }
+      try storage.update(change.rowKey, try storage.trees.name(of: group), entry, change.kind.aspects)
+    }
+  }
+
+  public func didClearAll() throws { try storage.resetAll() }
+
+  public func takeChanges() -> ViewChanges? {
+    storage.operations.isEmpty ? nil : ViewChanges(operations: storage.operations)
+  }
+
+  public func makeMark() -> Any? { storage.makeMark() }
+  public func restore(_ mark: Any?) { storage.restore(mark as? Int ?? 0) }
+}
+
+extension DatabaseError.Code {
+  /// A view was asked to place a row that is not there, or where there is no place.
+  public static let viewRefused = DatabaseError.Code("viewRefused")
+}

@@ -1,0 +1,242 @@
+// What a view shows.
+
+public import QuireDatabase
+
+/// A view in one transaction: groups, and in each an ordered list of rows.
+///
+/// For the thread and the life of its transaction; in a write transaction it shows the transaction's own changes. What
+/// cannot throw notes its error, which the transaction's next call throws.
+public struct ViewReader<Object: Sendable, Metadata: Sendable> {
+  let store: ExtensionStore
+  let trees: ViewTrees
+  let descriptions: [RowCollection<Object, Metadata>]
+
+  init(_ store: ExtensionStore, _ descriptions: [RowCollection<Object, Metadata>]) throws {
+    self.store = store
+    self.descriptions = descriptions
+    trees = try ViewTrees(store)
+  }
+
+  /// Where a row stands.
+  public struct Position: Hashable, Sendable {
+    /// The group's name.
+    public let group: String
+    /// The number of rows of the group in front of it.
+    public let index: Int
+  }
+
+  // MARK: Groups and counts
+
+  /// The names of the groups, in the order of their bytes. A group exists as long as it has a row. O(groups).
+  public var groups: [String] { store.noting([]) { try trees.allGroups().map(\.name) } }
+
+  /// The number of groups. O(1).
+  public var groupCount: Int { store.noting(0) { try trees.groups.count } }
+
+  /// Whether there is a group of this name. O(log n).
+  public func hasGroup(_ name: String) -> Bool { store.noting(false) { try trees.group(name) != nil } }
+
+  /// The number of rows of a group; 0 if there is none. O(log n).
+  public func count(in group: String) -> Int {
+    store.noting(0) { try trees.group(group).map { try trees.count($0) } ?? 0 }
+  }
+
+  /// The number of rows of all groups; one that is in several counts in each. O(1).
+  public var count: Int { store.noting(0) { try trees.entries.count } }
+
+  /// Whether the view has no row.
+  public var isEmpty: Bool { count == 0 }
+
+  // MARK: Rows by position
+
+  /// The id of the row at an index of a group; nil if there are not so many. O(log n).
+  public func rowID(at index: Int, in group: String) throws -> RowID? {
+    guard let id = try trees.group(group) else { return nil }
+    return try trees.entry(at: index, in: id)?.rowID
+  }
+
+  /// Collection and key of the row at an index of a group; nil if there are not so many. O(log n).
+  public func rowKey(at index: Int, in group: String) throws -> RowKey? {
+    try rowID(at: index, in: group).map { try rowKey(of: $0) }
+  }
+
+  /// The key of the row at an index of a group; nil if there are not so many. O(log n).
+  public func key(at index: Int, in group: String) throws -> String? { try rowKey(at: index, in: group)?.key }
+
+  /// The object of the row at an index of a group; nil if there are not so many. O(log n).
+  public func object(at index: Int, in group: String) throws -> Object? {
+    try rowID(at: index, in: group).map { try row(of: $0).object }
+  }
+
+  /// The metadata of the row at an index of a group; nil if there are not so many rows, or the row has none. O(log n).
+  public func metadata(at index: Int, in group: String) throws -> Metadata? {
+    guard let rowID = try rowID(at: index, in: group) else { return nil }
+    return try row(of: rowID).metadata
+  }
+
+  /// The first row's object.
+  public func firstObject(in group: String) throws -> Object? { try object(at: 0, in: group) }
+
+  /// The last row's object.
+  public func lastObject(in group: String) throws -> Object? { try object(at: count(in: group) - 1, in: group) }
+
+  private func rowKey(of rowID: RowID) throws -> RowKey {
+    guard let key = try store.readTransaction.key(of: rowID) else { throw ViewTrees.damaged() }
+    return key
+  }
+
+  func row(of rowID: RowID) throws -> ViewRow<Object, Metadata> {
+    guard let change = try store.row(rowID),
+      let description = descriptions.first(where: { $0.name.utf8.elementsEqual(change.collection.utf8) })
+    else { throw ViewTrees.damaged() }
+    return ViewRow(change, description)
+  }
+
+  // MARK: Positions of rows
+
+  /// Where the row under `key` stands in the view's first collection; nil if it is not in the view. Of several groups
+  /// the one whose name comes first. O(log n).
+  public func position(of key: String) throws -> Position? {
+    guard let collection = descriptions.first else { return nil }
+    return try position(of: RowKey(collection.name, key))
+  }
+
+  /// Where a row stands; nil if it is not in the view.
+  public func position(of key: RowKey) throws -> Position? {
+    try positions(of: key).min { $0.group.utf8.lexicographicallyPrecedes($1.group.utf8) }
+  }
+
+  /// Where a row stands, in each group that it is in.
+  public func positions(of key: RowKey) throws -> [Position] {
+    guard let rowID = try store.readTransaction.rowID(of: key) else { return [] }
+    return try trees.entries(of: rowID).map { entry in
+      guard let group = entry.group else { throw ViewTrees.damaged() }
+      return Position(group: try trees.name(of: group), index: try trees.index(of: entry, in: group))
+    }
+  }
+
+  // MARK: Ranges
+
+  /// The rows of a group, or of a part of it, in its order. What of `range` lies behind the end is left out. Rows are
+  /// fetched as the loop goes on; a change of the transaction ends the loop with `mutatedDuringIteration`.
+  public func rows(in group: String, _ range: Range<Int>? = nil) -> ViewRows<Object, Metadata> {
+    ViewRows(self, group, range, isReversed: false)
+  }
+
+  /// The indexes of the rows that lie within an interval of the view's own order.
+  ///
+  /// `compare` tells where a row is: negative if it comes before the interval, zero inside, positive behind. The rows of
+  /// the group must be in an order in which these three come one after the other. Decodes about 2·log2(n) rows.
+  ///
+  /// - Returns: nil if no row is inside.
+  public func range(
+    in group: String, where compare: (ViewRow<Object, Metadata>) throws -> Int
+  ) throws -> Range<Int>? {
+    guard let id = try trees.group(group) else { return nil }
+    let count = try trees.count(id)
+    func firstIndex(_ isReached: (Int) -> Bool) throws -> Int {
+      var (low, high) = (0, count)
+      while low < high {
+        let middle = (low + high) / 2
+        guard let found = try trees.entry(at: middle, in: id) else { throw ViewTrees.damaged() }
+        if isReached(try compare(row(of: found.rowID))) { high = middle } else { low = middle + 1 }
+      }
+      return low
+    }
+    let first = try firstIndex { $0 >= 0 }
+    let end = try firstIndex { $0 > 0 }
+    return first < end ? first..<end : nil
+  }
+}
+
+/// The rows of a group, one after the other.
+public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
+  private let reader: ViewReader<Object, Metadata>
+  private let group: String
+  private let range: Range<Int>?
+  private let isReversed: Bool
+
+  init(_ reader: ViewReader<Object, Metadata>, _ group: String, _ range: Range<Int>?, isReversed: Bool) {
+    self.reader = reader
+    self.group = group
+    self.range = range
+    self.isReversed = isReversed
+  }
+
+  /// The same rows from the last to the first.
+  public func reversed() -> Self { Self(reader, group, range, isReversed: !isReversed) }
+
+  /// Begins at the first row.
+  public func makeIterator() -> Iterator { Iterator(reader, group, range, isReversed) }
+
+  /// Steps through the rows.
+  public struct Iterator: IteratorProtocol {
+    private let reader: ViewReader<Object, Metadata>
+    private var cursor: ExtensionCursor<[UInt8]>?
+    private var index = 0
+    private var end = 0
+    private let isReversed: Bool
+    private var isStarted = false
+
+    init(_ reader: ViewReader<Object, Metadata>, _ group: String, _ range: Range<Int>?, _ isReversed: Bool) {
+      self.reader = reader
+      self.isReversed = isReversed
+      let found = reader.store.noting(nil as (ExtensionCursor<[UInt8]>, Range<Int>)?) {
+        guard let id = try reader.trees.group(group) else { return nil }
+        let all = 0..<(try reader.trees.count(id))
+        let part = range.map { $0.clamped(to: all) } ?? all
+        guard !part.isEmpty else { return nil }
+        let cursor = try reader.trees.entries.cursor()
+        let start = try reader.trees.entries.rank(of: id.prefix)
+        guard try cursor.seek(toIndex: start + (isReversed ? part.upperBound - 1 : part.lowerBound)) else { return nil }
+        return (cursor, part)
+      }
+      guard let (cursor, part) = found else { return }
+      self.cursor = cursor
+      (index, end) = (part.lowerBound, part.upperBound)
+    }
+
+    /// The next row and its index in the group; nil behind the last one, and after an error, which the transaction's
+    /// next call throws.
+    public mutating func next() -> (index: Int, row: ViewRow<Object, Metadata>)? {
+      guard let cursor, index < end else { return nil }
+      let isFirst = !isStarted
+      isStarted = true
+      let row = reader.store.noting(nil as ViewRow<Object, Metadata>?) {
+        if !isFirst {
+          guard try isReversed ? cursor.previous() : cursor.next() else { throw ViewTrees.damaged() }
+        }
+        guard let value = try cursor.value else { throw ViewTrees.damaged() }
+        return try reader.row(of: try ViewTrees.rowID(value))
+      }
+      guard let row else {
+        self.cursor = nil
+        return nil
+      }
+      defer { if isReversed { end -= 1 } else { index += 1 } }
+      return (isReversed ? end - 1 : index, row)
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// What a view shows of this snapshot. Errors as `access(to:)`.
+  public func view<View: ViewExtension>(_ view: View) throws -> ViewReader<View.Object, View.Metadata> {
+    try access(to: view)
+  }
+}
+
+extension WriteTransaction {
+  /// What a view shows now, the transaction's own changes included. Errors as `access(to:)`.
+  public func view<View: ViewExtension>(_ view: View) throws -> ViewReader<View.Object, View.Metadata>
+  where View.Writer.Object == View.Object, View.Writer.Metadata == View.Metadata {
+    try access(to: view).reader
+  }
+}
+
+extension Commit {
+  /// Whether a view was changed by this commit, which costs nothing to ask.
+  public func hasChanges(in view: some ViewExtension) -> Bool {
+    changes.isUnknown || changes(ofExtensionNamed: view.name) != nil
+  }
+}

@@ -1,0 +1,159 @@
+// What a view's closures are shown of a row.
+
+public import QuireDatabase
+
+/// One row, as a view's closures see it: halves are decoded when they are asked for, and once. Good until the closure
+/// returns.
+public final class ViewRow<Object: Sendable, Metadata: Sendable> {
+  private let change: RowChange
+  private let description: RowCollection<Object, Metadata>
+  private var decodedObject: Object?
+  private var decodedMetadata: Metadata??
+
+  init(_ change: RowChange, _ description: RowCollection<Object, Metadata>) {
+    self.change = change
+    self.description = description
+  }
+
+  /// The name of the collection.
+  public var collection: String { change.collection }
+  /// The key in the collection.
+  public var key: String { change.key }
+
+  /// The object.
+  ///
+  /// - Throws: `decodingFailed`, `damagedRow` if the row has gone.
+  public var object: Object {
+    get throws {
+      if let decodedObject { return decodedObject }
+      guard let object = try change.object(in: description) else {
+        throw DatabaseError(
+          .damagedRow, "A view leads to a row that is not there. Verify the database, and register the view anew.",
+          collection: collection, key: key)
+      }
+      decodedObject = object
+      return object
+    }
+  }
+
+  /// The metadata; nil if the row has none.
+  ///
+  /// - Throws: `decodingFailed`.
+  public var metadata: Metadata? {
+    get throws {
+      if let decodedMetadata { return decodedMetadata }
+      let metadata = try change.metadata(in: description)
+      decodedMetadata = .some(metadata)
+      return metadata
+    }
+  }
+}
+
+/// Which groups of a view a row belongs to, and what of the row that depends on.
+public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
+  let parts: RowParts
+  let groups: @Sendable (ViewRow<Object, Metadata>) throws -> [String]
+
+  private init(_ parts: RowParts, _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]) {
+    self.parts = parts
+    self.groups = groups
+  }
+
+  /// Groups by the key alone; nil leaves the row out. Asked once for each row.
+  public static func byKey(_ group: @escaping @Sendable (String) throws -> String?) -> Self {
+    Self([]) { row in try group(row.key).map { [$0] } ?? [] }
+  }
+
+  /// Groups by the object; nil leaves the row out. Asked again when the object is stored or touched.
+  public static func byObject(_ group: @escaping @Sendable (Object) throws -> String?) -> Self {
+    Self(.object) { row in try group(row.object).map { [$0] } ?? [] }
+  }
+
+  /// Groups by the metadata; nil leaves the row out. Asked again when the metadata are stored or touched.
+  public static func byMetadata(_ group: @escaping @Sendable (Metadata?) throws -> String?) -> Self {
+    Self(.metadata) { row in try group(row.metadata).map { [$0] } ?? [] }
+  }
+
+  /// Groups by all of the row; nil leaves it out. Asked again when any half is stored or touched.
+  public static func byRow(_ group: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> String?) -> Self {
+    Self([.object, .metadata]) { row in try group(row).map { [$0] } ?? [] }
+  }
+
+  /// Puts the row into several groups at once, of which each counts once; an empty list leaves it out. Asked again when
+  /// one of `parts` is stored or touched.
+  public static func severalByRow(
+    _ parts: RowParts = [.object, .metadata],
+    _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]
+  ) -> Self {
+    Self(parts, groups)
+  }
+
+  /// One group, in which every row is.
+  public static func all(in group: String = "") -> Self { Self([]) { _ in [group] } }
+}
+
+/// In which order the rows of a group stand, and what of a row that depends on.
+public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
+  enum Order: Sendable {
+    /// By bytes that a row has for itself.
+    case keyed(@Sendable (ViewRow<Object, Metadata>) throws -> [UInt8])
+    /// By asking which of two comes first; the group is told.
+    case compared(@Sendable (String, ViewRow<Object, Metadata>, ViewRow<Object, Metadata>) throws -> Bool)
+  }
+
+  let parts: RowParts
+  let order: Order
+
+  private init(_ parts: RowParts, _ order: Order) {
+    self.parts = parts
+    self.order = order
+  }
+
+  private static func bytes(_ key: some SortKey) -> [UInt8] {
+    var bytes: [UInt8] = []
+    key.append(to: &bytes)
+    return bytes
+  }
+
+  /// In the order of the keys' bytes.
+  public static func byKey() -> Self { Self([], .keyed { row in bytes(row.key) }) }
+
+  /// By a sort key made of the object: storing a row compares nothing. Rows with equal keys stand in the order in which
+  /// they were inserted into the database. Of a key only the first `ViewLimits.sortKeyByteCount` bytes count.
+  public static func byObject<Key: SortKey>(key: @escaping @Sendable (Object) throws -> Key) -> Self {
+    Self(.object, .keyed { row in try bytes(key(row.object)) })
+  }
+
+  /// By a sort key made of the metadata.
+  public static func byMetadata<Key: SortKey>(key: @escaping @Sendable (Metadata?) throws -> Key) -> Self {
+    Self(.metadata, .keyed { row in try bytes(key(row.metadata)) })
+  }
+
+  /// By a sort key made of `parts` of the row.
+  public static func byRow<Key: SortKey>(
+    _ parts: RowParts = [.object, .metadata], key: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> Key
+  ) -> Self {
+    Self(parts, .keyed { row in try bytes(key(row)) })
+  }
+
+  /// By comparing objects: whether the first comes before the second. It must be a strict weak order. Storing a row
+  /// decodes and compares about log2(n) others; where the order follows from a value, a sort key is much faster.
+  public static func byObject(_ isBefore: @escaping @Sendable (Object, Object) throws -> Bool) -> Self {
+    Self(.object, .compared { _, left, right in try isBefore(left.object, right.object) })
+  }
+
+  /// By comparing `parts` of rows, which may differ from group to group.
+  public static func byRow(
+    _ parts: RowParts = [.object, .metadata],
+    _ isBefore:
+      @escaping @Sendable (_ group: String, ViewRow<Object, Metadata>, ViewRow<Object, Metadata>) throws -> Bool
+  ) -> Self {
+    Self(parts, .compared(isBefore))
+  }
+}
+
+/// The limits of views.
+public enum ViewLimits {
+  /// How many bytes of a sort key count.
+  public static let sortKeyByteCount = 960
+}
