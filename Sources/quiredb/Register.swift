@@ -16,8 +16,8 @@ struct Register: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Registers an index over many rows and measures it.",
     discussion: """
-      Makes a database of --rows rows in the folder, if there is none, and registers an index that finds them by a text \
-      in their objects. Writes a line with the share that is done after each step. May be killed at any time: the next \
+      Makes a database of --rows rows in the folder, if there is none, and registers an index that finds them by a \
+      text in their objects. Writes a line with the share that is done after each step. May be killed at any time: the next \
       call goes on where this one was. At the end the index is compared with the rows, and the time per row and the \
       memory beyond the cache are told; more than 64 MiB of it end with status 1. --unregister takes the index away \
       again at the end.
@@ -100,7 +100,8 @@ struct Register: ParsableCommand {
     say(
       """
       \(rows) rows; was \(state.map { "\($0)" } ?? "new"), went on at row \(first ?? rows); \(time), \
-      \(rounded(microseconds / Double(rows))) µs per row; at the most \(rounded(Double(highest) / Double(1 << 20))) MiB, \
+      \(rounded(microseconds / Double(rows))) µs per row; at the most \
+      \(rounded(Double(highest) / Double(1 << 20))) MiB, \
       \(rounded(max(0, beyond))) of 64 MiB beyond the cache
       """)
     if beyond > 64 { throw ExitCode.failure }

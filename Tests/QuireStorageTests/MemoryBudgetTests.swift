@@ -61,9 +61,11 @@ struct MemoryBudgetTests {
     #expect(Set(slots).count == 5000 && slots.allSatisfy { $0.load(as: UInt64.self) == 0 })
     preparer.stop()
     #expect(pool.lentCount == 5000 && pool.checkInvariants() == nil)
-    // What was ready and not taken is gone: as many slabs as the slots need.
-    #expect(pool.byteCount == 20 << 20)
-    #expect((0..<6).allSatisfy { _ in pool.prepareSlab() } && !pool.prepareSlab(), "six of sixteen were left")
+    // What was ready and not taken is gone: as many slabs as the slots need, the first one a small one or not.
+    #expect(pool.byteCount == 20 << 20 || pool.byteCount == (20 << 20) + (256 << 10))
+    let isFirstSmall = pool.byteCount > 20 << 20
+    let left = isFirstSmall ? 5 : 6
+    #expect((0..<left).allSatisfy { _ in pool.prepareSlab() } && !pool.prepareSlab(), "\(left) of sixteen were left")
     pool.releasePrepared()
     pool.release(slots)
     #expect(pool.lentCount == 0 && pool.checkInvariants() == nil)

@@ -6,8 +6,8 @@ internal import QuireStorage
 /// The collections of the newest appended commit, as far as anybody has asked for them.
 ///
 /// Invariants:
-/// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree, or,
-///    if they are pinned, `PinnedCollections`.
+/// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree,
+///    or, if they are pinned, `PinnedCollections`.
 /// 2. `records` holds nothing that is not in the collection tree as of `validFrom`; it need not hold all of that.
 final class CollectionTable: Sendable {
   private struct State {

@@ -87,8 +87,8 @@ extension Database {
   /// also for names that were not registered in this opening.
   ///
   /// - Returns: the names of those that were removed.
-  /// - Throws: `extensionNotRegistered` if nothing is known of the name, `extensionExists` while it is being registered,
-  ///   and as `write`.
+  /// - Throws: `extensionNotRegistered` if nothing is known of the name, `extensionExists` while it is being
+  ///   registered, and as `write`.
   @discardableResult
   public func unregister(extensionNamed name: String) throws -> [String] { try Removal(core: core, name: name).run() }
 

@@ -33,16 +33,16 @@ public protocol DatabaseExtension: Sendable {
   /// Whether its trees are stored. Those that are not take part in transactions and snapshots all the same, but are
   /// built anew at each opening. True by default.
   var isPersistent: Bool { get }
-  /// The names of the extensions that it reads, which must be registered before it; when one of them is unregistered, so
-  /// is this one. None by default.
+  /// The names of the extensions that it reads, which must be registered before it; when one of them is unregistered,
+  /// so is this one. None by default.
   var dependencies: [String] { get }
   /// The collections whose rows it follows. All by default.
   var collections: CollectionFilter { get }
   /// The halves of rows that it reads: it hears of no change that concerns another half alone. With none of them, it
   /// hears of inserted and removed rows only. Both by default.
   var parts: RowParts { get }
-  /// Whether it handles the removal of all rows of a collection as a whole, in `didClear`. If not, its hooks for removed
-  /// rows are called with all of them, some at a time. False by default.
+  /// Whether it handles the removal of all rows of a collection as a whole, in `didClear`. If not, its hooks for
+  /// removed rows are called with all of them, some at a time. False by default.
   var handlesClearing: Bool { get }
 
   /// Whether it is built from the rows that are there when it is registered for the first time. If not, it is ready at
@@ -60,9 +60,9 @@ public protocol DatabaseExtension: Sendable {
   /// it. Trees are best opened here: what is made later may be undone by a savepoint.
   func makeWriter(_ store: ExtensionStore) throws -> Writer
 
-  /// Called when it is registered and has all rows, each time it is registered, on the thread that builds it and outside
-  /// of transactions, which it may open: for work that an earlier opening has left. An error is thrown by `register`;
-  /// the extension stays registered. Does nothing by default.
+  /// Called when it is registered and has all rows, each time it is registered, on the thread that builds it and
+  /// outside of transactions, which it may open: for work that an earlier opening has left. An error is thrown by
+  /// `register`; the extension stays registered. Does nothing by default.
   func didRegister(in database: Database) throws
 }
 

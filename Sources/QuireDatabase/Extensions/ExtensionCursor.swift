@@ -4,8 +4,8 @@ internal import QuireStorage
 
 /// A position in a tree of an extension, moved in key order in both directions.
 ///
-/// A new cursor is on no entry; `next` and `previous` on a new one start at the first and the last entry. For the thread
-/// and the life of its transaction. Any change of the transaction to a stored tree ends it: its next step throws
+/// A new cursor is on no entry; `next` and `previous` on a new one start at the first and the last entry. For the
+/// thread and the life of its transaction. Any change of the transaction to a stored tree ends it: its next step throws
 /// `mutatedDuringIteration`; one over a tree in memory goes on in the tree as it was.
 public final class ExtensionCursor<Key: ExtensionTreeKey> {
   private let state: TransactionState

@@ -146,9 +146,9 @@ public struct ExtensionStore {
     }
   }
 
-  /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on, if
-  /// it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form that
-  /// the new version wants.
+  /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on,
+  /// if it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form
+  /// that the new version wants.
   ///
   /// - Throws: `extensionMismatch` if name, kind or dependencies differ.
   public func replaceExtension(with replacement: any DatabaseExtension) throws {

@@ -80,8 +80,8 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   @discardableResult
   public func remove(_ key: Key) throws -> Bool { try state.remove(key, in: backing) }
 
-  /// Removes the entries from `lower` up to `upper`, which is not among them; nil means no bound. Returns how many there
-  /// were. A stored tree lets go of whole pages without reading them.
+  /// Removes the entries from `lower` up to `upper`, which is not among them; nil means no bound. Returns how many
+  /// there were. A stored tree lets go of whole pages without reading them.
   @discardableResult
   public func remove(from lower: Key?, upTo upper: Key?) throws -> Int {
     try state.removeRange(from: lower, upTo: upper, in: backing)

@@ -64,8 +64,8 @@ public protocol ExtensionWriter: AnyObject {
   /// Does nothing by default.
   func settleRows() throws
 
-  /// No row will be changed any more: the time to bring the extension's own trees up to date, if they were not yet. Does
-  /// nothing by default.
+  /// No row will be changed any more: the time to bring the extension's own trees up to date, if they were not yet.
+  /// Does nothing by default.
   func settleTrees() throws
 
   /// What is told of the commit to those who follow commits, in `Commit.changes(of:)`; nil if nothing of interest has
@@ -77,8 +77,8 @@ public protocol ExtensionWriter: AnyObject {
   /// What the writer has gathered outside of its trees, for `restore`; nil, which is the default, if there is nothing.
   func makeMark() -> Any?
 
-  /// A savepoint was rolled back: trees and values are as they were when `mark` was made, and so must be what the writer
-  /// has gathered. Does nothing by default.
+  /// A savepoint was rolled back: trees and values are as they were when `mark` was made, and so must be what the
+  /// writer has gathered. Does nothing by default.
   func restore(_ mark: Any?)
 }
 

@@ -40,6 +40,7 @@ package struct MemoryTree: Sendable {
   /// An empty tree.
   package init() {}
 
+  /// The number of entries. O(1).
   package var count: Int { root.count }
 
   // MARK: Looking up

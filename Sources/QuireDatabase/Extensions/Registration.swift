@@ -4,11 +4,11 @@ internal import QuireStorage
 
 /// One registration, from the first look to the last row.
 ///
-/// The extension is built in steps, each a write transaction of its own that takes in the rows above the last step's, in
-/// the order of their ids, and notes how far it has come. Between steps other writers get their turn. A row with an id
-/// up to that is kept up to date by hooks; a row above it is seen when a step gets there. So no step has to know what
-/// has changed since the one before, and building goes on where it stopped, after a crash as well. Steps need not be
-/// durable; the last one, which makes the extension ready, is.
+/// The extension is built in steps, each a write transaction of its own that takes in the rows above the last step's,
+/// in the order of their ids, and notes how far it has come. Between steps other writers get their turn. A row with an
+/// id up to that is kept up to date by hooks; a row above it is seen when a step gets there. So no step has to know
+/// what has changed since the one before, and building goes on where it stopped, after a crash as well. Steps need not
+/// be durable; the last one, which makes the extension ready, is.
 struct Registration {
   private let core: DatabaseCore
   private let value: any DatabaseExtension
@@ -28,7 +28,9 @@ struct Registration {
     else {
       throw DatabaseError(
         .invalidOption,
-        "Name, kind and version of an extension have up to \(Limits.extensionNameByteCount) bytes, the name at least one.",
+        """
+        Name, kind and version of an extension have up to \(Limits.extensionNameByteCount) bytes, the name at least one.
+        """,
         path: core.path)
     }
   }

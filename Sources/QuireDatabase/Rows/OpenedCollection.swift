@@ -5,11 +5,11 @@ internal import QuireStorage
 
 /// A collection in a transaction.
 ///
-/// Two words, one of them counted: the transaction, whose count only its own thread touches. A get through a transaction
-/// that somebody else holds counts nothing.
+/// Two words, one of them counted: the transaction, whose count only its own thread touches. A get through a
+/// transaction that somebody else holds counts nothing.
 ///
-/// Invariant: `reference` is owned by `transaction`, which keeps it to its own end; or else the transaction is over, and
-/// whatever is asked throws before it is looked at.
+/// Invariant: `reference` is owned by `transaction`, which keeps it to its own end; or else the transaction is over,
+/// and whatever is asked throws before it is looked at.
 @safe @usableFromInline struct OpenedCollection {
   @usableFromInline let transaction: TransactionState
   @usableFromInline let reference: Unmanaged<CollectionState>

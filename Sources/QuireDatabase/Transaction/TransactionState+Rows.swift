@@ -132,7 +132,8 @@ extension TransactionState {
     return count
   }
 
-  /// Removes all rows of a collection that are there now, some at a time, with hooks. What hooks insert meanwhile stays.
+  /// Removes all rows of a collection that are there now, some at a time, with hooks. What hooks insert meanwhile
+  /// stays.
   private func removeInBatches(_ collection: CollectionState, _ id: CollectionID, _ session: ExtensionSession) throws {
     let end = try allocateRowID()
     var start = id.prefix

@@ -10,8 +10,8 @@ enum OrderLabel {
 
   /// A label between two others; nil means the beginning and the end of the list.
   ///
-  /// In front of all and behind all it steps by a fixed amount instead of halving what is left, so that lists which grow
-  /// at an end get short labels for ever: some 16 million on each side before a label gets longer than 8 bytes.
+  /// In front of all and behind all it steps by a fixed amount instead of halving what is left, so that lists which
+  /// grow at an end get short labels for ever: some 16 million on each side before a label gets longer than 8 bytes.
   static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8] {
     switch (low, high) {
     case (nil, nil): return [0x80]

@@ -33,8 +33,8 @@ public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
 
 /// The rows of another view that a filter lets through, in that view's groups and order.
 ///
-/// Takes the parent's order over as it is, so that storing a row costs O(log n) however few rows pass. The parent may be
-/// any view, a filtered one too; it must be registered before, and when it goes, this one goes with it.
+/// Takes the parent's order over as it is, so that storing a row costs O(log n) however few rows pass. The parent may
+/// be any view, a filtered one too; it must be registered before, and when it goes, this one goes with it.
 public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Writer: ViewOwner {
   public typealias Object = Parent.Object
   public typealias Metadata = Parent.Metadata

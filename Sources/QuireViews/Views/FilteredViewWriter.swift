@@ -4,8 +4,8 @@ public import QuireDatabase
 
 /// Follows its parent's steps, and the rows' changes that the filter depends on.
 ///
-/// An entry has the order of the parent's entry, so that both lists are in one order. The parent's hooks run first: when
-/// this one is told of a row, the parent shows it in its new place.
+/// An entry has the order of the parent's entry, so that both lists are in one order. The parent's hooks run first:
+/// when this one is told of a row, the parent shows it in its new place.
 public final class FilteredViewWriter<Parent: ViewExtension>: ViewWriting, ViewListener
 where Parent.Writer: ViewOwner {
   public typealias Object = Parent.Object

@@ -125,8 +125,8 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
 
   /// The indexes of the rows that lie within an interval of the view's own order.
   ///
-  /// `compare` tells where a row is: negative if it comes before the interval, zero inside, positive behind. The rows of
-  /// the group must be in an order in which these three come one after the other. Decodes about 2·log2(n) rows.
+  /// `compare` tells where a row is: negative if it comes before the interval, zero inside, positive behind. The rows
+  /// of the group must be in an order in which these three come one after the other. Decodes about 2·log2(n) rows.
   ///
   /// - Returns: nil if no row is inside.
   public func range(

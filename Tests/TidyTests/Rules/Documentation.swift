@@ -54,16 +54,30 @@ enum Documentation {
   ) -> Bool {
     guard let enclosing = declaration.enclosing else { return false }
     if standardWitnesses.contains(declaration.name) { return true }
-    return file.declarations[enclosing].inherits.contains { requirements[$0]?.contains(declaration.name) ?? false }
+    let type = file.declarations[enclosing]
+    // The extension of a protocol itself has what its requirements do by default.
+    let protocols = type.inherits + (type.keyword == "extension" ? [type.name] : [])
+    return protocols.contains { requirements[$0]?.contains(declaration.name) ?? false }
   }
 
-  /// The names of the requirements of each protocol of ours.
+  /// The names of the requirements of each protocol of ours, with those that it inherits.
   private static func requirements(of files: [SourceFile]) -> [String: Set<String>] {
     var names: [String: Set<String>] = [:]
     for file in files {
       for declaration in file.declarations {
         guard let enclosing = declaration.enclosing.map({ file.declarations[$0] }) else { continue }
         if enclosing.keyword == "protocol" { names[enclosing.name, default: []].insert(declaration.name) }
+      }
+    }
+    let protocols = files.flatMap(\.declarations).filter { $0.keyword == "protocol" }
+    var isSettled = false
+    while !isSettled {
+      isSettled = true
+      for one in protocols {
+        let inherited = one.inherits.reduce(into: Set<String>()) { $0.formUnion(names[$1] ?? []) }
+        guard !inherited.isSubset(of: names[one.name] ?? []) else { continue }
+        names[one.name, default: []].formUnion(inherited)
+        isSettled = false
       }
     }
     return names
@@ -105,6 +119,17 @@ struct DocumentationTests {
     let requirement = sample("Sources/QuireStorage/P.swift", "// P.\nprotocol P {\n  func go()\n}\n")
     let file = sample("Sources/QuireStorage/Good.swift", "// Purpose.\n\n\(text)\n")
     #expect(Documentation.violations(in: [requirement, file]).isEmpty)
+  }
+
+  @Test(
+    "What a protocol does by default, and what an inherited one asks for, is let through",
+    arguments: ["extension P {\n  public func go() {}\n}", "/// S.\npublic struct S: Q {\n  public func go() {}\n}"])
+  func defaultIsFine(text: String) {
+    let requirement = sample("Sources/QuireStorage/P.swift", "// P.\nprotocol P {\n  func go()\n}\nprotocol Q: P {}\n")
+    let file = sample("Sources/QuireStorage/Good.swift", "// Purpose.\n\n\(text)\n")
+    #expect(Documentation.violations(in: [requirement, file]).isEmpty)
+    let other = sample("Sources/QuireStorage/Bad.swift", "// Purpose.\n\nextension P {\n  public func stay() {}\n}\n")
+    #expect(Documentation.violations(in: [requirement, other]).count == 1)
   }
 
   @Test(
