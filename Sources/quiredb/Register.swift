@@ -17,10 +17,10 @@ struct Register: ParsableCommand {
     abstract: "Registers an index over many rows and measures it.",
     discussion: """
       Makes a database of --rows rows in the folder, if there is none, and registers an index that finds them by a \
-      text in their objects. Writes a line with the share that is done after each step. May be killed at any time: the next \
-      call goes on where this one was. At the end the index is compared with the rows, and the time per row and the \
-      memory beyond the cache are told; more than 64 MiB of it end with status 1. --unregister takes the index away \
-      again at the end.
+      text in their objects. Writes a line with the share that is done after each step. May be killed at any time: \
+      the next call goes on where this one was. At the end the index is compared with the rows, and the time per row \
+      and the memory beyond the cache are told; more than 64 MiB of it end with status 1. --unregister takes the index \
+      away again at the end.
       """)
 
   @Argument(help: "A folder for the database, which stays there.", completion: .directory)
