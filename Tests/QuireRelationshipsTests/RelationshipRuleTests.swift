@@ -173,6 +173,47 @@ import Testing
     #expect(try nodes.keys() == ["a"])
   }
 
+  @Test("What counts is the row as it is, also if another extension changes it when it hears of it")
+  func changesInHooks() throws {
+    var hooks = Hooks("hooks", collections: .only(["nodes"]))
+    hooks.didModify = { tx, change, flags in
+      guard let node = try change.object(in: .nodes) else { return }
+      switch node.links.first?.name {
+      case "redirect": try tx[.nodes].replace(Node(Link("e", "c")), for: change.key)
+      case "refuse": try tx[.nodes].remove(change.key)
+      case "other": try tx[.nodes].set(Node(Link("e", "b")), for: "elsewhere")
+      default: break
+      }
+    }
+    let db = try Database.inMemory()
+    try db.register(hooks)
+    let graph = nodeGraph()
+    try db.register(graph)
+    func edges() throws -> [String] {
+      try db.read { tx throws in
+        let graph = try tx.relationship(graph)
+        try graph.checkInvariants()
+        return graph.edges().map { "\($0.source?.key ?? "") \($0.destination)" }.sorted()
+      }
+    }
+    try db.write { tx throws in
+      for key in ["b", "c"] { try tx[.nodes].set(Node(), for: key) }
+      try tx[.nodes].set(Node(Link("redirect", "b", .deleteSourceIfDestinationDeleted)), for: "a")
+    }
+    #expect(try edges() == ["a nodes/c"])
+    try db.write { tx throws in try tx[.nodes].set(Node(Link("redirect", "b")), for: "a") }
+    #expect(try edges() == ["a nodes/c"])
+    // Waited for, and gone again as soon as it comes.
+    try db.write { tx throws in
+      try tx.relationship(graph).add(Edge("x", from: .nodes, "b", to: .nodes, "d"))
+      try tx[.nodes].set(Node(Link("refuse", "b")), for: "d")
+    }
+    #expect(try edges() == ["a nodes/c"])
+    try db.write { tx throws in try tx[.nodes].set(Node(Link("other", "c")), for: "a") }
+    #expect(try edges() == ["a nodes/c", "elsewhere nodes/b"])
+    #expect(try db.read { tx throws in Array(tx[.nodes].keys) } == ["a", "b", "c", "elsewhere"])
+  }
+
   @Test("An error of the closure fails the transaction with the relationship's name") func throwingClosure() throws {
     struct Refused: Error {}
     let graph = Relationship<Node>("picky", over: .nodes) { node in

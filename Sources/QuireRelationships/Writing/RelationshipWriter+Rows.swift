@@ -5,7 +5,16 @@ public import QuireDatabase
 extension RelationshipWriter {
   /// Keeps what has to be known of a row when it is gone.
   public func willChange(_ change: RowChange) throws {
-    guard change.kind == .remove, let row = change.rowID?.rawValue, !settings.notifiers.isEmpty else { return }
+    switch change.kind {
+    case .insert, .update, .replaceObject:
+      if settings.derivers[ByteText(change.collection)] != nil { begin(change.rowKey) }
+    case .remove: try keep(change)
+    case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
+    }
+  }
+
+  private func keep(_ change: RowChange) throws {
+    guard let row = change.rowID?.rawValue, !settings.notifiers.isEmpty else { return }
     guard try observed.contains(row) || hasNotices(row) else { return }
     // It may have to be told, or named to another, when it is no more.
     let object = try settings.notifiers[ByteText(change.collection)]?.load(change)
@@ -31,24 +40,31 @@ extension RelationshipWriter {
     guard let rowID = change.rowID else { return }
     switch change.kind {
     case .insert:
-      try resolve(change.rowKey, rowID)
-      try derive(change, rowID, isNew: true)
+      let isOvertaken = try !waiting.isEmpty && transaction().rowID(of: change.rowKey) != rowID
+      if !isOvertaken { try resolve(change.rowKey, rowID) }
+      try derive(change, rowID)
     case .update: try derive(change, rowID)
     case .replaceObject:
       // An object that was told of an edge is not asked for its edges: if it still named that edge it would be told
       // again, for ever.
-      if toldRow != rowID { try derive(change, rowID) }
-    case .remove: try dropEdges(of: rowID.rawValue)
+      if toldRow == rowID { _ = end(change.rowKey) } else { try derive(change, rowID) }
+    case .remove:
+      noteChange()
+      try dropEdges(of: rowID.rawValue)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
   }
 
-  private func derive(_ change: RowChange, _ rowID: RowID, isNew: Bool = false) throws {
+  private func derive(_ change: RowChange, _ rowID: RowID) throws {
     guard let deriver = settings.derivers[ByteText(change.collection)] else { return }
-    let edges = try deriver(change)
-    // An extension that was registered before may have removed the row when it heard of it.
-    if isNew, try edges.isEmpty || transaction().rowID(of: change.rowKey) != rowID { return }
-    try setDerived(edges, of: change.rowKey, rowID, isNew: isNew, silently: false)
+    if end(change.rowKey) {
+      return try setDerived(
+        try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert, silently: false)
+    }
+    // An extension that was registered before may have changed this row when it heard of it, and that was told here
+    // already: what counts is the row as it is now.
+    guard let row = try store.row(rowID) else { return }
+    try setDerived(try deriver(row), of: row.rowKey, rowID, isNew: false, silently: false)
   }
 
   /// Compares the edges that an object has derived with those that are stored: new ones are stored, those with other

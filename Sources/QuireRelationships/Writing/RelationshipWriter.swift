@@ -51,6 +51,10 @@ public final class RelationshipWriter: ExtensionWriter {
   private var hasFiles = false
   var isWorking = false
   private var isSettled = false
+  /// How many rows have changed, and the stores that have begun, the innermost last, with that number at their
+  /// beginning.
+  private var changeCount = 0
+  private var begun: [(key: RowKey, changeCount: Int)] = []
   /// The row whose object is replaced because it was told something.
   var toldRow: RowID?
   /// How the relationship is being built; nil if it is not.
@@ -79,6 +83,24 @@ public final class RelationshipWriter: ExtensionWriter {
   }
 
   func isNotified(_ collection: String) -> Bool { settings.notifiers[ByteText(collection)] != nil }
+
+  // MARK: Changes inside of changes
+
+  /// An object is about to be stored.
+  func begin(_ key: RowKey) { begun.append((key, changeCount)) }
+
+  /// A row has changed.
+  func noteChange() { changeCount &+= 1 }
+
+  /// An object was stored. Returns whether no row was changed since that began. What began inside and never ended is
+  /// passed over: hooks may give up.
+  func end(_ key: RowKey) -> Bool {
+    defer { noteChange() }
+    while let last = begun.popLast() {
+      if last.key == key { return last.changeCount == changeCount }
+    }
+    return false
+  }
 
   // MARK: By hand
 
