@@ -1,0 +1,154 @@
+// From steps and two states of mappings to the changes of a screen.
+
+/// Makes one diff: replays the steps group by group, then compares where each row was shown with where it is.
+///
+/// A row that was shown and is not is deleted, and the like; so the changes lead from the old to the new state by
+/// construction, whatever windows, reversal and consolidation do. Runs of untouched rows are compared as a whole.
+struct DiffBuilder {
+  /// A group of the old mappings, of the new ones, or of both.
+  struct Group {
+    let name: String
+    let oldPlace: Int?
+    let newPlace: Int?
+    var replay: GroupReplay
+    /// Where its rows were and are shown; nil where it has no section.
+    var old: Placement?
+    var new: Placement?
+    /// Whether its section, or its place among consolidated groups, is the same as before, so that rows need not move.
+    var isKept = false
+    /// Whether it left the mappings with its section, which takes its remaining rows along.
+    var isTakenAlong = false
+    var marks = NeighbourMarks()
+  }
+
+  /// Where the rows of a group are shown.
+  struct Placement {
+    let section: Int
+    let firstRow: Int
+    let range: Range<Int>
+    let isReversed: Bool
+
+    func path(of index: Int) -> ViewPath? {
+      guard range.contains(index) else { return nil }
+      let row = isReversed ? range.upperBound - 1 - index : index - range.lowerBound
+      return ViewPath(section: section, row: firstRow + row)
+    }
+  }
+
+  let operations: [ViewOperation]
+  let before: ViewMappings
+  var after: ViewMappings
+  var groups: [Group] = []
+  /// The changes so far, each with what it is sorted by.
+  var drafts: [(order: Int, change: ViewRowChange)] = []
+
+  init(_ operations: [ViewOperation], _ mappings: ViewMappings) {
+    self.operations = operations
+    before = mappings
+    after = mappings
+  }
+
+  /// The diff, and in `after` the new mappings; nil if the steps do not lead from the old counts to the new ones.
+  mutating func build(newCounts: [(group: String, count: Int)], csn: UInt64) -> ViewDiff? {
+    after.update(counts: newCounts, csn: csn)
+    guard collectGroups(), replay() else { return nil }
+    settle(newCounts: newCounts, csn: csn)
+    let sections = compareSections()
+    emitTouchedRows()
+    for group in groups.indices { emitUpdatedRows(of: group) }
+    emitUntouchedRows()
+    return ViewDiff(
+      sections: sections, rows: sortedRows(), isReload: false, rowCounts: after.layout.sections.map(\.count))
+  }
+
+  /// Notes all groups that are or were shown, with the counts that the steps start from.
+  private mutating func collectGroups() -> Bool {
+    var net: [String: Int] = [:]
+    if after.shown.contains(where: { before.places[$0.name] == nil }) { net = netCounts() }
+    for (place, group) in after.shown.enumerated() {
+      let oldPlace = before.places[group.name]
+      // A group that was not shown may have had rows that the mappings did not choose: what is there now, less what the
+      // steps brought.
+      let count = oldPlace.map { before.shown[$0].count } ?? group.count - (net[group.name] ?? 0)
+      guard count >= 0 else { return false }
+      add(group.name, oldPlace, place, count: count)
+    }
+    for (place, group) in before.shown.enumerated() where after.places[group.name] == nil {
+      add(group.name, place, nil, count: group.count)
+    }
+    return true
+  }
+
+  private mutating func add(_ name: String, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
+    var tracker: WindowTracker?
+    if let oldPlace, let window = before.settings.windows[name], window.current.isFlexible, window.hasStarted {
+      tracker = WindowTracker(window.current, at: before.shown[oldPlace].range)
+    }
+    let replay = GroupReplay(count: count, window: tracker)
+    groups.append(Group(name: name, oldPlace: oldPlace, newPlace: newPlace, replay: replay))
+  }
+
+  /// By how many rows the steps change each group that is not reset; of one that is, what they leave.
+  private func netCounts() -> [String: Int] {
+    var net: [String: Int] = [:]
+    for operation in operations {
+      switch operation {
+      case .insert(_, let group, _): net[group, default: 0] += 1
+      case .remove(_, let group, _): net[group, default: 0] -= 1
+      case .resetGroup(let group, let count): net[group, default: 0] -= count
+      case .update, .insertGroup, .removeGroup: break
+      }
+    }
+    return net
+  }
+
+  /// Whether all steps made sense and the groups have as many rows afterwards as they should.
+  private mutating func replay() -> Bool {
+    let numbers = Dictionary(uniqueKeysWithValues: groups.enumerated().map { ($1.name, $0) })
+    // Steps of one group mostly follow each other.
+    var (lastName, lastNumber): (String, Int?) = ("", numbers[""])
+    for step in operations.indices {
+      let name = operations[step].group
+      if name != lastName { (lastName, lastNumber) = (name, numbers[name]) }
+      guard let number = lastNumber else { continue }
+      groups[number].replay.replay(operations[step], step: step)
+    }
+    return groups.allSatisfy { group in
+      guard group.replay.fits else { return false }
+      return group.newPlace.map { after.shown[$0].count == group.replay.count } ?? true
+    }
+  }
+
+  /// Computes the new mappings and where all rows are and were.
+  private mutating func settle(newCounts: [(group: String, count: Int)], csn: UInt64) {
+    let windows = groups.compactMap { group in group.replay.window.map { (group.name, $0.range) } }
+    let moved = Dictionary(uniqueKeysWithValues: windows)
+    after = before
+    after.update(counts: newCounts, csn: csn) { moved[$0] }
+    for number in groups.indices {
+      groups[number].replay.settle()
+      groups[number].old = groups[number].oldPlace.flatMap { before.placement(at: $0) }
+      groups[number].new = groups[number].newPlace.flatMap { after.placement(at: $0) }
+      if let offsets = after.settings.neighbours[groups[number].name], let new = groups[number].new {
+        groups[number].marks = NeighbourMarks(groups[number].replay, offsets: offsets, within: new.range)
+      }
+    }
+  }
+
+  /// The changes in the order of their steps; those without one as they were added.
+  private func sortedRows() -> [ViewRowChange] {
+    let order = drafts.indices.sorted { (drafts[$0].order, $0) < (drafts[$1].order, $1) }
+    return order.map { drafts[$0].change }
+  }
+}
+
+extension ViewMappings {
+  /// Where the rows of the group at a place are shown; nil if it has no section.
+  fileprivate func placement(at place: Int) -> DiffBuilder.Placement? {
+    layout.sectionOf[place].map { section in
+      DiffBuilder.Placement(
+        section: section, firstRow: layout.firstRow[place], range: shown[place].range,
+        isReversed: settings.reversed.contains(shown[place].name))
+    }
+  }
+}
