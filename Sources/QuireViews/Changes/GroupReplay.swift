@@ -2,8 +2,8 @@
 
 /// What became of the rows of a group, from steps whose indexes are those of their moment.
 ///
-/// A row is followed by its place and not by its key, so that one that was inserted and removed again leaves no trace, also
-/// where the removal of a whole group names no keys. O(log n) a step.
+/// A row is followed by its place and not by its key, so that one that was inserted and removed again leaves no trace,
+/// also where the removal of a whole group names no keys. O(log n) a step.
 struct GroupReplay {
   /// Rows that were there before all steps and were removed by one.
   struct Removal {

@@ -5,8 +5,8 @@
 /// Finds the row at an index and changes the list there in O(log n) for n pieces, however long the runs are. A treap: a
 /// search tree by position and a heap by random priorities, so that its depth is logarithmic whatever the steps are.
 ///
-/// Invariants: the total of a node is its length and the totals of its children; no child has a higher priority; no length
-/// is 0; an inserted row has length 1.
+/// Invariants: the total of a node is its length and the totals of its children; no child has a higher priority; no
+/// length is 0; an inserted row has length 1.
 struct PieceTree {
   /// A run of rows as they were before, or an inserted row.
   struct Piece: Equatable {

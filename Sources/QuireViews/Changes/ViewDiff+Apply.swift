@@ -23,8 +23,8 @@ extension ViewDiff {
   /// }
   /// ```
   ///
-  /// What a screen has to draw is asked for: rows inserted, updated, or moved with ``ViewRowChange/aspects``; all rows after
-  /// a reload. Other rows are taken over from the list. O(rows of the list + changes).
+  /// What a screen has to draw is asked for: rows inserted, updated, or moved with ``ViewRowChange/aspects``; all rows
+  /// after a reload. Other rows are taken over from the list. O(rows of the list + changes).
   ///
   /// - Parameter item: the new item at a path of the new state.
   /// - Throws: ``Mismatch`` if the list is not the one that the diff starts from, and what `item` throws; the list is

@@ -9,8 +9,8 @@ extension ViewDiff {
   ///   - operations: the steps of all commits from the one that the mappings stand at, in order.
   ///   - newCounts: the counts of the view's groups after them; a group that is missing has none.
   ///   - csn: the number of the last of the commits.
-  /// - Returns: The changes; a reload if the mappings were never updated, or if the steps do not lead from their counts to
-  ///   the new ones, as when the steps of a commit are missing.
+  /// - Returns: The changes; a reload if the mappings were never updated, or if the steps do not lead from their
+  ///   counts to the new ones, as when the steps of a commit are missing.
   package static func make(
     _ operations: [ViewOperation], _ mappings: inout ViewMappings, newCounts: [(group: String, count: Int)], csn: UInt64
   ) -> ViewDiff {

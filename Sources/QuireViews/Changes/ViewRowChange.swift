@@ -10,8 +10,8 @@ public struct ViewRowChange: Hashable, Sendable, CustomStringConvertible {
     case insert = 1
     /// It was shown and is not.
     case delete
-    /// It is shown at another place, or in a section that is told as a new one, or after having been removed and inserted
-    /// again. A row that moved may have changed as well: see ``ViewRowChange/aspects``.
+    /// It is shown at another place, or in a section that is told as a new one, or after having been removed and
+    /// inserted again. A row that moved may have changed as well: see ``ViewRowChange/aspects``.
     case move
     /// It is shown at the same place, apart from what other changes shift, and has changed.
     case update
@@ -21,10 +21,11 @@ public struct ViewRowChange: Hashable, Sendable, CustomStringConvertible {
   public let kind: Kind
   /// Where the row was in the old state; nil for an insert.
   public let originalPath: ViewPath?
-  /// Where the row is in the new state; nil for a delete. An update's is given too; a table that wants all updates in old
-  /// coordinates takes ``originalPath``.
+  /// Where the row is in the new state; nil for a delete. An update's is given too; a table that wants all updates in
+  /// old coordinates takes ``originalPath``.
   public let finalPath: ViewPath?
-  /// What changed in the row. Empty for a delete, and for a move of a row that looks as it did; an insert has both parts.
+  /// What changed in the row. Empty for a delete, and for a move of a row that looks as it did; an insert has both
+  /// parts.
   public let aspects: ViewAspects
   /// The group that the row was in; nil for an insert.
   public let originalGroup: String?

@@ -94,8 +94,8 @@ extension ViewMappings {
     return ViewPath(section: section, row: layout.firstRow[place] + row)
   }
 
-  /// The row that best keeps a selection, when the one at `row` of `group` may be gone: the same, or the group's last; or
-  /// the last of the nearest earlier group with rows; or the first of the nearest later one. Nil if there is none.
+  /// The row that best keeps a selection, when the one at `row` of `group` may be gone: the same, or the group's last;
+  /// or the last of the nearest earlier group with rows; or the first of the nearest later one. Nil if there is none.
   ///
   /// The row is counted in the group alone. O(groups).
   public func nearest(toRow row: Int, in group: String) -> ViewPath? {

@@ -32,7 +32,8 @@ extension ViewMappings {
   public struct Windows: Sendable {
     fileprivate var mappings: ViewMappings
 
-    /// The window of a group: nil shows all rows. Setting it starts it anew. One for a group that is not there yet waits.
+    /// The window of a group: nil shows all rows. Setting it starts it anew. One for a group that is not there yet
+    /// waits.
     public subscript(group: String) -> ViewWindow? {
       get { mappings.settings.window(of: group) }
       set {

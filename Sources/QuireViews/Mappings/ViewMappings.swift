@@ -10,11 +10,11 @@
 /// let diff = try screen.advance(&mappings)               // from here on, in one step with the pinned snapshot
 /// ```
 ///
-/// Mappings are a value: they belong to one screen, stand at one commit, and may be used on any thread and copied at will.
-/// Until the first update all counts are 0. A setting takes effect at once, without a change set: set before the first
-/// update, or have the screen load anew. Windows and neighbour offsets are kept in the view's own order: set while the
-/// group is reversed, they are read as if the rows were in the order shown, and a later reversal shows the same rows
-/// the other way round.
+/// Mappings are a value: they belong to one screen, stand at one commit, and may be used on any thread and copied at
+/// will. Until the first update all counts are 0. A setting takes effect at once, without a change set: set before the
+/// first update, or have the screen load anew. Windows and neighbour offsets are kept in the view's own order: set
+/// while the group is reversed, they are read as if the rows were in the order shown, and a later reversal shows the
+/// same rows the other way round.
 ///
 /// Invariants, which ``checkInvariants()`` checks:
 /// - the range that a group shows lies within its count; one without a window shows all of it;

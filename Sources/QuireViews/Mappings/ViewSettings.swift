@@ -2,8 +2,8 @@
 
 /// The settings of mappings by group, in the view's own order of rows; kept also for groups that are not there yet.
 struct ViewSettings: Sendable {
-  /// A window, and whether it has shown a row since it was set. Until then it starts by the length and offset that it was
-  /// set with, so that a group that comes later starts as wished.
+  /// A window, and whether it has shown a row since it was set. Until then it starts by the length and offset that it
+  /// was set with, so that a group that comes later starts as wished.
   struct Window: Sendable {
     var current: ViewWindow
     var hasStarted = false

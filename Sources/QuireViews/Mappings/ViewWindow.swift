@@ -7,9 +7,9 @@
 /// mappings.window["chat"] = .flexible(50, from: .end, max: 200)      // the last 50, and those that come
 /// ```
 ///
-/// A **fixed** window has the same length all the time, or less while the group has fewer rows: what comes pushes rows out
-/// of it, what goes lets rows in. A **flexible** one grows with the rows that are inserted in it and shrinks with those
-/// removed from it. The offset counts from the pin: the edge of the group that the window is tied to. Offset and
+/// A **fixed** window has the same length all the time, or less while the group has fewer rows: what comes pushes rows
+/// out of it, what goes lets rows in. A **flexible** one grows with the rows that are inserted in it and shrinks with
+/// those removed from it. The offset counts from the pin: the edge of the group that the window is tied to. Offset and
 /// lengths below zero count as zero.
 public struct ViewWindow: Hashable, Sendable {
   /// The edge of the group that a window is tied to.
