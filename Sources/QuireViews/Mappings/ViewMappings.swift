@@ -95,7 +95,7 @@ public struct ViewMappings: Sendable {
   /// The groups that would be shown if the view had these.
   private func chosenGroups(of countOf: [String: Int]) -> [String] {
     guard let choice else { return groups }
-    return countOf.keys.filter { choice.isIncluded($0) }.sorted().sorted { choice.areInOrder($0, $1) }
+    return countOf.keys.filter { countOf[$0] != 0 && choice.isIncluded($0) }.sorted().sorted { choice.areInOrder($0, $1) }
   }
 
   /// Whether the group has a section, or would get one if it had rows.
