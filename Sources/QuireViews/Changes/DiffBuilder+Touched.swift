@@ -11,19 +11,16 @@ extension DiffBuilder {
 
   /// Tells the rows that were removed and inserted; as a move where one key was both.
   mutating func emitTouchedRows() {
-    let partners = findMoves()
-    for group in groups.indices {
-      var isMoved = [Bool](repeating: false, count: groups[group].replay.removals.count)
-      for number in partners[group].keys { isMoved[number] = true }
-      for (number, removal) in groups[group].replay.removals.enumerated() where !isMoved[number] {
-        emitRemoval(removal, from: group)
-      }
-    }
+    let moves = findMoves()
     var isMoved = groups.map { [Bool](repeating: false, count: $0.replay.arrivals.count) }
-    for (group, pairs) in partners.enumerated() {
-      for (number, arrival) in pairs {
-        isMoved[arrival.group][arrival.number] = true
-        emitMove(group, number, to: arrival)
+    for group in groups.indices {
+      for (number, removal) in groups[group].replay.removals.enumerated() {
+        if let arrival = moves[group].isEmpty ? nil : moves[group][number] {
+          isMoved[arrival.group][arrival.number] = true
+          emitMove(removal, from: group, to: arrival)
+        } else {
+          emitRemoval(removal, from: group)
+        }
       }
     }
     for group in groups.indices {
@@ -58,40 +55,42 @@ extension DiffBuilder {
     }
   }
 
-  private mutating func emitMove(_ group: Int, _ number: Int, to arrival: Reference) {
-    let removal = groups[group].replay.removals[number]
+  private mutating func emitMove(_ removal: GroupReplay.Removal, from group: Int, to arrival: Reference) {
     let inserted = groups[arrival.group].replay.arrivals[arrival.number]
-    let (old, new) = (
-      groups[group].old?.path(of: removal.first), inserted.index.flatMap { groups[arrival.group].new?.path(of: $0) }
-    )
+    let old = groups[group].old?.path(of: removal.first)
+    let new = inserted.index.flatMap { groups[arrival.group].new?.path(of: $0) }
     draft(
       step: min(removal.step, inserted.step), old, new, [.object, .metadata], from: group, to: arrival.group,
       key: operations[inserted.step].key)
   }
 
-  /// For each group, which of its removed rows was inserted again, and where.
+  /// For each group, and each of its removals, where the row was inserted again; empty for a group without such rows.
   ///
   /// A row may be in several groups: it moves within its group if it can.
-  private func findMoves() -> [[Int: Reference]] {
-    var moves = [[Int: Reference]](repeating: [:], count: groups.count)
-    var arrived: [RowKey: [Reference]] = [:]
+  private func findMoves() -> [[Reference?]] {
+    var moves = [[Reference?]](repeating: [], count: groups.count)
+    var arrived: [Reference] = []
     guard groups.contains(where: { $0.replay.removals.contains(where: \.hasKey) }) else { return moves }
+    var index = KeyIndex(minimumCapacity: groups.reduce(0) { $0 + $1.replay.arrivals.count })
     for (group, content) in groups.enumerated() {
       for (number, arrival) in content.replay.arrivals.enumerated() where arrival.index != nil {
         guard let key = operations[arrival.step].key else { continue }
-        arrived[key, default: []].append(Reference(group: group, number: number))
+        index.add(key)
+        arrived.append(Reference(group: group, number: number))
       }
     }
     guard !arrived.isEmpty else { return moves }
+    var isTaken = [Bool](repeating: false, count: arrived.count)
     for isSameGroup in [true, false] {
       for (group, content) in groups.enumerated() {
+        if isSameGroup { moves[group] = [Reference?](repeating: nil, count: content.replay.removals.count) }
         for (number, removal) in content.replay.removals.enumerated()
         where removal.hasKey && moves[group][number] == nil {
-          guard let key = operations[removal.keyStep].key, let candidates = arrived[key],
-            let choice = candidates.firstIndex(where: { !isSameGroup || $0.group == group })
-          else { continue }
-          moves[group][number] = candidates[choice]
-          arrived[key]?.remove(at: choice)
+          guard let key = operations[removal.keyStep].key else { continue }
+          let isFree = { entry in !isTaken[entry] && (!isSameGroup || arrived[entry].group == group) }
+          guard let entry = index.first(key, where: isFree) else { continue }
+          isTaken[entry] = true
+          moves[group][number] = arrived[entry]
         }
       }
     }

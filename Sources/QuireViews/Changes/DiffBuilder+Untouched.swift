@@ -47,6 +47,7 @@ extension DiffBuilder {
       let shift = stretch.new - stretch.old
       let before = shownBefore(stretch, group.old)
       let after = shownAfter(stretch, group.new)
+      guard before != after else { continue }
       if !group.isTakenAlong {
         for row in Self.rows(of: before, outside: after) {
           let isLow = isWhole || row + shift < group.new?.range.lowerBound ?? 0

@@ -86,9 +86,9 @@ struct GroupReplay {
       note(rows.remove(at: index), step: step, hasKey: true)
     case .update(_, _, let index, let aspects):
       guard index >= 0, index < rows.count else { return fits = false }
-      let found = rows.piece(at: index)
-      guard !found.piece.isInserted else { return }
-      updates.append(Update(old: found.piece.start + found.offset, new: 0, aspects: aspects, step: step))
+      let row = rows.row(at: index)
+      guard !row.isInserted else { return }
+      updates.append(Update(old: row.start, new: 0, aspects: aspects, step: step))
     }
   }
 
