@@ -6,12 +6,13 @@ import Testing
 ///
 /// - `groups=A,B`: the groups, else one without a name; `filter/sort-block groups (all, ascending)`: dynamic ones;
 ///   `dynamicAll`, `staticAll`, `reversed`, `dep-1` (a neighbour offset), `consolidate<5 as name`;
-///   `fixed len20 off0 Beginning`, `flexible len20 off0 End minLength=5 maxLength=10 growBothSides`: windows of all groups.
+///   `fixed len20 off0 Beginning`, `flexible len20 off0 End minLength=5 maxLength=10 growBothSides`: windows of all
+/// groups.
 /// - `n(A=1,B=0)`, `n(3)`: the counts; the second time those after the operations, with `!force` as an update.
 /// - `ops[…]`: `+@i` insert, `-@i` remove, `~@i` update, `+key@A:1` of a key in a group, `+×4@22..25` four of them,
 ///   `-×4@18 each` four at 18, `+§"A"` and `-§"A"` the group comes and goes, `reset§"A"` it is emptied.
-/// - `rows{I→s.r, Ds.r, Ms.r→s.r, Us.r{obj+dep}}`, `sections{I1, D0(name)}`, `#row=n`, `#sec=n`: the changes in order; a
-///   bare number is a row of any section. `items=n`: rows shown; `idx(r)=i`, `row(i)=r`, `✗` for none;
+/// - `rows{I→s.r, Ds.r, Ms.r→s.r, Us.r{obj+dep}}`, `sections{I1, D0(name)}`, `#row=n`, `#sec=n`: the changes in order;
+///   a bare number is a row of any section. `items=n`: rows shown; `idx(r)=i`, `row(i)=r`, `✗` for none;
 ///   `len`, `offBeginning`, `offEnd`: the window's place; `optLen`, `optOff`: the window read back.
 enum LogicTable {
   /// A line of a table.

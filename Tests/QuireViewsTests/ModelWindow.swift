@@ -4,8 +4,8 @@ import QuireViews
 
 /// A group as a list of rows with two marks in it, between which rows are shown.
 ///
-/// Says by itself, in another way than the product, what windows show: the marks of a flexible window move with the rows
-/// around them, those of a fixed one are set anew every time.
+/// Says by itself, in another way than the product, what windows show: the marks of a flexible window move with the
+/// rows around them, those of a fixed one are set anew every time.
 struct ModelGroup {
   /// A row, or one of the marks.
   enum Token: Equatable {

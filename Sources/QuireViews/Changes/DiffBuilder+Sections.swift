@@ -16,14 +16,14 @@ extension DiffBuilder {
           keptNew.insert(new.section)
         }
       }
-      let steps = Dictionary(uniqueKeysWithValues: groups.map { ($0.name, $0.replay.sectionStep ?? .max) })
+      let steps = Dictionary(uniqueKeysWithValues: groups.map { ($0.key, $0.replay.sectionStep ?? .max) })
       for (index, section) in before.layout.sections.enumerated() where !keptOld.contains(index) {
         let change = SectionChange(kind: .delete, index: index, group: section.name)
-        changes.append((steps[section.name] ?? .max, change))
+        changes.append((steps[GroupName(section.name)] ?? .max, change))
       }
       for (index, section) in after.layout.sections.enumerated() where !keptNew.contains(index) {
         let change = SectionChange(kind: .insert, index: index, group: section.name)
-        changes.append((steps[section.name] ?? .max, change))
+        changes.append((steps[GroupName(section.name)] ?? .max, change))
       }
       for number in groups.indices where groups[number].newPlace == nil { groups[number].isTakenAlong = true }
     }

@@ -60,7 +60,7 @@ extension DiffBuilder {
       }
     }
     guard !low.isEmpty || !high.isEmpty else { return }
-    let isPinnedAtEnd = self.after.settings.windows[group.name]?.current.pin == .end
+    let isPinnedAtEnd = self.after.settings.windows[group.key]?.current.pin == .end
     for row in isPinnedAtEnd ? high.reversed() + low : low + high.reversed() {
       let old = row.old.flatMap { group.old?.path(of: $0) }
       let new = row.new.flatMap { group.new?.path(of: $0) }

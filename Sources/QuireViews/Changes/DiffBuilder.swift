@@ -7,7 +7,7 @@
 struct DiffBuilder {
   /// A group of the old mappings, of the new ones, or of both.
   struct Group {
-    let name: String
+    let key: GroupName
     let oldPlace: Int?
     let newPlace: Int?
     var replay: GroupReplay
@@ -19,6 +19,8 @@ struct DiffBuilder {
     /// Whether it left the mappings with its section, which takes its remaining rows along.
     var isTakenAlong = false
     var marks = NeighbourMarks()
+
+    var name: String { key.text }
   }
 
   /// Where the rows of a group are shown.
@@ -63,39 +65,39 @@ struct DiffBuilder {
 
   /// Notes all groups that are or were shown, with the counts that the steps start from.
   private mutating func collectGroups() -> Bool {
-    var net: [String: Int] = [:]
-    if after.shown.contains(where: { before.places[$0.name] == nil }) { net = netCounts() }
+    var net: [GroupName: Int] = [:]
+    if after.shown.contains(where: { before.place(of: $0.name) == nil }) { net = netCounts() }
     for (place, group) in after.shown.enumerated() {
-      let oldPlace = before.places[group.name]
+      let oldPlace = before.place(of: group.name)
       // A group that was not shown may have had rows that the mappings did not choose: what is there now, less what the
       // steps brought.
-      let count = oldPlace.map { before.shown[$0].count } ?? group.count - (net[group.name] ?? 0)
+      let count = oldPlace.map { before.shown[$0].count } ?? group.count - (net[group.key] ?? 0)
       guard count >= 0 else { return false }
-      add(group.name, oldPlace, place, count: count)
+      add(group.key, oldPlace, place, count: count)
     }
-    for (place, group) in before.shown.enumerated() where after.places[group.name] == nil {
-      add(group.name, place, nil, count: group.count)
+    for (place, group) in before.shown.enumerated() where after.place(of: group.name) == nil {
+      add(group.key, place, nil, count: group.count)
     }
     return true
   }
 
-  private mutating func add(_ name: String, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
+  private mutating func add(_ key: GroupName, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
     var tracker: WindowTracker?
-    if let oldPlace, let window = before.settings.windows[name], window.current.isFlexible, window.hasStarted {
+    if let oldPlace, let window = before.settings.windows[key], window.current.isFlexible, window.hasStarted {
       tracker = WindowTracker(window.current, at: before.shown[oldPlace].range)
     }
     let replay = GroupReplay(count: count, window: tracker)
-    groups.append(Group(name: name, oldPlace: oldPlace, newPlace: newPlace, replay: replay))
+    groups.append(Group(key: key, oldPlace: oldPlace, newPlace: newPlace, replay: replay))
   }
 
   /// By how many rows the steps change each group that is not reset; of one that is, what they leave.
-  private func netCounts() -> [String: Int] {
-    var net: [String: Int] = [:]
+  private func netCounts() -> [GroupName: Int] {
+    var net: [GroupName: Int] = [:]
     for operation in operations {
       switch operation {
-      case .insert(_, let group, _): net[group, default: 0] += 1
-      case .remove(_, let group, _): net[group, default: 0] -= 1
-      case .resetGroup(let group, let count): net[group, default: 0] -= count
+      case .insert(_, let group, _): net[GroupName(group), default: 0] += 1
+      case .remove(_, let group, _): net[GroupName(group), default: 0] -= 1
+      case .resetGroup(let group, let count): net[GroupName(group), default: 0] -= count
       case .update, .insertGroup, .removeGroup: break
       }
     }
@@ -104,12 +106,12 @@ struct DiffBuilder {
 
   /// Whether all steps made sense and the groups have as many rows afterwards as they should.
   private mutating func replay() -> Bool {
-    let numbers = Dictionary(uniqueKeysWithValues: groups.enumerated().map { ($1.name, $0) })
+    let numbers = Dictionary(uniqueKeysWithValues: groups.enumerated().map { ($1.key, $0) })
     // Steps of one group mostly follow each other.
-    var (lastName, lastNumber): (String, Int?) = ("", numbers[""])
+    var (lastName, lastNumber): (String, Int?) = ("", numbers[GroupName("")])
     for step in operations.indices {
       let name = operations[step].group
-      if name != lastName { (lastName, lastNumber) = (name, numbers[name]) }
+      if !name.hasSameBytes(as: lastName) { (lastName, lastNumber) = (name, numbers[GroupName(name)]) }
       guard let number = lastNumber else { continue }
       groups[number].replay.replay(operations[step], step: step)
     }
@@ -121,7 +123,7 @@ struct DiffBuilder {
 
   /// Computes the new mappings and where all rows are and were.
   private mutating func settle(newCounts: [(group: String, count: Int)], csn: UInt64) {
-    let windows = groups.compactMap { group in group.replay.window.map { (group.name, $0.range) } }
+    let windows = groups.compactMap { group in group.replay.window.map { (group.key, $0.range) } }
     let moved = Dictionary(uniqueKeysWithValues: windows)
     after = before
     after.update(counts: newCounts, csn: csn) { moved[$0] }
@@ -129,7 +131,7 @@ struct DiffBuilder {
       groups[number].replay.settle()
       groups[number].old = groups[number].oldPlace.flatMap { before.placement(at: $0) }
       groups[number].new = groups[number].newPlace.flatMap { after.placement(at: $0) }
-      if let offsets = after.settings.neighbours[groups[number].name], let new = groups[number].new {
+      if let offsets = after.settings.neighbours[groups[number].key], let new = groups[number].new {
         groups[number].marks = NeighbourMarks(groups[number].replay, offsets: offsets, within: new.range)
       }
     }
@@ -148,7 +150,7 @@ extension ViewMappings {
     layout.sectionOf[place].map { section in
       DiffBuilder.Placement(
         section: section, firstRow: layout.firstRow[place], range: shown[place].range,
-        isReversed: settings.reversed.contains(shown[place].name))
+        isReversed: settings.reversed.contains(shown[place].key))
     }
   }
 }

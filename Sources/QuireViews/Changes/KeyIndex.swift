@@ -9,18 +9,12 @@ struct KeyIndex {
     let key: RowKey
 
     static func == (left: Self, right: Self) -> Bool {
-      areSame(left.key.key, right.key.key) && areSame(left.key.collection, right.key.collection)
+      left.key.key.hasSameBytes(as: right.key.key) && left.key.collection.hasSameBytes(as: right.key.collection)
     }
 
     func hash(into hasher: inout Hasher) {
       // Texts of the same bytes are equal, so they have one hash; those of one hash are told apart above.
       hasher.combine(key.key)
-    }
-
-    private static func areSame(_ left: String, _ right: String) -> Bool {
-      // Equal texts may differ in bytes, as an é of one and of two scalars; in most cases they do not even in length.
-      left == right && left.utf8.count == right.utf8.count
-        && (left.utf8.count == left.unicodeScalars.count || left.utf8.elementsEqual(right.utf8))
     }
   }
 

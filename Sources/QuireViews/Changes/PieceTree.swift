@@ -10,13 +10,13 @@
 /// - a branch's slot has the sum of the lengths of its child's slots; the root's slots come to the count;
 /// - all leaves lie equally deep;
 /// - a leaf has room for two more slots, a branch for one; no piece has length 0, an inserted row has length 1.
-struct PieceTree {
+package struct PieceTree {
   /// A run of rows as they were before, or an inserted row.
-  struct Piece: Equatable {
+  package struct Piece: Equatable {
     /// The index before all steps of the first row of the run; of an inserted row its number in the caller's list.
-    let start: Int
-    let length: Int
-    let isInserted: Bool
+    package let start: Int
+    package let length: Int
+    package let isInserted: Bool
 
     fileprivate init(_ slot: Slot, offset: Int = 0, length: Int? = nil) {
       isInserted = slot.start < 0
@@ -44,10 +44,10 @@ struct PieceTree {
   /// The slots of branches that the last descent went through, from the root.
   private var path: [Int] = []
   /// The number of rows.
-  private(set) var count = 0
+  package private(set) var count = 0
 
   /// A list of untouched rows.
-  init(count: Int) {
+  package init(count: Int) {
     root = makeNode()
     if count > 0 {
       slots[0] = Slot(start: 0, length: count)
@@ -57,7 +57,7 @@ struct PieceTree {
   }
 
   /// The row at an index, as a piece of its own.
-  func row(at index: Int) -> Piece {
+  package func row(at index: Int) -> Piece {
     precondition(index >= 0 && index < count)
     var node = root
     var rest = index
@@ -66,7 +66,7 @@ struct PieceTree {
   }
 
   /// Inserts a row of the caller's list at an index.
-  mutating func insert(_ number: Int, at index: Int) {
+  package mutating func insert(_ number: Int, at index: Int) {
     precondition(index >= 0 && index <= count)
     count += 1
     var node = root
@@ -94,7 +94,7 @@ struct PieceTree {
   }
 
   /// Removes the row at an index and says which it was.
-  mutating func remove(at index: Int) -> Piece {
+  package mutating func remove(at index: Int) -> Piece {
     precondition(index >= 0 && index < count)
     count -= 1
     var node = root
@@ -122,14 +122,14 @@ struct PieceTree {
   }
 
   /// Removes all rows and gives what they were.
-  mutating func removeAll() -> [Piece] {
+  package mutating func removeAll() -> [Piece] {
     let all = pieces
     self = PieceTree(count: 0)
     return all
   }
 
   /// All pieces in the order of the group. O(pieces).
-  var pieces: [Piece] {
+  package var pieces: [Piece] {
     var result: [Piece] = []
     collect(root, height: height, into: &result)
     return result
@@ -226,7 +226,7 @@ struct PieceTree {
   }
 
   /// Stops the process if the invariants at the head of the type do not hold.
-  func checkInvariants() {
+  package func checkInvariants() {
     precondition(check(root, height: height) == count, "the rows of the root")
   }
 

@@ -22,10 +22,13 @@ extension ViewOperation {
 
 extension Sequence where Element == ViewOperation {
   /// Whether any step changes a group. Cheap: looks at names only, and ends at the first.
-  public func hasChanges(in group: String) -> Bool { contains { $0.group == group } }
+  public func hasChanges(in group: String) -> Bool { contains { $0.group.hasSameBytes(as: group) } }
 
   /// Whether any step changes one of the groups.
-  public func hasChanges(in groups: Set<String>) -> Bool { contains { groups.contains($0.group) } }
+  public func hasChanges(in groups: Set<String>) -> Bool {
+    let names = Set(groups.map(GroupName.init))
+    return contains { names.contains(GroupName($0.group)) }
+  }
 
   /// Whether any step changes a group that the mappings show, or would show if their groups are dynamic.
   ///

@@ -21,13 +21,13 @@ struct ViewLayout: Sendable {
   /// Before the first update: nothing is shown.
   init() {}
 
-  init(_ groups: [ShownGroup], hidesEmpty: (String) -> Bool, threshold: Int, name: String?) {
+  init(_ groups: [ShownGroup], hidesEmpty: (ShownGroup) -> Bool, threshold: Int, name: String?) {
     let total = groups.reduce(0) { $0 + $1.range.count }
     let consolidatedName = total < threshold ? name : nil
     isConsolidated = consolidatedName != nil
     var row = 0
     for (place, group) in groups.enumerated() {
-      let isVisible = !group.range.isEmpty || !hidesEmpty(group.name)
+      let isVisible = !group.range.isEmpty || !hidesEmpty(group)
       sectionOf.append(isVisible ? (isConsolidated ? 0 : sections.count) : nil)
       firstRow.append(isConsolidated ? row : 0)
       row += group.range.count

@@ -7,6 +7,10 @@ extension ViewMappings {
   /// Whether all groups are shown as one section at present.
   public var isConsolidated: Bool { layout.isConsolidated }
 
+  private func isConsolidatedName(_ group: String) -> Bool {
+    isConsolidated && consolidatedName.map { $0.hasSameBytes(as: group) } ?? false
+  }
+
   /// The number of sections. O(1).
   public var sectionCount: Int { layout.sections.count }
 
@@ -23,15 +27,15 @@ extension ViewMappings {
 
   /// The number of rows shown of a group, or of all by the name of their common section; 0 if unknown. O(1).
   public func count(in group: String) -> Int {
-    if isConsolidated, group == consolidatedName { return count }
-    return places[group].map { shown[$0].range.count } ?? 0
+    if isConsolidatedName(group) { return count }
+    return place(of: group).map { shown[$0].range.count } ?? 0
   }
 
   /// Where the window of a group stands, in the order shown; nil for a group that the mappings do not show. O(1).
   public func windowPosition(of group: String) -> ViewWindow.Position? {
-    guard let place = places[group] else { return nil }
+    guard let place = place(of: group) else { return nil }
     let (range, count) = (shown[place].range, shown[place].count)
-    let isReversed = settings.reversed.contains(group)
+    let isReversed = settings.reversed.contains(GroupName(group))
     return ViewWindow.Position(
       offsetFromBeginning: isReversed ? count - range.upperBound : range.lowerBound,
       offsetFromEnd: isReversed ? range.lowerBound : count - range.upperBound,
@@ -45,8 +49,8 @@ extension ViewMappings {
 
   /// The section of a group; nil for a group that has none. O(1).
   public func section(of group: String) -> Int? {
-    if isConsolidated, group == consolidatedName { return 0 }
-    guard let place = places[group], layout.sectionOf.indices.contains(place) else { return nil }
+    if isConsolidatedName(group) { return 0 }
+    guard let place = place(of: group), layout.sectionOf.indices.contains(place) else { return nil }
     return layout.sectionOf[place]
   }
 
@@ -74,21 +78,21 @@ extension ViewMappings {
   ///
   /// By the name of the section of all groups it is the index in the row's own group.
   public func index(ofRow row: Int, in group: String) -> Int? {
-    if isConsolidated, group == consolidatedName { return index(ofRow: row, inSection: 0) }
-    guard let place = places[group], row >= 0, row < shown[place].range.count else { return nil }
+    if isConsolidatedName(group) { return index(ofRow: row, inSection: 0) }
+    guard let place = place(of: group), row >= 0, row < shown[place].range.count else { return nil }
     return index(ofRow: row, at: place)
   }
 
   /// The row, counted in the group alone, that shows an index of a group; nil outside its window. O(1).
   public func row(of index: Int, in group: String) -> Int? {
-    guard let place = places[group], shown[place].range.contains(index) else { return nil }
+    guard let place = place(of: group), shown[place].range.contains(index) else { return nil }
     let range = shown[place].range
-    return settings.reversed.contains(group) ? range.upperBound - 1 - index : index - range.lowerBound
+    return settings.reversed.contains(GroupName(group)) ? range.upperBound - 1 - index : index - range.lowerBound
   }
 
   /// The section and row that show an index of a group; nil outside its window. O(1).
   public func path(of index: Int, in group: String) -> ViewPath? {
-    guard let place = places[group], let section = section(of: group), let row = row(of: index, in: group) else {
+    guard let place = place(of: group), let section = section(of: group), let row = row(of: index, in: group) else {
       return nil
     }
     return ViewPath(section: section, row: layout.firstRow[place] + row)
@@ -99,7 +103,7 @@ extension ViewMappings {
   ///
   /// The row is counted in the group alone. O(groups).
   public func nearest(toRow row: Int, in group: String) -> ViewPath? {
-    guard csn != nil, let place = places[group] else { return nil }
+    guard csn != nil, let place = place(of: group) else { return nil }
     if !shown[place].range.isEmpty {
       return path(ofRow: min(max(row, 0), shown[place].range.count - 1), at: place)
     }
@@ -115,6 +119,6 @@ extension ViewMappings {
 
   private func index(ofRow row: Int, at place: Int) -> Int {
     let range = shown[place].range
-    return settings.reversed.contains(shown[place].name) ? range.upperBound - 1 - row : range.lowerBound + row
+    return settings.reversed.contains(shown[place].key) ? range.upperBound - 1 - row : range.lowerBound + row
   }
 }

@@ -35,9 +35,9 @@ extension ViewMappings {
     /// The window of a group: nil shows all rows. Setting it starts it anew. One for a group that is not there yet
     /// waits.
     public subscript(group: String) -> ViewWindow? {
-      get { mappings.settings.window(of: group) }
+      get { mappings.settings.window(of: GroupName(group)) }
       set {
-        mappings.settings.setWindow(newValue, of: group)
+        mappings.settings.setWindow(newValue, of: GroupName(group))
         mappings.resettle(group)
       }
     }
@@ -49,8 +49,8 @@ extension ViewMappings {
 
     /// Whether the group is shown last to first.
     public subscript(group: String) -> Bool {
-      get { mappings.settings.reversed.contains(group) }
-      set { mappings.settings.setReversed(newValue, of: group) }
+      get { mappings.settings.reversed.contains(GroupName(group)) }
+      set { mappings.settings.setReversed(newValue, of: GroupName(group)) }
     }
   }
 
@@ -60,9 +60,9 @@ extension ViewMappings {
 
     /// Whether the group's section is hidden while it is empty.
     public subscript(group: String) -> Bool {
-      get { mappings.settings.hidesEmpty(of: group) }
+      get { mappings.settings.hidesEmpty(of: GroupName(group)) }
       set {
-        mappings.settings.setHidesEmpty(newValue, of: group)
+        mappings.settings.setHidesEmpty(newValue, of: GroupName(group))
         mappings.layOut()
       }
     }
@@ -83,8 +83,8 @@ extension ViewMappings {
 
     /// The offsets of a group. Zero is left out.
     public subscript(group: String) -> Set<Int> {
-      get { mappings.settings.neighbourOffsets(of: group) }
-      set { mappings.settings.setNeighbourOffsets(newValue, of: group) }
+      get { mappings.settings.neighbourOffsets(of: GroupName(group)) }
+      set { mappings.settings.setNeighbourOffsets(newValue, of: GroupName(group)) }
     }
   }
 }

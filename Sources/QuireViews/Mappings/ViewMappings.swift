@@ -35,7 +35,7 @@ public struct ViewMappings: Sendable {
   /// All groups in the order of their sections, as of the last update.
   private(set) var shown: [ShownGroup] = []
   /// Where in `shown` each group stands.
-  private(set) var places: [String: Int] = [:]
+  private var places: [GroupName: Int] = [:]
   /// Sections and first rows of `shown`.
   private(set) var layout = ViewLayout()
   var settings = ViewSettings()
@@ -78,13 +78,13 @@ public struct ViewMappings: Sendable {
 
   /// The same with flexible windows moved to where the steps of a change have brought them.
   mutating func update(
-    counts: [(group: String, count: Int)], csn: UInt64, moved: (_ group: String) -> Range<Int>?
+    counts: [(group: String, count: Int)], csn: UInt64, moved: (_ group: GroupName) -> Range<Int>?
   ) {
-    let countOf = Dictionary(counts.map { ($0.group, max($0.count, 0)) }, uniquingKeysWith: { $1 })
+    let countOf = Dictionary(counts.map { (GroupName($0.group), max($0.count, 0)) }, uniquingKeysWith: { $1 })
     setGroups(chosenGroups(of: countOf))
     self.csn = csn
     for place in shown.indices {
-      let name = shown[place].name
+      let name = shown[place].key
       let count = countOf[name] ?? 0
       shown[place].count = count
       shown[place].range = settings.settleWindow(of: name, inCount: count, moved: moved(name))
@@ -93,20 +93,25 @@ public struct ViewMappings: Sendable {
   }
 
   /// The groups that would be shown if the view had these.
-  private func chosenGroups(of countOf: [String: Int]) -> [String] {
+  private func chosenGroups(of countOf: [GroupName: Int]) -> [String] {
     guard let choice else { return groups }
-    return countOf.keys.filter { countOf[$0] != 0 && choice.isIncluded($0) }.sorted().sorted { choice.areInOrder($0, $1) }
+    let present = countOf.filter { $0.value > 0 }.map(\.key.text).filter(choice.isIncluded)
+    // The order of bytes first: sorting is stable, so groups that the closure does not tell apart keep it.
+    return present.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.sorted(by: choice.areInOrder)
   }
 
+  /// Where in `shown` a group stands; nil for one that is not shown.
+  func place(of group: String) -> Int? { places[GroupName(group)] }
+
   /// Whether the group has a section, or would get one if it had rows.
-  func mayShow(_ group: String) -> Bool { choice?.isIncluded(group) ?? false || places[group] != nil }
+  func mayShow(_ group: String) -> Bool { choice?.isIncluded(group) ?? false || place(of: group) != nil }
 
   private mutating func setGroups(_ names: [String]) {
-    if names.count == shown.count, zip(names, shown).allSatisfy({ $0 == $1.name }) { return }
+    if names.count == shown.count, zip(names, shown).allSatisfy({ $0.hasSameBytes(as: $1.name) }) { return }
     shown = []
     places = [:]
-    for name in names where places[name] == nil {
-      places[name] = shown.count
+    for name in names where place(of: name) == nil {
+      places[GroupName(name)] = shown.count
       shown.append(ShownGroup(name: name))
     }
     dropImpossibleConsolidation()
@@ -123,15 +128,15 @@ public struct ViewMappings: Sendable {
   }
 
   private mutating func dropImpossibleConsolidation() {
-    guard let name = consolidatedName, consolidationThreshold == 0 || places[name] != nil else { return }
+    guard let name = consolidatedName, consolidationThreshold == 0 || place(of: name) != nil else { return }
     consolidatedName = nil
     consolidationThreshold = 0
   }
 
   /// Computes windows anew after a setting has changed.
   mutating func resettle(_ group: String) {
-    guard csn != nil, let place = places[group] else { return }
-    shown[place].range = settings.settleWindow(of: group, inCount: shown[place].count, moved: nil)
+    guard csn != nil, let place = place(of: group) else { return }
+    shown[place].range = settings.settleWindow(of: GroupName(group), inCount: shown[place].count, moved: nil)
     layOut()
   }
 
@@ -139,14 +144,14 @@ public struct ViewMappings: Sendable {
   mutating func layOut() {
     guard csn != nil else { return }
     layout = ViewLayout(
-      shown, hidesEmpty: { settings.hidesEmpty(of: $0) }, threshold: consolidationThreshold, name: consolidatedName)
+      shown, hidesEmpty: { settings.hidesEmpty(of: $0.key) }, threshold: consolidationThreshold, name: consolidatedName)
   }
 
   /// Stops the process if the invariants at the head of the type do not hold.
   package func checkInvariants() {
     for group in shown {
       precondition(group.range.lowerBound >= 0 && group.range.upperBound <= group.count, "range of \(group.name)")
-      guard let window = settings.windows[group.name]?.current, csn != nil else {
+      guard let window = settings.windows[group.key]?.current, csn != nil else {
         precondition(csn == nil || group.range == 0..<group.count, "all of \(group.name)")
         continue
       }
@@ -163,4 +168,7 @@ struct ShownGroup: Sendable {
   let name: String
   var count = 0
   var range = 0..<0
+
+  /// The name to look things up by.
+  var key: GroupName { GroupName(name) }
 }

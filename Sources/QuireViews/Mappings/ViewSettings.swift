@@ -9,41 +9,41 @@ struct ViewSettings: Sendable {
     var hasStarted = false
   }
 
-  private(set) var windows: [String: Window] = [:]
-  private(set) var reversed: Set<String> = []
-  private(set) var neighbours: [String: Set<Int>] = [:]
-  private var hidesEmpty: [String: Bool] = [:]
+  private(set) var windows: [GroupName: Window] = [:]
+  private(set) var reversed: Set<GroupName> = []
+  private(set) var neighbours: [GroupName: Set<Int>] = [:]
+  private var hidesEmpty: [GroupName: Bool] = [:]
   private(set) var hidesAllEmpty = false
 
   /// Whether the group has no section while it shows no row.
-  func hidesEmpty(of group: String) -> Bool { hidesEmpty[group] ?? hidesAllEmpty }
+  func hidesEmpty(of group: GroupName) -> Bool { hidesEmpty[group] ?? hidesAllEmpty }
 
-  mutating func setHidesEmpty(_ hides: Bool, of group: String) { hidesEmpty[group] = hides }
+  mutating func setHidesEmpty(_ hides: Bool, of group: GroupName) { hidesEmpty[group] = hides }
 
   mutating func setHidesAllEmpty(_ hides: Bool) {
     hidesEmpty = [:]
     hidesAllEmpty = hides
   }
 
-  mutating func setReversed(_ isReversed: Bool, of group: String) {
+  mutating func setReversed(_ isReversed: Bool, of group: GroupName) {
     if isReversed { reversed.insert(group) } else { reversed.remove(group) }
   }
 
-  func window(of group: String) -> ViewWindow? {
+  func window(of group: GroupName) -> ViewWindow? {
     guard let window = windows[group]?.current else { return nil }
     return reversed.contains(group) ? window.reversed : window
   }
 
-  mutating func setWindow(_ window: ViewWindow?, of group: String) {
+  mutating func setWindow(_ window: ViewWindow?, of group: GroupName) {
     windows[group] = window.map { Window(current: reversed.contains(group) ? $0.reversed : $0) }
   }
 
-  func neighbourOffsets(of group: String) -> Set<Int> {
+  func neighbourOffsets(of group: GroupName) -> Set<Int> {
     let offsets = neighbours[group] ?? []
     return reversed.contains(group) ? Set(offsets.map { -$0 }) : offsets
   }
 
-  mutating func setNeighbourOffsets(_ offsets: Set<Int>, of group: String) {
+  mutating func setNeighbourOffsets(_ offsets: Set<Int>, of group: GroupName) {
     // The lowest integer has no opposite, and a row is no neighbour of its own.
     let usable = offsets.filter { $0 != 0 && $0 != .min }
     let own = reversed.contains(group) ? Set(usable.map { -$0 }) : usable
@@ -52,12 +52,11 @@ struct ViewSettings: Sendable {
 
   /// The range that a group of so many rows shows. A flexible window remembers it.
   ///
-  /// - Parameter moved: where the steps of a change have brought the window.
-  mutating func settleWindow(of group: String, inCount count: Int, moved: Range<Int>?) -> Range<Int> {
+  /// - Parameter moved: where the steps of a change have brought a window that has started.
+  mutating func settleWindow(of group: GroupName, inCount count: Int, moved: Range<Int>?) -> Range<Int> {
     guard var window = windows[group] else { return 0..<count }
     guard window.current.isFlexible else { return window.current.range(inCount: count) }
-    let start = window.hasStarted ? moved : nil
-    let range = window.current.limited(start ?? window.current.range(inCount: count), inCount: count)
+    let range = window.current.limited(moved ?? window.current.range(inCount: count), inCount: count)
     window.hasStarted = window.hasStarted || !range.isEmpty
     if window.hasStarted {
       window.current.length = range.count
