@@ -6,29 +6,32 @@ extension DiffBuilder {
     let isConsolidated = after.layout.isConsolidated
     let isRegrouped = before.layout.isConsolidated != isConsolidated
     if !isRegrouped { keepGroups(isConsolidated: isConsolidated) }
-    var changes: [(order: Int, change: SectionChange)] = []
-    if isRegrouped || !isConsolidated {
-      var keptOld: Set<Int> = []
-      var keptNew: Set<Int> = []
-      for group in groups where group.isKept {
-        if let old = group.old, let new = group.new {
-          keptOld.insert(old.section)
-          keptNew.insert(new.section)
-        }
+    // One section of all groups before and after.
+    if isConsolidated, !isRegrouped { return [] }
+    for number in groups.indices where groups[number].newPlace == nil { groups[number].isTakenAlong = true }
+    return sectionChanges()
+  }
+
+  /// The sections that no kept group has: those that went, then those that came, in the order of their steps if by any.
+  private func sectionChanges() -> [SectionChange] {
+    let (oldSections, newSections) = (before.layout.sections, after.layout.sections)
+    var isOldKept = [Bool](repeating: false, count: oldSections.count)
+    var isNewKept = [Bool](repeating: false, count: newSections.count)
+    for group in groups where group.isKept {
+      if let old = group.old, let new = group.new {
+        isOldKept[old.section] = true
+        isNewKept[new.section] = true
       }
-      let steps = Dictionary(uniqueKeysWithValues: groups.map { ($0.key, $0.replay.sectionStep ?? .max) })
-      for (index, section) in before.layout.sections.enumerated() where !keptOld.contains(index) {
-        let change = SectionChange(kind: .delete, index: index, group: section.name)
-        changes.append((steps[GroupName(section.name)] ?? .max, change))
-      }
-      for (index, section) in after.layout.sections.enumerated() where !keptNew.contains(index) {
-        let change = SectionChange(kind: .insert, index: index, group: section.name)
-        changes.append((steps[GroupName(section.name)] ?? .max, change))
-      }
-      for number in groups.indices where groups[number].newPlace == nil { groups[number].isTakenAlong = true }
     }
-    let order = changes.indices.sorted { (changes[$0].order, $0) < (changes[$1].order, $1) }
-    return order.map { changes[$0].change }
+    let gone = oldSections.indices.filter { !isOldKept[$0] }
+    let new = newSections.indices.filter { !isNewKept[$0] }
+    guard !gone.isEmpty || !new.isEmpty else { return [] }
+    let steps = Dictionary(uniqueKeysWithValues: groups.map { ($0.key, $0.replay.sectionStep ?? .max) })
+    let changes =
+      gone.map { SectionChange(kind: .delete, index: $0, group: oldSections[$0].name) }
+      + new.map { SectionChange(kind: .insert, index: $0, group: newSections[$0].name) }
+    let order = changes.map { steps[GroupName($0.group)] ?? .max }
+    return changes.indices.sorted { (order[$0], $0) < (order[$1], $1) }.map { changes[$0] }
   }
 
   /// Keeps as many groups as can keep their order: all, unless the order of dynamic groups has changed.

@@ -12,6 +12,7 @@ extension DiffBuilder {
   /// Tells the rows that were removed and inserted; as a move where one key was both.
   mutating func emitTouchedRows() {
     let moves = findMoves()
+    drafts.reserveCapacity(groups.reduce(0) { $0 + $1.replay.removals.count + $1.replay.arrivals.count })
     var isMoved = groups.map { [Bool](repeating: false, count: $0.replay.arrivals.count) }
     for group in groups.indices {
       for (number, removal) in groups[group].replay.removals.enumerated() {

@@ -40,7 +40,9 @@ struct DiffBuilder {
   let operations: [ViewOperation]
   let before: ViewMappings
   var after: ViewMappings
+  /// First those of the new mappings, then those that only the old ones have.
   var groups: [Group] = []
+  private var numbersGone: [GroupName: Int] = [:]
   /// The changes so far, each with what it is sorted by.
   var drafts: [(order: Int, change: ViewRowChange)] = []
 
@@ -52,9 +54,9 @@ struct DiffBuilder {
 
   /// The diff, and in `after` the new mappings; nil if the steps do not lead from the old counts to the new ones.
   mutating func build(newCounts: [(group: String, count: Int)], csn: UInt64) -> ViewDiff? {
-    after.update(counts: newCounts, csn: csn)
-    guard collectGroups(), replay() else { return nil }
-    settle(newCounts: newCounts, csn: csn)
+    let areSame = after.regroup(counts: newCounts, csn: csn)
+    guard collectGroups(areSame: areSame), replay() else { return nil }
+    settle()
     let sections = compareSections()
     emitTouchedRows()
     for group in groups.indices { emitUpdatedRows(of: group) }
@@ -64,18 +66,20 @@ struct DiffBuilder {
   }
 
   /// Notes all groups that are or were shown, with the counts that the steps start from.
-  private mutating func collectGroups() -> Bool {
-    var net: [GroupName: Int] = [:]
-    if after.shown.contains(where: { before.place(of: $0.name) == nil }) { net = netCounts() }
+  private mutating func collectGroups(areSame: Bool) -> Bool {
+    groups.reserveCapacity(after.shown.count)
+    let net = areSame ? [:] : netCounts()
     for (place, group) in after.shown.enumerated() {
-      let oldPlace = before.place(of: group.name)
+      let oldPlace = areSame ? place : before.place(of: group.name)
       // A group that was not shown may have had rows that the mappings did not choose: what is there now, less what the
       // steps brought.
       let count = oldPlace.map { before.shown[$0].count } ?? group.count - (net[group.key] ?? 0)
       guard count >= 0 else { return false }
       add(group.key, oldPlace, place, count: count)
     }
+    if areSame { return true }
     for (place, group) in before.shown.enumerated() where after.place(of: group.name) == nil {
+      numbersGone[group.key] = groups.count
       add(group.key, place, nil, count: group.count)
     }
     return true
@@ -83,7 +87,7 @@ struct DiffBuilder {
 
   private mutating func add(_ key: GroupName, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
     var tracker: WindowTracker?
-    if let oldPlace, let window = before.settings.windows[key], window.current.isFlexible, window.hasStarted {
+    if let oldPlace, !before.settings.windows.isEmpty, let window = before.settings.windows[key], window.current.isFlexible, window.hasStarted {
       tracker = WindowTracker(window.current, at: before.shown[oldPlace].range)
     }
     let replay = GroupReplay(count: count, window: tracker)
@@ -104,14 +108,18 @@ struct DiffBuilder {
     return net
   }
 
+  /// Which of `groups` has a name: those of the new mappings come first, in their order.
+  private func number(of name: String) -> Int? {
+    after.place(of: name) ?? (numbersGone.isEmpty ? nil : numbersGone[GroupName(name)])
+  }
+
   /// Whether all steps made sense and the groups have as many rows afterwards as they should.
   private mutating func replay() -> Bool {
-    let numbers = Dictionary(uniqueKeysWithValues: groups.enumerated().map { ($1.key, $0) })
     // Steps of one group mostly follow each other.
-    var (lastName, lastNumber): (String, Int?) = ("", numbers[GroupName("")])
+    var (lastName, lastNumber): (String, Int?) = ("", number(of: ""))
     for step in operations.indices {
       let name = operations[step].group
-      if !name.hasSameBytes(as: lastName) { (lastName, lastNumber) = (name, numbers[GroupName(name)]) }
+      if !name.hasSameBytes(as: lastName) { (lastName, lastNumber) = (name, number(of: name)) }
       guard let number = lastNumber else { continue }
       groups[number].replay.replay(operations[step], step: step)
     }
@@ -122,16 +130,15 @@ struct DiffBuilder {
   }
 
   /// Computes the new mappings and where all rows are and were.
-  private mutating func settle(newCounts: [(group: String, count: Int)], csn: UInt64) {
+  private mutating func settle() {
     let windows = groups.compactMap { group in group.replay.window.map { (group.key, $0.range) } }
     let moved = Dictionary(uniqueKeysWithValues: windows)
-    after = before
-    after.update(counts: newCounts, csn: csn) { moved[$0] }
+    after.settleWindows { moved.isEmpty ? nil : moved[$0] }
     for number in groups.indices {
       groups[number].replay.settle()
       groups[number].old = groups[number].oldPlace.flatMap { before.placement(at: $0) }
       groups[number].new = groups[number].newPlace.flatMap { after.placement(at: $0) }
-      if let offsets = after.settings.neighbours[groups[number].key], let new = groups[number].new {
+      if !after.settings.neighbours.isEmpty, let offsets = after.settings.neighbours[groups[number].key], let new = groups[number].new {
         groups[number].marks = NeighbourMarks(groups[number].replay, offsets: offsets, within: new.range)
       }
     }

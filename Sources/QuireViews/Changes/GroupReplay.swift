@@ -45,7 +45,9 @@ struct GroupReplay {
     var newIndexes: Range<Int> { new..<new + count }
   }
 
-  private var rows: PieceTree
+  /// Made by the first step, as most groups of a view have none.
+  private var rows: PieceTree?
+  private let countBefore: Int
   private(set) var removals: [Removal] = []
   private(set) var arrivals: [Arrival] = []
   /// Sorted by index, once settled, and only those of rows that are still there.
@@ -60,41 +62,37 @@ struct GroupReplay {
   private(set) var fits = true
 
   init(count: Int, window: WindowTracker?) {
-    rows = PieceTree(count: count)
+    countBefore = count
     self.window = window
   }
 
   /// The number of rows now.
-  var count: Int { rows.count }
+  var count: Int { rows?.count ?? countBefore }
 
   /// Carries out a step of this group.
   mutating func replay(_ operation: borrowing ViewOperation, step: Int) {
+    if rows == nil { rows = PieceTree(count: countBefore) }
     switch operation {
     case .insertGroup, .removeGroup:
       sectionStep = step
     case .resetGroup(_, let expected):
-      guard expected == rows.count else { return fits = false }
-      reset(step: step)
+      guard expected == count else { return fits = false }
+      for piece in rows?.removeAll() ?? [] { note(piece, step: step, hasKey: false) }
+      window?.reset()
     case .insert(_, _, let index):
-      guard index >= 0, index <= rows.count else { return fits = false }
-      rows.insert(arrivals.count, at: index)
+      guard index >= 0, index <= count else { return fits = false }
+      rows?.insert(arrivals.count, at: index)
       arrivals.append(Arrival(step: step, index: 0))
       window?.insert(at: index)
     case .remove(_, _, let index):
-      guard index >= 0, index < rows.count else { return fits = false }
+      guard index >= 0, index < count, let removed = rows?.remove(at: index) else { return fits = false }
       window?.remove(at: index)
-      note(rows.remove(at: index), step: step, hasKey: true)
+      note(removed, step: step, hasKey: true)
     case .update(_, _, let index, let aspects):
-      guard index >= 0, index < rows.count else { return fits = false }
-      let row = rows.row(at: index)
+      guard index >= 0, index < count, let row = rows?.row(at: index) else { return fits = false }
       guard !row.isInserted else { return }
       updates.append(Update(old: row.start, new: 0, aspects: aspects, step: step))
     }
-  }
-
-  private mutating func reset(step: Int) {
-    for piece in rows.removeAll() { note(piece, step: step, hasKey: false) }
-    window?.reset()
   }
 
   private mutating func note(_ removed: PieceTree.Piece, step: Int, hasKey: Bool) {
@@ -107,6 +105,10 @@ struct GroupReplay {
 
   /// Computes the indexes after all steps. To be called once, after the last.
   mutating func settle() {
+    guard let rows else {
+      if countBefore > 0 { survivors = [Stretch(old: 0, new: 0, count: countBefore)] }
+      return
+    }
     var index = 0
     for piece in rows.pieces {
       if piece.isInserted {

@@ -73,29 +73,40 @@ public struct ViewMappings: Sendable {
   ///
   /// Windows stay where they are as far as the new counts allow. O(g log g) for g groups.
   package mutating func update(counts: [(group: String, count: Int)], csn: UInt64) {
-    update(counts: counts, csn: csn) { _ in nil }
+    regroup(counts: counts, csn: csn)
+    settleWindows { _ in nil }
   }
 
-  /// The same with flexible windows moved to where the steps of a change have brought them.
-  mutating func update(
-    counts: [(group: String, count: Int)], csn: UInt64, moved: (_ group: GroupName) -> Range<Int>?
-  ) {
-    let countOf = Dictionary(counts.map { (GroupName($0.group), max($0.count, 0)) }, uniquingKeysWith: { $1 })
-    setGroups(chosenGroups(of: countOf))
+  /// The first half of an update: groups and counts. What is shown of them is settled by the second.
+  ///
+  /// - Returns: Whether the groups are the same as before.
+  @discardableResult
+  mutating func regroup(counts: [(group: String, count: Int)], csn: UInt64) -> Bool {
+    let areSame = choice.map { !setGroups(Self.chosenGroups($0, of: counts)) } ?? true
     self.csn = csn
+    for place in shown.indices { shown[place].count = 0 }
+    for (group, count) in counts {
+      if let place = place(of: group) { shown[place].count = max(count, 0) }
+    }
+    return areSame
+  }
+
+  /// The second half: windows, sections and rows.
+  ///
+  /// - Parameter moved: where the steps of a change have brought the flexible window of a group.
+  mutating func settleWindows(moved: (_ group: GroupName) -> Range<Int>?) {
     for place in shown.indices {
-      let name = shown[place].key
-      let count = countOf[name] ?? 0
-      shown[place].count = count
-      shown[place].range = settings.settleWindow(of: name, inCount: count, moved: moved(name))
+      let (name, count) = (shown[place].key, shown[place].count)
+      shown[place].range =
+        settings.windows.isEmpty
+        ? 0..<count : settings.settleWindow(of: name, inCount: count, moved: moved(name))
     }
     layOut()
   }
 
-  /// The groups that would be shown if the view had these.
-  private func chosenGroups(of countOf: [GroupName: Int]) -> [String] {
-    guard let choice else { return groups }
-    let present = countOf.filter { $0.value > 0 }.map(\.key.text).filter(choice.isIncluded)
+  /// The groups of a view that are to be shown.
+  private static func chosenGroups(_ choice: Choice, of counts: [(group: String, count: Int)]) -> [String] {
+    let present = counts.filter { $0.count > 0 && choice.isIncluded($0.group) }.map(\.group)
     // The order of bytes first: sorting is stable, so groups that the closure does not tell apart keep it.
     return present.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.sorted(by: choice.areInOrder)
   }
@@ -106,8 +117,9 @@ public struct ViewMappings: Sendable {
   /// Whether the group has a section, or would get one if it had rows.
   func mayShow(_ group: String) -> Bool { choice?.isIncluded(group) ?? false || place(of: group) != nil }
 
-  private mutating func setGroups(_ names: [String]) {
-    if names.count == shown.count, zip(names, shown).allSatisfy({ $0.hasSameBytes(as: $1.name) }) { return }
+  /// Whether these are other groups than before.
+  @discardableResult private mutating func setGroups(_ names: [String]) -> Bool {
+    if names.count == shown.count, zip(names, shown).allSatisfy({ $0.hasSameBytes(as: $1.name) }) { return false }
     shown = []
     places = [:]
     for name in names where place(of: name) == nil {
@@ -115,6 +127,7 @@ public struct ViewMappings: Sendable {
       shown.append(ShownGroup(name: name))
     }
     dropImpossibleConsolidation()
+    return true
   }
 
   /// Shows all groups as one section of this name while they show fewer rows than `threshold` together.
