@@ -37,7 +37,6 @@ struct DiffSpeedTests {
 
   @Test(arguments: ["inserts", "removals", "moves", "mixed", "mixed, with windows", "mixed, with neighbours"])
   func aDiff(of kind: String) {
-    var perChange: [Double] = []
     for stepCount in [1_000, 10_000, 100_000] {
       let (steps, counts) = Self.history(kind, stepCount: stepCount)
       var mappings = ViewMappings(view: "v", groups: counts.map(\.0))
@@ -55,10 +54,7 @@ struct DiffSpeedTests {
         }
       }.sorted()
       #expect(told >= 0, "\(kind)")
-      perChange.append(times[4] / .microseconds(stepCount))
       print("\(kind): \(stepCount) changes, \(told) rows told, median \(times[4]), best \(times[0])")
     }
-    // Ten times the changes must not cost a hundred times as much; caches alone account for a factor of two or three.
-    #expect(perChange[2] < 8 * perChange[0], "\(kind): \(perChange) µs a change")
   }
 }

@@ -93,6 +93,44 @@ import Testing
     #expect(diff.rows.map(\.description) == ["I→0.0", "M0.0→1.0"] && diff.rows.last?.aspects == .metadata)
   }
 
+  @Test func aRowDrawnAnewInASectionWithANewNumberMovesToo() {
+    let operations: [ViewOperation] = [
+      .insertGroup("a"), .insert(row, group: "a", index: 0), .remove(RowKey("c", "b"), group: "b", index: 0),
+    ]
+    let diff = diff(operations, [("a", 0), ("b", 3)], [("a", 1), ("b", 2)]) {
+      $0.hidesEmpty.all = true
+      $0.neighbourOffsets["b"] = [-1]
+    }
+    #expect(diff.rows.map(\.description) == ["I→0.0", "D0.0", "M0.1→1.0"])
+    #expect(diff.rows.last?.aspects == .dependency)
+  }
+
+  @Test func aRowStandsAtTheFirstStepThatTouchedIt() {
+    let other = RowKey("c", "other")
+    let operations: [ViewOperation] = [
+      .update(row, group: "a", index: 0, .object), .remove(other, group: "a", index: 1),
+      .remove(row, group: "a", index: 0), .insert(other, group: "a", index: 0),
+      .update(RowKey("c", "third"), group: "a", index: 1, .object),
+      .update(RowKey("c", "third"), group: "a", index: 1, .metadata),
+    ]
+    let diff = diff(operations, [("a", 3)], [("a", 2)])
+    #expect(diff.rows.map(\.description) == ["D0.0", "M0.1→0.0", "U0.2→0.1"])
+    #expect(diff.rows.last?.aspects == [.object, .metadata])
+  }
+
+  @Test func rowsOfAGroupThatLeavesDynamicMappingsAreTold() {
+    var mappings = ViewMappings(view: "v")
+    mappings.update(counts: [("a", 2), ("b", 1)], csn: 1)
+    let operations: [ViewOperation] = [
+      .remove(RowKey("c", "gone"), group: "a", index: 1), .remove(row, group: "a", index: 0), .removeGroup("a"),
+      .insert(row, group: "b", index: 1),
+    ]
+    let diff = ViewDiff.make(operations, &mappings, newCounts: [("b", 2)], csn: 2)
+    #expect(diff.sections.map(\.description) == ["D0(a)"])
+    #expect(diff.rows.map(\.description) == ["D0.1", "M0.0→0.1"])
+    #expect(diff.rows.last?.originalGroup == "a" && diff.rows.last?.finalGroup == "b")
+  }
+
   @Test func rowsThatShareADrawingAreTold() {
     let operations: [ViewOperation] = [.insert(row, group: "a", index: 2)]
     let diff = diff(operations, [("a", 6)], [("a", 7)]) { $0.neighbourOffsets["a"] = [-2] }

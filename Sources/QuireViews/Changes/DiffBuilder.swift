@@ -87,7 +87,9 @@ struct DiffBuilder {
 
   private mutating func add(_ key: GroupName, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
     var tracker: WindowTracker?
-    if let oldPlace, !before.settings.windows.isEmpty, let window = before.settings.windows[key], window.current.isFlexible, window.hasStarted {
+    if let oldPlace, !before.settings.windows.isEmpty, let window = before.settings.windows[key],
+      window.current.isFlexible, window.hasStarted
+    {
       tracker = WindowTracker(window.current, at: before.shown[oldPlace].range)
     }
     let replay = GroupReplay(count: count, window: tracker)
@@ -138,7 +140,8 @@ struct DiffBuilder {
       groups[number].replay.settle()
       groups[number].old = groups[number].oldPlace.flatMap { before.placement(at: $0) }
       groups[number].new = groups[number].newPlace.flatMap { after.placement(at: $0) }
-      if !after.settings.neighbours.isEmpty, let offsets = after.settings.neighbours[groups[number].key], let new = groups[number].new {
+      guard !after.settings.neighbours.isEmpty, let new = groups[number].new else { continue }
+      if let offsets = after.settings.neighbours[groups[number].key] {
         groups[number].marks = NeighbourMarks(groups[number].replay, offsets: offsets, within: new.range)
       }
     }

@@ -62,10 +62,8 @@ extension ViewMappings {
     let section = layout.sections[path.section]
     guard path.row >= 0, path.row < section.count else { return nil }
     if let place = section.place { return (section.name, index(ofRow: path.row, at: place)) }
-    // Groups without rows begin where the next one does, so the last that begins at or before the row has it.
-    guard let place = shown.indices.last(where: { layout.firstRow[$0] <= path.row && !shown[$0].range.isEmpty }) else {
-      return nil
-    }
+    // A group without rows begins where the next one does: the last that begins at or before the row has it.
+    guard let place = shown.indices.last(where: { layout.firstRow[$0] <= path.row }) else { return nil }
     return (shown[place].name, index(ofRow: path.row - layout.firstRow[place], at: place))
   }
 
