@@ -48,6 +48,16 @@ import Testing
     }
   }
 
+  @Test func absurdCountsDoNotTrap() {
+    let absurd = diff([], [("a", .max), ("b", .max)], [("a", .max), ("b", .min)])
+    #expect(absurd.isReload)
+    var dynamic = ViewMappings(view: "v")
+    dynamic.update(counts: [], csn: 1)
+    let operations: [ViewOperation] = [.resetGroup("a", count: .max), .resetGroup("a", count: .max)]
+    #expect(ViewDiff.make(operations, &dynamic, newCounts: [("a", .max)], csn: 2).isReload)
+    #expect(ViewDiff.make([.resetGroup("a", count: .min)], &dynamic, newCounts: [("b", 1)], csn: 3).isReload)
+  }
+
   @Test func mappingsNeverUpdatedReload() {
     var fresh = ViewMappings(view: "v", groups: ["a"])
     let diff = ViewDiff.make([.insert(row, group: "a", index: 0)], &fresh, newCounts: [("a", 1)], csn: 5)

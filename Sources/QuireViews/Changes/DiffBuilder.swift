@@ -73,8 +73,8 @@ struct DiffBuilder {
       let oldPlace = areSame ? place : before.place(of: group.name)
       // A group that was not shown may have had rows that the mappings did not choose: what is there now, less what the
       // steps brought.
-      let count = oldPlace.map { before.shown[$0].count } ?? group.count - (net[group.key] ?? 0)
-      guard count >= 0 else { return false }
+      let count = oldPlace.map { before.shown[$0].count } ?? group.count &- (net[group.key] ?? 0)
+      guard count >= 0, count <= ViewMappings.largestCount else { return false }
       add(group.key, oldPlace, place, count: count)
     }
     if areSame { return true }
@@ -96,14 +96,14 @@ struct DiffBuilder {
     groups.append(Group(key: key, oldPlace: oldPlace, newPlace: newPlace, replay: replay))
   }
 
-  /// By how many rows the steps change each group that is not reset; of one that is, what they leave.
+  /// By how many rows the steps change each group.
   private func netCounts() -> [GroupName: Int] {
     var net: [GroupName: Int] = [:]
     for operation in operations {
       switch operation {
-      case .insert(_, let group, _): net[GroupName(group), default: 0] += 1
-      case .remove(_, let group, _): net[GroupName(group), default: 0] -= 1
-      case .resetGroup(let group, let count): net[GroupName(group), default: 0] -= count
+      case .insert(_, let group, _): net[GroupName(group), default: 0] &+= 1
+      case .remove(_, let group, _): net[GroupName(group), default: 0] &-= 1
+      case .resetGroup(let group, let count): net[GroupName(group), default: 0] &-= count
       case .update, .insertGroup, .removeGroup: break
       }
     }

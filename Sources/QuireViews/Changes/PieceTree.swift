@@ -131,6 +131,7 @@ package struct PieceTree {
   /// All pieces in the order of the group. O(pieces).
   package var pieces: [Piece] {
     var result: [Piece] = []
+    result.reserveCapacity(slots.count)
     collect(root, height: height, into: &result)
     return result
   }

@@ -32,7 +32,8 @@ extension Sequence where Element == ViewOperation {
 
   /// Whether any step changes a group that the mappings show, or would show if their groups are dynamic.
   ///
-  /// False means that an advance yields no change; true, that it may.
+  /// False means that an advance yields no change; true, that it may. Closures that choose dynamic groups have to go by
+  /// the name alone for that.
   public func hasChanges(for mappings: ViewMappings) -> Bool {
     contains { mappings.mayShow($0.group) }
   }

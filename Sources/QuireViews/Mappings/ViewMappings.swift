@@ -30,6 +30,9 @@ public struct ViewMappings: Sendable {
   /// The name of that section; nil if there never is one.
   public private(set) var consolidatedName: String?
 
+  /// No group counts more rows than this, so that no sum of counts can overflow.
+  static let largestCount = 1 << 40
+
   /// How groups are chosen anew at each update; nil when they are fixed.
   private let choice: Choice?
   /// All groups in the order of their sections, as of the last update.
@@ -86,7 +89,7 @@ public struct ViewMappings: Sendable {
     self.csn = csn
     for place in shown.indices { shown[place].count = 0 }
     for (group, count) in counts {
-      if let place = place(of: group) { shown[place].count = max(count, 0) }
+      if let place = place(of: group) { shown[place].count = min(max(count, 0), Self.largestCount) }
     }
     return areSame
   }
