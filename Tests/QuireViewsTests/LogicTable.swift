@@ -7,7 +7,7 @@ import Testing
 /// - `groups=A,B`: the groups, else one without a name; `filter/sort-block groups (all, ascending)`: dynamic ones;
 ///   `dynamicAll`, `staticAll`, `reversed`, `dep-1` (a neighbour offset), `consolidate<5 as name`;
 ///   `fixed len20 off0 Beginning`, `flexible len20 off0 End minLength=5 maxLength=10 growBothSides`: windows of all
-/// groups.
+///   groups.
 /// - `n(A=1,B=0)`, `n(3)`: the counts; the second time those after the operations, with `!force` as an update.
 /// - `ops[…]`: `+@i` insert, `-@i` remove, `~@i` update, `+key@A:1` of a key in a group, `+×4@22..25` four of them,
 ///   `-×4@18 each` four at 18, `+§"A"` and `-§"A"` the group comes and goes, `reset§"A"` it is emptied.
