@@ -3,8 +3,9 @@
 import Foundation
 import QuireDatabase
 import QuireTesting
-import QuireViews
 import Testing
+
+@testable import QuireViews
 
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["QUIRE_MEASURE"] != nil))
 struct DiffSpeedTests {

@@ -1,7 +1,8 @@
 // Operations in the notation of the tables.
 
 import QuireDatabase
-import QuireViews
+
+@testable import QuireViews
 
 /// Turns the notation into steps, following what is in each group so that a removal names its row.
 struct LogicOperations {

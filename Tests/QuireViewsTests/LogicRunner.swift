@@ -1,7 +1,8 @@
 // Carrying out a case of the tables.
 
-import QuireViews
 import Testing
+
+@testable import QuireViews
 
 /// The state while one case is carried out.
 struct LogicRunner {

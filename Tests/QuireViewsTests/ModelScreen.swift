@@ -2,13 +2,14 @@
 
 import QuireDatabase
 import QuireTesting
-import QuireViews
 import Synchronization
 
+@testable import QuireViews
+
 /// What a screen draws of a row: the row, and the neighbours that its drawing uses.
-struct ModelItem: Equatable {
-  let row: ModelRow
-  let neighbours: [ModelRow?]
+struct ScreenItem: Equatable {
+  let row: ScreenRow
+  let neighbours: [ScreenRow?]
 }
 
 /// Which groups dynamic mappings accept, and in which order; changed between two states behind the mappings' back.
@@ -108,20 +109,20 @@ struct ModelScreen {
   mutating func withMappings<Result>(_ body: (inout ViewMappings) -> Result) -> Result { body(&mappings) }
 
   /// The groups that the mappings must choose.
-  func groupNames(of groups: [String: ModelGroup]) -> [String] {
+  func groupNames(of groups: [String: ScreenGroup]) -> [String] {
     guard isDynamic else { return mappedNames }
     let present = groups.filter { !$0.value.rows.isEmpty }.keys
     return present.filter { choice.includes($0) }.sorted { choice.areInOrder($0, $1) }
   }
 
   /// What the screen must show.
-  func sections(of groups: [String: ModelGroup]) -> [[ModelItem]] {
+  func sections(of groups: [String: ScreenGroup]) -> [[ScreenItem]] {
     let all = groupNames(of: groups).map { name in (name, items(of: name, groups[name])) }
     if all.reduce(0, { $0 + $1.1.count }) < threshold { return [all.flatMap(\.1)] }
     return all.filter { !$1.isEmpty || hidesEmpty[$0] != true }.map(\.1)
   }
 
-  private func items(of name: String, _ group: ModelGroup?) -> [ModelItem] {
+  private func items(of name: String, _ group: ScreenGroup?) -> [ScreenItem] {
     guard let group else { return [] }
     let rows = group.rows
     // Keys are unique in a group.
@@ -130,7 +131,7 @@ struct ModelScreen {
       let neighbours = (offsets[name] ?? []).map { offset in
         rows.indices.contains(index + offset) ? rows[index + offset] : nil
       }
-      return ModelItem(row: row, neighbours: neighbours)
+      return ScreenItem(row: row, neighbours: neighbours)
     }
     return reversed.contains(name) ? items.reversed() : items
   }

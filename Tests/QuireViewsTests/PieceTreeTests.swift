@@ -1,8 +1,9 @@
 // The counting list beside a plain array.
 
 import QuireTesting
-import QuireViews
 import Testing
+
+@testable import QuireViews
 
 @Suite struct PieceTreeTests {
   /// Rows as numbers: untouched ones from 0, inserted ones below.

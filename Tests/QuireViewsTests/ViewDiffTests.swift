@@ -1,8 +1,9 @@
 // Single traits of diffs.
 
 import QuireDatabase
-import QuireViews
 import Testing
+
+@testable import QuireViews
 
 @Suite struct ViewDiffTests {
   private let row = RowKey("c", "row")

@@ -1,7 +1,8 @@
 // What mappings say by themselves.
 
-import QuireViews
 import Testing
+
+@testable import QuireViews
 
 @Suite struct ViewMappingsTests {
   private func mappings(

@@ -10,13 +10,13 @@
 /// - a branch's slot has the sum of the lengths of its child's slots; the root's slots come to the count;
 /// - all leaves lie equally deep;
 /// - a leaf has room for two more slots, a branch for one; no piece has length 0, an inserted row has length 1.
-package struct PieceTree {
+struct PieceTree {
   /// A run of rows as they were before, or an inserted row.
-  package struct Piece: Equatable {
+  struct Piece: Equatable {
     /// The index before all steps of the first row of the run; of an inserted row its number in the caller's list.
-    package let start: Int
-    package let length: Int
-    package let isInserted: Bool
+    let start: Int
+    let length: Int
+    let isInserted: Bool
 
     fileprivate init(_ slot: Slot, offset: Int = 0, length: Int? = nil) {
       isInserted = slot.start < 0
@@ -44,10 +44,10 @@ package struct PieceTree {
   /// The slots of branches that the last descent went through, from the root.
   private var path: [Int] = []
   /// The number of rows.
-  package private(set) var count = 0
+  private(set) var count = 0
 
   /// A list of untouched rows.
-  package init(count: Int) {
+  init(count: Int) {
     root = makeNode()
     if count > 0 {
       slots[0] = Slot(start: 0, length: count)
@@ -57,7 +57,7 @@ package struct PieceTree {
   }
 
   /// The row at an index, as a piece of its own.
-  package func row(at index: Int) -> Piece {
+  func row(at index: Int) -> Piece {
     precondition(index >= 0 && index < count)
     var node = root
     var rest = index
@@ -66,7 +66,7 @@ package struct PieceTree {
   }
 
   /// Inserts a row of the caller's list at an index.
-  package mutating func insert(_ number: Int, at index: Int) {
+  mutating func insert(_ number: Int, at index: Int) {
     precondition(index >= 0 && index <= count)
     count += 1
     var node = root
@@ -94,7 +94,7 @@ package struct PieceTree {
   }
 
   /// Removes the row at an index and says which it was.
-  package mutating func remove(at index: Int) -> Piece {
+  mutating func remove(at index: Int) -> Piece {
     precondition(index >= 0 && index < count)
     count -= 1
     var node = root
@@ -122,14 +122,14 @@ package struct PieceTree {
   }
 
   /// Removes all rows and gives what they were.
-  package mutating func removeAll() -> [Piece] {
+  mutating func removeAll() -> [Piece] {
     let all = pieces
     self = PieceTree(count: 0)
     return all
   }
 
   /// All pieces in the order of the group. O(pieces).
-  package var pieces: [Piece] {
+  var pieces: [Piece] {
     var result: [Piece] = []
     result.reserveCapacity(slots.count)
     collect(root, height: height, into: &result)
@@ -227,7 +227,7 @@ package struct PieceTree {
   }
 
   /// Stops the process if the invariants at the head of the type do not hold.
-  package func checkInvariants() {
+  func checkInvariants() {
     precondition(check(root, height: height) == count, "the rows of the root")
   }
 

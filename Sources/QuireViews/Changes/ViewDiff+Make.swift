@@ -11,7 +11,7 @@ extension ViewDiff {
   ///   - csn: the number of the last of the commits.
   /// - Returns: The changes; a reload if the mappings were never updated, or if the steps do not lead from their
   ///   counts to the new ones, as when the steps of a commit are missing.
-  package static func make(
+  static func make(
     _ operations: [ViewOperation], _ mappings: inout ViewMappings, newCounts: [(group: String, count: Int)], csn: UInt64
   ) -> ViewDiff {
     guard mappings.csn != nil else { return reload(&mappings, newCounts: newCounts, csn: csn) }
@@ -26,7 +26,7 @@ extension ViewDiff {
   /// The diff for commits of which nothing is known: the whole list has to be made anew.
   ///
   /// Windows stay where they are as far as the new counts allow. O(g log g) for g groups.
-  package static func reload(
+  static func reload(
     _ mappings: inout ViewMappings, newCounts: [(group: String, count: Int)], csn: UInt64
   ) -> ViewDiff {
     let before = mappings.visibleGroups

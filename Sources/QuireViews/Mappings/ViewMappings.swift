@@ -75,7 +75,7 @@ public struct ViewMappings: Sendable {
   /// Takes note of the view's groups and counts at a commit, without saying what changed.
   ///
   /// Windows stay where they are as far as the new counts allow. O(g log g) for g groups.
-  package mutating func update(counts: [(group: String, count: Int)], csn: UInt64) {
+  mutating func update(counts: [(group: String, count: Int)], csn: UInt64) {
     regroup(counts: counts, csn: csn)
     settleWindows { _ in nil }
   }
@@ -164,7 +164,7 @@ public struct ViewMappings: Sendable {
   }
 
   /// Stops the process if the invariants at the head of the type do not hold.
-  package func checkInvariants() {
+  func checkInvariants() {
     for group in shown {
       precondition(group.range.lowerBound >= 0 && group.range.upperBound <= group.count, "range of \(group.name)")
       guard let window = settings.windows[group.key]?.current, csn != nil else {

@@ -1,15 +1,15 @@
 // Windows as somebody would do them with scissors.
 
-import QuireViews
+@testable import QuireViews
 
 /// A group as a list of rows with two marks in it, between which rows are shown.
 ///
 /// Says by itself, in another way than the product, what windows show: the marks of a flexible window move with the
 /// rows around them, those of a fixed one are set anew every time.
-struct ModelGroup {
+struct ScreenGroup {
   /// A row, or one of the marks.
   enum Token: Equatable {
-    case row(ModelRow)
+    case row(ScreenRow)
     case opening
     case closing
   }
@@ -22,10 +22,10 @@ struct ModelGroup {
   init(window: ViewWindow?) { self.window = window }
 
   /// All rows.
-  var rows: [ModelRow] { Self.rows(tokens[...]) }
+  var rows: [ScreenRow] { Self.rows(tokens[...]) }
 
   /// The rows shown, in the group's order.
-  var shown: [ModelRow] {
+  var shown: [ScreenRow] {
     guard window != nil else { return rows }
     guard let open = tokens.firstIndex(of: .opening), let close = tokens.firstIndex(of: .closing) else { return [] }
     return Self.rows(tokens[open..<close])
@@ -33,7 +33,7 @@ struct ModelGroup {
 
   private static func isMark(_ token: Token) -> Bool { token == .opening || token == .closing }
 
-  private static func rows(_ tokens: ArraySlice<Token>) -> [ModelRow] {
+  private static func rows(_ tokens: ArraySlice<Token>) -> [ScreenRow] {
     tokens.compactMap { if case .row(let row) = $0 { row } else { nil } }
   }
 
@@ -46,7 +46,7 @@ struct ModelGroup {
     } ?? tokens.count
   }
 
-  mutating func insert(_ row: ModelRow, at index: Int) {
+  mutating func insert(_ row: ScreenRow, at index: Int) {
     // The tokens between the rows before and after the new one are the marks that stand there.
     let after = slot(of: index)
     let before = index == 0 ? 0 : slot(of: index - 1) + 1
@@ -72,7 +72,7 @@ struct ModelGroup {
     wasEmpty = true
   }
 
-  mutating func update(_ row: ModelRow, at index: Int) { tokens[slot(of: index)] = .row(row) }
+  mutating func update(_ row: ScreenRow, at index: Int) { tokens[slot(of: index)] = .row(row) }
 
   /// Puts the marks where they belong at the end of a change.
   ///
@@ -117,7 +117,7 @@ struct ModelGroup {
 }
 
 /// A row of the model: which, and how often it was changed.
-struct ModelRow: Equatable {
+struct ScreenRow: Equatable {
   let key: Int
   var version: Int
 }

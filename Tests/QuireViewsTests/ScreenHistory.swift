@@ -2,18 +2,19 @@
 
 import QuireDatabase
 import QuireTesting
-import QuireViews
+
+@testable import QuireViews
 
 /// The groups of a view, changed step by step as transactions would.
-struct ModelHistory {
-  private(set) var groups: [String: ModelGroup]
+struct ScreenHistory {
+  private(set) var groups: [String: ScreenGroup]
   private var random: SeededRandom
   private var nextKey = 0
   private let names: [String]
 
   init(_ screen: ModelScreen, random: SeededRandom) {
     names = screen.names
-    let pairs = screen.names.map { ($0, ModelGroup(window: screen.windows[$0])) }
+    let pairs = screen.names.map { ($0, ScreenGroup(window: screen.windows[$0])) }
     groups = Dictionary(uniqueKeysWithValues: pairs)
     self.random = random
   }
@@ -54,12 +55,12 @@ struct ModelHistory {
 
   private mutating func insert(_ extra: Int, into group: String, _ steps: inout [ViewOperation]) {
     for _ in 0...extra {
-      put(ModelRow(key: nextKey, version: 0), into: group, at: random.below(rowCount(group) + 1), &steps)
+      put(ScreenRow(key: nextKey, version: 0), into: group, at: random.below(rowCount(group) + 1), &steps)
       nextKey += 1
     }
   }
 
-  private mutating func put(_ row: ModelRow, into group: String, at index: Int, _ steps: inout [ViewOperation]) {
+  private mutating func put(_ row: ScreenRow, into group: String, at index: Int, _ steps: inout [ViewOperation]) {
     if rowCount(group) == 0 { steps.append(.insertGroup(group)) }
     steps.append(.insert(rowKey(row.key), group: group, index: index))
     groups[group]?.insert(row, at: index)
@@ -71,7 +72,7 @@ struct ModelHistory {
     _ = take(from: group, at: random.below(count), &steps)
   }
 
-  private mutating func take(from group: String, at index: Int, _ steps: inout [ViewOperation]) -> ModelRow? {
+  private mutating func take(from group: String, at index: Int, _ steps: inout [ViewOperation]) -> ScreenRow? {
     guard let row = groups[group]?.rows[index] else { return nil }
     steps.append(.remove(rowKey(row.key), group: group, index: index))
     groups[group]?.remove(at: index)

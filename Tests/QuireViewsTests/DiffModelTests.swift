@@ -3,21 +3,22 @@
 import Foundation
 import QuireDatabase
 import QuireTesting
-import QuireViews
 import Testing
 
-@Suite struct RandomDiffTests {
-  /// `QUIRE_VIEW_STEPS` steps over all histories (1,000,000 in the full run); `QUIRE_VIEW_SEED` runs one history again.
+@testable import QuireViews
+
+@Suite struct DiffModelTests {
+  /// `QUIRE_DIFF_STEPS` steps over all histories (1,000,000 in the full run); `QUIRE_DIFF_SEED` runs one history again.
   private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
 
   private static let historyCount = 600
 
   @Test func oldListAndDiffMakeTheNewList() throws {
-    if let seed = Self.number("QUIRE_VIEW_SEED") {
+    if let seed = Self.number("QUIRE_DIFF_SEED") {
       var seen = Sightings()
       return try Self.run(seed: seed, stepCount: 4_000, &seen)
     }
-    let stepCount = max(1, (Self.number("QUIRE_VIEW_STEPS") ?? 60_000) / Self.historyCount)
+    let stepCount = max(1, (Self.number("QUIRE_DIFF_STEPS") ?? 60_000) / Self.historyCount)
     var seen = Sightings()
     for seed in 0..<Self.historyCount { try Self.run(seed: seed, stepCount: stepCount, &seen) }
     for (what, count) in seen.counts { #expect(count > 20, "\(what): \(count) in \(stepCount) steps each") }
@@ -52,7 +53,7 @@ import Testing
   private static func run(seed: Int, stepCount: Int, _ seen: inout Sightings) throws {
     var random = SeededRandom(seed: UInt64(seed))
     var screen = ModelScreen(&random)
-    var history = ModelHistory(screen, random: random.fork())
+    var history = ScreenHistory(screen, random: random.fork())
     _ = history.run(stepCount: random.below(30))
     if screen.isDynamic { screen.choice.change(&random, among: screen.names) }
     let counts = history.counts()
@@ -90,7 +91,7 @@ import Testing
   }
 
   private static func check(
-    _ diff: ViewDiff, from old: [[ModelItem]], to new: [[ModelItem]], _ screen: ModelScreen, _ place: String
+    _ diff: ViewDiff, from old: [[ScreenItem]], to new: [[ScreenItem]], _ screen: ModelScreen, _ place: String
   ) throws {
     try #require(diff.rowCounts == new.map(\.count), "\(place): \(diff)")
     let made = try diff.applied(to: old) { path in new[path.section][path.row] }
