@@ -1,0 +1,173 @@
+// Replaying the steps of one group.
+
+/// What became of the rows of a group, from steps whose indexes are those of their moment.
+///
+/// A row is followed by its place and not by its key, so that one that was inserted and removed again leaves no trace,
+/// also where the removal of a whole group names no keys. O(log n) a step.
+struct GroupReplay {
+  /// Rows that were there before all steps and were removed by one.
+  struct Removal {
+    let first: Int
+    let count: Int
+    /// The first step that touched the row.
+    var step: Int
+    /// The step that removed it.
+    let keyStep: Int
+    /// Whether that step names the row.
+    let hasKey: Bool
+
+    var indexes: Range<Int> { first..<first + count }
+  }
+
+  /// A row that a step inserted, and its index after all steps; nil once it was removed again.
+  struct Arrival {
+    let step: Int
+    var index: Int?
+  }
+
+  /// A row that was there all the time and changed.
+  struct Update {
+    let old: Int
+    var new: Int
+    var aspects: ViewAspects
+    var step: Int
+  }
+
+  /// Neighbouring rows that no step removed, with the first one's index before and after all steps.
+  struct Stretch {
+    var old: Int
+    var new: Int
+    var count: Int
+
+    /// The indexes before all steps.
+    var oldIndexes: Range<Int> { old..<old + count }
+    /// The indexes after them.
+    var newIndexes: Range<Int> { new..<new + count }
+  }
+
+  /// Made by the first step, as most groups of a view have none.
+  private var rows: PieceTree?
+  private let countBefore: Int
+  private(set) var removals: [Removal] = []
+  private(set) var arrivals: [Arrival] = []
+  /// Sorted by index, once settled, and only those of rows that are still there.
+  private(set) var updates: [Update] = []
+  /// All rows that were there all the time, once settled.
+  private(set) var survivors: [Stretch] = []
+  /// The last step by which the group itself came or went.
+  private(set) var sectionStep: Int?
+  /// Where a flexible window stands.
+  private(set) var window: WindowTracker?
+  /// Whether all steps made sense in a group of the rows that it began with.
+  private(set) var fits = true
+
+  init(count: Int, window: WindowTracker?) {
+    countBefore = count
+    self.window = window
+  }
+
+  /// The number of rows now.
+  var count: Int { rows?.count ?? countBefore }
+
+  /// Carries out a step of this group.
+  mutating func replay(_ operation: borrowing ViewOperation, step: Int) {
+    if rows == nil { rows = PieceTree(count: countBefore) }
+    switch operation {
+    case .insertGroup, .removeGroup:
+      sectionStep = step
+    case .resetGroup(_, let expected):
+      guard expected == count else { return fits = false }
+      for piece in rows?.removeAll() ?? [] { note(piece, step: step, hasKey: false) }
+      window?.reset()
+    case .insert(_, _, let index):
+      guard index >= 0, index <= count else { return fits = false }
+      rows?.insert(arrivals.count, at: index)
+      arrivals.append(Arrival(step: step, index: 0))
+      window?.insert(at: index)
+    case .remove(_, _, let index):
+      guard index >= 0, index < count, let removed = rows?.remove(at: index) else { return fits = false }
+      window?.remove(at: index)
+      note(removed, step: step, hasKey: true)
+    case .update(_, _, let index, let aspects):
+      guard index >= 0, index < count, let row = rows?.row(at: index) else { return fits = false }
+      guard !row.isInserted else { return }
+      updates.append(Update(old: row.start, new: 0, aspects: aspects, step: step))
+    }
+  }
+
+  private mutating func note(_ removed: PieceTree.Piece, step: Int, hasKey: Bool) {
+    if removed.isInserted {
+      arrivals[removed.start].index = nil
+    } else {
+      removals.append(Removal(first: removed.start, count: removed.length, step: step, keyStep: step, hasKey: hasKey))
+    }
+  }
+
+  /// Computes the indexes after all steps. To be called once, after the last.
+  mutating func settle() {
+    guard let rows else {
+      if countBefore > 0 { survivors = [Stretch(old: 0, new: 0, count: countBefore)] }
+      return
+    }
+    var index = 0
+    for piece in rows.pieces {
+      if piece.isInserted {
+        arrivals[piece.start].index = index
+      } else if let last = survivors.last, last.oldIndexes.upperBound == piece.start,
+        last.newIndexes.upperBound == index
+      {
+        survivors[survivors.count - 1].count += piece.length
+      } else {
+        survivors.append(Stretch(old: piece.start, new: index, count: piece.length))
+      }
+      index += piece.length
+    }
+    if !updates.isEmpty { settleUpdates() }
+  }
+
+  /// Puts the updates of a row together, and those of removed rows to their removals.
+  private mutating func settleUpdates() {
+    var merged: [Update] = []
+    for update in updates.sorted(by: { ($0.old, $0.step) < ($1.old, $1.step) }) {
+      if let last = merged.last, last.old == update.old {
+        merged[merged.count - 1].aspects.formUnion(update.aspects)
+      } else {
+        merged.append(update)
+      }
+    }
+    let removed = removals.indices.sorted { removals[$0].first < removals[$1].first }
+    var (gone, stretch) = (removed[...], survivors[...])
+    updates = merged.compactMap { update in
+      while let next = stretch.first, next.oldIndexes.upperBound <= update.old { stretch.removeFirst() }
+      if let home = stretch.first, home.old <= update.old {
+        var update = update
+        update.new = home.new + update.old - home.old
+        return update
+      }
+      while let next = gone.first, removals[next].indexes.upperBound <= update.old { gone.removeFirst() }
+      if let removal = gone.first, removals[removal].count == 1 {
+        removals[removal].step = min(removals[removal].step, update.step)
+      }
+      return nil
+    }
+  }
+
+  /// The rows that no step touched: the survivors without the updated ones.
+  var untouched: [Stretch] {
+    guard !updates.isEmpty else { return survivors }
+    var result: [Stretch] = []
+    var rest = updates[...]
+    for var stretch in survivors {
+      while let update = rest.first, update.old < stretch.oldIndexes.upperBound {
+        rest.removeFirst()
+        let before = update.old - stretch.old
+        if before > 0 { result.append(Stretch(old: stretch.old, new: stretch.new, count: before)) }
+        stretch.old += before + 1
+        stretch.new += before + 1
+        stretch.count -= before + 1
+      }
+      if stretch.count > 0 { result.append(stretch) }
+    }
+    return result
+  }
+}
