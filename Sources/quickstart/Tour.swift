@@ -19,7 +19,7 @@ struct Chapter: Sendable {
   let code: String
   let run: @Sendable (Tour) async throws -> Void
 
-  static let all: [Chapter] = [.importing, .looking, .connecting, .watching, .surviving]
+  static let all: [Chapter] = [.importing, .looking, .connecting, .sectioning, .watching, .surviving]
 }
 
 /// What the chapters share: the index, the database, the screen.

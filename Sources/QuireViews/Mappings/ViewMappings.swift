@@ -42,6 +42,8 @@ public struct ViewMappings: Sendable {
   /// Sections and first rows of `shown`.
   private(set) var layout = ViewLayout()
   var settings = ViewSettings()
+  /// How the view's counts are read; nil in mappings that were made by the name alone.
+  var source: ViewSource?
 
   private struct Choice: Sendable {
     let isIncluded: @Sendable (String) -> Bool

@@ -1,0 +1,60 @@
+// Screens that go on from one snapshot to the next.
+
+public import QuireDatabase
+
+extension PinnedSnapshot {
+  /// Goes on to the newest snapshot, takes mappings along, and tells what changed on their screen.
+  ///
+  /// Costs time in proportion to the steps that the commits in between have taken in the view, times the logarithm of
+  /// the number of rows, not to the number of rows. If commits were lost because this snapshot lagged too far behind,
+  /// the change set is a reload.
+  ///
+  /// - Throws: `viewRefused` if the mappings do not stand at this snapshot: update them in a read of it first;
+  ///   `closed`, `damagedPage`, `inputOutput`. The snapshot may have gone on all the same; update the mappings then.
+  @discardableResult
+  public func advance(_ mappings: inout ViewMappings) throws -> ViewDiff {
+    var all = [mappings]
+    let diffs = try advance(&all)
+    mappings = all[0]
+    return diffs[0]
+  }
+
+  /// The same for the mappings of several screens at once, or of one screen over several views.
+  @discardableResult
+  public func advance(_ mappings: inout [ViewMappings]) throws -> [ViewDiff] {
+    let old = csn.rawValue
+    for one in mappings where one.csn != old {
+      throw DatabaseError(
+        .viewRefused,
+        """
+        The mappings of “\(one.viewName)” stand at \(one.csn.map { "commit \($0)" } ?? "no commit"), and the snapshot \
+        at commit \(old). Call `update` in a read of this snapshot first.
+        """)
+    }
+    let commits = try advance()
+    return try read { tx in
+      try mappings.indices.map { index in try Self.diff(&mappings[index], commits, tx) }
+    }
+  }
+
+  private static func diff(
+    _ mappings: inout ViewMappings, _ commits: [Commit], _ tx: ReadTransaction
+  ) throws -> ViewDiff {
+    let counts = try mappings.counts(tx)
+    guard let counts, !commits.contains(where: { $0.changes.isUnknown }) else {
+      return ViewDiff.reload(&mappings, newCounts: counts ?? [], csn: tx.csn.rawValue)
+    }
+    let name = mappings.viewName
+    let operations = commits.flatMap { ($0.changes(ofExtensionNamed: name) as? ViewChanges)?.operations ?? [] }
+    return ViewDiff.make(operations, &mappings, newCounts: counts, csn: tx.csn.rawValue)
+  }
+}
+
+extension Commit {
+  /// Whether one of some groups of a view was changed by this commit. O(steps), without looking at anything stored.
+  public func hasChanges(in view: some ViewExtension, groups: Set<String>) -> Bool {
+    if changes.isUnknown { return true }
+    guard let changes = changes(of: view) else { return false }
+    return changes.operations.contains { groups.contains($0.group) }
+  }
+}
