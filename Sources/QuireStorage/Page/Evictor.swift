@@ -45,6 +45,8 @@ final class Evictor: Sendable {
   var slack: Int { max(reserve, Self.slackByteCount / pool.pageSize) }
 
   private static let slackByteCount = SlotPool.slackByteCount
+  /// The most pages that are looked at in one go: some 50 µs.
+  private static let sweepLimit: UInt64 = 1 << 15
   private static let waitMicroseconds: UInt32 = 100
   private static let shortestWaitCount = 100
 
@@ -95,8 +97,10 @@ final class Evictor: Sendable {
     guard table.residentCount > 0 else { return }
     var slots: [UInt] = []
     let pageCount = table.pageCount
-    // Once round to cool, once round to take.
-    var rest = 2 * pageCount
+    // Once round to cool, once round to take; but not all at once in a long table with little in it. Everybody who needs
+    // a slot waits for this one, most of them inside of pages, so that nothing that was retired can be freed meanwhile:
+    // whoever finds too little goes on where this one has stopped.
+    var rest = min(2 * pageCount, Self.sweepLimit)
     while slots.count < count, rest > 0 {
       if hand >= pageCount { hand = 0 }
       if let slot = table.coolOrTake(PageNumber(hand)) { slots.append(UInt(bitPattern: slot)) }
