@@ -86,6 +86,7 @@ let package = Package(
         "QuireRelationships",
         "QuireStorage",
         "QuireTesting",
+        "QuireViews",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings

@@ -10,7 +10,7 @@ struct QuireDB: ParsableCommand {
     abstract: "Looks into databases, copies and compacts them, and torments the engine that writes them.",
     subcommands: [
       Info.self, Check.self, Stats.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self, Torture.self,
-      Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self, Register.self, Cascade.self,
-      KillChild.self,
+      Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self, Register.self, Views.self,
+      Cascade.self, KillChild.self,
     ])
 }
