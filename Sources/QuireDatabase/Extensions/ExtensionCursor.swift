@@ -39,10 +39,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     try state.check()
     guard stored == nil else {
       return try state.wrapping { () throws(StorageError) in
-        switch key {
-        case let rowID as RowID: _ = try stored?.seek(rowID.rawValue)
-        default: _ = try stored?.seek(key.orderedBytes)
-        }
+        if let number = key.number { _ = try stored?.seek(number) } else { _ = try stored?.seek(key.orderedBytes) }
         return stored?.isOnEntry ?? false
       }
     }

@@ -10,12 +10,15 @@ public protocol ExtensionTreeKey: Hashable, Sendable {
   init?(orderedBytes: [UInt8])
   /// Whether the tree of these keys is one of numbers.
   static var isNumber: Bool { get }
+  /// The key as a number, if the tree of these keys is one of numbers.
+  var number: Int64? { get }
 }
 
 extension [UInt8]: ExtensionTreeKey {
   public var orderedBytes: [UInt8] { self }
   public init?(orderedBytes: [UInt8]) { self = orderedBytes }
   public static var isNumber: Bool { false }
+  public var number: Int64? { nil }
 }
 
 extension RowID: ExtensionTreeKey {
@@ -29,6 +32,7 @@ extension RowID: ExtensionTreeKey {
     self.init(Int64(bitPattern: word ^ 1 << 63))
   }
   public static var isNumber: Bool { true }
+  public var number: Int64? { rawValue }
 }
 
 /// A tree of an extension's own in one transaction: an ordered map that knows the rank of its entries.
@@ -123,10 +127,8 @@ extension TransactionState {
   }
 
   private func storedValue<Key: ExtensionTreeKey>(_ key: Key, in tree: Tree) throws(StorageError) -> [UInt8]? {
-    switch key {
-    case let rowID as RowID: try value(rowID.rawValue, in: tree)
-    default: try value(key.orderedBytes, in: tree)
-    }
+    if let number = key.number { return try value(number, in: tree) }
+    return try value(key.orderedBytes, in: tree)
   }
 
   func rank<Key: ExtensionTreeKey>(of key: Key, in backing: ExtensionTreeBacking) throws(DatabaseError) -> Int {
@@ -134,10 +136,8 @@ extension TransactionState {
     switch backing {
     case .stored(let tree):
       return try wrapping { () throws(StorageError) in
-        switch key {
-        case let rowID as RowID: try rank(rowID.rawValue, in: tree)
-        default: try rank(key.orderedBytes, in: tree)
-        }
+        if let number = key.number { return try rank(number, in: tree) }
+        return try rank(key.orderedBytes, in: tree)
       }
     case .memory(let place): return try forest().trees[place]?.rank(of: key.orderedBytes) ?? 0
     case .missing: return 0
@@ -152,11 +152,8 @@ extension TransactionState {
     case .stored(let tree):
       try wrapping { () throws(StorageError) in
         try unsafe value.withValueBytes { (bytes) throws(StorageError) in
-          switch key {
-          case let rowID as RowID: try unsafe put(SearchKey(rowID.rawValue), bytes, in: tree)
-          default:
-            try key.orderedBytes.withSearchKey { (key) throws(StorageError) in try unsafe put(key, bytes, in: tree) }
-          }
+          if let number = key.number { return try unsafe put(SearchKey(number), bytes, in: tree) }
+          try key.orderedBytes.withSearchKey { (key) throws(StorageError) in try unsafe put(key, bytes, in: tree) }
         }
       }
     case .memory(let place):
@@ -170,10 +167,8 @@ extension TransactionState {
     switch backing {
     case .stored(let tree):
       return try wrapping { () throws(StorageError) in
-        switch key {
-        case let rowID as RowID: try delete(SearchKey(rowID.rawValue), in: tree)
-        default: try key.orderedBytes.withSearchKey { (key) throws(StorageError) in try delete(key, in: tree) }
-        }
+        if let number = key.number { return try delete(SearchKey(number), in: tree) }
+        return try key.orderedBytes.withSearchKey { (key) throws(StorageError) in try delete(key, in: tree) }
       }
     case .memory(let place):
       return try changeForest { forest in forest.trees[place, default: MemoryTree()].remove(key.orderedBytes) }
