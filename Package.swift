@@ -123,7 +123,8 @@ let package = Package(
       swiftSettings: settings
     ),
     .testTarget(
-      name: "QuireViewsTests", dependencies: ["QuireDatabase", "QuireViews", "QuireTesting"], swiftSettings: settings),
+      name: "QuireViewsTests", dependencies: ["QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting"],
+      swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

@@ -8,65 +8,41 @@ import QuireTesting
 import QuireViews
 import Testing
 
-/// One random life of five views over two collections.
+/// One random life of eight views over two collections.
 final class ViewHistory {
   struct Undo: Error {}
 
   let seed: UInt64
   var random: SeededRandom
+  var disk = SimulatedDisk()
   var db: Database
   let isPersistent: Bool
   var shown: [String: Shown] = [:]
-  var manual: Shown = [:]
-  var pin: PinnedSnapshot
+  /// Lags behind; nil between two openings.
+  var pin: PinnedSnapshot?
   var steps = 0
-
-  let keyed: AutoView<Item, Int>
-  let compared: AutoView<Item, Int>
-  let several: AutoView<Item, Int>
-  let list: ManualView<Item, Int>
-  let even: FilteredView<AutoView<Item, Int>>
-  let few: FilteredView<FilteredView<AutoView<Item, Int>>>
-  let favourites: FilteredView<ManualView<Item, Int>>
+  var views: ModelViews
+  /// The number of the last version that was given to a view.
+  var lastVersion = 0
+  /// How often what has happened, to see that all of it does.
+  var counts: [String: Int] = [:]
 
   init(seed: UInt64, isPersistent: Bool) throws {
     self.seed = seed
     self.isPersistent = isPersistent
     random = SeededRandom(seed: seed)
-    let both: [RowCollection<Item, Int>] = [.items(), .items("others")]
-    keyed = AutoView(
-      "keyed", over: both, isPersistent: isPersistent, grouping: .byObject { $0.group },
-      sorting: .byObject { SortKeys($0.rank, Descending($0.group ?? "")) })
-    compared = AutoView(
-      "compared", over: both, isPersistent: isPersistent, grouping: .byRow { row in try row.object.group },
-      sorting: .byRow { _, left, right in try (left.object.rank, left.key) < (right.object.rank, right.key) })
-    several = AutoView(
-      "several", over: [.items()], isPersistent: isPersistent,
-      grouping: .severalByRow { row in try ["all"] + (row.metadata.map { ["m\($0 % 3)", "all"] } ?? []) },
-      sorting: .byMetadata { $0 })
-    list = ManualView("list", over: both, isPersistent: isPersistent)
-    even = FilteredView("even", of: compared, isPersistent: isPersistent, filter: .byObject { $0.rank % 2 == 0 })
-    few = FilteredView("few", of: even, isPersistent: isPersistent, filter: .byMetadata { ($0 ?? 0) % 5 == 1 })
-    favourites = FilteredView(
-      "favourites", of: list, isPersistent: isPersistent, filter: .byRow { _, row in try row.object.group != nil })
-    db = try Database.inMemory()
-    pin = try db.pin()
-    try register()
-  }
-
-  private func register() throws {
+    views = ModelViews(ViewSettings(), isPersistent: isPersistent)
+    db = try openSimulated(disk, seed: seed)
     // Some rows first, which the views are built from.
     for _ in 0..<5 { try db.write { tx throws in for _ in 0..<10 { try self.change(tx) } } }
-    try db.register(keyed)
-    try db.register(compared)
-    try db.register(several)
-    try db.register(list)
-    try db.register(even)
-    try db.register(few)
-    try db.register(favourites)
+    try views.register(in: db)
+    try begin()
+  }
+
+  func begin() throws {
     pin = try db.pin()
     try check()
-    shown = try db.read { tx in try self.read(tx) }
+    shown = try db.read { tx in try views.shown(tx) }
   }
 
   // MARK: Steps
@@ -74,28 +50,34 @@ final class ViewHistory {
   func run(_ count: Int) throws {
     for _ in 0..<count {
       steps += 1
-      let (before, beforeList) = (steps, manual)
       do {
         try db.write { tx throws in
           for _ in 0..<1 + random.below(8) { try self.step(tx, depth: 0) }
           if random.oneIn(6) { throw Undo() }
         }
-      } catch is Undo { manual = beforeList }
+      } catch is Undo {}
+      // An old snapshot goes on showing what it showed.
+      if random.oneIn(4) { try expectPin() }
+      if random.oneIn(3) { continue }
       try advance()
-      if before % 5 == 0 { try check() }
+      if steps % 5 == 0 { try check() }
+      if random.oneIn(30) { try reopen(isCrash: random.oneIn(2)) }
     }
+    try advance()
     try check()
   }
 
-  private func step(_ tx: WriteTransaction, depth: Int) throws {
-    switch random.below(24) {
+  func step(_ tx: WriteTransaction, depth: Int) throws {
+    switch random.below(26) {
     case 0...13: try change(tx)
     case 14...18: try arrange(tx)
     case 19: if random.oneIn(6) { try tx[.items(randomCollection())].removeAll() }
     case 20:
-      if random.oneIn(10) {
-        try tx.removeAll()
-      }
+      guard random.oneIn(10) else { return }
+      let settings = try tx[.settings].get("now") ?? ViewSettings()
+      try tx.removeAll()
+      try tx[.settings].set(settings, for: "now")
+    case 21...22: try changeViews(tx)
     default:
       guard depth < 2 else { return }
       do {
@@ -103,13 +85,13 @@ final class ViewHistory {
           for _ in 0..<1 + random.below(5) { try self.step(tx, depth: depth + 1) }
           if random.oneIn(2) { throw Undo() }
         }
-      } catch is Undo {}
+      } catch is Undo { counts["undone", default: 0] += 1 }
     }
   }
 
   private func randomCollection() -> String { random.oneIn(3) ? "others" : "items" }
 
-  private func change(_ tx: WriteTransaction) throws {
+  func change(_ tx: WriteTransaction) throws {
     let rows = tx[.items(randomCollection())]
     let key = "k\(random.below(60))"
     let item = Item(group: random.oneIn(6) ? nil : ["a", "b", "", "ü"][random.below(4)], rank: random.below(12))
@@ -124,7 +106,7 @@ final class ViewHistory {
   }
 
   private func arrange(_ tx: WriteTransaction) throws {
-    guard let writer = try? tx.access(to: list) else { return }
+    let writer = try tx.access(to: views.list)
     let group = ["x", "y"][random.below(2)]
     let count = writer.reader.count(in: group)
     let key = RowKey(randomCollection(), "k\(random.below(60))")
@@ -141,16 +123,9 @@ final class ViewHistory {
 
   // MARK: Checks
 
-  private func read(_ tx: ReadTransaction) throws -> [String: Shown] {
-    [
-      "keyed": try tx.view(keyed).shown(), "compared": try tx.view(compared).shown(),
-      "several": try tx.view(several).shown(), "list": try tx.view(list).shown(), "even": try tx.view(even).shown(),
-      "few": try tx.view(few).shown(), "favourites": try tx.view(favourites).shown(),
-    ]
-  }
-
   /// The old lists and the steps that the commits tell make the new lists.
-  private func advance() throws {
+  func advance() throws {
+    guard let pin else { return }
     let commits = try pin.advance()
     for commit in commits {
       for name in shown.keys {
@@ -160,70 +135,14 @@ final class ViewHistory {
         }
       }
     }
-    let now = try pin.read { tx in try self.read(tx) }
+    let now = try pin.read { tx in try views.shown(tx) }
     for (name, expected) in now where shown[name] != expected {
       throw ModelError("\(name): the steps do not lead to what is shown, step \(steps) of seed \(seed)")
     }
   }
-
-  private func check() throws {
-    try db.read { tx throws in
-      let reader = try tx.view(keyed)
-      var rows: [ModelRow] = []
-      for name in ["items", "others"] {
-        for row in tx[.items(name)].rows {
-          rows.append(ModelRow(key: RowKey(name, row.key), rowID: row.rowID, item: row.object, metadata: row.metadata))
-        }
-      }
-      let now = try self.read(tx)
-      func expect(_ name: String, _ expected: Shown) throws {
-        if now[name] != expected {
-          throw ModelError("\(name) shows other rows, step \(self.steps) of seed \(self.seed)")
-        }
-      }
-      try expect(
-        "keyed",
-        grouped(rows) {
-          $0.item.group.map { [$0] } ?? []
-        } by: {
-          ($0.item.rank, $0.rowID) < ($1.item.rank, $1.rowID)
-        })
-      let isBefore: (ModelRow, ModelRow) -> Bool = { ($0.item.rank, $0.key.key) < ($1.item.rank, $1.key.key) }
-      // Equal rows of two collections stand in any order.
-      let compared = now["compared"] ?? [:]
-      let ranks = Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0) })
-      for (group, keys) in compared {
-        let found = keys.compactMap { ranks[$0] }
-        guard found.count == keys.count, zip(found, found.dropFirst()).allSatisfy({ !isBefore($1, $0) }),
-          Set(keys) == Set(rows.filter { $0.item.group == group }.map(\.key))
-        else { throw ModelError("compared shows other rows, step \(self.steps) of seed \(self.seed)") }
-      }
-      #expect(Set(compared.keys) == Set(rows.compactMap(\.item.group)))
-      try expect(
-        "several",
-        grouped(rows.filter { $0.key.collection == "items" }) {
-          ["all"] + ($0.metadata.map { ["m\($0 % 3)"] } ?? [])
-        } by: {
-          ($0.metadata ?? -1, $0.rowID) < ($1.metadata ?? -1, $1.rowID)
-        })
-      let even = compared.mapValues { $0.filter { (ranks[$0]?.item.rank ?? 1) % 2 == 0 } }.filter { !$0.value.isEmpty }
-      try expect("even", even)
-      try expect(
-        "few", even.mapValues { $0.filter { (ranks[$0]?.metadata ?? 0) % 5 == 1 } }.filter { !$0.value.isEmpty })
-      let list = now["list"] ?? [:]
-      try expect(
-        "favourites", list.mapValues { $0.filter { ranks[$0]?.item.group != nil } }.filter { !$0.value.isEmpty })
-      // Positions lead back.
-      if let (group, keys) = now["keyed"]?.first, let key = keys.randomElement(using: &self.random) {
-        let position = try reader.position(of: key)
-        #expect(position?.group == group && position.map { keys[$0.index] } == key)
-        #expect(try reader.rowKey(at: keys.count, in: group) == nil && reader.rowKey(at: -1, in: group) == nil)
-      }
-    }
-  }
 }
 
-private struct ModelRow {
+struct ModelRow {
   let key: RowKey
   let rowID: RowID
   let item: Item
@@ -235,7 +154,7 @@ struct ModelError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-private func grouped(
+func grouped(
   _ rows: [ModelRow], _ groups: (ModelRow) -> [String], by isBefore: (ModelRow, ModelRow) -> Bool
 ) -> Shown {
   var shown: [String: [ModelRow]] = [:]
@@ -250,5 +169,9 @@ private func grouped(
     let steps = Self.number("QUIRE_VIEW_STEPS") ?? 400
     let history = try ViewHistory(seed: UInt64(Self.number("QUIRE_VIEW_SEED") ?? 1), isPersistent: isPersistent)
     try history.run(steps)
+    if steps < 400 { return }
+    for what in ["undone", "live", "same version", "reopened", "crashed"] {
+      #expect(history.counts[what, default: 0] > 0, "\(what)")
+    }
   }
 }

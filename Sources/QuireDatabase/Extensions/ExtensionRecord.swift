@@ -36,10 +36,10 @@ struct ExtensionRecord: Hashable, Sendable {
   var version: String
   var dependencies: [String]
 
-  /// Whether the extension was built by this code in this version.
-  func isSame(as other: any DatabaseExtension) -> Bool {
+  /// Whether the extension was built by this code in this version, or in the one given.
+  func isSame(as other: any DatabaseExtension, version given: String? = nil) -> Bool {
     ([type(of: other).kind] + type(of: other).formerKinds).contains(kind)
-      && formatVersion == type(of: other).formatVersion && version == other.version
+      && formatVersion == type(of: other).formatVersion && version == given ?? other.version
       && dependencies == other.dependencies
   }
 

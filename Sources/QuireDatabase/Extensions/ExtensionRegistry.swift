@@ -12,9 +12,17 @@ final class RegisteredExtension: Sendable {
   let parts: RowParts
   let handlesClearing: Bool
   let isPersistent: Bool
+  /// The versions that it had in this opening before it was replaced, the last ones: older snapshots have them.
+  let formerVersions: [String]
 
-  init(_ value: any DatabaseExtension, _ id: ExtensionID, _ state: ExtensionRecord.State) {
+  /// How many former versions are remembered.
+  private static let formerVersionLimit = 256
+
+  init(
+    _ value: any DatabaseExtension, _ id: ExtensionID, _ state: ExtensionRecord.State, formerVersions: [String] = []
+  ) {
     self.value = value
+    self.formerVersions = formerVersions
     self.id = id
     self.state = state
     name = value.name
@@ -25,7 +33,22 @@ final class RegisteredExtension: Sendable {
   }
 
   /// The same one, further on.
-  func with(_ state: ExtensionRecord.State) -> RegisteredExtension { RegisteredExtension(value, id, state) }
+  func with(_ state: ExtensionRecord.State) -> RegisteredExtension {
+    RegisteredExtension(value, id, state, formerVersions: formerVersions)
+  }
+
+  /// The same one with another value in its place.
+  func with(_ replacement: any DatabaseExtension) -> RegisteredExtension {
+    let others = formerVersions.filter { !$0.isSame(as: value.version) }
+    return RegisteredExtension(
+      replacement, id, state, formerVersions: others.suffix(Self.formerVersionLimit - 1) + [value.version])
+  }
+
+  /// Whether the trees of a snapshot that has this record are what it reads.
+  func reads(_ record: ExtensionRecord) -> Bool {
+    guard record.state == .ready, record.id == id else { return false }
+    return record.isSame(as: value) || formerVersions.contains { record.isSame(as: value, version: $0) }
+  }
 
   var isReady: Bool { state == .ready }
 

@@ -146,11 +146,17 @@ public struct ExtensionStore {
     }
   }
 
+  /// To be called when the extension changes what others read from it, and no change of a row has led to that: stored
+  /// extensions that depend on it and are not registered in this opening are marked, and built anew when they are.
+  /// Reads what is noted about all extensions.
+  public func markDependents() throws { try state.markDependents(of: name) }
+
   /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on,
   /// if it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form
-  /// that the new version wants.
+  /// that the new version wants. Readers of older snapshots go on: a reader has to do with trees of the versions that
+  /// were replaced in this opening, of which the last 256 are remembered.
   ///
-  /// - Throws: `extensionMismatch` if name, kind or dependencies differ.
+  /// - Throws: `extensionMismatch` if name, kind or dependencies differ, `invalidOption` for too long a version.
   public func replaceExtension(with replacement: any DatabaseExtension) throws {
     try state.replaceExtension(id, name, with: replacement)
   }

@@ -115,7 +115,7 @@ struct Registration {
     let (record, reason) = try newRecord(state, stored)
     let registered = RegisteredExtension(value, record.id, record.state)
     // What was read from what is built anew has to be built anew, too.
-    if reason != .new { try markDependents(state) }
+    if reason != .new { try state.markDependents(of: name) }
     try build(state, registered) { entry, session in
       try session.run(entry, "willBuild") { try entry.writer.willBuild(reason) }
     }
@@ -139,24 +139,6 @@ struct Registration {
     }
     let id = try state.allocateExtensionID(isPersistent: value.isPersistent)
     return (ExtensionRecord(id: id, of: value), stored == nil ? .new : .otherKind)
-  }
-
-  /// Marks all stored extensions that depend on this one.
-  private func markDependents(_ state: TransactionState) throws(DatabaseError) {
-    var names: Set<ByteString> = [ByteString(name)]
-    let records = try state.storedRecords()
-    var hasMore = true
-    while hasMore {
-      hasMore = false
-      for (dependent, record) in records where !names.contains(ByteString(dependent)) {
-        guard record.dependencies.contains(where: { names.contains(ByteString($0)) }) else { continue }
-        names.insert(ByteString(dependent))
-        hasMore = true
-        var record = record
-        record.state = .stale
-        try state.store(record, dependent, isPersistent: true)
-      }
-    }
   }
 
   /// Runs `body` with the extension's writer in the transaction, which knows it or is told of it now.

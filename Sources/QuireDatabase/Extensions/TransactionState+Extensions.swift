@@ -74,9 +74,7 @@ extension TransactionState {
     if let known = readers.first(where: { $0.name.isSame(as: name) })?.reader as? Kind.Reader { return known }
     guard let registered = database.extensions.current?[name] else { throw notRegistered(name) }
     guard let value = registered.value as? Kind else { throw mismatch(name, registered, Kind.self) }
-    guard let record = try extensionRecord(name), record.state == .ready, record.id == registered.id,
-      record.isSame(as: value)
-    else { throw notReady(name) }
+    guard let record = try extensionRecord(name), registered.reads(record) else { throw notReady(name) }
     do {
       let reader = try value.makeReader(store(of: registered))
       readers.append((name, reader))
@@ -116,11 +114,17 @@ extension TransactionState {
     guard record.kind == type(of: replacement).kind, replacement.name.isSame(as: name),
       replacement.dependencies == record.dependencies, replacement.isPersistent == entry.registered.isPersistent
     else { throw mismatch(name, entry.registered, type(of: replacement)) }
+    guard replacement.version.utf8.count <= Limits.extensionNameByteCount else {
+      throw DatabaseError(
+        .invalidOption, "The version of an extension has up to \(Limits.extensionNameByteCount) bytes.",
+        path: database.path)
+    }
     record.version = replacement.version
     record.formatVersion = type(of: replacement).formatVersion
     try store(record, name, isPersistent: replacement.isPersistent)
-    let registered = RegisteredExtension(replacement, id, entry.registered.state)
-    writer.newRegistered = (writer.newRegistered ?? writer.registered ?? RegisteredExtensions([])).with(registered)
+    try markDependents(of: name)
+    let current = writer.newRegistered ?? writer.registered ?? RegisteredExtensions([])
+    writer.newRegistered = current.with((current[name] ?? entry.registered).with(replacement))
   }
 
   // MARK: Rows
@@ -155,6 +159,27 @@ extension TransactionState {
       try store(record, name, isPersistent: true)
     }
     return true
+  }
+
+  /// Marks all stored extensions that depend on one that changes, and do not follow this transaction.
+  func markDependents(of name: String) throws(DatabaseError) {
+    guard database.extensions.mustMarkOthers else { return }
+    let registered = writer?.newRegistered ?? writer?.registered
+    var names: Set<ByteString> = [ByteString(name)]
+    let records = try storedRecords()
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for (dependent, record) in records where !names.contains(ByteString(dependent)) {
+        guard record.dependencies.contains(where: { names.contains(ByteString($0)) }) else { continue }
+        names.insert(ByteString(dependent))
+        hasMore = true
+        guard record.state != .stale, registered?[dependent] == nil else { continue }
+        var record = record
+        record.state = .stale
+        try store(record, dependent, isPersistent: true)
+      }
+    }
   }
 
   /// Makes sure that a change of trees in memory gets a commit number of its own, without which readers of the state

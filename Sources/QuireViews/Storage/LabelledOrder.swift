@@ -70,13 +70,32 @@ struct LabelledOrder {
   }
 
   private func assign(_ labels: [[UInt8]], _ range: Range<Int>, _ group: GroupID, _ name: String) throws {
-    var rows: [(rowID: RowID, entry: ViewEntry)] = []
-    for index in range {
+    let rows = try zip(labels, range).map { label, index in
       guard let found = try storage.trees.entry(at: index, in: group) else { throw ViewTrees.damaged() }
-      rows.append((found.rowID, found.entry))
+      return ViewStorage.Relabelling(rowID: found.rowID, from: found.entry, order: label)
     }
-    // Out of the way first: a new label may be another row's old one.
-    for row in rows { try storage.trees.entries.remove(row.entry.key) }
-    for (row, label) in zip(rows, labels) { try storage.relabel(row.rowID, name, from: row.entry, order: label) }
+    try storage.relabel(rows, name)
+  }
+
+  /// Labels for all rows of a group that is to be arranged.
+  ///
+  /// - Parameter keepsLabels: whether the group has labels now, which those that stay where they are keep.
+  func labels(for rows: [RowID], in name: String, keepsLabels: Bool) throws -> [[UInt8]] {
+    let anew = { OrderLabel.spread(rows.count, between: nil, nil) }
+    guard keepsLabels else { return anew() }
+    let plan = GroupPlan(from: try storage.members(of: name), to: rows)
+    var labels: [[UInt8]] = []
+    var low: [UInt8]?
+    var index = 0
+    while index < rows.count {
+      // The rows up to the next one that stays.
+      let end = plan.newStays[index...].firstIndex(of: true) ?? rows.count
+      let high = end < rows.count ? plan.origins[end].map { plan.old[$0].entry.order } : nil
+      labels += OrderLabel.spread(end - index, between: low, high)
+      if let high { labels.append(high) }
+      low = high
+      index = end + 1
+    }
+    return labels.allSatisfy { $0.count <= OrderLabel.byteLimit } ? labels : anew()
   }
 }

@@ -10,8 +10,11 @@ protocol ViewListener: AnyObject {
   func didRemove(_ rowID: RowID, _ key: RowKey, group: String) throws
   /// A row has got another place in its group.
   func didMove(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws
-  /// A row has got another order that leaves it where it is: no step that anybody else is told of.
-  func didRelabel(_ rowID: RowID, group: String, _ entry: ViewEntry) throws
+  /// Rows have got other orders that leave them where they are: no step that anybody else is told of. What one has got
+  /// may be what another one had.
+  func didRelabel(_ rows: [(rowID: RowID, entry: ViewEntry)], group: String) throws
+  /// Groups have got other rows, or their rows another order.
+  func didArrange(_ groups: [GroupArrangement]) throws
   /// A group was emptied.
   func didReset(group: String) throws
 }
@@ -19,9 +22,9 @@ protocol ViewListener: AnyObject {
 /// Changes a view's trees, notes each step, and tells those who listen.
 final class ViewStorage {
   let trees: ViewTrees
-  private let store: ExtensionStore
+  let store: ExtensionStore
   /// The numbers of groups that were looked up, nil for those that are not there.
-  private var known: [String: GroupID?] = [:]
+  private var known: [GroupName: GroupID?] = [:]
   private(set) var operations: [ViewOperation] = []
   /// Whether steps are noted; not while the view is built.
   var isRecording = true
@@ -38,20 +41,28 @@ final class ViewStorage {
 
   func add(_ listener: any ViewListener) { listeners.append(Listener(value: listener)) }
 
-  private func tell(_ body: (any ViewListener) throws -> Void) rethrows {
-    for listener in listeners { if let value = listener.value { try body(value) } }
+  /// Tells the listeners. What one throws ends the transaction, also if the app goes on after it: the listener would
+  /// not show any more what this view shows.
+  func tell(_ body: (any ViewListener) throws -> Void) throws {
+    do {
+      for listener in listeners { if let value = listener.value { try body(value) } }
+    } catch {
+      store.noting(()) { throw error }
+      throw error
+    }
   }
 
   // MARK: Groups
 
   func group(_ name: String) throws -> GroupID? {
-    if let group = known[name] { return group }
+    if let group = known[GroupName(name)] { return group }
     let group = try trees.group(name)
-    known[name] = .some(group)
+    known[GroupName(name)] = .some(group)
     return group
   }
 
-  private func makeGroup(_ name: String) throws -> GroupID {
+  /// The number of a group, which is made if it is not there.
+  func makeGroup(_ name: String) throws -> GroupID {
     if let group = try group(name) { return group }
     let last = try store.value("lastGroup", as: Int.self) ?? 0
     guard last < Int(UInt32.max) - 2 else {
@@ -61,12 +72,12 @@ final class ViewStorage {
     try store.set(last + 1, for: "lastGroup")
     try trees.groups.put(group.prefix, for: Array(name.utf8))
     try trees.names.put(Array(name.utf8), for: group.nameKey)
-    known[name] = .some(group)
+    known[GroupName(name)] = .some(group)
     note(.insertGroup(name))
     return group
   }
 
-  private func note(_ operation: @autoclosure () throws -> ViewOperation) rethrows {
+  func note(_ operation: @autoclosure () throws -> ViewOperation) rethrows {
     if isRecording { operations.append(try operation()) }
   }
 
@@ -87,18 +98,26 @@ final class ViewStorage {
     guard let group = try group(name) else { throw ViewTrees.damaged() }
     let index = isRecording ? try trees.index(of: entry, in: group) : 0
     try trees.entries.remove(entry.key)
-    let others = try trees.entries(of: rowID).filter { $0 != entry }
-    if others.isEmpty { try trees.rows.remove(rowID) } else { try trees.rows.put(ViewTrees.encode(others), for: rowID) }
+    try setEntries(of: rowID, try trees.entries(of: rowID).filter { $0 != entry })
     note(.remove(key, group: name, index: index))
     try tell { try $0.didRemove(rowID, key, group: name) }
     try removeGroupIfEmpty(name, group)
   }
 
-  private func removeGroupIfEmpty(_ name: String, _ group: GroupID) throws {
+  /// Notes where a row stands.
+  func setEntries(of rowID: RowID, _ entries: [ViewEntry]) throws {
+    if entries.isEmpty {
+      try trees.rows.remove(rowID)
+    } else {
+      try trees.rows.put(ViewTrees.encode(entries), for: rowID)
+    }
+  }
+
+  func removeGroupIfEmpty(_ name: String, _ group: GroupID) throws {
     guard try trees.count(group) == 0 else { return }
     try trees.groups.remove(Array(name.utf8))
     try trees.names.remove(group.nameKey)
-    known[name] = .some(nil)
+    known[GroupName(name)] = .some(nil)
     note(.removeGroup(name))
   }
 
@@ -107,7 +126,7 @@ final class ViewStorage {
     guard let group = try group(name) else { throw ViewTrees.damaged() }
     let index = isRecording ? try trees.index(of: old, in: group) : 0
     let entry = ViewEntry(group, order)
-    try replace(rowID, old, entry)
+    try replace([Relabelling(rowID: rowID, from: old, order: order)], in: group)
     if isRecording {
       note(.remove(key, group: name, index: index))
       try note(.insert(key, group: name, index: trees.index(of: entry, in: group)))
@@ -115,19 +134,29 @@ final class ViewStorage {
     try tell { try $0.didMove(rowID, key, group: name, entry) }
   }
 
-  /// Gives a row another order that leaves it where it is among its neighbours.
-  func relabel(_ rowID: RowID, _ name: String, from old: ViewEntry, order: [UInt8]) throws {
-    guard let group = try group(name) else { throw ViewTrees.damaged() }
-    let entry = ViewEntry(group, order)
-    try replace(rowID, old, entry)
-    try tell { try $0.didRelabel(rowID, group: name, entry) }
+  /// A row that gets another order.
+  struct Relabelling {
+    let rowID: RowID
+    let from: ViewEntry
+    let order: [UInt8]
   }
 
-  private func replace(_ rowID: RowID, _ old: ViewEntry, _ new: ViewEntry) throws {
-    try trees.entries.remove(old.key)
-    try trees.entries.put(rowID.orderedBytes, for: new.key)
-    let entries = try trees.entries(of: rowID).map { $0 == old ? new : $0 }
-    try trees.rows.put(ViewTrees.encode(entries), for: rowID)
+  /// Gives rows of a group other orders that leave them where they are among their neighbours.
+  func relabel(_ rows: [Relabelling], _ name: String) throws {
+    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    try replace(rows, in: group)
+    try tell { try $0.didRelabel(rows.map { ($0.rowID, ViewEntry(group, $0.order)) }, group: name) }
+  }
+
+  /// Gives rows of a group other orders.
+  func replace(_ rows: [Relabelling], in group: GroupID) throws {
+    // All out of the way first: the new order of one may be the old one of another.
+    for row in rows { try trees.entries.remove(row.from.key) }
+    for row in rows {
+      let entry = ViewEntry(group, row.order)
+      try trees.entries.put(row.rowID.orderedBytes, for: entry.key)
+      try setEntries(of: row.rowID, try trees.entries(of: row.rowID).map { $0 == row.from ? entry : $0 })
+    }
   }
 
   /// Tells that a row was changed and stays where it is.
@@ -142,20 +171,8 @@ final class ViewStorage {
   func reset(_ name: String) throws {
     guard let group = try group(name) else { return }
     let count = try trees.count(group)
-    let cursor = try trees.entries.cursor()
-    var rowIDs: [(RowID, ViewEntry)] = []
-    var isOnEntry = try cursor.seek(group.prefix)
-    while isOnEntry, let (key, value) = try cursor.entry, key.starts(with: group.prefix) {
-      rowIDs.append((try ViewTrees.rowID(value), ViewEntry(key: key)))
-      isOnEntry = try cursor.next()
-    }
-    for (rowID, entry) in rowIDs {
-      let others = try trees.entries(of: rowID).filter { $0 != entry }
-      if others.isEmpty {
-        try trees.rows.remove(rowID)
-      } else {
-        try trees.rows.put(ViewTrees.encode(others), for: rowID)
-      }
+    for (rowID, entry) in try members(of: name) {
+      try setEntries(of: rowID, try trees.entries(of: rowID).filter { $0 != entry })
     }
     try trees.entries.remove(from: group.prefix, upTo: group.end)
     try trees.groups.remove(Array(name.utf8))
@@ -164,7 +181,7 @@ final class ViewStorage {
   }
 
   private func didReset(_ name: String, _ count: Int) throws {
-    known[name] = .some(nil)
+    known[GroupName(name)] = .some(nil)
     note(.resetGroup(name, count: count))
     note(.removeGroup(name))
     try tell { try $0.didReset(group: name) }

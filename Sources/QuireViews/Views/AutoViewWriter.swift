@@ -6,9 +6,9 @@ public import QuireDatabase
 public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWriting {
   public let store: ExtensionStore
   public let reader: ViewReader<Object, Metadata>
-  private(set) var view: AutoView<Object, Metadata>
+  var view: AutoView<Object, Metadata>
   let storage: ViewStorage
-  private let labels: LabelledOrder
+  let labels: LabelledOrder
 
   init(_ view: AutoView<Object, Metadata>, _ store: ExtensionStore) throws {
     self.view = view
@@ -57,12 +57,12 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   }
 
   /// The row of an id, to be compared with.
-  private func viewRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {
+  func viewRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {
     guard let change = try store.row(rowID), let row = viewRow(change) else { throw ViewTrees.damaged() }
     return row
   }
 
-  private func unique(_ names: [String]) -> [String] {
+  func unique(_ names: [String]) -> [String] {
     var seen: Set<[UInt8]> = []
     return names.filter { seen.insert(Array($0.utf8)).inserted }
   }
@@ -126,7 +126,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   }
 
   /// A sort key, and behind it the row's id, as no two entries have one key.
-  private func sortOrder(_ key: [UInt8], _ rowID: RowID) -> [UInt8] {
+  func sortOrder(_ key: [UInt8], _ rowID: RowID) -> [UInt8] {
     Array(key.prefix(ViewLimits.sortKeyByteCount)) + rowID.orderedBytes
   }
 
@@ -144,7 +144,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
       let target = try storage.trees.index(of: ViewEntry(group, order), in: group)
       // Between its neighbours still, with another key.
       if target == index || target == index + 1 {
-        try storage.relabel(rowID, name, from: entry, order: order)
+        try storage.relabel([ViewStorage.Relabelling(rowID: rowID, from: entry, order: order)], name)
         return false
       }
       try storage.move(rowID, key, name, from: entry, order: order)

@@ -42,12 +42,12 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
   public static var kind: String { "quire.filteredView" }
 
   public let name: String
-  public let version: String
+  public private(set) var version: String
   public let isPersistent: Bool
   public let dependencies: [String]
   public let collections: CollectionFilter
   let parent: Parent
-  let filter: ViewFilter<Object, Metadata>
+  private(set) var filter: ViewFilter<Object, Metadata>
   let descriptions: [RowCollection<Object, Metadata>]
 
   /// Describes a view of `parent`'s rows that pass `filter`. Change the version when the filter lets others through.
@@ -63,6 +63,13 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
     dependencies = [parent.name]
     collections = parent.collections
     descriptions = parent.shownCollections
+  }
+
+  /// The same view with another filter.
+  func with(_ filter: ViewFilter<Object, Metadata>, version: String) -> Self {
+    var copy = self
+    (copy.filter, copy.version) = (filter, version)
+    return copy
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {

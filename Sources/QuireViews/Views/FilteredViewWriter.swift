@@ -13,11 +13,19 @@ where Parent.Writer: ViewOwner {
 
   public let store: ExtensionStore
   public let reader: ViewReader<Object, Metadata>
-  private let view: FilteredView<Parent>
+  private var view: FilteredView<Parent>
   private let parent: ViewStorage
   let storage: ViewStorage
-  /// The row that a step of the parent has just had judged.
-  private var judged: RowID?
+  /// What the parent's steps have done about the row whose change is on its way.
+  private var told: Told?
+
+  private struct Told {
+    let rowID: RowID
+    /// The groups that it has just come into, so that it has been judged for them.
+    var judged: Set<GroupName> = []
+    /// The groups in which it has just moved, which tells of its change already.
+    var moved: Set<GroupName> = []
+  }
 
   init(_ view: FilteredView<Parent>, _ store: ExtensionStore) throws {
     self.view = view
@@ -42,10 +50,42 @@ where Parent.Writer: ViewOwner {
     try storage.insert(rowID, key, group, order: entry.order, others: try storage.trees.entries(of: rowID))
   }
 
+  // MARK: Live change
+
+  /// The version that the view has in this transaction.
+  public var version: String { view.version }
+
+  /// Has the view show those rows of its parent that another filter lets through, from now on in this transaction and,
+  /// if it commits, for all that come; `version` is stored as the view's, and is what to register it with at the next
+  /// opening. Only rows that come or go are told. Filtered views of this one follow.
+  ///
+  /// Asks the filter for all rows of the parent: O(n log n) time, and memory for the ids and orders of those that pass.
+  /// If it throws, nothing has changed.
+  ///
+  /// - Returns: whether there was anything to do: false if the view has this version.
+  /// - Throws: what the filter throws, `invalidOption` for a version that is too long, and as changes of rows.
+  @discardableResult
+  public func setFilter(_ filter: ViewFilter<Object, Metadata>, version: String) throws -> Bool {
+    guard !version.hasSameBytes(as: view.version), let tx = store.writeTransaction else { return false }
+    let new = view.with(filter, version: version)
+    let groups = try parent.trees.allGroups().map { group in
+      let rows = try parent.members(of: group.name).filter { member in
+        try filter.isIncluded(group.name, reader.row(of: member.rowID))
+      }
+      return GroupArrangement(name: group.name, rows: rows.map { ($0.rowID, $0.entry.order) })
+    }
+    try tx.savepoint {
+      try store.replaceExtension(with: new)
+      view = new
+      try storage.arrange(groups)
+    }
+    return true
+  }
+
   // MARK: The parent's steps
 
   func didInsert(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws {
-    judged = rowID
+    told(rowID) { $0.judged.insert(GroupName(group)) }
     if try passes(group, rowID) { try insert(rowID, key, group, entry) }
   }
 
@@ -56,18 +96,39 @@ where Parent.Writer: ViewOwner {
   func didMove(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws {
     if let old = try self.entry(rowID, group) {
       try storage.move(rowID, key, group, from: old, order: entry.order)
-      moved = rowID
+      told(rowID) { $0.moved.insert(GroupName(group)) }
     }
   }
 
-  func didRelabel(_ rowID: RowID, group: String, _ entry: ViewEntry) throws {
-    if let old = try self.entry(rowID, group) { try storage.relabel(rowID, group, from: old, order: entry.order) }
+  func didRelabel(_ rows: [(rowID: RowID, entry: ViewEntry)], group: String) throws {
+    let own = try rows.compactMap { row in
+      try entry(row.rowID, group).map { old in
+        ViewStorage.Relabelling(rowID: row.rowID, from: old, order: row.entry.order)
+      }
+    }
+    if !own.isEmpty { try storage.relabel(own, group) }
+  }
+
+  func didArrange(_ groups: [GroupArrangement]) throws {
+    var own: [GroupArrangement] = []
+    for group in groups {
+      let shown = Set(try storage.members(of: group.name).map(\.rowID))
+      // What is said of a row that stays in its group was said before.
+      let rows = try group.rows.filter { row in
+        try group.added.contains(row.rowID) ? passes(group.name, row.rowID) : shown.contains(row.rowID)
+      }
+      own.append(GroupArrangement(name: group.name, rows: rows))
+    }
+    try storage.arrange(own)
   }
 
   func didReset(group: String) throws { try storage.reset(group) }
 
-  /// The row that a step of the parent has just moved: that tells of its change already.
-  private var moved: RowID?
+  private func told(_ rowID: RowID, _ change: (inout Told) -> Void) {
+    var now = told?.rowID == rowID ? told ?? Told(rowID: rowID) : Told(rowID: rowID)
+    change(&now)
+    told = now
+  }
 
   // MARK: Hooks
 
@@ -75,24 +136,29 @@ where Parent.Writer: ViewOwner {
     storage.isRecording = false
     defer { storage.isRecording = true }
     guard let rowID = row.rowID else { return }
-    try judge(rowID, row.rowKey, mayDiffer: true, aspects: [])
+    try judge(rowID, row.rowKey) { _ in (mayDiffer: true, aspects: []) }
   }
 
   public func didChange(_ change: RowChange) throws {
-    defer { (judged, moved) = (nil, nil) }
+    defer { told = nil }
     guard let rowID = change.rowID, change.kind != .remove else { return }
-    let isJudged = judged == rowID
-    try judge(
-      rowID, change.rowKey, mayDiffer: !isJudged && change.kind.changes(view.filter.parts),
-      aspects: isJudged || moved == rowID ? [] : change.kind.aspects)
+    let known = told?.rowID == rowID ? told : nil
+    try judge(rowID, change.rowKey) { group in
+      if known?.judged.contains(group) == true { return (false, []) }
+      let isMoved = known?.moved.contains(group) == true
+      return (change.kind.changes(view.filter.parts), isMoved ? [] : change.kind.aspects)
+    }
   }
 
   /// Brings a row in or takes it out, in each group of the parent that it is in; tells of its change if it stays.
-  private func judge(_ rowID: RowID, _ key: RowKey, mayDiffer: Bool, aspects: ViewAspects) throws {
+  private func judge(
+    _ rowID: RowID, _ key: RowKey, _ what: (GroupName) -> (mayDiffer: Bool, aspects: ViewAspects)
+  ) throws {
     for parentEntry in try parent.trees.entries(of: rowID) {
       guard let id = parentEntry.group else { throw ViewTrees.damaged() }
       let group = try parent.trees.name(of: id)
       let current = try entry(rowID, group)
+      let (mayDiffer, aspects) = what(GroupName(group))
       let isIncluded = mayDiffer ? try passes(group, rowID) : current != nil
       switch (current, isIncluded) {
       case (nil, true): try insert(rowID, key, group, parentEntry)
@@ -112,10 +178,12 @@ where Parent.Writer: ViewOwner {
     storage.operations.isEmpty ? nil : ViewChanges(operations: storage.operations)
   }
 
-  public func makeMark() -> Any? { storage.makeMark() }
+  public func makeMark() -> Any? { (storage.makeMark(), view) }
 
   public func restore(_ mark: Any?) {
-    (judged, moved) = (nil, nil)
-    storage.restore(mark as? Int ?? 0)
+    told = nil
+    guard let (mark, view) = mark as? (Int, FilteredView<Parent>) else { return }
+    storage.restore(mark)
+    self.view = view
   }
 }

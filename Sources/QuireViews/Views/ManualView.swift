@@ -48,6 +48,8 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   private let view: ManualView<Object, Metadata>
   let storage: ViewStorage
   private let labels: LabelledOrder
+  /// Whether filtered views that do not follow have been marked: the list changes without a row.
+  private var hasMarkedDependents = false
 
   init(_ view: ManualView<Object, Metadata>, _ store: ExtensionStore) throws {
     self.view = view
@@ -85,7 +87,14 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
       if let id = try storage.group(group) { try labels.label(at: index, in: id, group) } else {
         OrderLabel.between(nil, nil)
       }
+    try markDependents()
     try storage.insert(rowID, key, group, order: order)
+  }
+
+  private func markDependents() throws {
+    if hasMarkedDependents { return }
+    try store.markDependents()
+    hasMarkedDependents = true
   }
 
   /// Takes the row at an index out of a group; it stays in the database. Returns where it was.
@@ -96,6 +105,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     guard let id = try storage.group(group), let found = try storage.trees.entry(at: index, in: id),
       let key = try store.readTransaction.key(of: found.rowID)
     else { throw refused("“\(group)” has no index \(index).") }
+    try markDependents()
     try storage.remove(found.rowID, key, group, found.entry)
     return key
   }
@@ -106,6 +116,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     guard let collection = view.descriptions.first, let tx = store.writeTransaction,
       let rowID = try tx.rowID(of: RowKey(collection.name, key))
     else { return false }
+    try markDependents()
     return try take(rowID, RowKey(collection.name, key))
   }
 
@@ -113,6 +124,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   @discardableResult
   public func removeAll(in group: String) throws -> Int {
     let count = reader.count(in: group)
+    try markDependents()
     try storage.reset(group)
     return count
   }
@@ -163,7 +175,12 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   }
 
   public func makeMark() -> Any? { storage.makeMark() }
-  public func restore(_ mark: Any?) { storage.restore(mark as? Int ?? 0) }
+
+  public func restore(_ mark: Any?) {
+    storage.restore(mark as? Int ?? 0)
+    // The savepoint may have undone that, too.
+    hasMarkedDependents = false
+  }
 }
 
 extension DatabaseError.Code {
