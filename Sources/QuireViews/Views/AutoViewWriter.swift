@@ -63,6 +63,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   }
 
   func unique(_ names: [String]) -> [String] {
+    guard names.count > 1 else { return names }
     var seen: Set<[UInt8]> = []
     return names.filter { seen.insert(Array($0.utf8)).inserted }
   }
