@@ -97,9 +97,9 @@ final class Evictor: Sendable {
     guard table.residentCount > 0 else { return }
     var slots: [UInt] = []
     let pageCount = table.pageCount
-    // Once round to cool, once round to take; but not all at once in a long table with little in it. Everybody who needs
-    // a slot waits for this one, most of them inside of pages, so that nothing that was retired can be freed meanwhile:
-    // whoever finds too little goes on where this one has stopped.
+    // Once round to cool, once round to take; but not all at once in a long table with little in it. Everybody who
+    // needs a slot waits for this one, most of them inside of pages, so that nothing that was retired can be freed
+    // meanwhile: whoever finds too little goes on where this one has stopped.
     var rest = min(2 * pageCount, Self.sweepLimit)
     while slots.count < count, rest > 0 {
       if hand >= pageCount { hand = 0 }

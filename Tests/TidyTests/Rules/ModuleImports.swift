@@ -15,7 +15,7 @@ enum ModuleImports {
     "Quire": ["QuireStorage", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
-    "quiredb": ["Quire", "QuireStorage", "QuireDatabase", "QuireRelationships", "QuireTesting"],
+    "quiredb": ["Quire", "QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
     "quickstart": ["Quire"],
   ]
 
