@@ -200,11 +200,6 @@ import Testing
     try db.register(list)
     try db.write { tx throws in
       if isManual {
-        // Undone, then done.
-        try? tx.savepoint {
-          try tx.access(to: list).append("k1", to: "")
-          throw Undo()
-        }
         try tx.access(to: list).append("k2", to: "")
       } else {
         _ = try tx.access(to: order()).setSorting(.byObject { Descending($0) }, version: "2")
