@@ -1,7 +1,8 @@
 // The views of a random life, and what of them changes while it goes on.
 
 import QuireDatabase
-import QuireViews
+
+@testable import QuireViews
 
 /// How the views group, sort and filter. Stored in the database beside the rows, so that whatever undoes a change of
 /// the views, undoes this.
@@ -132,6 +133,16 @@ struct ModelViews {
       "few": try tx.view(few).shown(), "favourites": try tx.view(favourites).shown(),
       "part": try tx.view(part).shown(),
     ]
+  }
+
+  /// Throws if the trees of one do not fit each other.
+  func checkInvariants(_ tx: ReadTransaction) throws {
+    for view in [keyed, compared, several] { try tx.view(view).trees.checkInvariants() }
+    try tx.view(list).trees.checkInvariants()
+    try tx.view(even).trees.checkInvariants()
+    try tx.view(few).trees.checkInvariants()
+    try tx.view(favourites).trees.checkInvariants()
+    try tx.view(part).trees.checkInvariants()
   }
 
   /// Changes what one view makes of the rows, and tells `settings`. With `isSame`, gives a version that it has.

@@ -2,8 +2,9 @@
 
 import QuireDatabase
 import QuireTesting
-import QuireViews
 import Testing
+
+@testable import QuireViews
 
 extension ViewHistory {
   // MARK: Live changes
@@ -79,6 +80,7 @@ extension ViewHistory {
           ($0.metadata ?? -1, $0.rowID) < ($1.metadata ?? -1, $1.rowID)
         })
       try self.checkFiltered(now, rows, settings)
+      try self.views.checkInvariants(tx)
       // Positions lead back.
       let reader = try tx.view(self.views.keyed)
       if let (group, keys) = now["keyed"]?.min(by: { $0.key < $1.key }) {
