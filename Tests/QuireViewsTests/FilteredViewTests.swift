@@ -195,4 +195,20 @@ import Testing
     #expect(told.contains(.update(key, group: "a", index: 0, [.object, .metadata])))
     #expect(told.contains(.insert(key, group: "b", index: 0)))
   }
+
+  /// A row that the app puts into the list, and changes in the same transaction so that it passes no more.
+  @Test func aRowIsJudgedAgainAfterItsInsertion() throws {
+    let db = try Database.inMemory()
+    let list = ManualView<Int, String>("list", over: .numbers)
+    let filter = filter(of: list, true)
+    try db.register(list)
+    try db.register(filter)
+    try db.write { tx throws in
+      try tx[.numbers].set(2, for: "k")
+      try tx.access(to: list).append("k", to: "")
+      try tx[.numbers].set(3, for: "k")
+    }
+    try expect(db, list, [3])
+    try expect(db, filter, [])
+  }
 }

@@ -139,6 +139,10 @@ where Parent.Writer: ViewOwner {
     try judge(rowID, row.rowKey) { _ in (mayDiffer: true, aspects: []) }
   }
 
+  /// What a step of the parent's has had judged before, the change that comes may make wrong: a list that the app
+  /// orders takes steps without any change.
+  public func willChange(_ change: RowChange) throws { told = nil }
+
   public func didChange(_ change: RowChange) throws {
     defer { told = nil }
     guard let rowID = change.rowID, change.kind != .remove else { return }
