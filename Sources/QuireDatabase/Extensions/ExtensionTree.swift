@@ -23,8 +23,8 @@ extension [UInt8]: ExtensionTreeKey {
 
 extension RowID: ExtensionTreeKey {
   public var orderedBytes: [UInt8] {
-    let word = UInt64(bitPattern: rawValue) ^ 1 << 63
-    return (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
+    let word = (UInt64(bitPattern: rawValue) ^ 1 << 63).bigEndian
+    return unsafe withUnsafeBytes(of: word) { unsafe Array($0) }
   }
   public init?(orderedBytes: [UInt8]) {
     guard orderedBytes.count == 8 else { return nil }

@@ -88,7 +88,7 @@ final class ViewStorage {
     let group = try makeGroup(name)
     let entry = ViewEntry(group, order)
     try trees.entries.put(rowID.orderedBytes, for: entry.key)
-    try trees.rows.put(ViewTrees.encode(others + [entry]), for: rowID)
+    try trees.rows.put(ViewTrees.encode(others.isEmpty ? [entry] : others + [entry]), for: rowID)
     try note(.insert(key, group: name, index: trees.index(of: entry, in: group)))
     try tell { try $0.didInsert(rowID, key, group: name, entry) }
   }

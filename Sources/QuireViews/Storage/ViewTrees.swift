@@ -30,7 +30,15 @@ struct ViewEntry: Hashable, Sendable {
   let key: [UInt8]
 
   init(key: [UInt8]) { self.key = key }
-  init(_ group: GroupID, _ order: [UInt8]) { key = group.prefix + order }
+  init(_ group: GroupID, _ order: [UInt8]) {
+    var key: [UInt8] = []
+    key.reserveCapacity(4 + order.count)
+    for shift in stride(from: 24, through: 0, by: -8) {
+      key.append(UInt8(truncatingIfNeeded: group.rawValue >> UInt32(shift)))
+    }
+    key += order
+    self.key = key
+  }
 
   var group: GroupID? { GroupID(key) }
   /// What places the row within the group.
@@ -123,6 +131,7 @@ struct ViewTrees {
 
   static func encode(_ entries: [ViewEntry]) -> [UInt8] {
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(entries.reduce(0) { $0 + 2 + $1.key.count })
     for entry in entries {
       bytes.append(UInt8(truncatingIfNeeded: entry.key.count))
       bytes.append(UInt8(truncatingIfNeeded: entry.key.count >> 8))
@@ -185,4 +194,9 @@ struct ViewTrees {
       throw DatabaseError(.damagedRow, "Invariant 2: names and groups differ.")
     }
   }
+}
+
+extension RowID {
+  /// Appends the bytes whose order is that of the ids.
+  func append(to bytes: inout [UInt8]) { rawValue.append(to: &bytes) }
 }

@@ -128,7 +128,10 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   /// A sort key, and behind it the row's id, as no two entries have one key.
   func sortOrder(_ key: [UInt8], _ rowID: RowID) -> [UInt8] {
-    Array(key.prefix(ViewLimits.sortKeyByteCount)) + rowID.orderedBytes
+    var order = key
+    if order.count > ViewLimits.sortKeyByteCount { order.removeLast(order.count - ViewLimits.sortKeyByteCount) }
+    rowID.append(to: &order)
+    return order
   }
 
   /// Moves a row within its group if it does not stand right any more. Returns whether it did.
