@@ -15,19 +15,15 @@ struct CollectionFormat {
   /// The stored form.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    append(id.rawValue, to: &bytes)
+    bytes += id.rawValue.littleEndianBytes
     for schema in [objectSchema, metadataSchema] {
-      append(UInt16(schema.names.count), to: &bytes)
+      bytes += UInt16(schema.names.count).littleEndianBytes
       for name in schema.names {
-        append(UInt16(name.utf8.count), to: &bytes)
+        bytes += UInt16(name.utf8.count).littleEndianBytes
         bytes.append(contentsOf: name.utf8)
       }
     }
     return bytes
-  }
-
-  private func append(_ value: some FixedWidthInteger & UnsignedInteger, to bytes: inout [UInt8]) {
-    for shift in stride(from: 0, to: value.bitWidth, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
   }
 }
 
@@ -58,11 +54,8 @@ extension CollectionFormat {
     _: Number.Type, from rest: inout ArraySlice<UInt8>
   ) -> Number? {
     let byteCount = Number.bitWidth / 8
-    guard rest.count >= byteCount else { return nil }
-    var number: Number = 0
-    for (index, byte) in rest.prefix(byteCount).enumerated() { number |= Number(byte) << Number(8 * index) }
-    rest = rest.dropFirst(byteCount)
-    return number
+    defer { rest = rest.dropFirst(byteCount) }
+    return Number(littleEndianBytes: rest.prefix(byteCount))
   }
 
   private static func takeNames(_ rest: inout ArraySlice<UInt8>) -> [String]? {

@@ -32,9 +32,10 @@ extension DatabaseCore {
     var cursor = try tx.cursor(trees.keys)
     while try cursor.next() {
       guard let key = cursor.key, let value = try cursor.value else { throw wrong(2, "an entry has gone") }
-      guard key.count >= CollectionID.byteCount, value.count == 8 else { throw wrong(2, "an entry is too short") }
-      let id = CollectionID(key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
-      let rowID = value.reversed().reduce(0 as Int64) { $0 << 8 | Int64($1) }
+      guard let number = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
+        let rowID = Int64(littleEndianBytes: value)
+      else { throw wrong(2, "an entry is too short") }
+      let id = CollectionID(number)
       guard let name = names[id] else { throw wrong(2, "\(id) has entries and no name") }
       unused.remove(id)
       let found: Void? = try tx.withValue(for: rowID, in: trees.rows) { bytes in
@@ -61,7 +62,8 @@ extension DatabaseCore {
 
   private func collectionNames(_ tx: borrowing QuireStorage.ReadTransaction) throws -> [CollectionID: String] {
     let next = try tx.value(for: DatabaseTrees.nextCollectionIDKey, in: trees.info) ?? [1, 0, 0, 0]
-    let limit = CollectionID(next.reversed().reduce(0) { $0 << 8 | UInt32($1) })
+    guard let next = UInt32(littleEndianBytes: next) else { throw wrong(1, "the next number is none") }
+    let limit = CollectionID(next)
     var names: [CollectionID: String] = [:]
     var cursor = try tx.cursor(trees.collections)
     while try cursor.next() {

@@ -45,8 +45,6 @@ struct ExtensionRecord: Hashable, Sendable {
 
   // MARK: Bytes
 
-  private static let fixedByteCount = 17
-
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     Self.append(id.rawValue, to: &bytes)
@@ -67,7 +65,7 @@ struct ExtensionRecord: Hashable, Sendable {
   }
 
   private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
-    unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
+    bytes += number.littleEndianBytes
   }
 
   private static func append(_ text: String, to bytes: inout [UInt8]) {

@@ -179,24 +179,20 @@ extension Bool: ExtensionValue {
 }
 
 extension Int: ExtensionValue {
-  public var extensionBytes: [UInt8] { [2] + Self.bytes(UInt64(bitPattern: Int64(self))) }
+  public var extensionBytes: [UInt8] { [2] + Int64(self).littleEndianBytes }
   public init?(extensionBytes bytes: [UInt8]) {
     guard let word = Self.word(bytes, 2), let value = Int(exactly: Int64(bitPattern: word)) else { return nil }
     self = value
   }
 
-  fileprivate static func bytes(_ word: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
-  }
-
   fileprivate static func word(_ bytes: [UInt8], _ tag: UInt8) -> UInt64? {
-    guard bytes.count == 9, bytes[0] == tag else { return nil }
-    return bytes.dropFirst().reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    guard bytes.first == tag else { return nil }
+    return UInt64(littleEndianBytes: bytes.dropFirst())
   }
 }
 
 extension Double: ExtensionValue {
-  public var extensionBytes: [UInt8] { [3] + Int.bytes(bitPattern) }
+  public var extensionBytes: [UInt8] { [3] + bitPattern.littleEndianBytes }
   public init?(extensionBytes bytes: [UInt8]) {
     guard let word = Int.word(bytes, 3) else { return nil }
     self.init(bitPattern: word)

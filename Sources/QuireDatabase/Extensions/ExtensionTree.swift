@@ -23,12 +23,10 @@ extension [UInt8]: ExtensionTreeKey {
 
 extension RowID: ExtensionTreeKey {
   public var orderedBytes: [UInt8] {
-    let word = (UInt64(bitPattern: rawValue) ^ 1 << 63).bigEndian
-    return unsafe withUnsafeBytes(of: word) { unsafe Array($0) }
+    (UInt64(bitPattern: rawValue) ^ 1 << 63).bigEndianBytes
   }
   public init?(orderedBytes: [UInt8]) {
-    guard orderedBytes.count == 8 else { return nil }
-    let word = orderedBytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    guard let word = UInt64(bigEndianBytes: orderedBytes) else { return nil }
     self.init(Int64(bitPattern: word ^ 1 << 63))
   }
   public static var isNumber: Bool { true }
@@ -104,9 +102,6 @@ enum ExtensionTreeBacking {
 }
 
 extension TransactionState {
-  /// Throws unless a tree of an extension's may be changed now.
-  private func checkTreeChange() throws(DatabaseError) { try checkWriting() }
-
   func count(of backing: ExtensionTreeBacking) throws(DatabaseError) -> Int {
     try check()
     switch backing {
@@ -147,7 +142,7 @@ extension TransactionState {
   func put<Key: ExtensionTreeKey>(
     _ value: [UInt8], for key: Key, in backing: ExtensionTreeBacking
   ) throws(DatabaseError) {
-    try checkTreeChange()
+    try checkWriting()
     switch backing {
     case .stored(let tree):
       try wrapping { () throws(StorageError) in
@@ -163,7 +158,7 @@ extension TransactionState {
   }
 
   func remove<Key: ExtensionTreeKey>(_ key: Key, in backing: ExtensionTreeBacking) throws(DatabaseError) -> Bool {
-    try checkTreeChange()
+    try checkWriting()
     switch backing {
     case .stored(let tree):
       return try wrapping { () throws(StorageError) in
@@ -179,7 +174,7 @@ extension TransactionState {
   func removeRange<Key: ExtensionTreeKey>(
     from lower: Key?, upTo upper: Key?, in backing: ExtensionTreeBacking
   ) throws(DatabaseError) -> Int {
-    try checkTreeChange()
+    try checkWriting()
     switch backing {
     case .stored(let tree):
       return try wrapping { () throws(StorageError) in

@@ -19,7 +19,7 @@ extension TransactionState {
   private static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }
 
   private static func valueKey(_ id: ExtensionID, _ name: String) -> [UInt8] {
-    [UInt8(ascii: "v")] + (0..<4).map { UInt8(truncatingIfNeeded: id.rawValue >> UInt32(24 - 8 * $0)) } + name.utf8
+    [UInt8(ascii: "v")] + id.rawValue.bigEndianBytes + name.utf8
   }
 
   // MARK: Trees of the engine
@@ -184,12 +184,11 @@ extension TransactionState {
         return ExtensionID(rawValue: forest.lastID)
       }
     }
-    let stored = try catalogValue(Self.nextIDKey) ?? [1, 0, 0, 0]
-    let next = stored.prefix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-    guard stored.count == 4, next > 0, next < ExtensionID.firstInMemory else {
+    let ids = NumberSequence(try catalogValue(Self.nextIDKey))
+    guard let next = ids.next(below: ExtensionID.firstInMemory) else {
       throw DatabaseError(.limitReached, "The numbers of extensions are used up.", path: database.path)
     }
-    try putCatalog(Self.nextIDKey, (0..<4).map { UInt8(truncatingIfNeeded: (next + 1) >> UInt32(8 * $0)) })
+    try putCatalog(Self.nextIDKey, NumberSequence.bytes(after: next))
     return ExtensionID(rawValue: next)
   }
 

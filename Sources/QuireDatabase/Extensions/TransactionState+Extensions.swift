@@ -189,8 +189,7 @@ extension TransactionState {
     let count = try wrapping { () throws(StorageError) in
       try value(Self.forestCountKey, in: database.trees.info)
     }
-    let next = (count ?? []).prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) } &+ 1
-    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: next >> UInt64(8 * $0)) }
+    let bytes = ((count.flatMap { UInt64(littleEndianBytes: $0) } ?? 0) &+ 1).littleEndianBytes
     try wrapping { () throws(StorageError) in
       try Self.forestCountKey.withSearchKey { (key) throws(StorageError) in
         try unsafe bytes.withValueBytes { (bytes) throws(StorageError) in

@@ -7,7 +7,7 @@ internal import QuireStorage
 
 extension CollectionID {
   /// The id as the keys of its rows begin.
-  var prefix: [UInt8] { (0..<Self.byteCount).map { UInt8(truncatingIfNeeded: rawValue >> UInt32(24 - 8 * $0)) } }
+  var prefix: [UInt8] { rawValue.bigEndianBytes }
 
   /// The first key of the index behind the collection.
   var end: [UInt8] { CollectionID(rawValue + 1).prefix }

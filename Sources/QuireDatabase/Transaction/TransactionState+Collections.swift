@@ -119,13 +119,11 @@ extension TransactionState {
   func allocateCollectionID() throws(DatabaseError) -> CollectionID {
     try wrapping { () throws(StorageError) in
       let key = DatabaseTrees.nextCollectionIDKey
-      let stored = try value(key, in: trees.info) ?? [1, 0, 0, 0]
-      let next = stored.prefix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-      guard stored.count == 4, next > 0, next < .max - 1 else {
+      let ids = NumberSequence(try value(key, in: trees.info))
+      guard let next = ids.next(below: .max - 1) else {
         throw StorageError(.limitReached, "The numbers of collections are used up.")
       }
-      let following = (0..<4).map { UInt8(truncatingIfNeeded: (next + 1) >> UInt32(8 * $0)) }
-      try putBytes(key, following, in: trees.info)
+      try putBytes(key, NumberSequence.bytes(after: next), in: trees.info)
       return CollectionID(next)
     }
   }

@@ -11,8 +11,6 @@ final class WriterState {
   /// What is to run at its end in any case, as the savepoint that it belongs to was undone.
   var undoneActions: [@Sendable () -> Void] = []
   var commitInfo: (any Sendable & Codable)?
-  /// How deep in savepoints the transaction is.
-  var depth = 0
   /// The extensions that were registered when the transaction began; nil if there were none.
   let registered: RegisteredExtensions?
   /// Those that are to be registered when it commits, if that is another list.

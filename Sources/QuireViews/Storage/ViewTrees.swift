@@ -7,7 +7,11 @@ struct GroupID: Hashable, Sendable {
   let rawValue: UInt32
 
   /// The first bytes of the group's entries.
-  var prefix: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: rawValue >> UInt32(24 - 8 * $0)) } }
+  var prefix: [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
   /// The first key behind the group's entries.
   var end: [UInt8] { GroupID(rawValue: rawValue + 1).prefix }
 
@@ -15,6 +19,13 @@ struct GroupID: Hashable, Sendable {
   var nameKey: RowID { RowID(Int64(rawValue)) }
 
   init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Appends the first bytes of the group's entries: the number, highest byte first.
+  func append(to bytes: inout [UInt8]) {
+    for shift in stride(from: 24 as UInt32, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: rawValue >> shift))
+    }
+  }
 
   /// Reads the first four bytes of an entry's key, or of what is noted for a name.
   init?(_ bytes: [UInt8]) {
@@ -33,9 +44,7 @@ struct ViewEntry: Hashable, Sendable {
   init(_ group: GroupID, _ order: [UInt8]) {
     var key: [UInt8] = []
     key.reserveCapacity(4 + order.count)
-    for shift in stride(from: 24, through: 0, by: -8) {
-      key.append(UInt8(truncatingIfNeeded: group.rawValue >> UInt32(shift)))
-    }
+    group.append(to: &key)
     key += order
     self.key = key
   }
@@ -194,9 +203,4 @@ struct ViewTrees {
       throw DatabaseError(.damagedRow, "Invariant 2: names and groups differ.")
     }
   }
-}
-
-extension RowID {
-  /// Appends the bytes whose order is that of the ids.
-  func append(to bytes: inout [UInt8]) { rawValue.append(to: &bytes) }
 }

@@ -130,7 +130,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   func sortOrder(_ key: [UInt8], _ rowID: RowID) -> [UInt8] {
     var order = key
     if order.count > ViewLimits.sortKeyByteCount { order.removeLast(order.count - ViewLimits.sortKeyByteCount) }
-    rowID.append(to: &order)
+    order += rowID.orderedBytes
     return order
   }
 
