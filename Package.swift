@@ -74,7 +74,7 @@ let package = Package(
     .target(
       name: "QuireTesting",
       dependencies: [
-        "QuireStorage",
+        "QuireDatabase", "QuireStorage",
         .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: settings

@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireTesting
 import Testing
 
 @Suite struct CommitTests {
@@ -228,14 +229,4 @@ import Testing
   }
 
   private func synchronously(_ body: () throws -> Void) throws { try body() }
-}
-
-/// Collects texts from any thread.
-final class Recorder: @unchecked Sendable {
-  // Sendable: safe because the array is behind the lock.
-  private let lock = NSLock()
-  private var texts: [String] = []
-
-  func append(_ text: String) { lock.withLock { texts.append(text) } }
-  var values: [String] { lock.withLock { texts } }
 }

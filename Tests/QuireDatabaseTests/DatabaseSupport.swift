@@ -33,24 +33,6 @@ extension RowCollection where Object == String, Metadata == String {
   static func texts(_ name: String) -> Self { .init(name) }
 }
 
-/// A folder that goes with the value.
-final class TestFolder {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("quire-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  var path: String { url.appendingPathComponent("test.quire").path }
-
-  func open(_ options: Database.Options = Database.Options(durability: .relaxed)) throws -> Database {
-    try Database(at: path, options: options)
-  }
-}
-
 /// The code of the error that `body` throws, or nil.
 func errorCode(_ body: () throws -> Void) -> DatabaseError.Code? {
   do { try body() } catch { return (error as? DatabaseError)?.code }

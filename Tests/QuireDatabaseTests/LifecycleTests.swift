@@ -3,6 +3,7 @@
 import Foundation
 import Logging
 import QuireDatabase
+import QuireTesting
 import Testing
 
 private struct Small: Codable, Sendable, Equatable { var a = 1 }

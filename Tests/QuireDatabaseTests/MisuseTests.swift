@@ -3,6 +3,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireTesting
 import struct QuireStorage.StorageError
 import Testing
 

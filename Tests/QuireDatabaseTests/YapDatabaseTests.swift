@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireTesting
 import Testing
 
 /// YapDatabase's names for its test rows.

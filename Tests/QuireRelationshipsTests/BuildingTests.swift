@@ -184,7 +184,7 @@ import Testing
     struct Stop: Error {}
     let disk = SimulatedDisk()
     let options = Database.Options(durability: .full, cacheSize: 4 << 20, maintainsWhenIdle: false)
-    let db = try openSimulated(disk, seed: 1, options)
+    let db = try disk.openDatabase(seed: 1, options)
     let count = 6000
     func key(_ index: Int) -> String { "\(index % count)" }
     try db.write { tx throws in
@@ -209,7 +209,7 @@ import Testing
       }
     }
     try db.close()
-    let reopened = try openSimulated(try #require(image), seed: 2, options)
+    let reopened = try #require(image).openDatabase(seed: 2, options)
     #expect(try reopened.extensions().map(\.state) != [.stale])
     try reopened.register(nodeGraph())
     let expected = try reopened.read { tx throws in try expectedCount(tx[.nodes]) }

@@ -215,12 +215,12 @@ import Testing
     let options = Database.Options(durability: isFull ? .full : .relaxed, cacheSize: 4 << 20, maintainsWhenIdle: false)
     var graph = graph()
     graph.fileRemoval = { _ in image.withLock { $0 = disk.crashImage(.random(7)) } }
-    let db = try openSimulated(disk, seed: 1, options)
+    let db = try disk.openDatabase(seed: 1, options)
     try db.register(graph)
     try db.write { tx throws in try tx[.nodes].set(Node(link("e", "/f", own)), for: "a") }
     _ = try db.write { tx throws in try tx[.nodes].remove("a") }
     let crashed = try #require(image.withLock { $0 })
-    let reopened = try openSimulated(crashed, seed: 2, options)
+    let reopened = try crashed.openDatabase(seed: 2, options)
     // The commit was on the disk before the file was touched, also one of weak durability.
     #expect(try reopened.read { tx throws in tx.count } == 0)
     #expect(deleted.values.isEmpty)

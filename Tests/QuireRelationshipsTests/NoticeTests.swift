@@ -1,6 +1,7 @@
 // Rows that are told when an edge of theirs has gone.
 
 import Quire
+import QuireTesting
 import Testing
 
 @Suite("Telling rows of edges") struct NoticeTests {

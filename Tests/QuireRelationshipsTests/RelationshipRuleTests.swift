@@ -2,6 +2,7 @@
 
 import Foundation
 import Quire
+import QuireTesting
 import Testing
 
 @Suite("Rules of edges") struct RelationshipRuleTests {

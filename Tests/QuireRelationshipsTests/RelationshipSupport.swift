@@ -6,35 +6,6 @@ import QuireStorage
 import QuireTesting
 import Testing
 
-/// A folder that goes with the value.
-final class TestFolder {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("quire-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  var path: String { url.appendingPathComponent("test.quire").path }
-
-  func open(_ options: Database.Options = Database.Options(durability: .relaxed)) throws -> Database {
-    try Database(at: path, options: options)
-  }
-
-  /// Makes a file with something in it.
-  func makeFile(_ name: String) throws -> URL {
-    let file = url.appendingPathComponent(name)
-    try Data("something".utf8).write(to: file)
-    return file
-  }
-
-  func hasFile(_ name: String) -> Bool {
-    FileManager.default.fileExists(atPath: url.appendingPathComponent(name).path)
-  }
-}
-
 /// The code of the error that `body` throws, or nil.
 func errorCode(_ body: () throws -> Void) -> DatabaseError.Code? {
   do { try body() } catch {
@@ -129,22 +100,4 @@ struct NodeDatabase {
 
   /// What a node was told.
   func told(_ key: String) throws -> [String]? { try read { nodes, _ throws in try nodes.get(key)?.told } }
-}
-
-/// Collects what closures in transactions see.
-final class Recorder: Sendable {
-  private let latch = Latch<[String]>([])
-
-  func append(_ text: String) { latch.withLock { $0.append(text) } }
-  var values: [String] { latch.withLock { $0 } }
-}
-
-/// Opens the database on a simulated disk; nothing happens there by itself, so that a seed repeats.
-func openSimulated(_ disk: SimulatedDisk, seed: UInt64, _ options: Database.Options) throws -> Database {
-  let dice = Latch(SeededRandom(seed: seed))
-  return try Database(
-    at: "/db", options: options,
-    environment: StorageEnvironment(
-      fileSystem: disk, random: { dice.withLock { $0.next() } }, scheduling: .stepped,
-      initialSegmentByteCount: 64 << 10))
 }

@@ -2,6 +2,7 @@
 
 import Foundation
 import Quire
+import QuireTesting
 import Testing
 
 private struct Standard: Codable, Sendable, EdgeSource {

@@ -1,6 +1,7 @@
 // The examples of the guide “Writing extensions”, as they stand there.
 
 import QuireDatabase
+import QuireTesting
 import Testing
 
 private struct WordIndex: DatabaseExtension {

@@ -50,7 +50,7 @@ final class ModelHistory {
     self.seed = seed
     self.isFull = isFull
     random = SeededRandom(seed: seed)
-    db = try openSimulated(disk, seed: seed, Self.options(isFull))
+    db = try disk.openDatabase(seed: seed, Self.options(isFull))
     stream = db.commits
     connections = [db.makeConnection(), db.makeConnection()]
   }
@@ -129,7 +129,7 @@ final class ModelHistory {
   private func close() throws { try db.close() }
 
   private func open() throws {
-    db = try openSimulated(disk, seed: random.next(), Self.options(isFull))
+    db = try disk.openDatabase(seed: random.next(), Self.options(isFull))
     connections = [db.makeConnection(), db.makeConnection()]
     stream = db.commits
     told = []
@@ -147,7 +147,7 @@ final class ModelHistory {
     try await drainStream()
     disk = image
     registered = [:]
-    db = try openSimulated(disk, seed: random.next(), Self.options(isFull))
+    db = try disk.openDatabase(seed: random.next(), Self.options(isFull))
     // Of equal states the oldest, which asks the least of the ids to come.
     guard let index = try states.firstIndex(where: { try matches($0) }) else {
       throw ModelMismatch(description: "a crash led to no state that was (seed \(seed), operation \(operations))")

@@ -54,7 +54,7 @@ final class GraphHistory {
     self.seed = seed
     self.limit = limit
     random = SeededRandom(seed: seed)
-    db = try openSimulated(disk, seed: seed, Self.options)
+    db = try disk.openDatabase(seed: seed, Self.options)
     try register()
   }
 
@@ -125,7 +125,7 @@ final class GraphHistory {
     note(isChanged ? "other version" : "reopen")
     steps += 1
     try db.close()
-    db = try openSimulated(disk, seed: random.next(), Self.options)
+    db = try disk.openDatabase(seed: random.next(), Self.options)
     if isChanged {
       version += 1
       for key in model.ids.keys { model.derive(key, silently: true) }
@@ -139,7 +139,7 @@ final class GraphHistory {
     count("crash")
     try db.close()
     disk = image
-    db = try openSimulated(disk, seed: random.next(), Self.options)
+    db = try disk.openDatabase(seed: random.next(), Self.options)
     try register()
   }
 

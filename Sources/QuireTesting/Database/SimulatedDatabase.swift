@@ -1,0 +1,18 @@
+// Databases on a disk that loses and tears.
+
+package import QuireDatabase
+internal import QuireStorage
+
+extension SimulatedDisk {
+  /// Opens the database that stands at `/db` on this disk; nothing happens there by itself, so that a seed repeats.
+  ///
+  /// - Throws: What opening a database throws, among it what the disk was told to fail with.
+  package func openDatabase(seed: UInt64, _ options: Database.Options) throws -> Database {
+    let dice = Latch(SeededRandom(seed: seed))
+    return try Database(
+      at: "/db", options: options,
+      environment: StorageEnvironment(
+        fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: .stepped,
+        initialSegmentByteCount: 64 << 10))
+  }
+}
