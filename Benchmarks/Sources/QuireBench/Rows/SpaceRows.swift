@@ -94,10 +94,24 @@ extension Bench {
     var contents = settled.contents
     contents.add(logged.contents)
     let image = "\(place)-image"
-    try FileManager.default.copyItem(atPath: place, toPath: image)
+    try copyAlive(place, to: image)
     try store.close()
     try FileManager.default.removeItem(atPath: place)
     crashed[kind.name] = (image, contents)
     return (image, contents)
+  }
+
+  /// Copies the files of a store at work. One that merges meanwhile deletes files between the listing of the folder and
+  /// their turn, and no crash ever left such a set behind: then the whole copy is made again, a little later.
+  private func copyAlive(_ place: String, to image: String) throws {
+    for attempt in 1... {
+      do {
+        return try FileManager.default.copyItem(atPath: place, toPath: image)
+      } catch CocoaError.fileReadNoSuchFile, CocoaError.fileNoSuchFile {
+        guard attempt < 20 else { throw StoreFailure(description: "the files of \(place) changed during each of 20 copies") }
+        try? FileManager.default.removeItem(atPath: image)
+        Thread.sleep(forTimeInterval: 0.5)
+      }
+    }
   }
 }
