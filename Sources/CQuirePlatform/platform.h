@@ -1,9 +1,15 @@
-// What Swift cannot say by itself: cache prefetch and the advice constants that the platform headers hide.
+// What Swift cannot say by itself: cache prefetch, and system calls and constants that the platform headers hide.
 // Header only, so that no C object is built.
 #pragma once
 #include <stddef.h>
+#include <errno.h>
 // Not for what it declares: it says whose C library this is, and the macros below ask for that.
 #include <stdlib.h>
+#include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#endif
 
 /// Asks the processor to fetch the cache line at `address` for reading; never faults.
 static inline void quire_prefetch(const void *address) {
@@ -22,6 +28,68 @@ static inline void quire_start_writing(int descriptor, long long offset, long lo
 #if defined(__linux__) && !defined(__ANDROID__)
   (void)quire_sync_file_range(descriptor, offset, count, 2);
 #endif
+}
+
+// What the engine asks about a file.
+typedef struct {
+  unsigned long long device;
+  unsigned long long inode;
+  long long byte_count;
+  unsigned long long link_count;
+  int is_regular;
+} quire_file_status;
+
+static inline void quire_take_status(const struct stat *information, quire_file_status *status) {
+  status->device = (unsigned long long)information->st_dev;
+  status->inode = (unsigned long long)information->st_ino;
+  status->byte_count = (long long)information->st_size;
+  status->link_count = (unsigned long long)information->st_nlink;
+  status->is_regular = S_ISREG(information->st_mode);
+}
+
+#if defined(__linux__) && !defined(__ANDROID__)
+// As the kernel defines `struct statx`, whose layout is part of its interface.
+typedef struct {
+  unsigned int mask, block_size;
+  unsigned long long attributes;
+  unsigned int link_count, user, group;
+  unsigned short mode, spare;
+  unsigned long long inode, byte_count, blocks, attributes_mask;
+  struct { long long seconds; unsigned int nanoseconds; int reserved; } times[4];
+  unsigned int special_major, special_minor, device_major, device_minor;
+  unsigned long long rest[14];
+} quire_statx;
+
+extern long quire_system_call(long number, ...) __asm__("syscall");
+#endif
+
+/// Asks about the file at `path`, or, if that is null, about the open one. Returns 0, or -1 with errno set.
+///
+/// Not `stat`, where there is a choice: that asks for the times too, and a Linux that gives files fine-grained times
+/// only once somebody has looked (6.13) then has each write after a look change them, and each flush write the inode to
+/// the journal: a second block, and half as long again for a commit.
+static inline int quire_status(int descriptor, const char *path, quire_file_status *status) {
+#if defined(__linux__) && !defined(__ANDROID__) && defined(SYS_statx)
+  quire_statx found;
+  // Type, links, inode number, size. At the working directory; or the descriptor itself, for an empty path.
+  const unsigned int wanted = 0x1 | 0x4 | 0x100 | 0x200;
+  const long result = quire_system_call(
+      SYS_statx, (long)(path ? -100 : descriptor), path ? path : "", (long)(path ? 0 : 0x1000), (long)wanted, &found);
+  if (result == 0 && (found.mask & wanted) == wanted) {
+    status->device = (unsigned long long)makedev(found.device_major, found.device_minor);
+    status->inode = found.inode;
+    status->byte_count = (long long)found.byte_count;
+    status->link_count = found.link_count;
+    status->is_regular = S_ISREG(found.mode);
+    return 0;
+  }
+  // A kernel or a sandbox without the call; anything else is an answer.
+  if (result != 0 && errno != ENOSYS && errno != EPERM) return -1;
+#endif
+  struct stat information;
+  if ((path ? stat(path, &information) : fstat(descriptor, &information)) != 0) return -1;
+  quire_take_status(&information, status);
+  return 0;
 }
 
 #if defined(__GLIBC__)

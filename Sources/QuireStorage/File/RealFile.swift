@@ -77,15 +77,12 @@ package final class RealFileSystem: FileSystem {
 
   package func change(of file: any File, byteCount: Int) -> FileChange? {
     guard let file = file as? RealFile, let identity = file.identity else { return nil }
-    var information = stat()
+    var found = quire_file_status()
     // The path alone tells all: if it leads to our file, that has a name, and its length is ours.
-    let result = file.systemPath.withUnsafeBufferPointer { path in
-      // It ends with a zero, and so has an address.
-      stat(path.baseAddress.unsafelyUnwrapped, &information)
-    }
+    let result = file.systemPath.withUnsafeBufferPointer { path in quire_status(-1, path.baseAddress, &found) }
     guard result == 0 else { return errno == ENOENT || errno == ENOTDIR ? .gone : nil }
-    if FileIdentity(information) != identity { return .replaced }
-    return information.st_size < byteCount ? .truncated(byteCount: Int(information.st_size)) : nil
+    if FileIdentity(found) != identity { return .replaced }
+    return found.byte_count < byteCount ? .truncated(byteCount: Int(found.byte_count)) : nil
   }
 
   package func synchronizeDirectory(of path: String) throws(SystemError) {
@@ -101,10 +98,7 @@ package final class RealFileSystem: FileSystem {
 }
 
 extension FileIdentity {
-  fileprivate init(_ information: stat) {
-    self.init(
-      device: UInt64(truncatingIfNeeded: information.st_dev), inode: UInt64(truncatingIfNeeded: information.st_ino))
-  }
+  fileprivate init(_ status: quire_file_status) { self.init(device: status.device, inode: status.inode) }
 }
 
 /// An open file of the operating system.
@@ -127,8 +121,8 @@ package final class RealFile: File {
     self.descriptor = Atomic(descriptor)
     self.path = path
     systemPath = path.utf8CString
-    var information = stat()
-    identity = fstat(descriptor, &information) == 0 ? FileIdentity(information) : nil
+    var found = quire_file_status()
+    identity = quire_status(descriptor, nil, &found) == 0 ? FileIdentity(found) : nil
   }
 
   deinit { close() }
@@ -220,15 +214,13 @@ package final class RealFile: File {
   }
 
   package func status() throws(SystemError) -> FileStatus {
-    var information = stat()
-    guard fstat(descriptor.load(ordering: .relaxed), &information) == 0 else {
-      throw SystemError(code: errno, call: "fstat")
+    var found = quire_file_status()
+    guard quire_status(descriptor.load(ordering: .relaxed), nil, &found) == 0 else {
+      throw SystemError(code: errno, call: "statx")
     }
     return FileStatus(
-      identity: FileIdentity(information),
-      byteCount: Int(information.st_size),
-      linkCount: Int(information.st_nlink),
-      isRegularFile: information.st_mode & S_IFMT == S_IFREG)
+      identity: FileIdentity(found), byteCount: Int(found.byte_count), linkCount: Int(clamping: found.link_count),
+      isRegularFile: found.is_regular != 0)
   }
 
   package func lock(_ kind: LockKind) throws(SystemError) {

@@ -108,7 +108,9 @@ extension Bench {
       do {
         return try FileManager.default.copyItem(atPath: place, toPath: image)
       } catch CocoaError.fileReadNoSuchFile, CocoaError.fileNoSuchFile {
-        guard attempt < 20 else { throw StoreFailure(description: "the files of \(place) changed during each of 20 copies") }
+        guard attempt < 20 else {
+          throw StoreFailure(description: "the files of \(place) changed during each of 20 copies")
+        }
         try? FileManager.default.removeItem(atPath: image)
         Thread.sleep(forTimeInterval: 0.5)
       }
