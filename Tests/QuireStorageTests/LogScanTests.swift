@@ -24,8 +24,8 @@ private struct LogBench {
     meta.lsn = meta.segments[0].lsn(at: meta.logOffset)
     self.meta = meta
     files = LogFiles(fileSystem: disk, databasePath: "/db", databaseID: meta.databaseID)
-    let first = OpenSegment(descriptor: meta.segments[0], file: try files.create(meta.segments[0]))
-    let second = OpenSegment(descriptor: meta.segments[1], file: try files.create(meta.segments[1]))
+    let first = try files.create(meta.segments[0])
+    let second = try files.create(meta.segments[1])
     writer = LogWriter(current: first, next: second, offset: meta.logOffset, chain: 0, lastCSN: CSN(0))
   }
 

@@ -66,22 +66,23 @@ import Testing
   @Test("Parts go over into the next segment, and the checkpoint comes when the transaction has ended")
   func goesOverSegments() throws {
     let disk = SimulatedDisk()
-    let engine = try open(disk, partByteCount: 1 << 20, segmentByteCount: 16 << 10)
+    // Too long for a third one within the limit.
+    let engine = try open(disk, partByteCount: 1 << 20, segmentByteCount: 24 << 10)
     try engine.write { tx in _ = try tx.createTree("t", keys: .int64) }
     let first = try #require(engine.core.log).current.descriptor.number
     try engine.write { tx in
-      try put(0..<500, 3, tx)
+      try put(0..<700, 3, tx)
       #expect(!engine.core.context.log.isGivenUp && engine.core.context.log.partCount > 3)
       #expect(engine.core.log?.current.descriptor.number == first + 1 && engine.core.log?.next == nil)
     }
-    #expect(try content(open(disk.processKillImage())) == expected(0..<500, 3))
+    #expect(try content(open(disk.processKillImage())) == expected(0..<700, 3))
     // It was begun with the commit and runs now.
     var steps = 0
     while engine.core.stepCheckpoint() { steps += 1 }
     #expect(steps > 3 && engine.statistics.checkpoints == 1)
-    #expect(try content(open(disk.processKillImage())) == expected(0..<500, 3))
-    try engine.write { tx in try put(0..<500, 4, tx) }
-    #expect(try content(open(disk.processKillImage())) == expected(0..<500, 4))
+    #expect(try content(open(disk.processKillImage())) == expected(0..<700, 3))
+    try engine.write { tx in try put(0..<700, 4, tx) }
+    #expect(try content(open(disk.processKillImage())) == expected(0..<700, 4))
     try engine.close()
   }
 

@@ -1,45 +1,56 @@
 // A checkpoint from freeze to proof, in steps.
 
-/// Lets one checkpoint run at a time, and lets writers wait for its end.
+/// What writes meta pages: one at a time.
+enum CheckpointJob {
+  case checkpoint(CheckpointRun)
+  case lengthening(LogLengthening)
+}
+
+/// Lets one checkpoint run at a time, or the log become longer, and lets writers wait for the end of it.
 final class CheckpointGate: @unchecked Sendable {
   // Sendable: safe because the state is behind the mutex; the run itself is stepped by one thread at a time.
   private struct State {
-    var run: CheckpointRun?
+    var job: CheckpointJob?
     /// What the last checkpoint failed with; nil if it was done.
     var lastFailure: StorageError?
     var waiters: [CheckpointWaiter] = []
   }
   private let state = Latch(State())
 
-  /// The checkpoint that runs.
-  var current: CheckpointRun? { state.withLock { $0.run } }
+  /// What runs.
+  var current: CheckpointJob? { state.withLock { $0.job } }
 
   /// What the last checkpoint failed with.
   var lastFailure: StorageError? { state.withLock { $0.lastFailure } }
 
-  func begin(_ run: CheckpointRun) {
+  func begin(_ job: CheckpointJob) {
     state.withLock { state in
-      precondition(state.run == nil, "one checkpoint runs at a time")
-      state.run = run
+      precondition(state.job == nil, "one checkpoint runs at a time")
+      state.job = job
     }
   }
 
-  /// Ends the run and wakes those who wait.
-  func end(_ failure: StorageError?) {
+  /// Ends a checkpoint and wakes those who wait.
+  func end(_ failure: StorageError?) { end { $0 = failure } }
+
+  /// Ends what was no checkpoint: what the last one failed with stays, unless there is a `failure` now.
+  func end(keepingFailure failure: StorageError?) { end { $0 = failure ?? $0 } }
+
+  private func end(_ note: (inout StorageError?) -> Void) {
     let waiters = state.withLock { state -> [CheckpointWaiter] in
-      state.run = nil
-      state.lastFailure = failure
+      state.job = nil
+      note(&state.lastFailure)
       defer { state.waiters = [] }
       return state.waiters
     }
     for waiter in waiters { waiter.signal() }
   }
 
-  /// Waits until no checkpoint runs.
+  /// Waits until nothing runs.
   func wait() {
     let waiter = CheckpointWaiter()
     let mustWait = state.withLock { state -> Bool in
-      if state.run == nil { return false }
+      if state.job == nil { return false }
       state.waiters.append(waiter)
       return true
     }
@@ -86,6 +97,8 @@ final class CheckpointRun: @unchecked Sendable {
   var next: OpenSegment?
   /// Whether `next` is in a file of its own that has just been made.
   var madeFile = false
+  /// Whether the log before had files that nobody needs once the checkpoint is proven.
+  var leavesFiles = false
 
   init(
     state: CheckpointState, pages: CheckpointPages, slot: ReaderSlot, requiredLSN: LSN, meta: MetaPage, isFinal: Bool

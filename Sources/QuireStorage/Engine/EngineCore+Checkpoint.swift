@@ -64,7 +64,7 @@ extension EngineCore {
       state, store: store, allocator: allocator, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap)
     let run = CheckpointRun(
       state: state, pages: pages, slot: slot, requiredLSN: requiredLSN, meta: page, isFinal: isFinal)
-    checkpoints.begin(run)
+    checkpoints.begin(.checkpoint(run))
     return run
   }
 
@@ -95,13 +95,18 @@ extension EngineCore {
 
   // MARK: Stepping
 
-  /// Does the next piece of work of the running checkpoint; false if there is none.
+  /// Does the next piece of work of the running checkpoint, or of what makes the log longer; false if there is none.
   ///
   /// A failure that leaves the disk's state unknown stops all writing; any other leaves everything as before, and the
   /// next checkpoint tries again.
   @discardableResult
   package func stepCheckpoint() -> Bool {
-    guard let run = checkpoints.current else { return false }
+    let run: CheckpointRun
+    switch checkpoints.current {
+    case nil: return false
+    case .lengthening(let job): return step(job)
+    case .checkpoint(let current): run = current
+    }
     do throws(StorageError) {
       try step(run)
       if case .done = run.phase {
@@ -142,7 +147,9 @@ extension EngineCore {
       try writeMeta(run)
       run.phase = .mark
     case .mark:
-      try prove(run)
+      if !run.isFinal, withLog({ $0 != nil }) {
+        try prove(run.meta.checkpointNumber, next: run.next, isHeaderWritten: run.madeFile)
+      }
       run.phase = .held
     case .held:
       // The checkpoint is complete without this; what cannot be written now stays in memory until the next one.
@@ -169,27 +176,18 @@ extension EngineCore {
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
     try queue.checkFailure()
     try checkFiles()
+    run.leavesFiles = run.madeFile || meta.current.segments.count > 2
     let root = run.pages.catalogRoot
     run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
     run.meta.treeCount = root.count
     run.meta.freeMap = run.pages.freeMapRoot
     if let next = run.next { run.meta.segments.append(next.descriptor) }
-    do throws(StorageError) {
-      try meta.write(run.meta)
-      if run.isFinal {
-        // The same once more in the other slot: two pages that agree need no log and no proof.
-        run.meta.checkpointNumber += 1
-        try meta.write(run.meta)
-        counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-      }
-    } catch {
-      // Which meta page the disk holds is unknown now.
-      store.noteFailedSync()
-      queue.fail(error)
-      throw error
+    try writeMeta(run.meta)
+    if run.isFinal {
+      // The same once more in the other slot: two pages that agree need no log and no proof.
+      run.meta.checkpointNumber += 1
+      try writeMeta(run.meta)
     }
-    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-    queue.durableCheckpoint = run.meta.checkpointNumber
     watch.noteGrowth(to: Int(run.meta.pageCount) * store.pageSize)
     allocator.finishCheckpoint(run.meta.checkpointNumber)
     // Both slots agree now, so nothing older can be fallen back to.
@@ -197,18 +195,30 @@ extension EngineCore {
     run.pages.finish()
   }
 
+  /// Writes a meta page and syncs it; records testify to it from now on.
+  func writeMeta(_ page: MetaPage) throws(StorageError) {
+    do throws(StorageError) { try meta.write(page) } catch {
+      // Which meta page the disk holds is unknown now.
+      store.noteFailedSync()
+      queue.fail(error)
+      throw error
+    }
+    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+    queue.durableCheckpoint = page.checkpointNumber
+  }
+
   // MARK: Ending
 
-  /// Writes and syncs the record that testifies to the checkpoint.
-  private func prove(_ run: CheckpointRun) throws(StorageError) {
-    guard !run.isFinal, withLog({ $0 != nil }) else { return }
+  /// Writes and syncs the record that testifies to the meta page `number`, once the log has the segment that this page
+  /// names: the record may be the first one there.
+  func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) {
     let outcome: Result<LSN?, StorageError> = .success(
       try withLog { (log) throws(StorageError) -> LSN? in
         guard let log else { return nil }
         do throws(StorageError) {
-          if let next = run.next { log.setNext(next) }
-          if let next = run.next, !run.madeFile { try logFiles.writeHeader(next.descriptor, to: next.file) }
-          let (durable, number) = (queue.durableLSN, run.meta.checkpointNumber)
+          if let next { log.setNext(next) }
+          if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
+          let durable = queue.durableLSN
           if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
           // This segment has no block left for the mark.
           guard log.next != nil else { return nil }
@@ -232,7 +242,7 @@ extension EngineCore {
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
     cutNextSegment(run)
-    if run.madeFile, hasOwnFiles { removeLogs(except: run.meta.segments) }
+    if run.leavesFiles, hasOwnFiles { removeLogs(except: run.meta.segments) }
     checkpoints.end(nil)
     reclaimer.collect()
   }

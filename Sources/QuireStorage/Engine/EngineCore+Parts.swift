@@ -45,8 +45,8 @@ extension EngineCore {
   }
 
   /// Makes room for the next record of a transaction that streams. It may go on in the next segment, which the meta
-  /// page names already, but no checkpoint begins there: recovery from its meta page would miss the parts before. It
-  /// begins when the transaction has ended.
+  /// page names already, and have another one named, but no checkpoint begins there: recovery from its meta page would
+  /// miss the parts before. It begins when the transaction has ended.
   ///
   /// - Returns: false if there is no room, and the record must be given up.
   func makeRoomBehindParts() -> Bool {
@@ -74,9 +74,10 @@ extension EngineCore {
       case .behindCheckpoint: finishRunningCheckpoint()
       case .afterSwitch:
         growSegments()
-        withLog { $0?.switchSegment() }
-        frozenPosition = LogLayout.firstRecordOffset
-        owesCheckpoint = true
+        if !lengthenLog() {
+          goOnInNextSegment()
+          owesCheckpoint = true
+        }
       }
     }
   }

@@ -18,12 +18,12 @@ extension EngineCore {
 
   // MARK: Size
 
-  /// A segment has filled between two checkpoints: the next one that is made has twice its size. Writer lock held, no
-  /// checkpoint runs.
+  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest. Writer
+  /// lock held, no checkpoint runs.
   func growSegments() {
-    let current = withLog { $0?.current.descriptor.byteCount ?? 0 }
+    let newest = withLog { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
     segmentUse = SegmentUse()
-    desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, current * 2))
+    desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, newest * 2))
   }
 
   /// Looks at a freeze how much of the current segment has been used since the one before. Where checkpoints come for
@@ -32,7 +32,8 @@ extension EngineCore {
   func noteSegmentUse(_ log: LogWriter) {
     let size = log.current.descriptor.byteCount
     let used = log.position - frozenPosition
-    if used > size / Self.emptyShare {
+    // A log that has become longer has filled a segment at least.
+    if used > size / Self.emptyShare || meta.current.segments.count > 2 {
       segmentUse = SegmentUse()
       return
     }
@@ -63,18 +64,18 @@ extension EngineCore {
 
   /// Finds or makes the file of the segment after the current one. On the checkpoint's thread.
   ///
-  /// The file of the segment that this checkpoint makes superfluous takes the next turn, so that there are never more
-  /// than two. The newest meta page still needs that segment: its file may become longer now, but shorter only when the
-  /// checkpoint is proven.
+  /// The file of a segment that this checkpoint makes superfluous takes the next turn, the largest of them; a log that
+  /// has become longer without a checkpoint leaves others, which go when the checkpoint is proven. The newest meta page
+  /// still needs that segment: its file may become longer now, but shorter only when the checkpoint is proven.
   func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
     guard let log else { return }
     let current = log.current.descriptor
-    let old = meta.current.segments.first { $0.fileIndex != current.fileIndex }
+    let old = meta.current.segments.filter { $0.fileIndex != current.fileIndex }.max { $0.byteCount < $1.byteCount }
     var descriptor = SegmentDescriptor(
       number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
       firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
     guard let old else {
-      run.next = OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor))
+      run.next = try logFiles.create(descriptor)
       run.madeFile = true
       return
     }
@@ -128,7 +129,7 @@ extension EngineCore {
         taken.insert(fileIndex)
         let descriptor = SegmentDescriptor(
           number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
-        segments.append(OpenSegment(descriptor: descriptor, file: try logFiles.create(descriptor)))
+        segments.append(try logFiles.create(descriptor))
         number += 1
         firstLSN = descriptor.endLSN
       }

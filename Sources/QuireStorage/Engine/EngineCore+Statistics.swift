@@ -17,6 +17,8 @@ public struct StorageStatistics: Sendable {
   public let logBytes: Int
   /// Checkpoints that were finished.
   public let checkpoints: Int
+  /// How often the log got another segment without a checkpoint.
+  public let logLengthenings: Int
   /// Tree pages written by checkpoints.
   public let pagesWritten: Int
   /// Pages written before a checkpoint would have, as memory was short.
@@ -59,10 +61,10 @@ public struct StorageStatistics: Sendable {
 extension StorageStatistics {
   /// Nothing at all.
   static let none = StorageStatistics(
-    commits: 0, flushes: 0, dataSyncs: 0, logBytes: 0, checkpoints: 0, pagesWritten: 0, pagesSpilled: 0,
-    dataBytesWritten: 0, pagesEvicted: 0, pagesRead: 0, cacheMisses: 0, dirtyPages: 0, residentPages: 0, filePages: 0,
-    freePages: 0, heldPages: 0, recoveredRecords: 0, readers: 0, publishedCSN: CSN(0), appendedCSN: CSN(0),
-    oldestCSN: CSN(0))
+    commits: 0, flushes: 0, dataSyncs: 0, logBytes: 0, checkpoints: 0, logLengthenings: 0, pagesWritten: 0,
+    pagesSpilled: 0, dataBytesWritten: 0, pagesEvicted: 0, pagesRead: 0, cacheMisses: 0, dirtyPages: 0,
+    residentPages: 0, filePages: 0, freePages: 0, heldPages: 0, recoveredRecords: 0, readers: 0,
+    publishedCSN: CSN(0), appendedCSN: CSN(0), oldestCSN: CSN(0))
 }
 
 extension EngineCore {
@@ -78,6 +80,7 @@ extension EngineCore {
       commits: counters.commits.load(ordering: .relaxed), flushes: flushes,
       dataSyncs: counters.dataSyncs.load(ordering: .relaxed), logBytes: logBytes,
       checkpoints: counters.checkpoints.load(ordering: .relaxed),
+      logLengthenings: counters.logLengthenings.load(ordering: .relaxed),
       pagesWritten: counters.pagesWritten.load(ordering: .relaxed),
       pagesSpilled: counters.pagesSpilled.load(ordering: .relaxed), dataBytesWritten: store.bytesWrittenCount,
       pagesEvicted: store.evictedCount, pagesRead: store.pagesReadCount, cacheMisses: store.missCount,

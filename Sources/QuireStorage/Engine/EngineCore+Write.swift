@@ -150,8 +150,8 @@ extension EngineCore {
     }
   }
 
-  /// Makes room for the record in the log: by moving on to the next segment, which starts a checkpoint, after waiting
-  /// for the one that runs. False if the record is too long for any segment there is.
+  /// Makes room for the record in the log: by moving on to the next segment, which starts a checkpoint unless the log
+  /// may become longer, after waiting for the one that runs. False if the record is too long for any segment there is.
   private func makeRoom() throws(StorageError) -> Bool {
     guard !context.log.isGivenUp else { return false }
     // No checkpoint may freeze a position behind the parts of a transaction that is still to commit.
@@ -179,8 +179,10 @@ extension EngineCore {
         // A checkpoint that has named its next segment may still be running.
         finishRunningCheckpoint()
         growSegments()
-        beginCheckpoint()
-        dispatchCheckpoint()
+        if !lengthenLog() {
+          beginCheckpoint()
+          dispatchCheckpoint()
+        }
       case .later:
         // The log is full while a checkpoint runs, or since one has failed.
         if checkpoints.current == nil {

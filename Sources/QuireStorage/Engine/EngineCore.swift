@@ -243,6 +243,7 @@ package final class EngineCore: @unchecked Sendable {
 final class Counters: Sendable {
   let commits = Atomic<Int>(0)
   let checkpoints = Atomic<Int>(0)
+  let logLengthenings = Atomic<Int>(0)
   let dataSyncs = Atomic<Int>(0)
   let pagesWritten = Atomic<Int>(0)
   let pagesSpilled = Atomic<Int>(0)

@@ -8,8 +8,8 @@ public struct StorageOptions: Sendable {
   public var cacheSize: Int
   /// What a commit waits for.
   public var durability: Durability
-  /// The size that a log segment may grow to, in bytes: a checkpoint starts when a segment is full. Recovery after a
-  /// crash replays at most two segments.
+  /// The size that a log segment may grow to, in bytes. A checkpoint starts when a segment is full, unless all of them
+  /// together are shorter than this. Recovery after a crash replays at most twice as much.
   public var logLimit: Int
   /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with
   /// it: for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4

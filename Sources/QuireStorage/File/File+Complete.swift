@@ -63,7 +63,8 @@ extension File {
   ///
   /// - Throws: `diskFull` when the disk, the quota or the file size limit is exhausted, `inputOutput` otherwise. The
   ///   file may then be longer than before.
-  package func allocateFully(from offset: Int, count: Int) throws(StorageError) {
+  @discardableResult
+  package func allocateFully(from offset: Int, count: Int) throws(StorageError) -> Bool {
     while true {
       do throws(SystemError) { return try allocate(from: offset, count: count) } catch {
         if error.code != EINTR { throw StorageError(writing: error, path: path, offset: offset) }

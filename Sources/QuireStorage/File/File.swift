@@ -73,7 +73,9 @@ package protocol File: AnyObject, Sendable {
   /// durable only after a sync.
   ///
   /// A call that fails may have done a part of it.
-  func allocate(from offset: Int, count: Int) throws(SystemError)
+  ///
+  /// - Returns: false if the file has become longer and nothing more: there are file systems that cannot promise space.
+  @discardableResult func allocate(from offset: Int, count: Int) throws(SystemError) -> Bool
   /// Length, identity and kind, as of now.
   func status() throws(SystemError) -> FileStatus
   /// Takes an advisory lock on the whole file that lives as long as this open file; fails with `EWOULDBLOCK` at once.

@@ -160,8 +160,9 @@ final class MemoryFile: File {
 
   func resize(to byteCount: Int) throws(SystemError) { try bytes.resize(to: byteCount) }
 
-  func allocate(from offset: Int, count: Int) throws(SystemError) {
+  func allocate(from offset: Int, count: Int) throws(SystemError) -> Bool {
     if offset + count > bytes.byteCount { try bytes.resize(to: offset + count) }
+    return true
   }
 
   func status() throws(SystemError) -> FileStatus {

@@ -44,9 +44,10 @@ final class OverlayFile: File {
     try bytes.resize(to: byteCount - start)
   }
 
-  func allocate(from offset: Int, count: Int) throws(SystemError) {
+  func allocate(from offset: Int, count: Int) throws(SystemError) -> Bool {
     let end = offset + count - start
     if end > bytes.byteCount { try bytes.resize(to: end) }
+    return true
   }
 
   func status() throws(SystemError) -> FileStatus {

@@ -177,18 +177,19 @@ package final class RealFile: File {
     }
   }
 
-  package func allocate(from offset: Int, count: Int) throws(SystemError) {
+  package func allocate(from offset: Int, count: Int) throws(SystemError) -> Bool {
     try fork.check("posix_fallocate")
     #if canImport(Darwin)
-      try allocateBlocks(to: offset + count)
+      return try allocateBlocks(to: offset + count)
     #else
       // Returns its error. What the file system cannot do by itself, the C library does by writing to each block.
       let result = posix_fallocate(descriptor.load(ordering: .relaxed), off_t(offset), off_t(count))
       switch result {
-      case 0: return
+      case 0: return true
       case EOPNOTSUPP, EINVAL, ENOSYS:
         // A file system that cannot promise space: a full disk then shows up at the write.
         try lengthen(to: offset + count)
+        return false
       default: throw SystemError(code: result, call: "posix_fallocate")
       }
     #endif
@@ -196,16 +197,16 @@ package final class RealFile: File {
 
   #if canImport(Darwin)
     /// Allocates behind the end of the file, where all that the engine asks for lies, and moves the end.
-    private func allocateBlocks(to byteCount: Int) throws(SystemError) {
+    private func allocateBlocks(to byteCount: Int) throws(SystemError) -> Bool {
       let missing = byteCount - (try status().byteCount)
-      guard missing > 0 else { return }
+      guard missing > 0 else { return true }
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(missing),
         fst_bytesalloc: 0)
-      if fcntl(descriptor.load(ordering: .relaxed), F_PREALLOCATE, &request) != 0, errno != ENOTSUP {
-        throw SystemError(code: errno, call: "F_PREALLOCATE")
-      }
+      let isPromised = fcntl(descriptor.load(ordering: .relaxed), F_PREALLOCATE, &request) == 0
+      if !isPromised, errno != ENOTSUP { throw SystemError(code: errno, call: "F_PREALLOCATE") }
       try lengthen(to: byteCount)
+      return isPromised
     }
   #endif
 

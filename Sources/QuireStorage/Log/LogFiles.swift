@@ -27,8 +27,11 @@ package struct LogFiles: Sendable {
   /// Makes the file of a new segment: filled with zeros, synced, and its name durable, so that a segment that a meta
   /// page names is always there in full, and its blocks are allocated before the first commit.
   ///
-  /// - Returns: the open file.
-  package func create(_ segment: SegmentDescriptor) throws(StorageError) -> any File {
+  /// - Parameter isFilled: false to allocate the blocks and leave them unwritten. That takes no time, and each flush
+  ///   that comes to new blocks then takes longer, as the file system must note that they are written: it is for those
+  ///   who write much at once.
+  /// - Returns: the segment, open.
+  package func create(_ segment: SegmentDescriptor, isFilled: Bool = true) throws(StorageError) -> OpenSegment {
     let path = path(segment.fileIndex)
     // A file of this name belongs to nobody: it is what a crash left of an earlier attempt, or a segment that no meta
     // page has named since.
@@ -39,8 +42,13 @@ package struct LogFiles: Sendable {
     } catch {
       throw StorageError(writing: error, path: path)
     }
+    let writtenByteCount: Int
     do throws(StorageError) {
-      try fill(file, segment)
+      // A segment whose space nobody promises would end all writing when the disk is full.
+      let isAllocated = isFilled ? false : try file.allocateFully(from: 0, count: segment.byteCount)
+      writtenByteCount = isAllocated ? LogLayout.segmentHeaderByteCount : segment.byteCount
+      if !isAllocated { try writeZeros(file, 0..<segment.byteCount) }
+      try writeHeader(segment, to: file)
       do throws(SystemError) {
         try file.synchronize()
         try fileSystem.synchronizeDirectory(of: path)
@@ -53,12 +61,7 @@ package struct LogFiles: Sendable {
       do throws(SystemError) { try fileSystem.unlink(path) } catch {}
       throw error
     }
-    return file
-  }
-
-  private func fill(_ file: any File, _ segment: SegmentDescriptor) throws(StorageError) {
-    try writeZeros(file, 0..<segment.byteCount)
-    try writeHeader(segment, to: file)
+    return OpenSegment(descriptor: segment, file: file, writtenByteCount: writtenByteCount)
   }
 
   private func writeZeros(_ file: any File, _ range: Range<Int>) throws(StorageError) {

@@ -6,11 +6,16 @@ internal import Synchronization
 package struct OpenSegment: Sendable {
   package var descriptor: SegmentDescriptor
   package let file: any File
+  /// Up to where the blocks of the file have been written, and not only allocated; at least what records take.
+  var writtenByteCount: Int
 
   /// Takes over the open file of a segment; `LogWriter.close` closes it.
-  package init(descriptor: SegmentDescriptor, file: any File) {
+  ///
+  /// - Parameter writtenByteCount: all of it if nothing is said.
+  package init(descriptor: SegmentDescriptor, file: any File, writtenByteCount: Int? = nil) {
     self.descriptor = descriptor
     self.file = file
+    self.writtenByteCount = writtenByteCount ?? descriptor.byteCount
   }
 }
 
@@ -107,6 +112,7 @@ package final class LogWriter: @unchecked Sendable {
       if shared.unsynced.last?.file !== segment.file { shared.unsynced.append(segment) }
       shared.begun += 1
     }
+    if offset &+ record.count > current.writtenByteCount { try writeAhead(of: record.count) }
     try segment.file.writeFully(record, at: offset)
     bytesAppended.wrappingAdd(record.count, ordering: .relaxed)
     offset += record.count
@@ -124,6 +130,33 @@ package final class LogWriter: @unchecked Sendable {
     }
     return endLSN
   }
+
+  /// Writes zeros behind where a record is about to go, so that the flush after it makes many blocks written ones, and
+  /// not each flush one: the file system's journal has to take note of that, which costs half a flush. A long record
+  /// is its own remedy.
+  @inline(never) private func writeAhead(of byteCount: Int) throws(StorageError) {
+    let end = offset + byteCount
+    guard byteCount < Self.longRecordByteCount else {
+      current.writtenByteCount = end
+      return
+    }
+    let ahead = min(LogLayout.align(end + Self.zeros.count, to: LogLayout.blockByteCount), current.descriptor.byteCount)
+    let count = min(ahead - end, Self.zeros.count)
+    if count > 0 {
+      let outcome: Result<Void, StorageError> = Self.zeros.withUnsafeBytes { zeros in
+        do throws(StorageError) {
+          return .success(try current.file.writeFully(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: end))
+        } catch {
+          return .failure(error)
+        }
+      }
+      try outcome.get()
+    }
+    current.writtenByteCount = end + count
+  }
+
+  private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
+  private static let longRecordByteCount = 32 << 10
 
   /// Appends an empty record that testifies to what is durable, in a block of its own: proof and proven must not share
   /// a block that one fault could take (hazard A12). Nil if the segment has no block left.

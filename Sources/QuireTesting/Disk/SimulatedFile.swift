@@ -56,13 +56,14 @@ package final class SimulatedFile: File {
     }
   }
 
-  package func allocate(from offset: Int, count: Int) throws(SystemError) {
+  package func allocate(from offset: Int, count: Int) throws(SystemError) -> Bool {
     let operation = DiskOperation(kind: .allocate, path: path, offset: offset, count: count, isChange: true)
     _ = try perform(operation) { (state) throws(SystemError) in
       try requireWritable(operation)
       try state.allocate(inode, from: offset, operation)
       return 0
     }
+    return true
   }
 
   package func status() throws(SystemError) -> FileStatus {

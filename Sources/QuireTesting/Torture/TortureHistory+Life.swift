@@ -277,6 +277,7 @@ extension TortureHistory {
   func countWork() {
     guard let statistics = engine?.statistics else { return }
     report.checkpoints += statistics.checkpoints
+    report.logLengthenings += statistics.logLengthenings
     report.pagesSpilled += statistics.pagesSpilled
     report.pagesEvicted += statistics.pagesEvicted
   }

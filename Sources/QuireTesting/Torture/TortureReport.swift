@@ -46,6 +46,8 @@ package struct TortureReport: Sendable {
   package var commits = 0
   /// Checkpoints that were finished.
   package var checkpoints = 0
+  /// How often a log got another segment without a checkpoint.
+  package var logLengthenings = 0
   /// Pages that were written home early, as memory was short.
   package var pagesSpilled = 0
   /// Clean pages that were taken out of memory.
@@ -81,6 +83,7 @@ package struct TortureReport: Sendable {
     operations += other.operations
     commits += other.commits
     checkpoints += other.checkpoints
+    logLengthenings += other.logLengthenings
     pagesSpilled += other.pagesSpilled
     pagesEvicted += other.pagesEvicted
     commitsByCheckpoint += other.commitsByCheckpoint
@@ -98,7 +101,7 @@ package struct TortureReport: Sendable {
   /// What was met on the way, in one line: a zero here is a hole in the torture.
   package var coverageLine: String {
     "commits \(commits), by checkpoint \(commitsByCheckpoint), checkpoints \(checkpoints), "
-      + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
+      + "log lengthened \(logLengthenings), pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
       + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), "
       + "backups \(backups), made \(backupsMade), compactions \(compactions), decoded \(decoded)"
   }

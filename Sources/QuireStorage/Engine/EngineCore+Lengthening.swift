@@ -1,0 +1,121 @@
+// Giving the log another segment without a checkpoint.
+
+internal import Synchronization
+
+/// A log that becomes longer: from the file of the segment to come to the proof that a meta page names it.
+///
+/// The meta page that it writes says of the trees, and of where the log begins, just what the newest one says, and
+/// names one more segment. Its phases are those of a checkpoint that has no pages, and safe for the same reasons: the
+/// file is there in full before the meta page names it, and a record that testifies to the meta page is durable before
+/// anything in the new segment is.
+final class LogLengthening: @unchecked Sendable {
+  // Sendable: safe because one thread at a time steps it, and the gate hands it over.
+  enum Phase {
+    case segment
+    case meta
+    case mark
+    case done
+  }
+
+  /// The segment to come.
+  let descriptor: SegmentDescriptor
+  var phase = Phase.segment
+  /// The segment, once its file is ready.
+  var next: OpenSegment?
+
+  init(_ descriptor: SegmentDescriptor) { self.descriptor = descriptor }
+}
+
+extension EngineCore {
+  /// Has the log go on in its next segment, which there is, and another one named behind that: without a checkpoint, as
+  /// long as the log is short. That is when segments are small, and a checkpoint for each of them would write the same
+  /// pages over and over. Writer lock held, nothing runs.
+  ///
+  /// - Returns: false, and nothing has been done, if it takes a checkpoint to name another segment.
+  func lengthenLog() -> Bool {
+    guard let current = withLog({ $0?.next?.descriptor }), let byteCount = additionalByteCount(behind: current)
+    else { return false }
+    // Neither what the newest meta page names nor what the one before the first of this life may still need.
+    let taken = Set((meta.current.segments + (meta.predecessor?.segments ?? [])).map(\.fileIndex))
+    guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { !taken.contains($0) }) else { return false }
+    goOnInNextSegment()
+    checkpoints.begin(
+      .lengthening(
+        LogLengthening(
+          SegmentDescriptor(
+            number: current.number + 1, salt: environment.random(), byteCount: byteCount, firstLSN: current.endLSN,
+            fileIndex: fileIndex))))
+    dispatchCheckpoint()
+    return true
+  }
+
+  /// The size of another segment; nil if the meta page has no room for it, or the log would exceed its limit, so that
+  /// recovery never has more to replay than what two segments of the largest size hold.
+  ///
+  /// A transaction that fills segments alone gets a long one: it had better find room in the log than write its pages
+  /// home while it runs.
+  private func additionalByteCount(behind last: SegmentDescriptor) -> Int? {
+    let named = meta.current.segments
+    let total = named.reduce(0) { $0 + $1.byteCount }
+    let room = (options.logLimit - total) & ~7
+    guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
+      return nil
+    }
+    return context.log.partCount == 0 ? desiredSegmentByteCount : min(room, max(desiredSegmentByteCount, 8 * total))
+  }
+
+  /// Has the log go on in its next segment, which there is. Writer lock held, no checkpoint runs.
+  func goOnInNextSegment() {
+    withLog { $0?.switchSegment() }
+    frozenPosition = LogLayout.firstRecordOffset
+  }
+
+  // MARK: Stepping
+
+  /// Does the next piece of work; false if there is none left.
+  ///
+  /// Without another segment the log does as before there were more than two: it waits for a checkpoint when it is
+  /// full. So only what leaves the disk's state unknown is a failure.
+  func step(_ job: LogLengthening) -> Bool {
+    do throws(StorageError) {
+      try advance(job)
+      if job.phase != .done { return true }
+      counters.logLengthenings.wrappingAdd(1, ordering: .relaxed)
+      checkpoints.end(keepingFailure: nil)
+    } catch {
+      job.next?.file.close()
+      if job.phase == .meta, queue.failure == nil {
+        do throws(StorageError) { try logFiles.remove(job.descriptor.fileIndex) } catch {}
+      }
+      environment.checkpointDidFail(error)
+      checkpoints.end(keepingFailure: queue.failure)
+    }
+    return false
+  }
+
+  private func advance(_ job: LogLengthening) throws(StorageError) {
+    switch job.phase {
+    case .segment:
+      try queue.checkFailure()
+      try checkFiles()
+      job.next = try logFiles.create(job.descriptor, isFilled: false)
+      job.phase = .meta
+    case .meta:
+      try queue.checkFailure()
+      try checkFiles()
+      var page = meta.current
+      page.checkpointNumber += 1
+      page.segments.append(job.descriptor)
+      try writeMeta(page)
+      job.phase = .mark
+    case .mark:
+      let next = job.next
+      // The log writer's from here on.
+      job.next = nil
+      try prove(meta.current.checkpointNumber, next: next, isHeaderWritten: true)
+      job.phase = .done
+    case .done:
+      break
+    }
+  }
+}

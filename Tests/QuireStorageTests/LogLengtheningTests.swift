@@ -1,0 +1,164 @@
+// A log that gets another segment without a checkpoint: when it does, what a crash in its midst leaves, and what
+// becomes of it when that fails.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct LogLengtheningTests {
+  private static let kibibyte = 1 << 10
+  private static let options = StorageOptions(pageSize: 512, cacheSize: 4 << 20, logLimit: 256 * kibibyte)
+
+  private func open(_ disk: SimulatedDisk, seed: UInt64 = 1, partByteCount: Int = 1 << 20) throws -> StorageEngine {
+    try disk.openEngine(Self.options, seed: seed, segmentByteCount: 32 * Self.kibibyte, partByteCount: partByteCount)
+  }
+
+  private func logSizes(_ disk: SimulatedDisk) -> [Int] {
+    disk.names.filter { $0.hasPrefix("/db-log") }.map { (disk.bytes(of: $0)?.count ?? 0) / Self.kibibyte }.sorted()
+  }
+
+  private func segments(_ engine: StorageEngine) -> [Int] {
+    engine.core.meta.current.segments.map { $0.byteCount / Self.kibibyte }
+  }
+
+  /// One commit of some 160 bytes of log.
+  private func put(_ key: Int, _ engine: StorageEngine) throws {
+    try engine.write { tx in
+      let tree = try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64)
+      try tx.put([UInt8](marked: key, count: 60), for: Int64(key), in: tree)
+    }
+  }
+
+  /// How many keys the database holds: all from 0 on, each with its own value.
+  private func count(_ engine: StorageEngine) throws -> Int {
+    try engine.read { tx in
+      guard let tree = tx.tree(named: "t") else { return 0 }
+      var cursor = try tx.cursor(tree)
+      var count = 0
+      while try cursor.next() {
+        let (key, value) = (cursor.integerKey, try cursor.value)
+        try require(key == Int64(count), "key \(count) is missing")
+        try require(value == [UInt8](marked: count, count: 60), "key \(count) has another's value")
+        count += 1
+      }
+      return count
+    }
+  }
+
+  @Test("A short log gets longer segments without a checkpoint, and a checkpoint leaves two")
+  func lengthens() throws {
+    let disk = SimulatedDisk()
+    let engine = try open(disk)
+    var key = 0
+    func put(until segmentCount: Int) throws {
+      while engine.core.meta.current.segments.count < segmentCount {
+        try self.put(key, engine)
+        key += 1
+        while engine.core.stepCheckpoint() {}
+      }
+    }
+    try put(until: 2)
+    #expect(segments(engine) == [32, 32])
+    try put(until: 3)
+    #expect(segments(engine) == [32, 32, 64])
+    try put(until: 4)
+    #expect(segments(engine) == [32, 32, 64, 128] && logSizes(disk) == [32, 32, 64, 128])
+    #expect(engine.statistics.checkpoints == 0 && engine.statistics.logLengthenings == 2)
+    #expect(try count(open(disk.processKillImage())) == key)
+    // No meta page has room for a fifth: the last one is begun with a checkpoint.
+    while engine.statistics.checkpoints == 0 {
+      try self.put(key, engine)
+      key += 1
+      while engine.core.stepCheckpoint() {}
+    }
+    #expect(segments(engine) == [128, 256] && logSizes(disk) == [128, 256])
+    let log = try #require(try Inspector(at: "/db", fileSystem: disk.processKillImage()).log())
+    #expect(log.defect == nil)
+    #expect(try count(open(disk.processKillImage())) == key)
+    try engine.verify()
+    try engine.close()
+    #expect(logSizes(disk).isEmpty && disk.openFileCount() == 0)
+  }
+
+  @Test("A transaction that streams has the log grow with it, instead of being written home page by page")
+  func streams() throws {
+    let disk = SimulatedDisk()
+    let engine = try open(disk, partByteCount: 500)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    try engine.write { tx in
+      for key in 0..<1500 { try tx.put([UInt8](marked: key, count: 60), for: Int64(key), in: tree) }
+      #expect(!engine.core.context.log.isGivenUp)
+    }
+    #expect(engine.statistics.logBytes > 100 * Self.kibibyte && engine.statistics.checkpoints == 0)
+    #expect(engine.statistics.logLengthenings == 1 && segments(engine) == [32, 32, 192])
+    #expect(try count(open(disk.processKillImage())) == 1500)
+    try engine.close()
+  }
+
+  @Test("Whenever the machine stops, what was acknowledged is there", arguments: [1, 2, 3])
+  func crashes(seed: UInt64) throws {
+    // How many changes of the disk the whole life takes, and then a life for each that ends before one of them.
+    let changes = try life(SimulatedDisk(), seed: seed).changes
+    var random = SeededRandom(seed: seed)
+    var stop = 0
+    while stop < changes {
+      let disk = SimulatedDisk()
+      disk.powerOff(beforeChange: stop)
+      let acknowledged = try life(disk, seed: seed).acknowledged
+      let image = disk.crashImage(.random(random.next()))
+      let engine = try open(image, seed: random.next())
+      let found = try count(engine)
+      #expect(found == acknowledged || found == acknowledged + 1, "seed \(seed), before change \(stop)")
+      try engine.verify()
+      try engine.close()
+      stop += 1 + random.below(7)
+    }
+  }
+
+  /// Commits until the log has become longer twice and a checkpoint has followed, or the power goes.
+  private func life(_ disk: SimulatedDisk, seed: UInt64) throws -> (acknowledged: Int, changes: Int) {
+    var random = SeededRandom(seed: seed &+ 1000)
+    var acknowledged = 0
+    do {
+      let engine = try open(disk)
+      // Long records: what happens around new segments is looked for, so few changes are to be outside.
+      while engine.statistics.checkpoints == 0 {
+        try engine.write { tx in
+          let tree = try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64)
+          try tx.put([UInt8](marked: acknowledged, count: 60), for: Int64(acknowledged), in: tree)
+          let filler = try tx.tree(named: "f") ?? tx.createTree("f", keys: .int64)
+          for _ in 0..<20 { try tx.put([UInt8](repeating: 9, count: 100), for: 0 as Int64, in: filler) }
+        }
+        acknowledged += 1
+        for _ in 0..<random.below(3) where engine.core.stepCheckpoint() {}
+      }
+      try engine.close()
+    } catch {
+      if !disk.isPoweredOff { throw error }
+    }
+    return (acknowledged, disk.changeCount)
+  }
+
+  @Test("A disk too full for another segment costs nothing but a checkpoint")
+  func fullDisk() throws {
+    let disk = SimulatedDisk()
+    let engine = try open(disk)
+    var key = 0
+    while engine.core.meta.current.segments.count < 2 {
+      try put(key, engine)
+      key += 1
+    }
+    // Room for pages, and not for a segment of 64 KiB.
+    disk.capacity = disk.usedByteCount + 40 * Self.kibibyte
+    while engine.statistics.checkpoints == 0 {
+      try put(key % 100, engine)
+      key += 1
+      while engine.core.stepCheckpoint() {}
+    }
+    #expect(engine.statistics.logLengthenings == 0 && segments(engine) == [32, 32])
+    #expect(logSizes(disk) == [32, 32])
+    disk.capacity = nil
+    try engine.verify()
+    try engine.close()
+  }
+}
