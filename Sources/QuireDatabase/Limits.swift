@@ -31,6 +31,12 @@ public enum Limits {
   /// How many rows a step of building an extension takes in, and how many bytes of them.
   static let buildStepRowCount = 2048
   static let buildStepByteCount = 1 << 20
+  /// How many keys of a collection an observed read may look at, and how many parts of it, before the whole collection
+  /// counts as read.
+  static let observedKeyCount = 8192
+  static let observedIntervalCount = 64
+  /// How many commits are kept for an observed read that takes long, before it counts as outrun.
+  static let observedCommitCount = 1024
   /// How many rows may be encoded inside one another, by coders that store rows themselves.
   static let encodingDepth = 32
 

@@ -53,6 +53,8 @@ struct ChangeLog: Sendable {
   private static let clearedAllCode: UInt8 = 17
 
   private(set) var bytes: [UInt8] = []
+  /// Whether all rows were removed, perhaps in a savepoint that was undone since.
+  private(set) var hasClearedAll = false
 
   var isEmpty: Bool { bytes.isEmpty }
   /// Where the next entry goes.
@@ -75,7 +77,10 @@ struct ChangeLog: Sendable {
   }
 
   /// Notes that all rows were removed.
-  mutating func clearAll() { bytes.append(Self.clearedAllCode) }
+  mutating func clearAll() {
+    bytes.append(Self.clearedAllCode)
+    hasClearedAll = true
+  }
 
   private mutating func append(_ value: some FixedWidthInteger) {
     unsafe withUnsafeBytes(of: value) { unsafe bytes.append(contentsOf: $0) }

@@ -47,7 +47,13 @@ public final class ChangeSet: Sendable {
   /// About how many bytes of memory it takes.
   var byteCount: Int { log.bytes.count + 256 }
 
-  private func ask<Answer: Sendable>(_ body: @Sendable (ChangeIndex) -> Answer) -> Answer {
+  /// Whether it is worth to look whether rows that were read have changed. Costs nothing in proportion to the changes.
+  func mayConcern(_ reads: ReadSet) -> Bool {
+    reads.hasReadAllRows || log.hasClearedAll || names.values.contains { reads.collections[ByteString($0)] != nil }
+  }
+
+  /// Asks the changes, looked up by collection and key; these are put in order at the first question.
+  func ask<Answer: Sendable>(_ body: @Sendable (ChangeIndex) -> Answer) -> Answer {
     let index = index.withLock { index -> ChangeIndex in
       if let index { return index }
       let made = ChangeIndex(log, names)
@@ -70,7 +76,7 @@ public final class ChangeSet: Sendable {
   public func contains<Object, Metadata>(
     anyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
   ) -> Bool {
-    keys.contains { contains($0, inCollection: collection.name, aspect) }
+    contains(anyOf: keys, inCollection: collection.name, aspect)
   }
 
   /// Whether any row of the collection was stored, touched or removed.
@@ -110,6 +116,15 @@ public final class ChangeSet: Sendable {
   /// Whether nothing was changed.
   public var isEmpty: Bool { !isUnknown && log.isEmpty }
 
+  /// All rows that were stored, touched or removed one by one, in the order of collection and key.
+  public var rows: [RowKey] {
+    ask { index in
+      index.collections.flatMap { name, changes in
+        changes.rows.filter { $0.value.concerns(.any) }.map { RowKey(name.string, $0.key.string) }
+      }.sorted()
+    }
+  }
+
   // MARK: The same by the collection's name
 
   /// The names of the collections with changes, in the order of their bytes; without those that went with all others.
@@ -125,6 +140,13 @@ public final class ChangeSet: Sendable {
       guard let changes = index.collections[ByteString(name)] else { return false }
       return changes.isCleared || changes.rows[ByteString(key)]?.concerns(aspect) ?? false
     }
+  }
+
+  /// Whether any of the rows under `keys` was stored, touched or removed.
+  public func contains(
+    anyOf keys: some Sequence<String>, inCollection name: String, _ aspect: RowAspect = .any
+  ) -> Bool {
+    keys.contains { contains($0, inCollection: name, aspect) }
   }
 
   /// Whether any row of the collection was stored, touched or removed.

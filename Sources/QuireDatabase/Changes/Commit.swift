@@ -14,20 +14,36 @@ public struct Commit: Sendable {
 
   /// What extensions tell of it, by their names.
   let extensionChanges: [String: any ExtensionChanges]
+  /// What has changed beside rows.
+  let scope: CommitScope
 
   init(
     csn: CSN, changes: ChangeSet, info: (any Sendable & Codable)?,
-    extensionChanges: [String: any ExtensionChanges] = [:]
+    extensionChanges: [String: any ExtensionChanges] = [:], scope: CommitScope = CommitScope()
   ) {
     self.csn = csn
     self.changes = changes
     self.info = info
     self.extensionChanges = extensionChanges
+    self.scope = scope
   }
+
+  /// Whether there is nothing to tell of it to those who follow commits.
+  var isSilent: Bool { changes.isEmpty && extensionChanges.isEmpty }
 
   /// About how many bytes of memory it takes.
   var byteCount: Int { extensionChanges.values.reduce(changes.byteCount) { $0 + max(0, $1.byteCount) } }
 
   /// Stands for commits that were too many to be kept.
   static func unknown(upTo csn: CSN) -> Commit { Commit(csn: csn, changes: .unknown, info: nil) }
+}
+
+/// What a commit has changed beside rows: for those who observe what they have read.
+struct CommitScope: Sendable {
+  /// The extensions whose trees or values have changed, and those that came, went, or got further.
+  var extensions: Set<ByteString> = []
+  /// Whether a collection came or went.
+  var hasChangedNames = false
+  /// Whether it changes nothing that is stored: it then has the number of the commit before it.
+  var isTouchOnly = false
 }

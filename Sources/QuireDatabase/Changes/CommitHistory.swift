@@ -35,6 +35,10 @@ final class CommitHistory: Sendable {
     /// The last entry that the snapshot of `csn` shows.
     func position(at csn: CSN) -> Int { entries.last { $0.commit.csn <= csn }?.sequence ?? firstSequence - 1 }
     var firstSequence: Int { entries.first?.sequence ?? lastSequence + 1 }
+
+    func commits(after position: Int, upTo end: Int) -> [Commit] {
+      entries.lazy.filter { $0.sequence > position && $0.sequence <= end }.map(\.commit)
+    }
   }
 
   private let state = Latch(State())
@@ -89,6 +93,7 @@ final class CommitHistory: Sendable {
           hasMissed = true
         }
         for entry in state.entries where entry.sequence > stream.position && entry.sequence <= end {
+          if entry.commit.isSilent { continue }
           if stream.buffer.append(entry.commit) { hasMissed = true }
         }
         state.streams[id]?.position = end
@@ -130,7 +135,7 @@ final class CommitHistory: Sendable {
         let end = state.position(at: csn)
         var commits: [Commit] = []
         if position < state.firstSequence - 1 { commits.append(.unknown(upTo: csn)) }
-        commits += state.entries.lazy.filter { $0.sequence > position && $0.sequence <= end }.map(\.commit)
+        commits += state.commits(after: position, upTo: end).filter { !$0.isSilent }
         state.pins[id] = max(position, end)
         return .success((snapshot, commits))
       } catch {
@@ -144,6 +149,33 @@ final class CommitHistory: Sendable {
 
   /// Ends a pin.
   func unpin(_ id: Int) { state.withLock { state in state.pins[id] = nil } }
+
+  // MARK: Observers
+
+  /// Begins to keep commits from what readers see now on. Returns the pin's number.
+  func beginFollowing(published: () -> CSN) -> Int {
+    state.withLock { state in
+      state.nextID += 1
+      state.pins[state.nextID] = state.position(at: published())
+      return state.nextID
+    }
+  }
+
+  /// What readers see by now and a pin has not taken yet, silent commits included; the pin moves on.
+  func take(_ id: Int, published: () -> CSN) -> [Commit] {
+    let commits = state.withLock { state -> [Commit] in
+      // Nobody follows any more.
+      guard let position = state.pins[id] else { return [] }
+      let published = published()
+      let end = state.position(at: published)
+      guard end > position else { return [] }
+      state.pins[id] = end
+      let missed = position < state.firstSequence - 1 ? [Commit.unknown(upTo: published)] : []
+      return missed + state.commits(after: position, upTo: end)
+    }
+    if commits.first?.changes.isUnknown == true { logMissed("observer") }
+    return commits
+  }
 
   // MARK: Streams
 

@@ -67,6 +67,9 @@ internal import QuireStorage
   /// Whether this transaction made the collection.
   var isNew: Bool { id != nil && record?.id != id }
 
+  /// Whether the collection has come or gone in this transaction.
+  var isOtherThanFound: Bool { (id == nil) != (record == nil) }
+
   // MARK: Savepoints
 
   struct Mark {

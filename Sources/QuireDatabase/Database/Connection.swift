@@ -60,7 +60,7 @@ public final class Connection: Sendable {
   @concurrent
   public func drain() async { await pending.drain() }
 
-  private func check(_ permission: Permissions) throws(DatabaseError) {
+  func check(_ permission: Permissions) throws(DatabaseError) {
     guard !options.permits.contains(permission) else { return }
     throw DatabaseError(
       .notPermitted,

@@ -181,10 +181,16 @@ public final class Database: Sendable {
   ///   what the checkpoint did not write.
   public func close() throws(DatabaseError) {
     do throws(StorageError) { try core.engine.close() } catch {
-      if error.code != .inUse { core.history.close() }
+      if error.code != .inUse { endFollowing() }
       throw DatabaseError(error)
     }
+    endFollowing()
+  }
+
+  /// Nothing will follow: tells those who wait for it.
+  private func endFollowing() {
     core.history.close()
+    core.observers.close()
   }
 
   private func wrapping(_ body: () throws(StorageError) -> Void) throws(DatabaseError) {

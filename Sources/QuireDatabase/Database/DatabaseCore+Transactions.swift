@@ -118,6 +118,10 @@ extension DatabaseCore {
     var hasMarkedOthers = false
     /// The trees in memory, if they have changed.
     var forest: MemoryForest?
+    /// What has changed beside rows.
+    var scope = CommitScope()
+    /// The number of the commit that the transaction builds on.
+    var base = CSN(0)
   }
 
   /// The commit can no longer fail but for the disk, and nobody sees it yet.
@@ -130,23 +134,29 @@ extension DatabaseCore {
       let published = publishedCSN
       memory.publish(forest, csn: csn, oldest: min(storage.slots.oldestReader ?? published, published))
     }
-    guard !outcome.changes.isEmpty || !outcome.extensionChanges.isEmpty else { return }
     let changes = ChangeSet(outcome.changes, names: outcome.names)
+    var scope = outcome.scope
+    scope.isTouchOnly = csn == outcome.base
     let commit = Commit(
-      csn: csn, changes: changes, info: outcome.info, extensionChanges: outcome.extensionChanges)
+      csn: csn, changes: changes, info: outcome.info, extensionChanges: outcome.extensionChanges, scope: scope)
+    if commit.isSilent, scope.extensions.isEmpty { return }
     history.append(commit, published: publishedCSN)
   }
 
   /// The commit is acknowledged: tells those who follow, and runs what was to be run.
   func didCommit(_ actions: [@Sendable () -> Void]) {
     history.deliver { publishedCSN }
+    observers.commitsArrived(self)
     for action in actions { action() }
   }
 
   /// An error of the engine's in the words of this layer; those who follow are told if nothing can follow any more.
   func failed(_ error: StorageError) -> DatabaseError {
     let failure = DatabaseError(error)
-    if error.code == .failStop || error.code == .outcomeUnknown { history.fail(failure) }
+    if error.code == .failStop || error.code == .outcomeUnknown {
+      history.fail(failure)
+      observers.fail(failure)
+    }
     return failure
   }
 }
@@ -162,6 +172,7 @@ extension TransactionState {
   func outcome() throws(DatabaseError) -> DatabaseCore.WriteOutcome {
     guard let writer else { throw notWriting() }
     var outcome = DatabaseCore.WriteOutcome()
+    outcome.base = csn
     if let session = writer.session {
       try session.settle()
       outcome.extensionChanges = session.takeChanges()
@@ -172,6 +183,7 @@ extension TransactionState {
     try settleCollections()
     outcome.hasMarkedOthers = try markOthers()
     outcome.registered = writer.newRegistered
+    outcome.scope.extensions = writer.changedExtensionNames
     if writer.hasChangedForest {
       try numberForest()
       outcome.forest = loadedForest
@@ -179,7 +191,9 @@ extension TransactionState {
     outcome.changes = writer.changes
     outcome.info = writer.commitInfo
     for collection in collections {
-      if let record = collection.newRecord { outcome.collections.append((collection.name, record)) }
+      guard let record = collection.newRecord else { continue }
+      outcome.collections.append((collection.name, record))
+      if collection.isOtherThanFound { outcome.scope.hasChangedNames = true }
     }
     return outcome
   }

@@ -37,6 +37,7 @@ final class DatabaseCore: Sendable {
   let extensions = ExtensionRegistry()
   let memory = MemoryVersions()
   let history: CommitHistory
+  let observers = ObservationHub()
   let options: Database.Options
   let path: String
   private let idleScratch = Latch<[TransactionScratch]>([])
@@ -51,7 +52,10 @@ final class DatabaseCore: Sendable {
     trees = try Self.openTrees(engine, path)
   }
 
-  deinit { history.close() }
+  deinit {
+    history.close()
+    observers.close()
+  }
 
   var storage: EngineCore { engine.core }
   /// The newest commit that readers see.

@@ -27,12 +27,12 @@ public struct ExtensionStore {
     }
     guard isPersistent else {
       let place = MemoryForest.Place(id: id, name: treeName)
-      return ExtensionTree(state: state, backing: .memory(place))
+      return ExtensionTree(state: state, backing: .memory(place), owner: id)
     }
     guard let tree = try storedTree(treeName, Key.isNumber ? .int64 : .bytes) else {
-      return ExtensionTree(state: state, backing: .missing)
+      return ExtensionTree(state: state, backing: .missing, owner: id)
     }
-    return ExtensionTree(state: state, backing: .stored(tree))
+    return ExtensionTree(state: state, backing: .stored(tree), owner: id)
   }
 
   private func storedTree(_ treeName: String, _ keys: KeyKind) throws(DatabaseError) -> Tree? {
@@ -60,6 +60,7 @@ public struct ExtensionStore {
   /// Removes all entries of all trees; the trees and the values stay.
   public func removeAllEntries() throws {
     try state.checkWriting()
+    state.noteChange(of: id)
     guard isPersistent else { return try state.changeForest { forest in forest.removeTrees(of: id) } }
     for tree in try state.storedTrees(of: id) {
       try state.wrapping { () throws(StorageError) in try state.deleteAll(in: tree) }
@@ -89,6 +90,7 @@ public struct ExtensionStore {
   /// - Throws: `nameTooLong`, `readOnly`, `transactionClosed`, `damagedPage`, `inputOutput`, `diskFull`.
   public func set<Value: ExtensionValue>(_ value: Value?, for valueName: String, persistent: Bool = true) throws {
     try state.checkWriting()
+    state.noteChange(of: id)
     guard valueName.utf8.count <= Limits.extensionNameByteCount else {
       throw DatabaseError(
         .nameTooLong, "The name of a value has more than \(Limits.extensionNameByteCount) bytes.",

@@ -44,6 +44,8 @@ extension RowID: ExtensionTreeKey {
 public struct ExtensionTree<Key: ExtensionTreeKey> {
   let state: TransactionState
   let backing: ExtensionTreeBacking
+  /// The extension that the tree is of.
+  let owner: ExtensionID
 
   // MARK: Reading
 
@@ -76,17 +78,24 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   // MARK: Changing
 
   /// Stores a value under `key`, in the place of what was there. O(log n).
-  public func put(_ value: [UInt8], for key: Key) throws { try state.put(value, for: key, in: backing) }
+  public func put(_ value: [UInt8], for key: Key) throws {
+    state.noteChange(of: owner)
+    try state.put(value, for: key, in: backing)
+  }
 
   /// Removes the entry under `key`; returns whether there was one. O(log n).
   @discardableResult
-  public func remove(_ key: Key) throws -> Bool { try state.remove(key, in: backing) }
+  public func remove(_ key: Key) throws -> Bool {
+    state.noteChange(of: owner)
+    return try state.remove(key, in: backing)
+  }
 
   /// Removes the entries from `lower` up to `upper`, which is not among them; nil means no bound. Returns how many
   /// there were. A stored tree lets go of whole pages without reading them.
   @discardableResult
   public func remove(from lower: Key?, upTo upper: Key?) throws -> Int {
-    try state.removeRange(from: lower, upTo: upper, in: backing)
+    state.noteChange(of: owner)
+    return try state.removeRange(from: lower, upTo: upper, in: backing)
   }
 
   /// Removes all entries.

@@ -70,6 +70,7 @@ struct Registration {
     }
     core.extensions.apply(
       (core.extensions.current ?? RegisteredExtensions([])).with(registered), markedOthers: false)
+    core.observers.extensionChanged(name)
   }
 
   /// Throws unless the extension may be registered beside those that are.
@@ -253,6 +254,7 @@ struct Registration {
     } catch {
       // Nothing can be written any more: the next opening finds it as it is.
       core.extensions.apply(core.extensions.current?.without([ByteString(name)]), markedOthers: false)
+      core.observers.extensionChanged(name)
     }
   }
 }

@@ -71,6 +71,7 @@ extension TransactionState {
   /// The reader of an extension whose trees are complete in this snapshot.
   func reader<Kind: DatabaseExtension>(named name: String, _: Kind.Type) throws(DatabaseError) -> Kind.Reader {
     try check()
+    recorder?.note(extensionNamed: name)
     if let known = readers.first(where: { $0.name.isSame(as: name) })?.reader as? Kind.Reader { return known }
     guard let registered = database.extensions.current?[name] else { throw notRegistered(name) }
     guard let value = registered.value as? Kind else { throw mismatch(name, registered, Kind.self) }
@@ -133,8 +134,13 @@ extension TransactionState {
   func rowChange(_ kind: RowChange.Kind, _ rowID: RowID) throws(DatabaseError) -> RowChange? {
     try check()
     let bytes = try wrapping { () throws(StorageError) in try value(rowID.rawValue, in: database.trees.rows) }
-    guard let bytes else { return nil }
-    return try rowChange(kind, rowID, bytes)
+    guard let bytes else {
+      recorder?.noteAllRows()
+      return nil
+    }
+    let change = try rowChange(kind, rowID, bytes)
+    recorder?.note(change.key, in: change.collection, [.object, .metadata])
+    return change
   }
 
   /// A row whose bytes were read, as hooks are told of it.

@@ -8,6 +8,7 @@ extension OpenedCollection {
   @usableFromInline
   func withRow(_ key: String, _ body: (RowID, RowView) throws -> Void) throws(DatabaseError) {
     try check()
+    noteRead(key, [.object, .metadata])
     guard let id, let rowID = try transaction.rowID(id, key) else { return }
     let isFound: Void?
     do {
@@ -21,12 +22,17 @@ extension OpenedCollection {
   }
 
   /// Calls `body` with the rows under `keys` that exist, in their order, and before that `reserve` with their number.
+  /// If it is for objects alone, `body` does not look at metadata.
   @usableFromInline
   func forEachRow(
-    _ keys: [String], _ reserve: (Int) -> Void, _ body: (String, RowID, RowView) throws -> Void
+    _ keys: [String], forObjects: Bool = false, _ reserve: (Int) -> Void,
+    _ body: (String, RowID, RowView) throws -> Void
   ) throws(DatabaseError) {
     let transaction = transaction
     try check()
+    if transaction.recorder != nil {
+      for key in keys { noteRead(key, forObjects ? .object : [.object, .metadata]) }
+    }
     guard let id else { return }
     var found: [IndexEntry] = []
     found.reserveCapacity(keys.count)

@@ -67,6 +67,7 @@ internal import QuireStorage
     _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws(DatabaseError) {
     try transaction.check()
+    noteRead(key, .object)
     guard let id else { return try checkOpened() }
     guard let rowID = try transaction.rowID(id, key) else { return }
     let value: BorrowedValue?

@@ -25,7 +25,8 @@ public struct RawRows: Sequence {
 
   /// The number of rows. O(log n).
   public var count: Int {
-    opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
+    opened.transaction.recorder?.noteAll(of: opened.name, [])
+    return opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
   }
 
   /// The rows in the order of their keys' bytes. An error ends the loop, and is thrown by the transaction's next call.

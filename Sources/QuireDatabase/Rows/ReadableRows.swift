@@ -54,6 +54,7 @@ extension RowReading {
   public func rowID(_ key: String) throws(DatabaseError) -> RowID? {
     let opened = handle.opened
     try opened.check()
+    opened.noteRead(key, [])
     guard let id = opened.id else { return nil }
     do throws(DatabaseError) { return try opened.transaction.rowID(id, key) } catch {
       throw error.at(opened.name, key)
@@ -63,6 +64,7 @@ extension RowReading {
   /// The number of rows. O(log n). An error is thrown by the transaction's next call.
   public var count: Int {
     let opened = handle.opened
+    opened.transaction.recorder?.noteAll(of: opened.name, [])
     return opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
   }
 
@@ -73,16 +75,18 @@ extension RowReading {
   public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
     let opened = handle.opened
     try opened.check()
-    guard let id = opened.id else { return 0 }
-    return try opened.transaction.count(KeyBounds(id, from: range.firstKey, upTo: range.endKey))
+    let bounds = opened.id.map { KeyBounds($0, from: range.firstKey, upTo: range.endKey) }
+    opened.noteRead(bounds, [])
+    return try bounds.map { (bounds) throws(DatabaseError) in try opened.transaction.count(bounds) } ?? 0
   }
 
   /// The number of rows whose keys begin with `prefix`. O(log n).
   public func count(prefix: String) throws(DatabaseError) -> Int {
     let opened = handle.opened
     try opened.check()
-    guard let id = opened.id else { return 0 }
-    return try opened.transaction.count(KeyBounds(id, prefix: prefix))
+    let bounds = opened.id.map { KeyBounds($0, prefix: prefix) }
+    opened.noteRead(bounds, [])
+    return try bounds.map { (bounds) throws(DatabaseError) in try opened.transaction.count(bounds) } ?? 0
   }
 
   // MARK: Rows for many keys
@@ -103,7 +107,7 @@ extension RowReading {
   @inlinable public func objects(for keys: some Sequence<String>) throws(DatabaseError) -> [Object] {
     let handle = handle
     var objects: [Object] = []
-    try handle.opened.forEachRow(Array(keys), { objects.reserveCapacity($0) }) { key, _, row in
+    try handle.opened.forEachRow(Array(keys), forObjects: true, { objects.reserveCapacity($0) }) { key, _, row in
       objects.append(try handle.object(row, key))
     }
     return objects
@@ -161,6 +165,7 @@ extension RowHandle {
   func withMetadata<Result>(_ key: String, _ body: (RowView) throws -> Result) throws(DatabaseError) -> Result? {
     let transaction = transaction
     try opened.check()
+    opened.noteRead(key, .metadata)
     guard let id = opened.id, let rowID = try transaction.rowID(id, key) else { return nil }
     let rows = transaction.trees.rows
     do {

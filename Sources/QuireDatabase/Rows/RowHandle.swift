@@ -87,6 +87,7 @@ internal import QuireStorage
   @inline(__always)
   func withRow<Result>(_ key: String, _ body: (RowID, RowView) throws -> Result) throws(DatabaseError) -> Result? {
     try opened.check()
+    opened.noteRead(key, [.object, .metadata])
     guard let id = opened.id, let rowID = try transaction.rowID(id, key) else { return nil }
     do {
       let result = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in

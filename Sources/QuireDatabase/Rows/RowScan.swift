@@ -13,6 +13,8 @@ struct RowScan {
   let opened: OpenedCollection
   let range: Range
   var isReversed = false
+  /// The halves of rows that are looked at beside their keys.
+  var aspects: ChangeAspects = [.object, .metadata]
   /// Which keys to look at, decided before anything else of the row is read.
   var filter: ((String) throws -> Bool)?
 
@@ -49,6 +51,8 @@ final class IndexCursor {
   private let mutationCount: Int
   @exclusivity(unchecked) private var cursor: Cursor
   private var isStarted = false
+  /// How far the walk has gone, if the transaction is observed.
+  private let recorded: RecordedWalk?
 
   init(_ scan: RowScan, _ bounds: KeyBounds) throws(DatabaseError) {
     transaction = scan.opened.transaction
@@ -58,6 +62,7 @@ final class IndexCursor {
     isReversed = scan.isReversed
     filter = scan.filter
     mutationCount = transaction.mutationCount
+    recorded = transaction.recorder?.beginWalk(bounds, in: name, scan.aspects, isReversed: isReversed)
     do throws(StorageError) { unsafe cursor = try transaction.cursor(transaction.trees.keys) } catch {
       throw DatabaseError(error, collection: name)
     }
@@ -79,14 +84,16 @@ final class IndexCursor {
   /// The next entry within the bounds that the filter lets through.
   func next() throws -> IndexEntry? {
     try check()
-    while let entry = try step() {
+    while true {
+      let entry = try step()
+      recorded?.step(to: entry?.key)
+      guard let entry else { return nil }
       guard let filter else { return entry }
       if try filter(entry.key) {
         try check()
         return entry
       }
     }
-    return nil
   }
 
   private func step() throws -> IndexEntry? {
@@ -142,7 +149,10 @@ final class IndexCursor {
     let transaction = scan.opened.transaction
     let index = transaction.noting(nil) { () throws(DatabaseError) -> IndexCursor? in
       try scan.opened.check()
-      guard let bounds = scan.bounds else { return nil }
+      guard let bounds = scan.bounds else {
+        scan.opened.noteRead(nil, [])
+        return nil
+      }
       return try IndexCursor(scan, bounds)
     }
     guard let index else { return nil }

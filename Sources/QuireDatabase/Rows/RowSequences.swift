@@ -57,7 +57,10 @@ public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
 public struct KeySequence: Sequence {
   private var scan: RowScan
 
-  init(_ scan: RowScan) { self.scan = scan }
+  init(_ scan: RowScan) {
+    self.scan = scan
+    self.scan.aspects = []
+  }
 
   /// The same keys in the opposite order. Costs nothing.
   public func reversed() -> Self {
@@ -77,7 +80,10 @@ public struct KeySequence: Sequence {
       transaction = scan.opened.transaction
       cursor = transaction.noting(nil) { () throws(DatabaseError) in
         try scan.opened.check()
-        guard let bounds = scan.bounds else { return nil }
+        guard let bounds = scan.bounds else {
+          scan.opened.noteRead(nil, [])
+          return nil
+        }
         return try IndexCursor(scan, bounds)
       }
     }
@@ -98,6 +104,7 @@ public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
 
   init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
     self.scan = scan
+    self.scan.aspects = .metadata
     self.handle = handle
   }
 

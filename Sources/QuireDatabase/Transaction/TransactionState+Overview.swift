@@ -22,6 +22,7 @@ extension TransactionState {
 
   /// The names of the collections that have rows.
   func collectionNames() throws(DatabaseError) -> [String] {
+    recorder?.noteNames()
     var names: [String] = []
     try forEachCollection { (name, id) throws(DatabaseError) in
       // Inside a write transaction a collection may have lost its last row, or not have got its first one yet.
@@ -33,8 +34,10 @@ extension TransactionState {
 
   /// The names of the collections that have a row under `key`.
   func collectionNames(containing key: String) throws(DatabaseError) -> [String] {
+    recorder?.noteNames()
     var names: [String] = []
     try forEachCollection { (name, id) throws(DatabaseError) in
+      recorder?.note(key, in: name, [])
       if try rowID(id, key) != nil { names.append(name) }
     }
     return names
@@ -42,7 +45,8 @@ extension TransactionState {
 
   /// The number of rows.
   func rowCount() throws(DatabaseError) -> Int {
-    try wrapping { () throws(StorageError) in try count(of: trees.rows) }
+    recorder?.noteAllRows()
+    return try wrapping { () throws(StorageError) in try count(of: trees.rows) }
   }
 
   /// Where a row is.
@@ -60,8 +64,14 @@ extension TransactionState {
     } catch {
       throw wrap(error)
     }
-    guard let found else { return nil }
-    return RowKey(try name(of: found.id), found.key)
+    guard let found else {
+      recorder?.noteAllRows()
+      return nil
+    }
+    let name = try name(of: found.id)
+    // The row of an id is at this key as long as there is one.
+    recorder?.note(found.key, in: name, [])
+    return RowKey(name, found.key)
   }
 
   /// The id of the row at a key.
@@ -71,6 +81,7 @@ extension TransactionState {
     guard row.collection.utf8.count <= Limits.collectionNameByteCount else { return nil }
     let collection = open(row.collection)
     try check()
+    recorder?.note(row.key, in: row.collection, [])
     guard let id = collection.id else { return nil }
     do throws(DatabaseError) { return try rowID(id, row.key) } catch { throw error.at(row.collection, row.key) }
   }

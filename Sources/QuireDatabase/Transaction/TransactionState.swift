@@ -51,13 +51,15 @@ internal import QuireStorage
   var readers: [(name: String, reader: Any)] = []
   /// What is known of the collections of a snapshot that stays; nil for a snapshot that only this transaction has.
   let pinnedCollections: PinnedCollections?
+  /// Notes what is read, if somebody observes that.
+  let recorder: ReadRecorder?
   /// What only write transactions have.
   let writer: WriterState?
 
   /// A read transaction.
   init(
     reading: consuming QuireStorage.ReadTransaction, _ database: DatabaseCore, _ connection: Connection?,
-    outer: TransactionState?, pinned: PinnedCollections? = nil
+    outer: TransactionState?, pinned: PinnedCollections? = nil, recorder: ReadRecorder? = nil
   ) {
     csn = reading.csn
     scratch = database.takeScratch()
@@ -70,6 +72,7 @@ internal import QuireStorage
     isWriting = false
     writer = nil
     pinnedCollections = pinned
+    self.recorder = recorder
   }
 
   /// The write transaction; `writing` is a second handle to what the engine has lent for the time of the closure.
@@ -88,6 +91,7 @@ internal import QuireStorage
     isWriting = true
     writer = WriterState(database.extensions.current)
     pinnedCollections = nil
+    recorder = nil
   }
 
   /// The closure has returned: gives everything back.

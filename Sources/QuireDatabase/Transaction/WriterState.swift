@@ -20,11 +20,40 @@ final class WriterState {
   var isBeginningSession = false
   /// Whether a tree in memory was changed.
   var hasChangedForest = false
+  /// The extensions that have changed trees or values of theirs, perhaps in savepoints that were undone since.
+  private(set) var changedExtensions: Set<ExtensionID> = []
+  /// The last one of them: most changes are of the same one as the change before.
+  private var lastChangedExtension: ExtensionID?
 
   init(_ registered: RegisteredExtensions?) { self.registered = registered }
+
+  /// Notes that an extension changes a tree or a value of its own.
+  func noteChange(of id: ExtensionID) {
+    if lastChangedExtension == id { return }
+    lastChangedExtension = id
+    changedExtensions.insert(id)
+  }
+
+  /// The names of the extensions that are not what they were: their trees, or what is registered under their names.
+  var changedExtensionNames: Set<ByteString> {
+    var names: Set<ByteString> = []
+    if !changedExtensions.isEmpty {
+      for entry in session?.entries ?? [] where changedExtensions.contains(entry.registered.id) {
+        names.insert(ByteString(entry.registered.name))
+      }
+    }
+    guard let newRegistered else { return names }
+    let (old, new) = (registered?.list ?? [], newRegistered.list)
+    for one in old where !new.contains(where: { $0 === one }) { names.insert(ByteString(one.name)) }
+    for one in new where !old.contains(where: { $0 === one }) { names.insert(ByteString(one.name)) }
+    return names
+  }
 }
 
 extension TransactionState {
+  /// Notes that an extension changes a tree or a value of its own.
+  func noteChange(of id: ExtensionID) { writer?.noteChange(of: id) }
+
   /// Runs `body`; if it throws, everything it did is undone: rows, changes, actions, the commit's info, new collections
   /// and fields. The ids that were given are not given again.
   func undoable<Result>(_ body: () throws -> Result) throws -> Result {

@@ -1,0 +1,153 @@
+// Noting what a transaction reads, while it reads.
+
+internal import QuireStorage
+
+/// Collects what one read transaction reads. For the thread that runs the transaction's closure.
+///
+/// A transaction that nobody observes has none: what reads then looks at a nil, and that is all that it costs.
+///
+/// Invariants:
+/// 1. Whatever a call has looked at, also in vain, is noted before the call returns, by the call that an app or an
+///    extension makes: a key, a part of a collection, a collection, an extension, or everything.
+/// 2. No collection has more than `Limits.observedKeyCount` keys or `Limits.observedIntervalCount` intervals: beyond
+///    that the collection counts as read as a whole.
+final class ReadRecorder {
+  private var reads = ReadSet()
+  /// Walks that have not ended, or may be gone on with.
+  private var walks: [RecordedWalk] = []
+
+  /// Notes that the row under `key` was looked at, and those halves of it.
+  func note(_ key: String, in collection: String, _ aspects: ChangeAspects) {
+    change(collection) { reads in
+      if let whole = reads.whole, whole.isSuperset(of: aspects) { return }
+      reads.keys[ByteString(key), default: []].formUnion(aspects)
+      guard reads.keys.count > Limits.observedKeyCount else { return }
+      for aspects in reads.keys.values { reads.takeWhole(aspects) }
+      reads.keys = [:]
+    }
+  }
+
+  /// Notes that the rows of a whole collection were looked at.
+  func noteAll(of collection: String, _ aspects: ChangeAspects) { change(collection) { $0.takeWhole(aspects) } }
+
+  /// Notes that the rows between bounds were looked at; without bounds, in a collection that does not exist, that this
+  /// is so.
+  func note(_ bounds: KeyBounds?, in collection: String, _ aspects: ChangeAspects) {
+    guard let bounds else { return noteAll(of: collection, []) }
+    note(bounds.interval, in: collection, aspects)
+  }
+
+  private func note(_ interval: KeyInterval, in collection: String, _ aspects: ChangeAspects) {
+    if interval.lower.isEmpty, interval.upper == nil { return noteAll(of: collection, aspects) }
+    change(collection) { reads in
+      reads.intervals[interval, default: []].formUnion(aspects)
+      guard reads.intervals.count > Limits.observedIntervalCount else { return }
+      for aspects in reads.intervals.values { reads.takeWhole(aspects) }
+      reads.intervals = [:]
+    }
+  }
+
+  /// Begins to note how far a walk through a collection goes.
+  func beginWalk(_ bounds: KeyBounds, in collection: String, _ aspects: ChangeAspects, isReversed: Bool) -> RecordedWalk
+  {
+    let walk = RecordedWalk(bounds.interval, collection, aspects, isReversed: isReversed)
+    walks.append(walk)
+    if walks.count > Limits.observedIntervalCount { settleWalks() }
+    return walk
+  }
+
+  /// Takes walks for as far as they might still go, so that they need not be kept.
+  private func settleWalks() {
+    for walk in walks { note(walk.interval, in: walk.collection, walk.aspects) }
+    walks = []
+  }
+
+  /// Notes that the list of collections was read.
+  func noteNames() { reads.hasReadNames = true }
+
+  /// Notes that something was read that depends on which rows there are at all.
+  func noteAllRows() { reads.hasReadAllRows = true }
+
+  /// Notes that an extension was asked for, with or without success.
+  func note(extensionNamed name: String) { reads.extensions.insert(ByteString(name)) }
+
+  /// What was read, all in all.
+  ///
+  /// - Parameter opened: the collections that the transaction has opened: one of which nothing is noted counts as read
+  ///   as a whole.
+  func finish(opened: some Sequence<String>) -> ReadSet {
+    for walk in walks where walk.hasBegun { note(walk.reached, in: walk.collection, walk.aspects) }
+    for name in opened where reads.collections[ByteString(name)] == nil {
+      // Of a walk that never took a step nothing was seen.
+      if !walks.contains(where: { $0.collection.isSame(as: name) }) { noteAll(of: name, [.object, .metadata]) }
+    }
+    walks = []
+    return reads
+  }
+
+  private func change(_ collection: String, _ body: (inout CollectionReads) -> Void) {
+    body(&reads.collections[ByteString(collection), default: CollectionReads()])
+  }
+}
+
+/// A walk through a part of a collection, and how far it has gone: what lies beyond that was not read.
+final class RecordedWalk {
+  /// All that the walk may come to see.
+  let interval: KeyInterval
+  let collection: String
+  let aspects: ChangeAspects
+  private let isReversed: Bool
+  private(set) var hasBegun = false
+  private var lastKey: String?
+  private var isAtEnd = false
+
+  init(_ interval: KeyInterval, _ collection: String, _ aspects: ChangeAspects, isReversed: Bool) {
+    self.interval = interval
+    self.collection = collection
+    self.aspects = aspects
+    self.isReversed = isReversed
+  }
+
+  /// The walk has come to `key`, or to its end.
+  func step(to key: String?) {
+    hasBegun = true
+    if let key { lastKey = key } else { isAtEnd = true }
+  }
+
+  /// What it has seen.
+  var reached: KeyInterval {
+    guard !isAtEnd, let lastKey else { return interval }
+    let key = [UInt8](lastKey.utf8)
+    if isReversed { return KeyInterval(lower: key, upper: interval.upper) }
+    // The key behind the last one is the last one and a zero byte.
+    return KeyInterval(lower: interval.lower, upper: key + [0])
+  }
+}
+
+extension KeyBounds {
+  /// The same without the collection's id in front.
+  fileprivate var interval: KeyInterval {
+    let prefix = lower.prefix(CollectionID.byteCount)
+    return KeyInterval(
+      lower: Array(lower.dropFirst(CollectionID.byteCount)),
+      upper: upper.starts(with: prefix) ? Array(upper.dropFirst(CollectionID.byteCount)) : nil)
+  }
+}
+
+// MARK: - Where it is called from
+
+extension OpenedCollection {
+  /// Notes that the row under `key` was looked at, if the transaction is observed.
+  @inline(__always) func noteRead(_ key: String, _ aspects: ChangeAspects) {
+    if transaction.recorder != nil { noteObserved(key, aspects) }
+  }
+
+  @inline(never) private func noteObserved(_ key: String, _ aspects: ChangeAspects) {
+    transaction.recorder?.note(key, in: name, aspects)
+  }
+
+  /// Notes that the rows within bounds were looked at.
+  func noteRead(_ bounds: KeyBounds?, _ aspects: ChangeAspects) {
+    transaction.recorder?.note(bounds, in: name, aspects)
+  }
+}

@@ -1,0 +1,91 @@
+// What a read has read, and whether a commit has changed any of it.
+
+internal import QuireStorage
+
+/// The keys from `lower` up to `upper`, which is not among them; nil means to the last. Compared by their bytes.
+struct KeyInterval: Hashable, Sendable {
+  let lower: [UInt8]
+  let upper: [UInt8]?
+
+  func contains(_ key: String) -> Bool {
+    if key.utf8.lexicographicallyPrecedes(lower) { return false }
+    guard let upper else { return true }
+    return key.utf8.lexicographicallyPrecedes(upper)
+  }
+}
+
+/// What was read of one collection. The aspects say which halves of rows were looked at; with none of them, only
+/// whether there are such rows.
+struct CollectionReads: Sendable {
+  /// Rows that were asked for by their keys, also in vain.
+  var keys: [ByteString: ChangeAspects] = [:]
+  /// Parts that were counted or walked through.
+  var intervals: [KeyInterval: ChangeAspects] = [:]
+  /// The collection as a whole; nil if only parts of it were read.
+  var whole: ChangeAspects?
+
+  /// Reads everything, at least in these aspects.
+  mutating func takeWhole(_ aspects: ChangeAspects) { whole = (whole ?? []).union(aspects) }
+
+  /// Whether a change of a row changes what was read.
+  func isConcerned(by row: RowSummary, _ key: ByteString) -> Bool {
+    if let whole, row.concerns(whole) { return true }
+    if let aspects = keys[key], row.concerns(aspects) { return true }
+    return intervals.contains { row.concerns($0.value) && $0.key.contains(key.string) }
+  }
+
+  /// Whether changes of the collection change what was read.
+  func isConcerned(by changes: ChangeIndex.Collection) -> Bool {
+    if changes.isCleared { return true }
+    guard whole == nil, intervals.isEmpty, keys.count < changes.rows.count else {
+      return changes.rows.contains { isConcerned(by: $0.value, $0.key) }
+    }
+    return keys.contains { changes.rows[$0.key]?.concerns($0.value) ?? false }
+  }
+}
+
+extension RowSummary {
+  /// Whether what happened shows in the halves `read` of the row, or in whether there is one.
+  func concerns(_ read: ChangeAspects) -> Bool { isInserted || isRemoved || !aspects.isDisjoint(with: read) }
+}
+
+/// All that one run of a closure has read. It says too much rather than too little.
+struct ReadSet: Sendable {
+  var collections: [ByteString: CollectionReads] = [:]
+  /// The extensions that were asked for, by name.
+  var extensions: Set<ByteString> = []
+  /// Whether the list of collections was read.
+  var hasReadNames = false
+  /// Whether something was read that depends on which rows there are in any collection.
+  var hasReadAllRows = false
+
+  /// Whether the commit has changed what was read.
+  func isConcerned(by commit: Commit) -> Bool {
+    let (changes, scope) = (commit.changes, commit.scope)
+    if changes.isUnknown { return true }
+    if !scope.extensions.isDisjoint(with: extensions) { return true }
+    if commit.extensionChanges.keys.contains(where: { extensions.contains(ByteString($0)) }) { return true }
+    if hasReadNames, scope.hasChangedNames { return true }
+    return changes.concerns(self)
+  }
+}
+
+extension ChangeSet {
+  /// Whether rows were changed that `reads` has read.
+  func concerns(_ reads: ReadSet) -> Bool {
+    guard mayConcern(reads) else { return false }
+    return ask { index in
+      if index.isAllCleared { return reads.hasReadAllRows || !reads.collections.isEmpty }
+      if reads.hasReadAllRows, index.collections.values.contains(where: \.hasChangedRowCount) { return true }
+      if index.collections.count < reads.collections.count {
+        return index.collections.contains { reads.collections[$0.key]?.isConcerned(by: $0.value) ?? false }
+      }
+      return reads.collections.contains { index.collections[$0.key].map($0.value.isConcerned) ?? false }
+    }
+  }
+}
+
+extension ChangeIndex.Collection {
+  /// Whether rows came or went.
+  fileprivate var hasChangedRowCount: Bool { isCleared || rows.values.contains { $0.isInserted || $0.isRemoved } }
+}
