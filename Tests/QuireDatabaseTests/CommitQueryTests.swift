@@ -2,6 +2,7 @@
 // `enumerateChanged…`): of one, and of several that a pin has jumped over.
 
 import QuireDatabase
+import QuireTesting
 import Testing
 
 @Suite struct CommitQueryTests {

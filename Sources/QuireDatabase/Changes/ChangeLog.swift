@@ -57,12 +57,26 @@ struct ChangeLog: Sendable {
   private(set) var hasClearedAll = false
 
   var isEmpty: Bool { bytes.isEmpty }
+  /// How many entries there are.
+  private(set) var count = 0
+
+  /// A place between two entries.
+  struct Position {
+    fileprivate let byteCount: Int
+    fileprivate let count: Int
+  }
+
   /// Where the next entry goes.
-  var position: Int { bytes.count }
-  mutating func truncate(to position: Int) { bytes.removeLast(bytes.count - position) }
+  var position: Position { Position(byteCount: bytes.count, count: count) }
+  /// Takes back what was noted behind a position.
+  mutating func truncate(to position: Position) {
+    bytes.removeLast(bytes.count - position.byteCount)
+    count = position.count
+  }
 
   /// Notes what happened to a row.
   mutating func append(_ kind: Kind, _ collection: CollectionID, _ rowID: RowID, _ key: String) {
+    count &+= 1
     bytes.append(kind.code)
     append(collection.rawValue)
     append(rowID.rawValue)
@@ -72,12 +86,14 @@ struct ChangeLog: Sendable {
 
   /// Notes that all rows of a collection were removed.
   mutating func clear(_ collection: CollectionID) {
+    count &+= 1
     bytes.append(Self.clearedCode)
     append(collection.rawValue)
   }
 
   /// Notes that all rows were removed.
   mutating func clearAll() {
+    count &+= 1
     bytes.append(Self.clearedAllCode)
     hasClearedAll = true
   }

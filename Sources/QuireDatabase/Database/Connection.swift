@@ -47,12 +47,15 @@ public final class Connection: Sendable {
   let core: DatabaseCore
   /// The settings.
   public let options: Options
+  /// Its name in one number.
+  let number: ConnectionNumber
   /// The async transactions that have not ended.
   private let pending = PendingWork()
 
   init(_ core: DatabaseCore, _ options: Options) {
     self.core = core
     self.options = options
+    number = core.holders.names.number(of: options.name)
   }
 
   /// Returns when every async `read` and `write` of this connection that was called before has ended: committed, rolled
@@ -68,59 +71,58 @@ public final class Connection: Sendable {
       path: core.path)
   }
 
-  /// Runs `body` on the newest snapshot; see `Database.read`.
-  ///
-  /// - Throws: `notPermitted`, and as `Database.read`.
-  public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
+  /// As the `read` without a place, which it is for.
+  public func read<Result>(at site: CallSite, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     try check(.synchronousReads)
-    return try core.read(self, body)
+    return try core.read(self, site, body)
   }
 
-  /// Runs `body` on the newest snapshot, on a thread of the database's; see `Database.read`.
-  ///
-  /// - Throws: `notPermitted`, and as `Database.read`.
+  /// As the `read` without a place, which it is for.
   @concurrent
   public func read<Result: Sendable>(
-    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+    at site: CallSite, _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {
     try check(.asynchronousReads)
     let work = pending.begin()
     defer { pending.end(work) }
     return try await withCheckedThrowingContinuation { continuation in
       let isQueued = core.storage.services.runReader { [self] in
-        do { continuation.resume(returning: try core.read(self, body)) } catch { continuation.resume(throwing: error) }
+        do { continuation.resume(returning: try core.read(self, site, body)) } catch {
+          continuation.resume(throwing: error)
+        }
       }
       if !isQueued { continuation.resume(throwing: DatabaseError(core.storage.closedError())) }
     }
   }
 
-  /// Runs `body` as the only write transaction; see `Database.write`.
-  ///
-  /// - Throws: `notPermitted`, and as `Database.write`.
+  /// As the `write` without a place, which it is for.
   @discardableResult
-  public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
+  public func write<Result>(at site: CallSite, _ body: (WriteTransaction) throws -> Result) throws -> Result {
     try check(.synchronousWrites)
-    return try core.write(self, body)
+    return try core.write(self, site, body)
   }
 
-  /// Runs `body` as the only write transaction, on a thread of the database's; see `Database.write`.
-  ///
-  /// - Throws: `notPermitted`, `CancellationError`, and as `Database.write`.
+  /// As the `write` without a place, which it is for.
   @concurrent @discardableResult
   public func write<Result: Sendable>(
-    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+    at site: CallSite, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     try check(.asynchronousWrites)
     let work = pending.begin()
     defer { pending.end(work) }
+    let watch = core.diagnostics.watchWrite(site, connection: options.name)
     let job = WriteJob<Result>()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        guard job.wait(continuation) else { return }
+        guard job.wait(continuation) else { return core.diagnostics.didEnd(watch, CancellationError()) }
         let isQueued = core.storage.services.runWriter { [self] in
-          if job.begin() { core.write(self, body, job) }
+          guard job.begin() else { return core.diagnostics.didEnd(watch, CancellationError()) }
+          core.write(self, watch, body, job)
         }
-        if !isQueued, job.begin() { job.end(.failure(DatabaseError(core.storage.closedError()))) }
+        guard !isQueued else { return }
+        let failure = DatabaseError(core.storage.closedError())
+        core.diagnostics.didEnd(watch, failure)
+        if job.begin() { job.end(.failure(failure)) }
       }
     } onCancel: {
       job.cancel()
@@ -192,24 +194,31 @@ final class WriteJob<Result: Sendable>: Sendable {
 extension DatabaseCore {
   /// An async write: runs on the writer's thread, which goes on to the next one while the commit waits for the disk.
   func write<Result: Sendable>(
-    _ connection: Connection, _ body: @Sendable (WriteTransaction) throws -> Result, _ job: WriteJob<Result>
+    _ connection: Connection, _ watch: WriteWatch?, _ body: @Sendable (WriteTransaction) throws -> Result,
+    _ job: WriteJob<Result>
   ) {
     do {
-      let pending = try writeWithoutWaiting(connection, body)
+      let pending = try writeWithoutWaiting(connection, watch, body)
       let (result, actions) = (pending.result, pending.actions)
-      guard let lsn = pending.ticket.lsn else { return finish(job, result, actions) }
+      guard let lsn = pending.ticket.lsn else { return finish(job, watch, result, actions) }
       storage.queue.notify(whenDurable: lsn) { [self] failure in
-        if let failure { return job.end(.failure(failed(failure))) }
-        finish(job, result, actions)
+        guard let failure else { return finish(job, watch, result, actions) }
+        let error = failed(failure)
+        diagnostics.didEnd(watch, error)
+        job.end(.failure(error))
       }
     } catch {
+      diagnostics.didEnd(watch, error)
       job.end(.failure(error))
     }
   }
 
   /// Tells everybody that a commit is durable, on a thread that waits for nobody.
-  private func finish<Result: Sendable>(_ job: WriteJob<Result>, _ result: Result, _ actions: [@Sendable () -> Void]) {
+  private func finish<Result: Sendable>(
+    _ job: WriteJob<Result>, _ watch: WriteWatch?, _ result: Result, _ actions: [@Sendable () -> Void]
+  ) {
     let isQueued = storage.services.runDelivery { [self] in
+      diagnostics.didEnd(watch)
       didCommit(actions)
       job.end(.success(result))
     }

@@ -19,7 +19,9 @@ extension Database {
   ///   `progress` throws.
   @discardableResult
   public func backup(to path: String, progress: (Progress) throws -> Void = { _ in }) throws -> StorageBackup {
-    try translating { try core.engine.backup(to: path, progress: progress) }
+    try watching("quire.backup", holdsSnapshot: true) {
+      try translating { try core.engine.backup(to: path, progress: progress) }
+    }
   }
 
   /// The same on a thread of the database's; `progress` is called there.
@@ -27,7 +29,9 @@ extension Database {
   public func backup(
     to path: String, progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
   ) async throws -> StorageBackup {
-    do { return try await core.engine.backup(to: path, progress: progress) } catch { throw translated(error) }
+    try await watching("quire.backup", holdsSnapshot: true) {
+      do { return try await core.engine.backup(to: path, progress: progress) } catch { throw translated(error) }
+    }
   }
 
   /// Makes the file as short as its content allows, in small steps between which writers get their turn; readers never
@@ -38,13 +42,15 @@ extension Database {
   /// - Throws: `closed`, `readOnly`, `failStop`, `fileChanged`, `nestedTransaction` inside a write transaction,
   ///   `diskFull`, `inputOutput`, `damagedPage`, `CancellationError`, and what `progress` throws.
   public func compact(progress: (Progress) throws -> Void = { _ in }) throws {
-    try translating { try core.engine.compact(progress: progress) }
+    try watching("quire.compact") { try translating { try core.engine.compact(progress: progress) } }
   }
 
   /// The same on a thread of the database's; `progress` is called there.
   @concurrent
   public func compact(progress: @escaping @Sendable (Progress) throws -> Void = { _ in }) async throws {
-    do { try await core.engine.compact(progress: progress) } catch { throw translated(error) }
+    try await watching("quire.compact") {
+      do { try await core.engine.compact(progress: progress) } catch { throw translated(error) }
+    }
   }
 
   /// Checks everything: the trees that readers see, on the disk every page that can be reached, and that key index and
@@ -54,19 +60,53 @@ extension Database {
   /// - Throws: the first defect; `closed`, `nestedTransaction` inside a write transaction, `inputOutput`,
   ///   `CancellationError`, and what `progress` throws.
   public func verify(progress: (Progress) throws -> Void = { _ in }) throws {
-    try translating {
-      try core.engine.verify(progress: progress)
-      try core.storage.read { tx in try core.verifyRows(tx) }
+    try watching("quire.verify", holdsSnapshot: true) {
+      try translating {
+        try core.engine.verify(progress: progress)
+        try core.storage.read { tx in try core.verifyRows(tx) }
+      }
     }
   }
 
   /// The same on a thread of the database's; `progress` is called there.
   @concurrent
   public func verify(progress: @escaping @Sendable (Progress) throws -> Void = { _ in }) async throws {
+    try await watching("quire.verify", holdsSnapshot: true) {
+      do {
+        _ = try await core.engine.verify(progress: progress)
+        try await core.engine.read { [core] tx in try core.verifyRows(tx) }
+      } catch { throw translated(error) }
+    }
+  }
+
+  /// Runs long work as a span, and says which snapshot it holds.
+  private func watching<Result>(
+    _ name: StaticString, holdsSnapshot: Bool = false, _ body: () throws -> Result
+  ) throws -> Result {
+    let work = LongWork(core, name, holdsSnapshot: holdsSnapshot)
     do {
-      _ = try await core.engine.verify(progress: progress)
-      try await core.engine.read { [core] tx in try core.verifyRows(tx) }
-    } catch { throw translated(error) }
+      let result = try work.span.run(body)
+      work.end(nil)
+      return result
+    } catch {
+      work.end(error)
+      throw error
+    }
+  }
+
+  /// The same for work that is awaited.
+  private func watching<Result>(
+    _ name: StaticString, holdsSnapshot: Bool = false, _ body: () async throws -> Result
+  ) async throws -> Result {
+    let work = LongWork(core, name, holdsSnapshot: holdsSnapshot)
+    do {
+      let result = try await work.span.run(body)
+      work.end(nil)
+      return result
+    } catch {
+      work.end(error)
+      throw error
+    }
   }
 
   private func translating<Result>(_ body: () throws -> Result) throws -> Result {

@@ -41,13 +41,24 @@ public final class Database: Sendable {
         logger.error("A checkpoint failed. The log keeps what it did not write.", metadata: ["error": "\(error)"])
       }
     }
-    let engine: StorageEngine
-    do throws(StorageError) {
-      engine = try StorageEngine(at: path, options: options.storage, environment: environment)
+    let began = MonotonicClock.now
+    let diagnostics = Diagnostics(options, path: path)
+    let span = TransactionSpan(named: "quire.open", diagnostics.label, CallSite())
+    do throws(DatabaseError) {
+      let engine: StorageEngine
+      do throws(StorageError) {
+        engine = try StorageEngine(at: path, options: options.storage, environment: environment)
+      } catch {
+        throw DatabaseError(error)
+      }
+      core = try DatabaseCore(engine, path: path, options: options, diagnostics)
     } catch {
-      throw DatabaseError(error)
+      span.end(error)
+      throw error
     }
-    core = try DatabaseCore(engine, path: path, options: options)
+    let records = core.engine.statistics.recoveredRecords
+    span.end(nil) { $0.set("quire.recovered.records", records) }
+    diagnostics.metrics.noteOpening(MonotonicClock.now - began, records: records)
     core.logOpening()
     connection = Connection(core, Connection.Options())
   }
@@ -69,7 +80,7 @@ public final class Database: Sendable {
     do throws(StorageError) { engine = try StorageEngine.inMemory(options: options.storage) } catch {
       throw DatabaseError(error)
     }
-    return Database(try DatabaseCore(engine, path: "", options: options))
+    return Database(try DatabaseCore(engine, path: "", options: options, Diagnostics(options, path: "")))
   }
 
   /// The path that the database was opened at.
@@ -84,40 +95,31 @@ public final class Database: Sendable {
 
   // MARK: Transactions
 
-  /// Runs `body` on the newest snapshot, which stays as it is until `body` returns. Never waits.
-  ///
-  /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, what `body` throws, and
-  ///   what went wrong in a call of `body`'s that could not throw.
-  public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result { try connection.read(body) }
-
-  /// Runs `body` on the newest snapshot, on a thread of the database's.
-  ///
-  /// - Throws: as the form above.
-  @concurrent
-  public func read<Result: Sendable>(
-    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
-  ) async throws -> Result {
-    try await connection.read(body)
+  /// As the `read` without a place, which it is for.
+  public func read<Result>(at site: CallSite, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+    try connection.read(at: site, body)
   }
 
-  /// Runs `body` as the only write transaction and commits what it did; with `Durability.full` returns when that is on
-  /// the disk. If `body` throws, nothing of it remains.
-  ///
-  /// - Throws: `closed`, `nestedTransaction`, `failStop`, `outcomeUnknown`, `diskFull`, `transactionFailed`, what
-  ///   `body` throws, and what went wrong in a call of `body`'s that could not throw.
-  @discardableResult
-  public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result { try connection.write(body) }
+  /// As the `read` without a place, which it is for.
+  @concurrent
+  public func read<Result: Sendable>(
+    at site: CallSite, _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result {
+    try await connection.read(at: site, body)
+  }
 
-  /// Runs `body` as the only write transaction, on a thread of the database's, and returns when its commit is
-  /// acknowledged. A task that is cancelled while it waits for other writers gets a `CancellationError`, and `body`
-  /// does not run.
-  ///
-  /// - Throws: as the form above.
+  /// As the `write` without a place, which it is for.
+  @discardableResult
+  public func write<Result>(at site: CallSite, _ body: (WriteTransaction) throws -> Result) throws -> Result {
+    try connection.write(at: site, body)
+  }
+
+  /// As the `write` without a place, which it is for.
   @concurrent @discardableResult
   public func write<Result: Sendable>(
-    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+    at site: CallSite, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
-    try await connection.write(body)
+    try await connection.write(at: site, body)
   }
 
   /// Returns when every async `read` and `write` of the database that was called before has ended. Those of connections
@@ -128,7 +130,11 @@ public final class Database: Sendable {
   /// Keeps the newest snapshot for as long as the returned object lives, or until it is told to advance.
   ///
   /// - Throws: `closed`.
-  public func pin() throws(DatabaseError) -> PinnedSnapshot { try PinnedSnapshot(core) }
+  public func pin(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) throws(DatabaseError) -> PinnedSnapshot {
+    try PinnedSnapshot(core, CallSite(fileID: fileID, line: line))
+  }
 
   /// All commits from now on, in their order, each after it is durable.
   public var commits: CommitStream {
@@ -180,6 +186,7 @@ public final class Database: Sendable {
   ///   `diskFull`, `inputOutput` if the last checkpoint failed: the database is closed all the same, and the log holds
   ///   what the checkpoint did not write.
   public func close() throws(DatabaseError) {
+    core.reportLastMetrics()
     do throws(StorageError) { try core.engine.close() } catch {
       if error.code != .inUse { endFollowing() }
       throw DatabaseError(error)

@@ -1,21 +1,79 @@
 // What a database and its connections have in common.
 
 /// A way to run transactions: a database or one of its connections. For code that is to work with either.
+///
+/// Each form of `read` and `write` notes where it was called, for the log of slow transactions and for
+/// `Database.heldSnapshots`; who wraps them in functions of its own may pass on where those were called.
 public protocol DatabaseAccess: Sendable {
-  /// Runs `body` on the newest snapshot; see `Database.read`.
-  func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result
+  /// As the `read` without a place, which it is for.
+  func read<Result>(at site: CallSite, _ body: (ReadTransaction) throws -> Result) throws -> Result
 
-  /// Runs `body` on the newest snapshot, on a thread of the database's; see `Database.read`.
+  /// As the `read` without a place, which it is for.
   @concurrent
-  func read<Result: Sendable>(_ body: @escaping @Sendable (ReadTransaction) throws -> Result) async throws -> Result
+  func read<Result: Sendable>(
+    at site: CallSite, _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result
 
-  /// Runs `body` as the only write transaction; see `Database.write`.
+  /// As the `write` without a place, which it is for.
   @discardableResult
-  func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result
+  func write<Result>(at site: CallSite, _ body: (WriteTransaction) throws -> Result) throws -> Result
 
-  /// Runs `body` as the only write transaction, on a thread of the database's; see `Database.write`.
+  /// As the `write` without a place, which it is for.
   @concurrent @discardableResult
-  func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result
+  func write<Result: Sendable>(
+    at site: CallSite, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result
+}
+
+extension DatabaseAccess {
+  /// Runs `body` on the newest snapshot, which stays as it is until `body` returns. Never waits.
+  ///
+  /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, `notPermitted` if the
+  ///   connection does not permit it, what `body` throws, and what went wrong in a call of `body`'s that could not
+  ///   throw.
+  @inlinable @inline(__always)
+  public func read<Result>(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> Result
+  ) throws -> Result {
+    try read(at: CallSite(fileID: fileID, line: line), body)
+  }
+
+  /// Runs `body` on the newest snapshot, on a thread of the database's.
+  ///
+  /// - Throws: as the form above.
+  @inlinable @concurrent
+  public func read<Result: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result {
+    try await read(at: CallSite(fileID: fileID, line: line), body)
+  }
+
+  /// Runs `body` as the only write transaction and commits what it did; with `Durability.full` returns when that is on
+  /// the disk. If `body` throws, nothing of it remains.
+  ///
+  /// - Throws: `closed`, `nestedTransaction`, `notPermitted` if the connection does not permit it, `failStop`,
+  ///   `outcomeUnknown`, `diskFull`, `transactionFailed`, what `body` throws, and what went wrong in a call of `body`'s
+  ///   that could not throw.
+  @inlinable @inline(__always) @discardableResult
+  public func write<Result>(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    try write(at: CallSite(fileID: fileID, line: line), body)
+  }
+
+  /// Runs `body` as the only write transaction, on a thread of the database's, and returns when its commit is
+  /// acknowledged. A task that is cancelled while it waits for other writers gets a `CancellationError`, and `body`
+  /// does not run.
+  ///
+  /// - Throws: as the form above.
+  @inlinable @concurrent @discardableResult
+  public func write<Result: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    try await write(at: CallSite(fileID: fileID, line: line), body)
+  }
 }
 
 extension Database: DatabaseAccess {}

@@ -6,19 +6,34 @@ extension DatabaseCore {
   // MARK: Reading
 
   /// Runs `body` in a read transaction on the newest snapshot.
-  func read<Result>(_ connection: Connection?, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+  func read<Result>(
+    _ connection: Connection?, _ site: CallSite = CallSite(), _ body: (ReadTransaction) throws -> Result
+  ) throws -> Result {
     let outer = CurrentTransaction.innermost
     try checkNotNested(outer)
     let storage: QuireStorage.ReadTransaction
     do throws(StorageError) { storage = try self.storage.beginRead() } catch { throw DatabaseError(error) }
-    return try run(TransactionState(reading: storage, self, connection, outer: outer), body)
+    return try run(TransactionState(reading: storage, self, connection, outer: outer), "read", site, body)
   }
 
-  /// Runs `body` on a snapshot that is kept by somebody else.
-  func run<Result>(_ state: TransactionState, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+  /// Runs `body` in a read transaction that was begun.
+  ///
+  /// - Parameter isPinned: whether somebody else holds the snapshot.
+  func run<Result>(
+    _ state: TransactionState, _ kind: StaticString, _ site: CallSite, isPinned: Bool = false,
+    _ body: (ReadTransaction) throws -> Result
+  ) throws -> Result {
     CurrentTransaction.set(state)
+    let scratch = state.scratch
+    if !isPinned { scratch.holder.hold(state.csn, .read, site, state.connection?.number ?? .none) }
+    let began = diagnostics.readBegins()
+    let measured = diagnostics.metrics.readBegins(scratch)
     defer {
       CurrentTransaction.set(state.outer)
+      diagnostics.metrics.readEnds(measured, scratch, self)
+      diagnostics.readEnds(began, kind, site, state.connection)
+      // Before somebody else gets it.
+      if !isPinned { scratch.holder.release() }
       state.end()
     }
     let result = try body(ReadTransaction(state: state))
@@ -50,18 +65,25 @@ extension DatabaseCore {
   }
 
   /// Runs `body` in the write transaction, and returns when its commit is acknowledged.
-  func write<Result>(_ connection: Connection?, _ body: (WriteTransaction) throws -> Result) throws -> Result {
-    let pending = try writeWithoutWaiting(connection, body)
-    do throws(StorageError) { try storage.wait(pending.ticket) } catch {
-      throw failed(error)
+  func write<Result>(
+    _ connection: Connection?, _ site: CallSite = CallSite(), _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    let watch = diagnostics.watchWrite(site, connection: connection?.options.name)
+    do {
+      let pending = try writeWithoutWaiting(connection, watch, body)
+      do throws(StorageError) { try storage.wait(pending.ticket) } catch { throw failed(error) }
+      diagnostics.didEnd(watch)
+      didCommit(pending.actions)
+      return pending.result
+    } catch {
+      diagnostics.didEnd(watch, error)
+      throw error
     }
-    didCommit(pending.actions)
-    return pending.result
   }
 
   /// Runs `body` in the write transaction and appends its commit.
   func writeWithoutWaiting<Result>(
-    _ connection: Connection?, _ body: (WriteTransaction) throws -> Result
+    _ connection: Connection?, _ watch: WriteWatch? = nil, _ body: (WriteTransaction) throws -> Result
   ) throws -> PendingCommit<Result> {
     let outer = CurrentTransaction.innermost
     try checkNotNested(outer)
@@ -70,6 +92,7 @@ extension DatabaseCore {
     var outcome = WriteOutcome()
     do {
       let (result, ticket) = try storage.writeWithoutWaiting { _ in
+        watch?.didBegin()
         // A second handle to what is lent for the time of this closure; the first one cannot be kept in an object.
         let handle = QuireStorage.WriteTransaction(storage.context, slots: storage.slots, slot: storage.writerSlot)
         let state = TransactionState(writing: handle, self, connection, outer: outer)
@@ -80,9 +103,10 @@ extension DatabaseCore {
           state.end()
         }
         let result: Result
-        do { result = try body(WriteTransaction(state: state)) } catch { throw ClosureError(error: error) }
+        do { result = try run(state, watch, body) } catch { throw ClosureError(error: error) }
         try state.check()
         outcome = try state.outcome()
+        watch?.bodyDidEnd(changes: outcome.changes.count)
         actions = (state.writer?.undoneActions ?? []) + (state.writer?.actions ?? [])
         return result
       } willPublish: { csn in
@@ -99,6 +123,14 @@ extension DatabaseCore {
       didRollBack(rollbackActions)
       throw error
     }
+  }
+
+  /// Runs the app's closure, as a part of the span if there is one.
+  private func run<Result>(
+    _ state: TransactionState, _ watch: WriteWatch?, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    guard TransactionSpan.isOn, let watch else { return try body(WriteTransaction(state: state)) }
+    return try watch.span.run { try body(WriteTransaction(state: state)) }
   }
 
   /// Nothing of a transaction remains: runs what was to be run then.
@@ -147,6 +179,8 @@ extension DatabaseCore {
   func didCommit(_ actions: [@Sendable () -> Void]) {
     history.deliver { publishedCSN }
     observers.commitsArrived(self)
+    diagnostics.lookAtSnapshots(self)
+    diagnostics.metrics.report(self)
     for action in actions { action() }
   }
 

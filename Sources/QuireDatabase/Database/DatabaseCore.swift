@@ -38,16 +38,21 @@ final class DatabaseCore: Sendable {
   let memory = MemoryVersions()
   let history: CommitHistory
   let observers = ObservationHub()
+  let holders = SnapshotHolders()
+  let diagnostics: Diagnostics
   let options: Database.Options
   let path: String
   private let idleScratch = Latch<[TransactionScratch]>([])
 
   private static let mostIdleScratch = 8
 
-  init(_ engine: StorageEngine, path: String, options: Database.Options) throws(DatabaseError) {
+  init(
+    _ engine: StorageEngine, path: String, options: Database.Options, _ diagnostics: Diagnostics
+  ) throws(DatabaseError) {
     self.engine = engine
     self.path = path
     self.options = options
+    self.diagnostics = diagnostics
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
     trees = try Self.openTrees(engine, path)
   }
@@ -117,13 +122,27 @@ final class DatabaseCore: Sendable {
   // MARK: Memory
 
   /// Memory for a transaction, which gives it back at its end.
-  func takeScratch() -> TransactionScratch { idleScratch.withLock { $0.popLast() } ?? TransactionScratch() }
+  func takeScratch() -> TransactionScratch {
+    idleScratch.withLock { $0.popLast() } ?? TransactionScratch(holders.add())
+  }
 
   /// Takes memory back.
   func giveBack(_ scratch: TransactionScratch) {
     scratch.trim()
-    idleScratch.withLock { idle in
-      if idle.count < Self.mostIdleScratch { idle.append(scratch) }
+    let isKept = idleScratch.withLock { idle -> Bool in
+      guard idle.count < Self.mostIdleScratch else { return false }
+      idle.append(scratch)
+      return true
     }
+    if isKept { return }
+    holders.remove(scratch.holder)
+    diagnostics.metrics.forget(scratch)
+  }
+
+  /// The database is being closed: tells what was measured and not told yet.
+  func reportLastMetrics() {
+    guard MetricsReporter.isOn else { return }
+    for scratch in idleScratch.withLock({ $0 }) { diagnostics.metrics.forget(scratch) }
+    diagnostics.metrics.report(self, mustReport: true)
   }
 }

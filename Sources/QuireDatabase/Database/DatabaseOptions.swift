@@ -28,9 +28,20 @@ extension Database {
     /// The settings of connections that are made without settings of their own.
     public var connectionDefaults: Connection.Options
     /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
-    /// follower has missed commits. Nil for none. Its handler is called on threads of the database's and must not use
-    /// the database.
+    /// follower has missed commits, that a transaction was slow or a snapshot is held for long. Nil for none. Its handler
+    /// is called on threads of the database's and must not use the database.
     public var logger: Logger?
+    /// What the database is called in messages, metrics and spans; the last part of its path if nothing is said.
+    public var label: String?
+    /// From how long on a transaction is reported to the logger as slow; nil for never. Counted from the call to the
+    /// acknowledgement, waiting for other writers included. A second by default: nobody waits that long on purpose, and
+    /// taking the times costs nothing without a logger, and with one a few nanoseconds a read and some 100 a write.
+    public var slowTransactionThreshold: Duration? = .seconds(1)
+    /// From how long on a snapshot that is held is reported to the logger, if because of it pages cannot be used again;
+    /// nil for never. Looked at when something commits. A minute by default.
+    public var heldSnapshotThreshold: Duration? = .seconds(60)
+    /// How often figures of the engine are passed on to metrics, at the most.
+    package var metricsInterval: Duration = .milliseconds(100)
     /// How many rows a step of building an extension takes in.
     package var buildStepRowCount = Limits.buildStepRowCount
 
@@ -39,7 +50,7 @@ extension Database {
       durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2,
-      connectionDefaults: Connection.Options = Connection.Options(), logger: Logger? = nil
+      connectionDefaults: Connection.Options = Connection.Options(), logger: Logger? = nil, label: String? = nil
     ) {
       self.durability = durability
       self.cacheSize = cacheSize
@@ -52,6 +63,7 @@ extension Database {
       self.readerThreadCount = readerThreadCount
       self.connectionDefaults = connectionDefaults
       self.logger = logger
+      self.label = label
     }
 
     /// The engine's part of the settings.

@@ -15,6 +15,9 @@ public import QuireStorage
 public final class PinnedSnapshot: Sendable {
   private let core: DatabaseCore
   private let id: Int
+  private let site: CallSite
+  /// Says which snapshot is held.
+  private let holder: SnapshotHolder
   private let current: Latch<Current>
 
   /// A snapshot, and what is known of its collections.
@@ -23,8 +26,9 @@ public final class PinnedSnapshot: Sendable {
     let collections = PinnedCollections()
   }
 
-  init(_ core: DatabaseCore) throws(DatabaseError) {
+  init(_ core: DatabaseCore, _ site: CallSite) throws(DatabaseError) {
     self.core = core
+    self.site = site
     do throws(StorageError) {
       let (snapshot, id) = try core.history.pin { () throws(StorageError) in
         let snapshot = try core.engine.pin()
@@ -32,12 +36,17 @@ public final class PinnedSnapshot: Sendable {
       }
       self.id = id
       current = Latch(Current(snapshot: snapshot))
+      holder = core.holders.add()
+      holder.hold(snapshot.csn, .pin, site, .none)
     } catch {
       throw DatabaseError(error)
     }
   }
 
-  deinit { core.history.unpin(id) }
+  deinit {
+    core.history.unpin(id)
+    core.holders.remove(holder)
+  }
 
   /// The commit that it shows.
   public var csn: CSN { current.withLock { $0.snapshot.csn } }
@@ -51,7 +60,9 @@ public final class PinnedSnapshot: Sendable {
     do throws(StorageError) { reading = try current.snapshot.beginRead() } catch { throw DatabaseError(error) }
     let state = TransactionState(
       reading: reading, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections)
-    return try withExtendedLifetime(current.snapshot) { try core.run(state, body) }
+    return try withExtendedLifetime(current.snapshot) {
+      try core.run(state, "read of a pinned snapshot", site, isPinned: true, body)
+    }
   }
 
   /// Goes on to the newest snapshot. Returns the commits in between, in their order; empty if there were none.
@@ -69,7 +80,9 @@ public final class PinnedSnapshot: Sendable {
       }
       current.withLock { current in
         // Two threads that advance at once: the newer snapshot stays.
-        if next.csn > current.snapshot.csn { current = Current(snapshot: next) }
+        guard next.csn > current.snapshot.csn else { return }
+        current = Current(snapshot: next)
+        holder.advance(to: next.csn)
       }
       return commits
     } catch {

@@ -66,7 +66,7 @@ extension Database {
   public func register(
     _ value: some DatabaseExtension, progress: (Progress) throws -> Void = { _ in }
   ) throws {
-    try withoutActuallyEscaping(progress) { progress in try Registration(core, value, progress).run() }
+    try withoutActuallyEscaping(progress) { progress in try Registration(core, value, progress).runAsSpan(.current) }
   }
 
   /// The same on a thread of the database's; `progress` is called there.
@@ -75,8 +75,11 @@ extension Database {
     _ value: some DatabaseExtension, progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
   ) async throws {
     do {
+      let parent = SpanContext.current
       try await core.storage.runLongWork(progress) { [core] _, progress in
-        try withoutActuallyEscaping(progress) { progress in try Registration(core, value, progress).run() }
+        try withoutActuallyEscaping(progress) { progress in
+          try Registration(core, value, progress).runAsSpan(parent)
+        }
       }
     } catch let error as StorageError {
       throw DatabaseError(error)

@@ -35,8 +35,21 @@ struct Registration {
     }
   }
 
+  /// Registers the extension, as a span that is a part of `parent`.
+  func runAsSpan(_ parent: SpanContext) throws {
+    let work = LongWork(core, "quire.register", in: parent)
+    do {
+      work.span.set("quire.extension", name)
+      try work.span.run(run)
+      work.end(nil)
+    } catch {
+      work.end(error)
+      throw error
+    }
+  }
+
   /// Registers the extension, and returns when it is ready.
-  func run() throws {
+  private func run() throws {
     try core.extensions.begin(name)
     defer { core.extensions.end(name) }
     if core.options.isReadOnly {

@@ -29,9 +29,10 @@ public struct Observation<Value: Sendable>: AsyncSequence, Sendable {
   private let source: ObservedRead<Value>
 
   init(
-    _ core: DatabaseCore, _ options: Connection.Options, _ body: @escaping @Sendable (ReadTransaction) throws -> Value
+    _ core: DatabaseCore, _ options: Connection.Options, _ site: CallSite,
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Value
   ) {
-    source = ObservedRead(core, options, body)
+    source = ObservedRead(core, options, site, body)
   }
 
   /// Begins to observe with the first call of its `next`.
@@ -96,15 +97,18 @@ struct ObservedRead<Value: Sendable>: Sendable {
   let history: CommitHistory
   let hub: ObservationHub
   private let options: Connection.Options
+  private let site: CallSite
   private let body: @Sendable (ReadTransaction) throws -> Value
 
   init(
-    _ core: DatabaseCore, _ options: Connection.Options, _ body: @escaping @Sendable (ReadTransaction) throws -> Value
+    _ core: DatabaseCore, _ options: Connection.Options, _ site: CallSite,
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Value
   ) {
     self.core = core
     history = core.history
     hub = core.observers
     self.options = options
+    self.site = site
     self.body = body
   }
 
@@ -117,10 +121,10 @@ struct ObservedRead<Value: Sendable>: Sendable {
     let connection = Connection(core, options)
     try connection.check(.asynchronousReads)
     return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value?, any Error>) in
-      let isQueued = core.storage.services.runReader { [hub, body] in
+      let isQueued = core.storage.services.runReader { [hub, site, body] in
         hub.beginRun(id)
         do {
-          let (value, reads, csn) = try core.observedRead(connection, body)
+          let (value, reads, csn) = try core.observedRead(connection, site, body)
           hub.endRun(id, reads, at: csn)
           continuation.resume(returning: value)
         } catch {
@@ -194,7 +198,7 @@ private final class Observer<Value: Sendable>: Sendable {
 extension DatabaseCore {
   /// Runs `body` on the newest snapshot, and returns what it has read as well, and the commit that it saw.
   func observedRead<Result>(
-    _ connection: Connection, _ body: (ReadTransaction) throws -> Result
+    _ connection: Connection, _ site: CallSite, _ body: (ReadTransaction) throws -> Result
   ) throws -> (Result, ReadSet, CSN) {
     let outer = CurrentTransaction.innermost
     try checkNotNested(outer)
@@ -202,7 +206,7 @@ extension DatabaseCore {
     do throws(StorageError) { storage = try self.storage.beginRead() } catch { throw DatabaseError(error) }
     let recorder = ReadRecorder()
     let state = TransactionState(reading: storage, self, connection, outer: outer, recorder: recorder)
-    let result = try run(state, body)
+    let result = try run(state, "observed read", site, body)
     return (result, recorder.finish(opened: state.collections.map(\.name)), state.csn)
   }
 }
@@ -216,9 +220,10 @@ extension Database {
   /// - Parameter body: reads, in a transaction of its own each time, on a thread of the database's. What it returns is
   ///   to be made of values: the transaction ends with it.
   public func observe<Value: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> Observation<Value> {
-    Observation(core, Connection.Options(), body)
+    Observation(core, Connection.Options(), CallSite(fileID: fileID, line: line), body)
   }
 }
 
@@ -235,8 +240,9 @@ extension Connection {
   /// The results of `body`, which is run at once and again whenever a commit has changed what it has read; see
   /// `Observation`. Needs `asynchronousReads`.
   public func observe<Value: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> Observation<Value> {
-    Observation(core, options, body)
+    Observation(core, options, CallSite(fileID: fileID, line: line), body)
   }
 }

@@ -179,9 +179,18 @@ internal import QuireStorage
   var part = RowBuilder()
   /// Room for what a coder makes.
   var encoded: [UInt8] = []
+  /// Says which snapshot the transaction holds.
+  let holder: SnapshotHolder
+  /// How many read transactions have used it since that was last reported.
+  var readCount = 0
+
+  /// How many read transactions are reported together.
+  static let reportedReadCount = 64
 
   /// More than this is not kept for the next transaction, in bytes.
   private static let keptByteCount = 1 << 20
+
+  init(_ holder: SnapshotHolder) { self.holder = holder }
 
   /// Lets go of what a long row has left.
   func trim() {

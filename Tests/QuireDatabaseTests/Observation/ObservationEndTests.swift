@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireTesting
 import Testing
 
 @Suite struct ObservationEndTests {
