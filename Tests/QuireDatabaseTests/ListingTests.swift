@@ -110,6 +110,10 @@ private struct Book: Persistable, Equatable {
       break
     }
     #expect(try screen.read { tx in tx[.songs].count } == 1)
+    for try await n in db.observe({ tx in tx[.songs].count }) {
+      #expect(n == 1)
+      break
+    }
   }
 
   @Test func persistables() async throws {

@@ -56,9 +56,9 @@
     @Test func writesAreCountedAndTimed() async throws {
       let label = "writes"
       let db = try open(label)
-      try db.write { tx throws in for key in ["a", "b", "c"] { try tx[.texts("t")].set("v", for: key) } }
+      try await db.write { tx in for key in ["a", "b", "c"] { try tx[.texts("t")].set("v", for: key) } }
       try await db.write { tx in try tx[.texts("t")].set("w", for: "a") }
-      #expect(throws: Refusal.self) { try db.write { _ -> Void in throw Refusal() } }
+      await #expect(throws: Refusal.self) { try await db.write { _ -> Void in throw Refusal() } }
       #expect(try total("changes", label) == 4 && total("rollbacks", label) == 1)
       for name in ["write.duration", "write.waiting"] { #expect(try times(name, label).count == 3) }
       #expect(try times("write.commit", label).count == 2)

@@ -28,8 +28,8 @@ extension Database {
     /// The settings of connections that are made without settings of their own.
     public var connectionDefaults: Connection.Options
     /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
-    /// follower has missed commits, that a transaction was slow or a snapshot is held for long. Nil for none. Its handler
-    /// is called on threads of the database's and must not use the database.
+    /// follower has missed commits, that a transaction was slow or a snapshot is held for long. Nil for none. Its
+    /// handler is called on threads of the database's and must not use the database.
     public var logger: Logger?
     /// What the database is called in messages, metrics and spans; the last part of its path if nothing is said.
     public var label: String?

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Watches the transactions of one database.
 ///
-/// Without a logger, and without the traits `Metrics` and `Tracing`, no time is taken but the coarse one that says since
-/// when a snapshot is held.
+/// Without a logger, and without the traits `Metrics` and `Tracing`, no time is taken but the coarse one that says
+/// since when a snapshot is held.
 final class Diagnostics: Sendable {
   /// What the database is called in messages.
   let label: String

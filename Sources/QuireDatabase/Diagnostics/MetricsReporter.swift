@@ -10,8 +10,8 @@ internal import Synchronization
   ///
   /// Write transactions are counted one by one. Read transactions are counted by the memory that they use one after the
   /// other, which tells of `TransactionScratch.reportedReadCount` at a time, and of these one is timed: a number that
-  /// all readers share would cost each of them more than the rest of the bookkeeping. What the engine counts is passed on
-  /// when a transaction ends, but no more often than the interval says, and when the database is closed.
+  /// all readers share would cost each of them more than the rest of the bookkeeping. What the engine counts is passed
+  /// on when a transaction ends, but no more often than the interval says, and when the database is closed.
   final class MetricsReporter: Sendable {
     static let isOn = true
 
