@@ -27,8 +27,8 @@ struct DatabaseTrees: Sendable {
 
 /// Everything behind `Database`.
 ///
-/// Locks: the engine's writer lock, then the history's latch, then the table's; none is held while user's code runs but
-/// the writer lock.
+/// Locks: the engine's writer lock, then the observers' latch, the history's, the table's; none is held while user's
+/// code runs but the writer lock.
 final class DatabaseCore: Sendable {
   let engine: StorageEngine
   let trees: DatabaseTrees
