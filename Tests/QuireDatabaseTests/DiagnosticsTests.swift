@@ -73,6 +73,27 @@ import Testing
     }
   }
 
+  /// Wraps `write`, and is not to blame.
+  private func change(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: (WriteTransaction) throws -> Void
+  ) throws {
+    try db.write(at: CallSite(fileID: fileID, line: line), body)
+  }
+
+  @Test func wrappersPassOnTheirPlace() throws {
+    let lines = [#line + 1, #line + 2].map { "QuireDatabaseTests/DiagnosticsTests.swift:\($0)" }
+    try change { tx throws in try tx[.texts("t")].set("v", for: "k") }
+    try Note(id: "n1").save(in: db)
+    #expect(taken("write").map { $0.metadata["at"] } == lines)
+    #expect(try Note.all(in: db).count == 1)
+    #expect(taken("read").first?.metadata["at"]?.hasPrefix("QuireDatabaseTests/DiagnosticsTests.swift:") == true)
+  }
+
+  private struct Note: Persistable {
+    static let collection = RowCollection<Note, NoMetadata>("notes")
+    var id: String
+  }
+
   @Test func slowWritesThatFailAreLoggedWithTheirError() async throws {
     await #expect(throws: Refusal.self) { try await db.write { _ -> Void in throw Refusal() } }
     let found = try #require(taken("write").first)

@@ -75,6 +75,15 @@ private final class ObjectBench: Sendable {
     }
   }
 
+  /// Each object in a transaction of its own.
+  func getObjectsOneByOne() throws -> Double {
+    var sum = 0.0
+    for key in keys {
+      sum += try db.read { tx throws in try tx[dates].get(key)?.timeIntervalSinceReferenceDate ?? 0 }
+    }
+    return sum
+  }
+
   func setSongs(_ keys: ArraySlice<String>, _ songs: RowCollection<Song, NoMetadata>) throws -> Double {
     try self.songs.write { tx throws in for key in keys { try tx[songs].set(.example, for: key) } }
     return 0
@@ -159,7 +168,7 @@ struct Objects: ParsableCommand {
   var instructions: String?
 
   private static let sectionNames = [
-    "get", "engine-get", "get-many", "enumerate", "set", "engine-set", "get-binary", "set-binary", "get-json",
+    "get", "engine-get", "read", "get-many", "enumerate", "set", "engine-set", "get-binary", "set-binary", "get-json",
   ]
 
   func run() throws {
@@ -173,6 +182,7 @@ struct Objects: ParsableCommand {
       switch name {
       case "get": { try bench.getObjects(0..<count) }
       case "engine-get": { try bench.getEntries(0..<count) }
+      case "read": { try bench.getObjectsOneByOne() }
       case "get-many": { try bench.getManyObjects() }
       case "enumerate": { try bench.enumerateObjects() }
       case "set": { try bench.setObjects(bench.keys[...]) + expected }
