@@ -28,9 +28,11 @@ public enum Limits {
   public static let removalBatchCount = 512
   /// How many times extensions may change rows because others did, when a transaction ends.
   static let settleRounds = 64
-  /// How many rows a step of building an extension takes in, and how many bytes of them.
+  /// How many rows a step of building an extension, or of rewriting a collection, takes in, and how many bytes of them.
   static let buildStepRowCount = 2048
   static let buildStepByteCount = 1 << 20
+  /// How many rows that could not be rewritten are told one by one.
+  static let reportedFailureCount = 1000
   /// How many rows may be encoded inside one another, by coders that store rows themselves.
   static let encodingDepth = 32
 

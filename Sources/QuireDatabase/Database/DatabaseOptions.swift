@@ -31,7 +31,7 @@ extension Database {
     /// follower has missed commits. Nil for none. Its handler is called on threads of the database's and must not use
     /// the database.
     public var logger: Logger?
-    /// How many rows a step of building an extension takes in.
+    /// How many rows a step of building an extension, or of rewriting a collection, takes in.
     package var buildStepRowCount = Limits.buildStepRowCount
 
     /// Settings; what is left out has the value that suits most.

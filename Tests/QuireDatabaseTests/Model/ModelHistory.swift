@@ -83,6 +83,7 @@ final class ModelHistory {
       case 9: if !pins.isEmpty { pins.remove(at: random.below(pins.count)) }
       case 10...14: try checkAll()
       case 15...18: try extend()
+      case 19, 20: try rewrite()
       default: try transact()
       }
       if states.count > 200 { try flush() }
