@@ -37,6 +37,8 @@ final class DatabaseCore: Sendable {
   let extensions = ExtensionRegistry()
   let memory = MemoryVersions()
   let history: CommitHistory
+  /// Decoded objects, if they are to be kept.
+  let objectCache: ObjectCache?
   let options: Database.Options
   let path: String
   private let idleScratch = Latch<[TransactionScratch]>([])
@@ -47,6 +49,7 @@ final class DatabaseCore: Sendable {
     self.engine = engine
     self.path = path
     self.options = options
+    objectCache = options.objectCache.map(ObjectCache.init)
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
     trees = try Self.openTrees(engine, path)
   }
@@ -114,6 +117,15 @@ final class DatabaseCore: Sendable {
 
   /// Memory for a transaction, which gives it back at its end.
   func takeScratch() -> TransactionScratch { idleScratch.withLock { $0.popLast() } ?? TransactionScratch() }
+
+  /// Lets go of memory that waits for transactions.
+  func releaseBuffers() {
+    let idle = idleScratch.withLock { idle in
+      defer { idle.removeAll() }
+      return idle
+    }
+    withExtendedLifetime(idle) { table.releaseBuffers() }
+  }
 
   /// Takes memory back.
   func giveBack(_ scratch: TransactionScratch) {

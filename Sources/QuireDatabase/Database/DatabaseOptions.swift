@@ -25,6 +25,8 @@ extension Database {
     public var commitBuffer: Int
     /// How many threads run the bodies of async reads, 1 to 64.
     public var readerThreadCount: Int
+    /// Whether, and how much of, decoded objects is kept in memory for reads of single rows by their keys. Nil for none.
+    public var objectCache: ObjectCacheOptions?
     /// The settings of connections that are made without settings of their own.
     public var connectionDefaults: Connection.Options
     /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
@@ -38,7 +40,7 @@ extension Database {
     public init(
       durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
-      commitBuffer: Int = 1000, readerThreadCount: Int = 2,
+      commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
       connectionDefaults: Connection.Options = Connection.Options(), logger: Logger? = nil
     ) {
       self.durability = durability
@@ -50,6 +52,7 @@ extension Database {
       self.isReadOnly = isReadOnly
       self.commitBuffer = commitBuffer
       self.readerThreadCount = readerThreadCount
+      self.objectCache = objectCache
       self.connectionDefaults = connectionDefaults
       self.logger = logger
     }

@@ -58,7 +58,7 @@ final class ModelHistory {
   private static func options(_ isFull: Bool) -> Database.Options {
     var options = Database.Options(
       durability: isFull ? .full : .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false,
-      commitBuffer: .max)
+      commitBuffer: .max, objectCache: ObjectCacheOptions(countLimit: 40, byteLimit: 20_000))
     options.buildStepRowCount = 9
     return options
   }
