@@ -10,7 +10,8 @@ extension Database {
     try core.storage.read { tx in
       let csn = tx.csn
       try core.table.checkInvariants(csn: csn) { name in
-        try tx.value(for: [UInt8](name.utf8), in: core.trees.collections).map { bytes throws(DatabaseError) in
+        let stored = core.aliases.storedName(name) ?? name
+        return try tx.value(for: [UInt8](stored.utf8), in: core.trees.collections).map { bytes throws(DatabaseError) in
           try CollectionFormat(bytes, name: name)
         }
       }

@@ -32,6 +32,8 @@ struct DatabaseTrees: Sendable {
 final class DatabaseCore: Sendable {
   let engine: StorageEngine
   let trees: DatabaseTrees
+  /// Of a database that is only read: what collections are stored under that were renamed.
+  let aliases: CollectionAliases
   let table = CollectionTable()
   let types = CollectionTypes()
   let extensions = ExtensionRegistry()
@@ -51,7 +53,9 @@ final class DatabaseCore: Sendable {
     self.options = options
     objectCache = options.objectCache.map(ObjectCache.init)
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
+    let renaming = try CollectionRenaming(options.renamedCollections, path: path)
     trees = try Self.openTrees(engine, path)
+    aliases = try Self.wrapping { [trees] in try renaming.run(engine, trees, isReadOnly: options.isReadOnly) }
   }
 
   deinit { history.close() }
@@ -73,7 +77,7 @@ final class DatabaseCore: Sendable {
 
   /// Finds the trees, or makes them in a database that has none at all.
   private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
-    do {
+    try wrapping {
       let found = try engine.read { tx in
         try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) }
       }
@@ -87,7 +91,12 @@ final class DatabaseCore: Sendable {
         try tx.put([DatabaseTrees.formatVersion], for: DatabaseTrees.formatKey, in: trees.info)
         return trees
       }
-    } catch let error as StorageError {
+    }
+  }
+
+  /// Runs a part of opening; its errors become ours.
+  private static func wrapping<Result>(_ body: () throws -> Result) throws(DatabaseError) -> Result {
+    do { return try body() } catch let error as StorageError {
       throw DatabaseError(error)
     } catch {
       throw error as? DatabaseError ?? DatabaseError(.notADatabase, "The database could not be read.", cause: error)

@@ -44,7 +44,7 @@
 
 /// What is kept of a row.
 @usableFromInline final class CachedRow<Object: Sendable, Metadata: Sendable>: CacheEntry, @unchecked Sendable {
-  // Sendable: safe as the class above is; what is added is set once.
+  // Sendable: safe because what is added to the class above is set once.
   @usableFromInline let object: Object
   /// The row's number and its metadata, if they were read as well.
   @usableFromInline let rest: (rowID: RowID, metadata: Metadata?)?

@@ -38,11 +38,11 @@ struct CacheShard: ~Copyable {
 /// A hit touches the line with the bucket's hashes, that of one slot, and the entry.
 ///
 /// Invariants:
-/// 1. A slot has a hash other than 0 if and only if it has an entry; the hash is that of the entry's collection and key,
-///    and leads to this part and this bucket. No two slots have entries of one row.
+/// 1. A slot has a hash other than 0 if and only if it has an entry; the hash is that of the entry's collection and
+///    key, and leads to this part and this bucket. No two slots have entries of one row.
 /// 2. `count` and `byteCount` are the sums over the slots, and within their limits.
-/// 3. Of the commits that `mark` was told of, each that has changed the row of a slot is at or before its `since`, or at
-///    or after its `until`.
+/// 3. Of the commits that `mark` was told of, each that has changed the row of a slot is at or before its `since`, or
+///    at or after its `until`.
 /// 4. `changed` of a bucket is the newest commit that `mark` was told of for any row of the bucket, or 0.
 @safe struct CacheShardState: @unchecked Sendable {
   // Sendable: safe because the memory is touched under the latch that holds this value.

@@ -7,8 +7,8 @@
 // - a reader uses an entry only if its snapshot lies in the entry's range;
 // - a reader takes an object in only if nothing in the bucket was changed after its snapshot, as far as the writer has
 //   told. It does so under the latch that the writer tells under: either it comes first, and its entry is ended, or it
-//   comes later, and sees that it is late. The entry's range begins at the bucket's newest change, which is at or before
-//   the snapshot, so that older snapshots can use it, too;
+//   comes later, and sees that it is late. The entry's range begins at the bucket's newest change, which is at or
+//   before the snapshot, so that older snapshots can use it, too;
 // - removing all rows of a collection names no rows: for each collection the newest such commit is noted, and an entry
 //   whose range began before that is of no use to whoever sees that commit. A snapshot that is older than it does
 //   without the cache, as what was cleared still earlier is not known any more;

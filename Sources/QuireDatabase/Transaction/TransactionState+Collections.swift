@@ -106,8 +106,9 @@ extension TransactionState {
         .nameTooLong, "The name of the collection has more than \(Limits.collectionNameByteCount) bytes.",
         collection: name)
     }
+    guard let stored = database.aliases.storedName(name) else { return nil }
     let bytes = try wrapping(name) { () throws(StorageError) in
-      try value([UInt8](name.utf8), in: trees.collections)
+      try value([UInt8](stored.utf8), in: trees.collections)
     }
     guard let bytes else { return nil }
     return try CollectionFormat(bytes, name: name)
