@@ -93,6 +93,29 @@ extension RowHandle {
     return .some(found.metadata)
   }
 
+  /// The object of a row whose bytes were read already, as when it was found by its number: by way of the cache, which
+  /// spares decoding.
+  func objectCached(_ key: String, of bytes: [UInt8]) throws -> Object {
+    var object: Object?
+    var place = CachePlace()
+    let isFound = try unsafe opened.useCached(key, cachedTypes, &place) { entry in
+      unsafe row(entry) { row in
+        object = row.object
+        return true
+      }
+    }
+    if isFound, let object { return object }
+    return try unsafe bytes.withUnsafeBytes { bytes in
+      let view = try unsafe RowView(bytes)
+      let decoded = try self.object(view, key)
+      if place.isWanted {
+        opened.keep(
+          CachedRow<Object, Metadata>(place, key, decoded, nil, encodedByteCount: view.objectByteCount), place)
+      }
+      return decoded
+    }
+  }
+
   /// As `rows(for:)`, by way of the cache.
   @inlinable @inline(never)
   func rowsCached(_ keys: [String]) throws(DatabaseError) -> [Row<Object, Metadata>] {

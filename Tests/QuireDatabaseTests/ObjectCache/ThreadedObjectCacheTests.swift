@@ -106,7 +106,7 @@ import Testing
           while step < steps || signals.readCount.load(ordering: .relaxed) < 1000 {
             try Self.change(db, &random)
             step += 1
-            await Task.yield()
+            try await Self.pause()
           }
           signals.writersLeft.subtract(1, ordering: .releasing)
         }
@@ -117,7 +117,7 @@ import Testing
           while signals.writersLeft.load(ordering: .acquiring) > 0 {
             for _ in 0..<5 { try Self.read(db, &random, "reader \(reader)") }
             signals.readCount.add(5, ordering: .relaxed)
-            await Task.yield()
+            try await Self.pause()
           }
         }
       }
@@ -134,7 +134,7 @@ import Testing
           case 3: try db.checkInvariants()
           default: break
           }
-          await Task.yield()
+          try await Self.pause()
         }
       }
       try await group.waitForAll()
@@ -142,6 +142,12 @@ import Testing
     let figures = try #require(db.objectCacheStatistics)
     #expect(figures.hits > 100 && figures.evictions > 20 && figures.invalidations > 100, "\(figures)")
     try Self.finish(db)
+  }
+
+  /// Lets others go on, and ends a task of which another one has failed.
+  private static func pause() async throws {
+    try Task.checkCancellation()
+    await Task.yield()
   }
 
   private static func finish(_ db: Database) throws {

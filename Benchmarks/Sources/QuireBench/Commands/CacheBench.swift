@@ -9,6 +9,8 @@ final class CacheBench: Sendable {
   private let whole: Database
   /// With room for a tenth of the songs.
   private let part: Database
+  /// As large, and written to.
+  private let written: Database
   private let keys: [String]
   private let dictionary: [String: Song]
   /// Keys for reads of which every second finds its song in the smaller cache.
@@ -23,13 +25,14 @@ final class CacheBench: Sendable {
     }
     whole = try open("whole", 4 * keys.count)
     part = try open("part", keys.count / 10)
+    written = try open("written", 4 * keys.count)
     dictionary = Dictionary(uniqueKeysWithValues: keys.map { ($0, Song.example) })
     // A twentieth is asked for again and again, the rest in turns.
     let often = keys.count / 20
     half = (0..<keys.count).map { $0 % 2 == 0 ? keys[$0 / 2 % often] : keys[often + $0 / 2] }
     for start in stride(from: 0, to: keys.count, by: 10_000) {
       let range = keys[start..<min(keys.count, start + 10_000)]
-      for db in [whole, part] {
+      for db in [whole, part, written] {
         try db.write { tx throws in
           for key in range {
             try tx[.binary].set(.example, for: key)
@@ -38,6 +41,7 @@ final class CacheBench: Sendable {
         }
       }
     }
+    _ = try get(written, keys)
     for _ in 0..<2 { _ = try (getHits(0..<keys.count), getDates(), getHalf()) }
   }
 
@@ -66,6 +70,12 @@ final class CacheBench: Sendable {
 
   /// Ten times as many songs as there is room for, in turns: none is there.
   func getMisses() throws -> Double { try get(part, keys) }
+
+  /// Stores songs that were in the cache.
+  func set() throws -> Double {
+    try written.write { tx throws in for key in keys { try tx[.binary].set(.example, for: key) } }
+    return 0
+  }
 
   /// A dictionary of the same songs.
   func getFromDictionary() throws -> Double {

@@ -170,7 +170,7 @@ struct Objects: ParsableCommand {
 
   private static let sectionNames = [
     "get", "engine-get", "get-many", "enumerate", "set", "engine-set", "get-binary", "set-binary", "get-json",
-    "get-cached", "get-cached-date", "get-half-cached", "get-too-many", "dictionary",
+    "get-cached", "get-cached-date", "get-half-cached", "get-too-many", "dictionary", "set-cached",
   ]
 
   func run() throws {
@@ -196,6 +196,7 @@ struct Objects: ParsableCommand {
       case "get-half-cached": { try bench.cache.getHalf() }
       case "get-too-many": { try bench.cache.getMisses() }
       case "dictionary": { try bench.cache.getFromDictionary() }
+      case "set-cached": { try bench.cache.set() + expected }
       default: throw ValidationError("--instructions knows only: \(Self.sectionNames.joined(separator: ", ")).")
       }
     }
