@@ -28,7 +28,7 @@ public enum Limits {
   public static let removalBatchCount = 512
   /// How many times extensions may change rows because others did, when a transaction ends.
   static let settleRounds = 64
-  /// How many rows a step of building an extension takes in, and how many bytes of them.
+  /// How many rows a step of building an extension, or of rewriting a collection, takes in, and how many bytes of them.
   static let buildStepRowCount = 2048
   static let buildStepByteCount = 1 << 20
   /// How many keys of a collection an observed read may look at, and how many parts of it, before the whole collection
@@ -37,6 +37,8 @@ public enum Limits {
   static let observedIntervalCount = 64
   /// How many commits are kept for an observed read that takes long, before it counts as outrun.
   static let observedCommitCount = 1024
+  /// How many rows that could not be rewritten are told one by one.
+  static let reportedFailureCount = 1000
   /// How many rows may be encoded inside one another, by coders that store rows themselves.
   static let encodingDepth = 32
 

@@ -54,6 +54,20 @@ package enum ValueCompression {
     return unsafe rest.withUnsafeBytes { unsafe Array($0) }
   }
 
+  /// Whether `encode` would store `value` in the way in which `encoded`, its stored form, does: plain or compressed.
+  ///
+  /// A plain value that is long enough to be compressed is tried: it may not become smaller.
+  ///
+  /// - Throws: `CompressionError` if `encoded` is not what `encode` makes.
+  package static func isStoredAsNow(
+    _ encoded: RawSpan, _ value: RawSpan, _ compression: Compression
+  ) throws(CompressionError) -> Bool {
+    let isCompressed = try Header(encoded).decodedByteCount != nil
+    guard compression.compresses(value.byteCount) else { return !isCompressed }
+    if isCompressed { return true }
+    return try encode(value, compression).first == Storage.plain.rawValue
+  }
+
   /// Calls `body` with the value that `encoded` is the stored form of, and returns what it returns.
   ///
   /// A plain value is lent where it stands, without a copy; a compressed one is allocated for the call.

@@ -31,6 +31,8 @@ public struct StorageProgress: Sendable, Equatable, CustomStringConvertible {
     public static let building = Phase("building")
     /// Pages are counted. Units: pages.
     public static let counting = Phase("counting")
+    /// What is not stored in today's form is stored anew. Units: rows.
+    public static let rewriting = Phase("rewriting")
   }
 
   /// What is being done now.

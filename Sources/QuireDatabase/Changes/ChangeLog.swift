@@ -127,6 +127,30 @@ struct ChangeLog: Sendable {
     }
   }
 
+  /// Calls `body` with the collection and the key of each row that was stored or removed, without the key for a
+  /// collection all of whose rows were removed, and without both where all rows were. Allocates nothing.
+  func forEachStoredChange(_ body: (CollectionID?, UnsafeRawBufferPointer?) -> Void) {
+    var offset = 0
+    while offset < bytes.count {
+      let code = bytes[offset]
+      offset += 1
+      if code == Self.clearedAllCode {
+        body(nil, nil)
+        continue
+      }
+      let collection = CollectionID(load(UInt32.self, &offset))
+      if code == Self.clearedCode {
+        body(collection, nil)
+        continue
+      }
+      offset += MemoryLayout<Int64>.size
+      let end = Int(load(UInt16.self, &offset)) + offset
+      defer { offset = end }
+      if case .touched = Kind(code: code) { continue }
+      unsafe bytes.withUnsafeBytes { unsafe body(collection, UnsafeRawBufferPointer(rebasing: $0[offset..<end])) }
+    }
+  }
+
   private func load<Number: FixedWidthInteger>(_: Number.Type, _ offset: inout Int) -> Number {
     defer { offset += MemoryLayout<Number>.size }
     return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }

@@ -225,6 +225,16 @@ extension RowCoder {
     bytes.append(UInt8(truncatingIfNeeded: version))
   }
 
+  /// Whether `bytes` were written by a coder with as many upgrades as this one has. Constant time.
+  ///
+  /// - Throws: `RowFormError` if the bytes are of no version that this coder knows.
+  func isOfThisVersion(_ bytes: UnsafeRawBufferPointer) throws -> Bool {
+    let version = unsafe try version(of: bytes).version
+    let known = upgrades?.count ?? 0
+    if version > known { throw RowFormError.newerVersion(version, known: known) }
+    return version == known
+  }
+
   /// How many upgrades the coder had that wrote `bytes`, and where the value begins.
   private func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
     var offset = 0

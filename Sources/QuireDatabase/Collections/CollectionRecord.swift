@@ -1,6 +1,7 @@
 // A collection as the open database knows it.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// One collection as of some commit: immutable, and shared by all transactions that see it like this.
 final class CollectionRecord: Sendable {
@@ -10,6 +11,9 @@ final class CollectionRecord: Sendable {
   let metadataSchema: RowSchema
   /// Coders' memory that no transaction uses at the moment.
   private let idleContexts = Latch<[CodingContexts]>([])
+
+  /// What `isKept` was told: 0 nothing yet, 1 no, 2 yes.
+  private let keeping = Atomic<UInt8>(0)
 
   /// More than this many transactions at a time are rare; the rest make theirs anew.
   private static let mostIdleContexts = 8
@@ -26,6 +30,24 @@ final class CollectionRecord: Sendable {
     idleContexts.withLock { $0.popLast() }
       ?? CodingContexts(
         object: RowCodingContext(schema: objectSchema), metadata: RowCodingContext(schema: metadataSchema))
+  }
+
+  /// Lets go of coders' memory that no transaction uses.
+  func releaseContexts() {
+    let idle = idleContexts.withLock { idle in
+      defer { idle.removeAll() }
+      return idle
+    }
+    _ = idle
+  }
+
+  /// Whether the cache keeps objects of the collection; asks it once.
+  func isKept(in cache: ObjectCache) -> Bool {
+    let known = keeping.load(ordering: .relaxed)
+    if known != 0 { return known == 2 }
+    let isKept = cache.keeps(name)
+    keeping.store(isKept ? 2 : 1, ordering: .relaxed)
+    return isKept
   }
 
   /// Takes back what `takeContexts` gave. What has learnt fields since, in a transaction that was rolled back perhaps,

@@ -22,6 +22,10 @@ internal import QuireStorage
   /// Those of `contexts`.
   let objectContext: Unmanaged<RowCodingContext>
   let metadataContext: Unmanaged<RowCodingContext>
+  /// The cache of objects, if the transaction may use it for this collection. Owned by the database.
+  @usableFromInline let cache: Unmanaged<ObjectCache>?
+  /// The newest commit that may have removed all rows of the collection, as far as it concerns the cache.
+  let cacheCleared: UInt64
   /// Where the contexts came from.
   private let record: CollectionRecord?
   /// How many fields of each half are stored.
@@ -33,8 +37,13 @@ internal import QuireStorage
   /// Stands in for every collection of a transaction that is over, whose calls all throw before they look.
   static let untouched = CollectionState("", nil)
 
-  init(_ name: String, _ record: CollectionRecord?, failure: DatabaseError? = nil) {
+  init(
+    _ name: String, _ record: CollectionRecord?, failure: DatabaseError? = nil,
+    cache: (cache: ObjectCache, cleared: UInt64)? = nil
+  ) {
     self.name = name
+    unsafe self.cache = unsafe cache.map { unsafe .passUnretained($0.cache) }
+    cacheCleared = cache?.cleared ?? 0
     self.failure = failure
     self.record = record
     id = record?.id

@@ -38,6 +38,11 @@ final class CollectionTable: Sendable {
     }
   }
 
+  /// Lets go of the coders' memory that waits for transactions.
+  func releaseBuffers() {
+    for record in state.withLock({ $0.records.map(\.value) }) { record.releaseContexts() }
+  }
+
   /// Throws if the records break an invariant; `stored` says what the tree has in the newest snapshot, `csn`.
   func checkInvariants(csn: CSN, stored: (String) throws -> CollectionFormat?) throws {
     for (name, record) in state.withLock({ $0.validFrom <= csn ? $0.records.map { ($0.key, $0.value) } : [] }) {

@@ -26,7 +26,8 @@ public final class Database: Sendable {
   /// changed in any way: nothing is renamed, deleted or made anew.
   ///
   /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `damagedPage`, `damagedLog`, `missingLog`,
-  ///   `truncatedFile`, `alreadyOpen`, `notFound`, `invalidOption`, `diskFull`, `inputOutput`.
+  ///   `truncatedFile`, `alreadyOpen`, `notFound`, `invalidOption`, `diskFull`, `inputOutput`; `collectionExists` and
+  ///   `nameTooLong` if a collection cannot be renamed.
   public convenience init(at path: String, options: Options = Options()) throws(DatabaseError) {
     try self.init(at: path, options: options, environment: StorageEnvironment())
   }

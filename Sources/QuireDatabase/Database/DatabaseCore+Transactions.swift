@@ -158,6 +158,7 @@ extension DatabaseCore {
 
   /// The commit can no longer fail but for the disk, and nobody sees it yet.
   private func publish(_ outcome: WriteOutcome, _ csn: CSN) {
+    objectCache?.note(outcome.changes, csn: csn)
     table.apply(outcome.collections, csn: csn)
     if outcome.registered != nil || outcome.hasMarkedOthers {
       extensions.apply(outcome.registered, markedOthers: outcome.hasMarkedOthers)

@@ -6,10 +6,12 @@ extension Database {
   /// Throws if an invariant of the object layer is broken, in memory or in the newest snapshot's rows. O(rows).
   package func checkInvariants() throws {
     try core.history.checkInvariants()
+    try core.objectCache?.checkInvariants()
     try core.storage.read { tx in
       let csn = tx.csn
       try core.table.checkInvariants(csn: csn) { name in
-        try tx.value(for: [UInt8](name.utf8), in: core.trees.collections).map { bytes throws(DatabaseError) in
+        let stored = core.aliases.storedName(name) ?? name
+        return try tx.value(for: [UInt8](stored.utf8), in: core.trees.collections).map { bytes throws(DatabaseError) in
           try CollectionFormat(bytes, name: name)
         }
       }

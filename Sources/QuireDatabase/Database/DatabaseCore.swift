@@ -32,6 +32,8 @@ struct DatabaseTrees: Sendable {
 final class DatabaseCore: Sendable {
   let engine: StorageEngine
   let trees: DatabaseTrees
+  /// Of a database that is only read: what collections are stored under that were renamed.
+  let aliases: CollectionAliases
   let table = CollectionTable()
   let types = CollectionTypes()
   let extensions = ExtensionRegistry()
@@ -40,6 +42,8 @@ final class DatabaseCore: Sendable {
   let observers = ObservationHub()
   let holders = SnapshotHolders()
   let diagnostics: Diagnostics
+  /// Decoded objects, if they are to be kept.
+  let objectCache: ObjectCache?
   let options: Database.Options
   let path: String
   private let idleScratch = Latch<[TransactionScratch]>([])
@@ -53,8 +57,11 @@ final class DatabaseCore: Sendable {
     self.path = path
     self.options = options
     self.diagnostics = diagnostics
+    objectCache = options.objectCache.map(ObjectCache.init)
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
+    let renaming = try CollectionRenaming(options.renamedCollections, path: path)
     trees = try Self.openTrees(engine, path)
+    aliases = try Self.wrapping { [trees] in try renaming.run(engine, trees, isReadOnly: options.isReadOnly) }
   }
 
   deinit {
@@ -79,7 +86,7 @@ final class DatabaseCore: Sendable {
 
   /// Finds the trees, or makes them in a database that has none at all.
   private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
-    do {
+    try wrapping {
       let found = try engine.read { tx in
         try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) }
       }
@@ -93,7 +100,12 @@ final class DatabaseCore: Sendable {
         try tx.put([DatabaseTrees.formatVersion], for: DatabaseTrees.formatKey, in: trees.info)
         return trees
       }
-    } catch let error as StorageError {
+    }
+  }
+
+  /// Runs a part of opening; its errors become ours.
+  private static func wrapping<Result>(_ body: () throws -> Result) throws(DatabaseError) -> Result {
+    do { return try body() } catch let error as StorageError {
       throw DatabaseError(error)
     } catch {
       throw error as? DatabaseError ?? DatabaseError(.notADatabase, "The database could not be read.", cause: error)
@@ -124,6 +136,15 @@ final class DatabaseCore: Sendable {
   /// Memory for a transaction, which gives it back at its end.
   func takeScratch() -> TransactionScratch {
     idleScratch.withLock { $0.popLast() } ?? TransactionScratch(holders.add())
+  }
+
+  /// Lets go of memory that waits for transactions.
+  func releaseBuffers() {
+    let idle = idleScratch.withLock { idle in
+      defer { idle.removeAll() }
+      return idle
+    }
+    withExtendedLifetime(idle) { table.releaseBuffers() }
   }
 
   /// Takes memory back.

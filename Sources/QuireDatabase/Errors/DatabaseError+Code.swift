@@ -34,6 +34,8 @@ extension DatabaseError {
 
     /// There is something at the path already, and nothing is overwritten.
     public static let alreadyExists = Code("alreadyExists")
+    /// A collection is to be renamed, and there is another one of its new name.
+    public static let collectionExists = Code("collectionExists")
 
     // Damage
     /// Both meta pages, or the one that counts, do not verify.

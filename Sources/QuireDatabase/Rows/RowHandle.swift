@@ -47,9 +47,12 @@ internal import QuireStorage
 
   /// The object under `key`, or nil.
   @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
+    if opened.isCached { return try getCached(key) }
     var object: Object?
     try unsafe opened.withObject(key) { bytes, context in object = try unsafe decode(bytes, context) }
-    return withExtendedLifetime(own) { object }
+    withExtendedLifetime(own) {}
+    // Taken, as a copy would be counted.
+    return object.take()
   }
 
   /// The object of a row.

@@ -122,6 +122,9 @@ struct RowFrame {
     try ValueCompression.encode(value, compression, appendingTo: &bytes)
   }
 
+  /// Appends an object in its stored form.
+  mutating func append(stored object: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: object) }
+
   /// Appends metadata in their stored form.
   mutating func append(storedMetadata metadata: UnsafeRawBufferPointer) {
     unsafe bytes.append(contentsOf: metadata)

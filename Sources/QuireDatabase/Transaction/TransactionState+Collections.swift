@@ -63,7 +63,8 @@ extension TransactionState {
 
   private func find(_ name: String) throws(DatabaseError) -> CollectionState {
     for state in collections where state.name.utf8.elementsEqual(name.utf8) { return state }
-    let state = CollectionState(name, try findRecord(name))
+    let record = try findRecord(name)
+    let state = CollectionState(name, record, cache: record.flatMap(cache(of:)))
     collections.append(state)
     return state
   }
@@ -78,6 +79,13 @@ extension TransactionState {
     let state = CollectionState(name, nil, failure: error)
     failedCollections.append(state)
     return state
+  }
+
+  /// The cache of objects, if this transaction may use it for the collection. One that writes may not: what it reads
+  /// may be its own, and be undone.
+  private func cache(of record: CollectionRecord) -> (cache: ObjectCache, cleared: UInt64)? {
+    guard !isWriting, let cache = database.objectCache, record.isKept(in: cache) else { return nil }
+    return cache.cleared(record.id, csn: csn).map { (cache, $0) }
   }
 
   private func findRecord(_ name: String) throws(DatabaseError) -> CollectionRecord? {
@@ -98,8 +106,9 @@ extension TransactionState {
         .nameTooLong, "The name of the collection has more than \(Limits.collectionNameByteCount) bytes.",
         collection: name)
     }
+    guard let stored = database.aliases.storedName(name) else { return nil }
     let bytes = try wrapping(name) { () throws(StorageError) in
-      try value([UInt8](name.utf8), in: trees.collections)
+      try value([UInt8](stored.utf8), in: trees.collections)
     }
     guard let bytes else { return nil }
     return try CollectionFormat(bytes, name: name)

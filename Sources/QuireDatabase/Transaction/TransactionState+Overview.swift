@@ -3,7 +3,7 @@
 internal import QuireStorage
 
 extension TransactionState {
-  /// Calls `body` with every collection of the tree, in the order of the names' bytes.
+  /// Calls `body` with every collection of the tree, in the order of the bytes of the names that they are stored under.
   private func forEachCollection(
     _ body: (String, CollectionID) throws(DatabaseError) -> Void
   ) throws(DatabaseError) {
@@ -13,7 +13,7 @@ extension TransactionState {
       while try cursor.next() {
         guard let key = cursor.key, let value = try cursor.value, let name = String(validating: key, as: UTF8.self)
         else { throw RowView.damaged() }
-        try body(name, try CollectionFormat(value, name: name).id)
+        try body(database.aliases.shownName(name), try CollectionFormat(value, name: name).id)
       }
     } catch {
       throw wrap(error)
@@ -29,7 +29,7 @@ extension TransactionState {
       let hasRows = isWriting ? try count(id) > 0 : true
       if hasRows { names.append(name) }
     }
-    return names
+    return names.inByteOrder
   }
 
   /// The names of the collections that have a row under `key`.
@@ -40,7 +40,7 @@ extension TransactionState {
       recorder?.note(key, in: name, [])
       if try rowID(id, key) != nil { names.append(name) }
     }
-    return names
+    return names.inByteOrder
   }
 
   /// The number of rows.
@@ -106,5 +106,13 @@ extension TransactionState {
     case let error as StorageError: DatabaseError(error)
     default: DatabaseError(.transactionFailed, "A closure of the app's failed.", path: database.path, cause: error)
     }
+  }
+}
+
+extension [String] {
+  /// In the order of their bytes, in which they nearly always are.
+  fileprivate var inByteOrder: [String] {
+    zip(self, dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      ? self : sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 }

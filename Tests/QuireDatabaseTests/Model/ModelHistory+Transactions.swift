@@ -51,6 +51,23 @@ extension ModelHistory {
     if isFull { states = [model] } else { states.append(model) }
   }
 
+  /// Stores the rows of all collections with another compression, and may stop half-way.
+  func rewrite() throws {
+    let compression = random.oneIn(2) ? Compression.none : .lz4(above: 0)
+    for name in Self.names {
+      let before = newest.collections[name, default: [:]].count
+      do {
+        let collection = RowCollection<Bag, Int>(name, compression: compression)
+        let result = try db.rewriteRows(of: collection) { _ in
+          if random.oneIn(12) { throw Undo() }
+          if random.oneIn(3) { try transact() }
+        }
+        if result.rewrittenCount > 0 { count("rewrite") }
+        try expect(before == 0 || result.checkedCount > 0, "rewriting «\(name)» has seen no row")
+      } catch is Undo { return count("rewrite stopped") }
+    }
+  }
+
   private func checkInside(_ tx: WriteTransaction) throws {
     try expect(tx.collections == model.names, "inside, the collections are \(tx.collections), not \(model.names)")
     try expect(tx.count == model.count, "inside, there are \(tx.count) rows, not \(model.count)")

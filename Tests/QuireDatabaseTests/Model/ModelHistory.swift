@@ -58,7 +58,7 @@ final class ModelHistory {
   private static func options(_ isFull: Bool) -> Database.Options {
     var options = Database.Options(
       durability: isFull ? .full : .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false,
-      commitBuffer: .max)
+      commitBuffer: .max, objectCache: ObjectCacheOptions(countLimit: 40, byteLimit: 20_000))
     options.buildStepRowCount = 9
     return options
   }
@@ -83,6 +83,7 @@ final class ModelHistory {
       case 9: if !pins.isEmpty { pins.remove(at: random.below(pins.count)) }
       case 10...14: try checkAll()
       case 15...18: try extend()
+      case 19, 20: try rewrite()
       default: try transact()
       }
       if states.count > 200 { try flush() }

@@ -18,7 +18,8 @@ import Testing
     if operations >= 3000 {
       for what in [
         "commit", "rollback", "savepoint kept", "savepoint undone", "refused", "crash", "reopen", "advance", "check",
-        "clear all", "register", "register again", "register stopped", "unregister", "stale",
+        "clear all", "register", "register again", "register stopped", "unregister", "stale", "rewrite",
+        "rewrite stopped",
       ] {
         #expect(history.counts[what, default: 0] > 0, "no \(what) in \(operations) operations of seed \(seed)")
       }

@@ -8,10 +8,10 @@ internal import QuireTesting
 internal import Synchronization
 
 /// A collection of dates, which cost next to nothing to decode: what is left is the layer itself.
-private let dates = RowCollection<Date, NoMetadata>("dates", coder: .timestamp)
+let dates = RowCollection<Date, NoMetadata>("dates", coder: .timestamp)
 
 /// What apps store: a few texts, numbers, a date and a list.
-private struct Song: Codable, Sendable {
+struct Song: Codable, Sendable {
   var title: String
   var album: String
   var seconds: Int
@@ -25,7 +25,7 @@ private struct Song: Codable, Sendable {
 }
 
 extension RowCollection where Object == Song, Metadata == NoMetadata {
-  fileprivate static var binary: Self { .init("binary", compression: .none) }
+  static var binary: Self { .init("binary", compression: .none) }
   fileprivate static var json: Self { .init("json", coder: .json, compression: .none) }
 }
 
@@ -37,12 +37,14 @@ private final class ObjectBench: Sendable {
   let engine: StorageEngine
   let keyTree: Tree
   let rowTree: Tree
+  let cache: CacheBench
   /// All keys in random order.
   let keys: [String]
 
   init(_ folder: String, count: Int) throws {
     var random = SeededRandom(seed: 1)
     keys = (0..<count).map { "row-\(1_000_000 + $0)" }.shuffled(using: &random)
+    cache = try CacheBench(folder, keys)
     db = try Database(at: "\(folder)/objects", options: Database.Options(durability: .relaxed))
     songs = try Database(at: "\(folder)/songs", options: Database.Options(durability: .relaxed))
     engine = try StorageEngine(at: "\(folder)/engine", options: StorageOptions(durability: .relaxed))
@@ -87,6 +89,14 @@ private final class ObjectBench: Sendable {
   func setSongs(_ keys: ArraySlice<String>, _ songs: RowCollection<Song, NoMetadata>) throws -> Double {
     try self.songs.write { tx throws in for key in keys { try tx[songs].set(.example, for: key) } }
     return 0
+  }
+
+  func getSongs(_ range: Range<Int>) throws -> Double {
+    try songs.read { tx throws in
+      var sum = 0.0
+      for index in range { sum += Double(try tx[.binary].get(keys[index])?.seconds ?? 0) }
+      return sum
+    }
   }
 
   /// Every song once, in one of two forms: what is different is the coders' own.
@@ -169,6 +179,7 @@ struct Objects: ParsableCommand {
 
   private static let sectionNames = [
     "get", "engine-get", "read", "get-many", "enumerate", "set", "engine-set", "get-binary", "set-binary", "get-json",
+    "get-cached", "get-cached-date", "get-half-cached", "get-too-many", "dictionary", "set-cached",
   ]
 
   func run() throws {
@@ -190,6 +201,12 @@ struct Objects: ParsableCommand {
       case "get-binary": { try bench.getSongs(.binary) }
       case "set-binary": { try bench.setSongs(bench.keys[...], .binary) + expected }
       case "get-json": { try bench.getSongs(.json) }
+      case "get-cached": { try bench.cache.getHits(0..<count) }
+      case "get-cached-date": { try bench.cache.getDates() }
+      case "get-half-cached": { try bench.cache.getHalf() }
+      case "get-too-many": { try bench.cache.getMisses() }
+      case "dictionary": { try bench.cache.getFromDictionary() }
+      case "set-cached": { try bench.cache.set() + expected }
       default: throw ValidationError("--instructions knows only: \(Self.sectionNames.joined(separator: ", ")).")
       }
     }
@@ -218,13 +235,20 @@ struct Objects: ParsableCommand {
     print("get above the engine's two look-ups: \(Int(middle("get") - middle("engine-get"))) ns")
     let (binary, json) = (middle("get-binary") - middle("engine-get"), middle("get-json") - middle("engine-get"))
     print("decoding JSON takes \(rounded(json / binary)) × the time of the binary form, finding the row left out")
+    for (name, ratio) in try bench.cache.hitRatios() {
+      print("\(name): \(rounded(100 * ratio)) % of the songs were in the cache")
+    }
     try threads(bench)
   }
 
   /// Reads on two threads beside reads on one. Where other programs want the cores as well, what two threads do on the
   /// clock of the wall says little; the time that they are on a core shows what they cost each other all the same.
   private func threads(_ bench: ObjectBench) throws {
-    for (name, read) in [("get", bench.getObjects), ("engine-get", bench.getEntries)] {
+    let reads: [(String, @Sendable (Range<Int>) throws -> Double)] = [
+      ("get", bench.getObjects), ("engine-get", bench.getEntries), ("get-binary", bench.getSongs),
+      ("get-cached", bench.cache.getHits),
+    ]
+    for (name, read) in reads {
       var (onCore, onWall): ([Double], [Double]) = ([], [])
       for run in 0..<runs {
         let first = run % 2 == 0 ? 1 : 2

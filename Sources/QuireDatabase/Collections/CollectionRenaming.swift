@@ -1,0 +1,95 @@
+// Names that collections had in earlier versions of a program.
+//
+// A rename moves what is noted about a collection to another name of the collection tree. Rows, the key index and the
+// trees of extensions know a collection by its number, which stays.
+
+internal import QuireStorage
+
+/// What `Database.Options.renamedCollections` asks for; done at an opening, before anybody else sees the database.
+struct CollectionRenaming {
+  /// Older name and today's, in the order of the older names' bytes.
+  private let names: [(old: String, new: String)]
+  private let path: String
+
+  /// - Throws: `invalidOption` if a name is an older and a newer one at a time, `nameTooLong`.
+  init(_ names: [String: String], path: String) throws(DatabaseError) {
+    self.path = path
+    self.names = names.map { ($0.key, $0.value) }.sorted { $0.old.utf8.lexicographicallyPrecedes($1.old.utf8) }
+    let olderNames = Set(names.keys.map(ByteString.init))
+    for (old, new) in self.names {
+      if olderNames.contains(ByteString(new)) {
+        throw DatabaseError(
+          .invalidOption,
+          """
+          The collection “\(old)” is to be called “\(new)”, which is to be called something else itself. Have every \
+          older name lead to the name of today.
+          """, path: path, collection: old)
+      }
+      guard new.utf8.count > Limits.collectionNameByteCount else { continue }
+      throw DatabaseError(
+        .nameTooLong, "The name of the collection has more than \(Limits.collectionNameByteCount) bytes.", path: path,
+        collection: new)
+    }
+  }
+
+  /// Renames what has an older name, in one commit that is on the disk when this returns. A database that is only read
+  /// is not changed: the result says which names to take for which.
+  ///
+  /// - Throws: `collectionExists` if two collections would have one name; then nothing is renamed.
+  func run(_ engine: StorageEngine, _ trees: DatabaseTrees, isReadOnly: Bool) throws -> CollectionAliases {
+    if names.isEmpty { return CollectionAliases([]) }
+    let found = try engine.read { tx in
+      try find { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
+    }
+    if found.isEmpty || isReadOnly { return CollectionAliases(found) }
+    try engine.write { tx in
+      for (old, new) in found {
+        guard let noted = try tx.value(for: [UInt8](old.utf8), in: trees.collections) else { throw RowView.damaged() }
+        try tx.put(noted, for: [UInt8](new.utf8), in: trees.collections)
+        try tx.delete([UInt8](old.utf8), in: trees.collections)
+      }
+    }
+    try engine.flush()
+    return CollectionAliases([])
+  }
+
+  /// The collections that have an older name. A collection exists as long as it has a row.
+  private func find(_ exists: (String) throws -> Bool) throws -> [(old: String, new: String)] {
+    var holders: [ByteString: String] = [:]
+    var found: [(old: String, new: String)] = []
+    for (old, new) in names where old.utf8.count <= Limits.collectionNameByteCount {
+      guard try exists(old) else { continue }
+      if let other = try holders[ByteString(new)] ?? (exists(new) ? new : nil) {
+        throw DatabaseError(
+          .collectionExists,
+          """
+          The rows of “\(old)” are to be those of “\(new)”, but “\(other)” has rows as well; an older version of the \
+          program may have stored them. Open the database without this renaming, and move or remove the rows of one.
+          """, path: path, collection: old)
+      }
+      holders[ByteString(new)] = old
+      found.append((old, new))
+    }
+    return found
+  }
+}
+
+/// The names that collections are stored under in a database that is only read, and that have others for the program.
+struct CollectionAliases: Sendable {
+  private let storedNames: [ByteString: String]
+  private let shownNames: [ByteString: String]
+
+  init(_ names: [(old: String, new: String)]) {
+    storedNames = Dictionary(names.map { (ByteString($0.new), $0.old) }) { first, _ in first }
+    shownNames = Dictionary(names.map { (ByteString($0.old), $0.new) }) { first, _ in first }
+  }
+
+  /// What a collection is stored under; nil for a name that it has no more.
+  func storedName(_ name: String) -> String? {
+    if storedNames.isEmpty { return name }
+    return storedNames[ByteString(name)] ?? (shownNames[ByteString(name)] == nil ? name : nil)
+  }
+
+  /// What the program calls a collection.
+  func shownName(_ name: String) -> String { shownNames.isEmpty ? name : shownNames[ByteString(name)] ?? name }
+}

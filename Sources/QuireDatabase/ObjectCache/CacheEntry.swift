@@ -1,0 +1,135 @@
+// One decoded object, and the number by which it is found.
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// What is kept of a row, without its types.
+///
+/// Immutable but for `next`, which whoever has taken an entry out of the cache uses to keep it with others.
+@usableFromInline class CacheEntry: @unchecked Sendable {
+  // Sendable: safe because all but `next` is set once, and `next` belongs to the thread that has taken the entry out.
+  let collection: UInt32
+  let key: String
+  /// What the entry counts as.
+  let byteCount: Int
+  /// The types of the collection, so that nothing is ever taken for what it is not.
+  let types: CachedTypes
+  var next: CacheEntry?
+
+  /// What an entry takes beside its key and its object, in bytes: itself, its place in the table, and the object's own
+  /// overhead.
+  static let overhead = 128
+
+  @usableFromInline init(_ place: CachePlace, _ key: String, _ types: CachedTypes, encodedByteCount: Int) {
+    collection = place.collection
+    self.key = key
+    self.types = types
+    byteCount = encodedByteCount + key.utf8.count + Self.overhead
+  }
+}
+
+/// The types of the rows of a collection.
+@usableFromInline struct CachedTypes: Equatable, Sendable {
+  @usableFromInline let object: ObjectIdentifier
+  @usableFromInline let metadata: ObjectIdentifier
+
+  @inlinable @inline(__always) init<Object, Metadata>(_: Object.Type, _: Metadata.Type) {
+    object = ObjectIdentifier(Object.self)
+    metadata = ObjectIdentifier(Metadata.self)
+  }
+}
+
+/// What is kept of a row.
+@usableFromInline final class CachedRow<Object: Sendable, Metadata: Sendable>: CacheEntry, @unchecked Sendable {
+  // Sendable: safe because what is added to the class above is set once.
+  @usableFromInline let object: Object
+  /// The row's number and its metadata, if they were read as well.
+  @usableFromInline let rest: (rowID: RowID, metadata: Metadata?)?
+
+  @usableFromInline init(
+    _ place: CachePlace, _ key: String, _ object: Object, _ rest: (rowID: RowID, metadata: Metadata?)?,
+    encodedByteCount: Int
+  ) {
+    self.object = object
+    self.rest = rest
+    super.init(place, key, CachedTypes(Object.self, Metadata.self), encodedByteCount: encodedByteCount)
+  }
+}
+
+/// Where a row would be in the cache.
+@usableFromInline struct CachePlace: Sendable {
+  let collection: UInt32
+  let hash: UInt64
+  /// Whether the row is to be taken in once it was read.
+  @usableFromInline var isWanted = false
+
+  init(collection: UInt32, hash: UInt64) {
+    self.collection = collection
+    self.hash = hash
+  }
+
+  /// Nowhere yet.
+  @usableFromInline init() { self.init(collection: 0, hash: 1) }
+}
+
+/// Hashing of collection and key: a few multiplications, as a hit is to cost less than a walk down a tree. Whoever
+/// chooses keys whose numbers collide, against a seed that is drawn anew each time, has rows evicted, and nothing else.
+struct CacheHash {
+  private let seed: UInt64
+
+  init(seed: UInt64) { self.seed = seed }
+
+  /// Never 0, which stands for an empty slot.
+  @inline(__always)
+  func place(_ collection: UInt32, _ key: String) -> CachePlace {
+    let number = unsafe key.utf8.withContiguousStorageIfAvailable { bytes in
+      unsafe hash(collection, UnsafeRawBufferPointer(bytes))
+    }
+    if let number { return CachePlace(collection: collection, hash: number) }
+    var key = key
+    return CachePlace(
+      collection: collection, hash: key.withUTF8 { unsafe hash(collection, UnsafeRawBufferPointer($0)) })
+  }
+
+  @inline(__always)
+  func hash(_ collection: UInt32, _ key: UnsafeRawBufferPointer) -> UInt64 {
+    var hash = seed ^ Self.mix(UInt64(collection) ^ UInt64(key.count) &<< 32, 0x9e37_79b9_7f4a_7c15)
+    var offset = 0
+    while key.count &- offset >= 8 {
+      hash = Self.mix(hash ^ (unsafe key.loadUnaligned(fromByteOffset: offset, as: UInt64.self)), 0xe703_7ed1_a0b4_28db)
+      offset &+= 8
+    }
+    var tail: UInt64 = 0
+    while offset < key.count {
+      tail = tail &<< 8 | UInt64(unsafe key[offset])
+      offset &+= 1
+    }
+    return Self.mix(hash ^ tail, 0x8ebc_6af0_9c88_c6e3) | 1
+  }
+
+  @inline(__always)
+  private static func mix(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let product = a.multipliedFullWidth(by: b)
+    return product.high ^ product.low
+  }
+}
+
+extension String {
+  /// Whether the bytes are the same, in about the time of comparing them.
+  @usableFromInline
+  func hasSameBytes(as other: String) -> Bool {
+    let words = words
+    if words.1 != 0, words == other.words { return true }
+    guard utf8.count == other.utf8.count else { return false }
+    let isSame = unsafe utf8.withContiguousStorageIfAvailable { bytes in
+      unsafe other.utf8.withContiguousStorageIfAvailable { others in
+        guard let left = bytes.baseAddress, let right = others.baseAddress else { return true }
+        return unsafe memcmp(left, right, bytes.count) == 0
+      }
+    }
+    return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+  }
+}

@@ -1,0 +1,87 @@
+// What an app says about the cache of objects, and what it is told.
+
+/// How much of decoded objects is kept in memory, and of which collections.
+///
+/// ```swift
+/// var options = Database.Options()
+/// options.objectCache = ObjectCacheOptions(countLimit: 20_000, byteLimit: 32 << 20)
+/// ```
+public struct ObjectCacheOptions: Sendable {
+  /// The most objects that are kept.
+  public var countLimit: Int
+  /// The most bytes that are kept. An object counts as what it takes in the file before compression, with its key and
+  /// 128 bytes for itself; what it takes in memory is not known to anybody.
+  public var byteLimit: Int
+  /// The collections whose objects are kept. Asked now and then, and must always say the same.
+  ///
+  /// Leave out those whose objects are reference types that anybody changes: everybody is given the same instance.
+  public var collections: CollectionFilter
+
+  /// A cache of so much; what is left out has the value that suits most.
+  public init(countLimit: Int = 10_000, byteLimit: Int = 16 << 20, collections: CollectionFilter = .all) {
+    self.countLimit = countLimit
+    self.byteLimit = byteLimit
+    self.collections = collections
+  }
+}
+
+/// What the cache of objects has been good for since opening, and what is in it now.
+public struct ObjectCacheStatistics: Hashable, Sendable {
+  /// How many reads found their object.
+  public internal(set) var hits = 0
+  /// How many did not, for whatever reason, and found it in the trees, or nothing.
+  public internal(set) var misses = 0
+  /// How many objects were taken in.
+  public internal(set) var insertions = 0
+  /// How many had to go for others.
+  public internal(set) var evictions = 0
+  /// How many show their row as it was before some commit, and only older snapshots can use them since then.
+  public internal(set) var invalidations = 0
+  /// How many are there now.
+  public internal(set) var count = 0
+  /// What they take, as `ObjectCacheOptions.byteLimit` counts it.
+  public internal(set) var byteCount = 0
+
+  /// The part of reads that found their object, from 0 to 1.
+  public var hitRatio: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
+
+  static func += (left: inout Self, right: Self) {
+    left.hits += right.hits
+    left.misses += right.misses
+    left.insertions += right.insertions
+    left.evictions += right.evictions
+    left.invalidations += right.invalidations
+    left.count += right.count
+    left.byteCount += right.byteCount
+  }
+}
+
+extension Database {
+  /// What is kept in memory beside pages, to be read or written again faster.
+  public struct MemoryParts: OptionSet, Hashable, Sendable {
+    /// One bit for each.
+    public let rawValue: Int
+    /// Wraps bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Decoded objects; see `Options.objectCache`.
+    public static let objects = MemoryParts(rawValue: 1)
+    /// What transactions leave for the next ones: buffers for rows, and what coders know of types.
+    public static let buffers = MemoryParts(rawValue: 2)
+    /// All of it.
+    public static let all: MemoryParts = [.objects, .buffers]
+  }
+
+  /// Gives memory back that is kept to make reading faster, after a warning of the system's for example. Nothing is
+  /// lost; what is in use by transactions stays with them. Pages have a budget of their own, `Options.cacheSize`, and
+  /// stay.
+  ///
+  /// Waits for nobody but for single reads of cached objects. O(what is kept).
+  public func flushMemory(_ parts: MemoryParts = .all) {
+    if parts.contains(.objects) { core.objectCache?.removeAll() }
+    if parts.contains(.buffers) { core.releaseBuffers() }
+  }
+
+  /// What the cache of objects does; nil if there is none. Costs a few dozen locks.
+  public var objectCacheStatistics: ObjectCacheStatistics? { core.objectCache?.statistics }
+}

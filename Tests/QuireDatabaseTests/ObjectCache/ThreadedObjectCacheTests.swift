@@ -1,0 +1,158 @@
+// Readers of many snapshots share a small cache while writers change what is in it: every read is compared with one of
+// the same snapshot that goes past the cache.
+
+import QuireDatabase
+import QuireTesting
+import Synchronization
+import Testing
+
+@Suite struct ThreadedObjectCacheTests {
+  private struct Undo: Error {}
+  private struct Mismatch: Error, CustomStringConvertible { var description: String }
+
+  private final class Signals: Sendable {
+    let writersLeft = Atomic<Int>(2)
+    let readCount = Atomic<Int>(0)
+  }
+
+  private static let names = ["a", "b", "c"]
+  private static let keyCount = 60
+
+  /// The object is its bytes, so that it can be compared without a decoder.
+  private static func rows(_ name: String) -> RowCollection<[UInt8], Int> { RowCollection(name, coder: .bytes) }
+
+  /// One random transaction, which may be undone in part or as a whole.
+  private static func change(_ db: Database, _ random: inout SeededRandom) throws {
+    let isUndone = random.oneIn(6)
+    var draw = random
+    do {
+      try db.write { tx throws in
+        // Now and then more than the cache has places.
+        for _ in 0..<(draw.oneIn(40) ? 900 : 1 + draw.below(8)) { try step(tx, &draw) }
+        if draw.oneIn(5) {
+          do {
+            try tx.savepoint {
+              for _ in 0..<4 { try step(tx, &draw) }
+              throw Undo()
+            }
+          } catch is Undo {}
+        }
+        if isUndone { throw Undo() }
+      }
+    } catch is Undo {}
+    random = draw
+  }
+
+  private static func step(_ tx: WriteTransaction, _ random: inout SeededRandom) throws {
+    let rows = tx[rows(names[random.below(names.count)])]
+    let key = "key \(random.below(keyCount))"
+    switch random.below(50) {
+    case 0: try rows.removeAll()
+    case 1: if random.oneIn(4) { try tx.removeAll() }
+    case 2...9: try rows.remove(key)
+    case 10...14: try rows.replaceMetadata(random.oneIn(2) ? nil : random.below(100), for: key)
+    case 15...19: try rows.touch(key)
+    default:
+      let bytes = (0..<random.below(60)).map { _ in UInt8(random.below(256)) }
+      try rows.set(bytes, metadata: random.oneIn(2) ? nil : random.below(1000), for: key)
+    }
+  }
+
+  /// Reads some rows in every way that uses the cache, and past it.
+  private static func compare(_ tx: ReadTransaction, _ random: inout SeededRandom, _ what: String) throws {
+    for _ in 0..<8 {
+      let name = names[random.below(names.count)]
+      let (rows, key) = (tx[rows(name)], "key \(random.below(keyCount))")
+      let raw = try tx.rawRows(name).row(key)
+      func expect(_ isRight: Bool, _ call: String) throws {
+        if isRight { return }
+        throw Mismatch(description: "\(what), \(tx.csn): \(call) of \(name)/\(key) differs from the trees")
+      }
+      switch random.below(5) {
+      case 0, 1: try expect(try rows.get(key) == raw?.object, "get")
+      case 2:
+        let row = try rows.row(key)
+        try expect(row?.object == raw?.object && row?.rowID == raw?.rowID, "row")
+        try expect((row?.metadata == nil) == (raw?.metadata == nil), "row's metadata")
+      case 3: try expect((try rows.metadata(key) == nil) == (raw?.metadata == nil), "metadata")
+      default:
+        let keys = [key, "key \(random.below(keyCount))", key]
+        let expected = try keys.compactMap { try tx.rawRows(name).row($0)?.object }
+        try expect(try rows.objects(for: keys) == expected, "objects")
+        try expect(try rows.rows(for: keys).map(\.object) == expected, "rows")
+      }
+    }
+  }
+
+  // In functions of their own, which are not async, and read on their thread.
+
+  private static func read(_ db: Database, _ random: inout SeededRandom, _ what: String) throws {
+    try db.read { tx throws in try compare(tx, &random, what) }
+  }
+
+  @Test(arguments: [Durability.relaxed, .full])
+  func everyReadIsThatOfItsSnapshot(_ durability: Durability) async throws {
+    let folder = try TestFolder()
+    let db = try folder.open(
+      Database.Options(durability: durability, objectCache: ObjectCacheOptions(countLimit: 120, byteLimit: 25_000)))
+    let steps = durability == .full ? 150 : 600
+    let signals = Signals()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<2 {
+        group.addTask {
+          var random = SeededRandom(seed: UInt64(writer))
+          var step = 0
+          // Until readers have had their turns, on a machine with few cores as well.
+          while step < steps || signals.readCount.load(ordering: .relaxed) < 1000 {
+            try Self.change(db, &random)
+            step += 1
+            try await Self.pause()
+          }
+          signals.writersLeft.subtract(1, ordering: .releasing)
+        }
+      }
+      for reader in 0..<2 {
+        group.addTask {
+          var random = SeededRandom(seed: UInt64(10 + reader))
+          while signals.writersLeft.load(ordering: .acquiring) > 0 {
+            for _ in 0..<5 { try Self.read(db, &random, "reader \(reader)") }
+            signals.readCount.add(5, ordering: .relaxed)
+            try await Self.pause()
+          }
+        }
+      }
+      group.addTask {
+        var random = SeededRandom(seed: 20)
+        var pins: [PinnedSnapshot] = []
+        while signals.writersLeft.load(ordering: .acquiring) > 0 {
+          if pins.count < 5 { pins.append(try db.pin()) }
+          for pin in pins { try pin.read { tx throws in try Self.compare(tx, &random, "pin") } }
+          switch random.below(20) {
+          case 0: pins.remove(at: random.below(pins.count))
+          case 1: try pins[random.below(pins.count)].advance()
+          case 2: db.flushMemory()
+          case 3: try db.checkInvariants()
+          default: break
+          }
+          try await Self.pause()
+        }
+      }
+      try await group.waitForAll()
+    }
+    let figures = try #require(db.objectCacheStatistics)
+    #expect(figures.hits > 100 && figures.evictions > 20 && figures.invalidations > 100, "\(figures)")
+    try Self.finish(db)
+  }
+
+  /// Lets others go on, and ends a task of which another one has failed.
+  private static func pause() async throws {
+    try Task.checkCancellation()
+    await Task.yield()
+  }
+
+  private static func finish(_ db: Database) throws {
+    try db.checkInvariants()
+    try db.verify()
+    try db.close()
+  }
+}
