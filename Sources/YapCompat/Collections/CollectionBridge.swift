@@ -1,10 +1,6 @@
 // From the untyped calls to a typed collection, and back.
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import Foundation
 internal import Quire
 
 /// What one row holds, as untyped code sees it.
@@ -14,7 +10,9 @@ typealias AnyRow = (object: Any, metadata: Any?)
 typealias UntypedRow = ViewRow<Untyped, Untyped>
 
 /// The type of rows that are never decoded under it.
-enum Untyped: Sendable {}
+struct Untyped: Sendable {
+  private init() {}
+}
 
 /// A collection whose types were registered, for code that does not know them.
 ///

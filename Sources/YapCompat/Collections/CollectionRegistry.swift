@@ -35,7 +35,8 @@ struct RegisteredCollection: Sendable {
   var metadataPolicy: YapDatabasePolicy?
 
   mutating func update<Value>(
-    _ halves: RegisteredHalves, _ objectPath: WritableKeyPath<Self, Value>, _ metadataPath: WritableKeyPath<Self, Value>,
+    _ halves: RegisteredHalves, _ objectPath: WritableKeyPath<Self, Value>,
+    _ metadataPath: WritableKeyPath<Self, Value>,
     _ value: Value
   ) {
     if halves.contains(.objects) { self[keyPath: objectPath] = value }
@@ -61,7 +62,11 @@ final class CollectionRegistry: Sendable {
   /// Changes what is registered for a collection, or, for nil, for all others.
   func update(_ name: String?, _ change: (inout RegisteredCollection) -> Void) {
     state.withLock { state in
-      if let name { change(&state.collections[ByteName(name), default: RegisteredCollection()]) } else { change(&state.defaults) }
+      if let name {
+        change(&state.collections[ByteName(name), default: RegisteredCollection()])
+      } else {
+        change(&state.defaults)
+      }
       state.bridges.removeAll()
     }
   }

@@ -1,10 +1,6 @@
 // One half of a collection's rows: what untyped code hands over, and what is stored.
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import Foundation
 internal import Quire
 
 /// How objects, or metadata, go in and come out.

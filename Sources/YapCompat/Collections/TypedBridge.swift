@@ -1,10 +1,6 @@
 // The one kind of bridge: a typed collection, and how its halves go in and come out.
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
+internal import Foundation
 internal import Quire
 
 /// A collection of these types. For collections with serializer blocks both are bytes, which the blocks make and read.

@@ -1,6 +1,6 @@
 // Which threads are inside of which connections' transactions.
 
-import Foundation
+internal import Foundation
 internal import Synchronization
 
 /// Tells a transaction that is opened inside another one from one that has to wait for its turn.

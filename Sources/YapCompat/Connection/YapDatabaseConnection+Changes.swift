@@ -34,8 +34,8 @@ extension YapDatabaseConnection {
     notifications.contains { $0.changes?.contains(key, inCollection: collection) ?? false }
   }
 
-  /// Whether a row's object was stored or touched, or the row removed. New call: `Commit.changes.contains(_:in:_:)` with
-  /// `.object`.
+  /// Whether a row's object was stored or touched, or the row removed. New call: `Commit.changes.contains(_:in:_:)`
+  /// with `.object`.
   public func hasObjectChange(
     forKey key: String, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
@@ -88,8 +88,8 @@ extension YapDatabaseConnection {
 
   // MARK: Enumerating
 
-  /// Calls `block` with each key of a collection whose row was stored, touched or removed one by one, once, in the order
-  /// of their bytes. New call: `Commit.changes.keys(in:)`.
+  /// Calls `block` with each key of a collection whose row was stored, touched or removed one by one, once, in the
+  /// order of their bytes. New call: `Commit.changes.keys(in:)`.
   public func enumerateChangedKeys(
     inCollection collection: String, in notifications: [Notification],
     using block: (_ key: String, _ stop: YapDatabaseStop) -> Void

@@ -1,12 +1,8 @@
 // Snapshots that stay.
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 public import Foundation
 public import Quire
+internal import Synchronization
 
 extension YapDatabaseConnection {
   /// Has all reads of this connection show the newest commit until the next call, or until the long-lived read ends.
@@ -14,8 +10,8 @@ extension YapDatabaseConnection {
   ///
   /// Neither writers nor checkpoints wait for it, and the log does not grow for it, however long it is held.
   ///
-  /// - Returns: the notifications of the commits that it has jumped over, in their order; none at the first call. Commits
-  ///   of which too many had piled up (64 MiB) are replaced by one notification with `modifiedExternally`.
+  /// - Returns: the notifications of the commits that it has jumped over, in their order; none at the first call.
+  ///   Commits of which too many had piled up (64 MiB) are replaced by one notification with `modifiedExternally`.
   /// - Throws: `closed`; `nestedTransaction` inside a transaction of this connection.
   @discardableResult
   public func beginLongLivedReadTransaction() throws -> [Notification] {
@@ -58,6 +54,7 @@ extension YapDatabaseConnection {
   public func isInLongLivedReadTransaction() -> Bool { pinnedSnapshot != nil }
 
   /// The snapshot of the long-lived read, for code that has come over already; nil without one. Not in the original.
+  /// New call: `Database.pin()`.
   public var pinnedSnapshot: PinnedSnapshot? { state.withLock { $0.pin } }
 
   /// Has a write on this connection throw `notPermitted` while a long-lived read goes on: the default, here in release

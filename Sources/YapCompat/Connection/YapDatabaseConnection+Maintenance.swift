@@ -38,20 +38,26 @@ extension YapDatabaseConnection {
   // MARK: Shortening the file
 
   /// Makes the file as short as its content allows, in small steps; other transactions go on. New call:
-  /// `Database.compact(progress:)`.
+  /// `Database.checkpoint()` and `Database.compact(progress:)`.
   ///
   /// - Throws: as `Database.compact(progress:)`.
   public func vacuum() throws {
     guard !database.threads.state(self).isInside else { throw nested() }
     try check(.syncReadWriteTransaction)
-    try inTurn { try database.quire.compact() }
+    try inTurn { try shorten() }
+  }
+
+  private func shorten() throws {
+    // What was removed since the last checkpoint is not free before the next one.
+    try database.quire.checkpoint()
+    try database.quire.compact()
   }
 
   /// The same when its turn has come; errors go to the database's `onError`. New call: `Database.compact` with `await`.
   public func asyncVacuum(
     completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable () -> Void)? = nil
   ) {
-    begin(.asyncReadWriteTransaction, completionQueue, completionBlock) { try $0.database.quire.compact() }
+    begin(.asyncReadWriteTransaction, completionQueue, completionBlock) { try $0.shorten() }
   }
 
   // MARK: Copies

@@ -1,7 +1,7 @@
 // Running transactions, one after the other.
 
-import Foundation
 internal import Quire
+internal import Synchronization
 
 extension YapDatabaseConnection {
   // MARK: Blocking its thread
@@ -32,8 +32,8 @@ extension YapDatabaseConnection {
 
   // MARK: Asynchronously
 
-  /// Runs `block` on a snapshot when its turn has come. Errors go to the database's `onError`. New call: `Database.read`
-  /// with `await`.
+  /// Runs `block` on a snapshot when its turn has come. Errors go to the database's `onError`. New call:
+  /// `Database.read` with `await`.
   ///
   /// - Parameters:
   ///   - completionQueue: where the completion block runs; nil for the main queue.
@@ -85,7 +85,7 @@ extension YapDatabaseConnection {
   func check(_ kind: YapDatabasePermittedTransactions) throws(DatabaseError) {
     let permitted = permittedTransactions
     guard permitted.contains(kind) else { throw notPermitted("such a transaction; see `permittedTransactions`") }
-    guard !permitted.contains(.mainThreadOnly) || Thread.isMainThread else {
+    guard !permitted.contains(.mainThreadOnly) || MainQueue.isCurrent else {
       throw notPermitted("transactions outside of the main thread; see `permittedTransactions`")
     }
   }

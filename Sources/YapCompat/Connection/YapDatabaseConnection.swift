@@ -7,9 +7,10 @@ internal import Synchronization
 ///
 /// Transactions of one connection run one after the other, in the order of their calls; those of several run side by
 /// side, but for writes, of which there is one at a time. Neither waits for the other: a read shows the newest commit,
-/// or that of a long-lived read, from its first line to its last. May be used from any thread. Keeps the database alive.
+/// or that of a long-lived read, from its first line to its last. May be used from any thread. Keeps the database
+/// alive.
 public final class YapDatabaseConnection: Sendable {
-  /// The database that it belongs to.
+  /// The database that it belongs to. New call: none; connections are made by the `Database` that code has.
   public let database: YapDatabase
   /// Transactions have their turn here.
   let queue = DispatchQueue(label: "YapCompat.connection")
@@ -97,7 +98,7 @@ public final class YapDatabaseConnection: Sendable {
     database.extensions[name]?.makeConnection(self)
   }
 
-  /// Short for `extension(_:)`.
+  /// Short for `extension(_:)`. New call: `PinnedSnapshot.advance(_:)`.
   public func ext(_ name: String) -> YapDatabaseExtensionConnection? { `extension`(name) }
 
   func notPermitted(_ what: String) -> DatabaseError {

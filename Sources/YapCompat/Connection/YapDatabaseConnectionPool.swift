@@ -47,7 +47,9 @@ public final class YapDatabaseConnectionPool: Sendable {
     let (connection, didCreate) = state.withLock { state in
       let leastBusy = state.connections.min { $0.pendingTransactionCount < $1.pendingTransactionCount }
       let isFull = state.connections.count >= Int(clamping: state.limit)
-      if let leastBusy, isFull || leastBusy.pendingTransactionCount == 0 { return (leastBusy, nil as (@Sendable (YapDatabaseConnection) -> Void)?) }
+      if let leastBusy, isFull || leastBusy.pendingTransactionCount == 0 {
+        return (leastBusy, nil as (@Sendable (YapDatabaseConnection) -> Void)?)
+      }
       let made = database.newConnection(state.config)
       state.connections.append(made)
       return (made, state.didCreate)

@@ -55,7 +55,8 @@ public final class YapDatabaseConnectionProxy: Sendable {
 
   // MARK: Reading
 
-  /// The object of a row, pending or stored. An error goes to `onError`, and nil is the answer. New call: `tx[…].get(_:)`.
+  /// The object of a row, pending or stored. An error goes to `onError`, and nil is the answer. New call:
+  /// `tx[…].get(_:)`.
   public func object(forKey key: String, inCollection collection: String?) -> Any? {
     let row = RowKey(collection ?? "", key)
     let (change, isFetched) = look(row)

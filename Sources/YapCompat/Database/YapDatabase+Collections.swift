@@ -36,8 +36,8 @@ extension YapDatabase {
     registry.update(collection.name) { $0.typed = bridge }
   }
 
-  /// Registers types for all collections that have none of their own. Not in the original, whose default takes any type.
-  /// New call: a `RowCollection` for each.
+  /// Registers types for all collections that have none of their own. Not in the original, whose default takes any
+  /// type. New call: a `RowCollection` for each.
   public func registerDefaultCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
     _ objectType: Object.Type, metadata metadataType: Metadata.Type, coder: RowCoder<Object> = .binary
   ) {

@@ -5,7 +5,8 @@ internal import Quire
 extension YapDatabase {
   // MARK: Registering
 
-  /// Registers an extension, and returns when it has all rows. New call: `Database.register(_:progress:)`, which throws.
+  /// Registers an extension, and returns when it has all rows. New call: `Database.register(_:progress:)`, which
+  /// throws.
   ///
   /// - Returns: whether it is registered. If not, the error goes to `onError`: the name is taken, the extension is
   ///   registered already, what it depends on is not, or a closure of it failed.
@@ -72,6 +73,12 @@ extension YapDatabase {
         .extensionExists, "This extension is registered as “\(taken)” already. Make another one for “\(name)”.",
         path: quire.path)
     }
+    guard extensions[name] == nil else {
+      throw DatabaseError(
+        .extensionExists, "An extension is registered as “\(name)” already. Unregister it, or choose another name.",
+        path: quire.path)
+    }
+    try registerValues()
     let made = try value.makeExtension(named: name, in: self)
     // Told from the moment on at which it is ready: a transaction that asks earlier gets nil.
     extensions.add(value, name)
@@ -79,6 +86,13 @@ extension YapDatabase {
       extensions.remove(name)
       throw error
     }
+  }
+
+  /// Registers what keeps the values of extensions, unless it is: another `YapDatabase` over the same file may have.
+  private func registerValues() throws {
+    do { try quire.register(ExtensionValues()) } catch let error as DatabaseError
+      where error.code == .extensionExists || error.code == .readOnly
+    {}
   }
 
   // MARK: Unregistering
@@ -115,7 +129,9 @@ extension YapDatabase {
   /// as to be built anew when a write goes past them; the original dropped them then. New call:
   /// `Database.extensions()`.
   public func previouslyRegisteredExtensionNames() -> [String] {
-    do { return try quire.extensions().filter { !$0.isRegistered }.map(\.name) } catch {
+    do {
+      return try quire.extensions().filter { !$0.isRegistered && $0.kind != ExtensionValues.kind }.map(\.name)
+    } catch {
       report(error)
       return []
     }

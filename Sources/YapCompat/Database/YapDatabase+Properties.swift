@@ -1,11 +1,6 @@
 // What a database tells about itself, and settings that have lost their meaning.
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-import Foundation
+public import Foundation
 internal import Quire
 
 extension YapDatabase {

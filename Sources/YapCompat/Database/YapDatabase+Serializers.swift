@@ -1,11 +1,6 @@
 // Blocks that make bytes of values and read them.
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-import Foundation
+public import Foundation
 internal import Quire
 
 /// Makes bytes of an object: gets collection, key and object. New type: `RowCoder`.
@@ -15,7 +10,8 @@ public typealias YapDatabaseDeserializer = @Sendable (_ collection: String, _ ke
 /// Puts an object into shape before it is stored; nil has the row removed. New call: `RowCollection.sanitizing(_:)`.
 public typealias YapDatabasePreSanitizer = @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Any?
 /// Looks at an object that was stored. New call: `RowCollection.afterStoring(_:)`.
-public typealias YapDatabasePostSanitizer = @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Void
+public typealias YapDatabasePostSanitizer =
+  @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Void
 
 extension YapDatabase {
   /// Makes property lists of a `Codable` type. New call: `RowCoder.propertyList`.
@@ -48,7 +44,7 @@ extension YapDatabase {
 
   /// Reads any property list. New call: `RowCoder.propertyList`, with a `Codable` type.
   public static func propertyListDeserializer() -> YapDatabaseDeserializer {
-    { _, _, data in try PropertyListSerialization.propertyList(from: data, options: [], format: nil) }
+    { _, _, data in try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil) }
   }
 
   /// Makes 8 bytes of a date. New call: `RowCoder.timestamp`.
@@ -77,8 +73,8 @@ extension YapDatabase {
     { _, _, object in try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false) }
   }
 
-  /// Reads strings, numbers, dates, data, and arrays and dictionaries of them, from archives. New call: a `Codable` type
-  /// with any `RowCoder`.
+  /// Reads strings, numbers, dates, data, and arrays and dictionaries of them, from archives. New call: a `Codable`
+  /// type with any `RowCoder`.
   @available(*, deprecated, message: "Archives are slow and can make any class at reading: use `Codable` types.")
   public static func defaultDeserializer() -> YapDatabaseDeserializer {
     { _, _, data in

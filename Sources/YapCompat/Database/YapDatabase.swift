@@ -1,11 +1,6 @@
 // The database under its original name.
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-import Foundation
+public import Foundation
 public import Quire
 internal import Synchronization
 
@@ -20,10 +15,10 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Nothing of it is kept in the file but rows: what is written here is read by `Database`, and the other way round, also
-/// at the same time through ``quire``. May be used from any thread. Keeps the database open as long as it lives.
+/// Nothing of it is kept in the file but rows: what is written here is read by `Database`, and the other way round,
+/// also at the same time through ``quire``. May be used from any thread. Keeps the database open as long as it lives.
 public final class YapDatabase: Sendable {
-  /// The database itself, as the new API has it: for code that has come over already.
+  /// The database itself, as the new API has it: for code that has come over already. New call: the `Database`.
   public let quire: Database
   /// What the database was opened with. New call: `Database.Options`, which `Database(at:options:)` takes.
   public let options: YapDatabaseOptions
@@ -69,8 +64,8 @@ public final class YapDatabase: Sendable {
     self.init(try Database(at: path, options: options.quire), options: options, onError: onError)
   }
 
-  /// Opens the database at `defaultDatabaseURL`, or creates it, and its folder. New call: `Database(at:options:)` with a
-  /// path of the app's choice.
+  /// Opens the database at `defaultDatabaseURL`, or creates it, and its folder. New call: `Database(at:options:)` with
+  /// a path of the app's choice.
   ///
   /// - Throws: as `Database(at:options:)`; what the system says if the folder cannot be made.
   public convenience init() throws {
@@ -79,7 +74,7 @@ public final class YapDatabase: Sendable {
     try self.init(url: url)
   }
 
-  /// Speaks the original's language over a database that is open already. Not in the original.
+  /// Speaks the original's language over a database that is open already. Not in the original. New call: none.
   public init(
     _ database: Database, options: YapDatabaseOptions = YapDatabaseOptions(),
     onError: (@Sendable (any Error) -> Void)? = nil

@@ -71,7 +71,7 @@ public final class YapDatabaseConnectionConfig: Sendable {
 
   private let state: Mutex<Values>
 
-  /// The original's defaults: caches are on, for 250 rows each.
+  /// The original's defaults: caches are on, for 250 rows each. New call: `Connection.Options(name:permits:)`.
   public init() { state = Mutex(Values()) }
 
   init(_ values: Values) { state = Mutex(values) }
@@ -79,7 +79,7 @@ public final class YapDatabaseConnectionConfig: Sendable {
   /// All of them at once.
   var values: Values { state.withLock { $0 } }
 
-  /// The same settings in an object of their own.
+  /// The same settings in an object of their own. New call: none; `Connection.Options` is a value.
   public func copy() -> YapDatabaseConnectionConfig { YapDatabaseConnectionConfig(values) }
 
   /// Whether decoded objects are kept.

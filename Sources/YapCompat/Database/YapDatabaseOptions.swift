@@ -4,8 +4,8 @@ public import Quire
 
 /// Settings of a database. New type: `Database.Options`.
 ///
-/// What is left alone has the value of the new API. Settings of SQLite that have no meaning here exist, and say in their
-/// deprecation what takes their place.
+/// What is left alone has the value of the new API. Settings of SQLite that have no meaning here exist, and say in
+/// their deprecation what takes their place.
 public struct YapDatabaseOptions: Sendable {
   /// What a commit waits for. New type: `Durability`.
   public enum PragmaSynchronous: Int, Sendable {
@@ -40,7 +40,7 @@ public struct YapDatabaseOptions: Sendable {
   /// Not in the original. New call: `Database.commits`.
   public var postsModifiedNotifications = true
 
-  /// Settings over those of the new API.
+  /// Settings over those of the new API. New call: `Database.Options`.
   public init(_ base: Database.Options = Database.Options()) { self.base = base }
 
   /// The settings in the new API's terms.

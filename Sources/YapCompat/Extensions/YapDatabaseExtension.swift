@@ -1,6 +1,6 @@
 // Extensions under their original names: what all kinds have in common.
 
-internal import Quire
+public import Quire
 internal import Synchronization
 
 /// An extension to be registered: one of the kinds below, or one of the new API in a `YapDatabaseCustomExtension`. New
@@ -46,8 +46,13 @@ public class YapDatabaseExtension: @unchecked Sendable {
 public class YapDatabaseExtensionTransaction {
   /// The transaction. Not to be used when its block has returned.
   public let transaction: YapDatabaseReadTransaction
+  /// The name that the extension is registered under.
+  let name: String
 
-  init(_ transaction: YapDatabaseReadTransaction) { self.transaction = transaction }
+  init(_ name: String, _ transaction: YapDatabaseReadTransaction) {
+    self.name = name
+    self.transaction = transaction
+  }
 
   func attempt<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
     transaction.attempt(fallback, body)
@@ -81,7 +86,7 @@ public final class YapDatabaseCustomExtension<Kind: DatabaseExtension>: YapDatab
   /// The extension itself.
   public let value: Kind
 
-  /// Wraps an extension.
+  /// Wraps an extension. New call: none.
   public init(_ value: Kind) { self.value = value }
 
   override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {
@@ -109,6 +114,6 @@ public final class YapDatabaseCustomExtensionTransaction<Kind: DatabaseExtension
     case .reading(let tx): (reader, writer) = (try tx.access(to: value), nil)
     case .writing(let tx): (reader, writer) = (nil, try tx.access(to: value))
     }
-    super.init(transaction)
+    super.init(value.name, transaction)
   }
 }

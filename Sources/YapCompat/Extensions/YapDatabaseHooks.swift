@@ -50,14 +50,16 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
   // Sendable: safe because the blocks are guarded.
 
   /// A block that is told of a row that is stored or touched.
-  public typealias ModifyRow = @Sendable (
-    _ transaction: YapDatabaseReadWriteTransaction, _ collection: String, _ key: String,
-    _ proxyObject: YapProxyObject, _ proxyMetadata: YapProxyObject, _ flags: YapDatabaseHooksBitMask
-  ) -> Void
+  public typealias ModifyRow =
+    @Sendable (
+      _ transaction: YapDatabaseReadWriteTransaction, _ collection: String, _ key: String,
+      _ proxyObject: YapProxyObject, _ proxyMetadata: YapProxyObject, _ flags: YapDatabaseHooksBitMask
+    ) -> Void
   /// A block that is told of a row that is removed.
-  public typealias RemoveRow = @Sendable (
-    _ transaction: YapDatabaseReadWriteTransaction, _ collection: String, _ key: String
-  ) -> Void
+  public typealias RemoveRow =
+    @Sendable (
+      _ transaction: YapDatabaseReadWriteTransaction, _ collection: String, _ key: String
+    ) -> Void
   /// A block that is told that all rows are removed.
   public typealias RemoveAllRows = @Sendable (_ transaction: YapDatabaseReadWriteTransaction) -> Void
 
@@ -132,7 +134,7 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
   }
 
   override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
-    YapDatabaseExtensionTransaction(transaction)
+    YapDatabaseExtensionTransaction(registeredName ?? "", transaction)
   }
 
   private func modification(_ block: ModifyRow?, _ database: YapDatabase) -> Hooks.Modification? {

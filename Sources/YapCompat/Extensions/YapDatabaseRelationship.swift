@@ -29,7 +29,7 @@ public struct YapDatabaseRelationshipOptions: Sendable {
   /// The collections whose objects are asked; nil for all that have types when the relationship is registered.
   public var allowedCollections: YapWhitelistBlacklist<String>?
 
-  /// The original's defaults.
+  /// The original's defaults. New call: none.
   public init() {}
 }
 

@@ -75,7 +75,8 @@ public struct YapDatabaseRelationshipEdge: Hashable, Sendable {
     collection destinationCollection: String?, nodeDeleteRules rules: YDB_NodeDeleteRules
   ) {
     edge = Edge(
-      name, from: RowKey(sourceCollection ?? "", sourceKey), to: .row(RowKey(destinationCollection ?? "", destinationKey)),
+      name, from: RowKey(sourceCollection ?? "", sourceKey),
+      to: .row(RowKey(destinationCollection ?? "", destinationKey)),
       rules: rules.rules)
   }
 
@@ -85,7 +86,8 @@ public struct YapDatabaseRelationshipEdge: Hashable, Sendable {
     nodeDeleteRules rules: YDB_NodeDeleteRules
   ) {
     edge = Edge(
-      name, from: RowKey(sourceCollection ?? "", sourceKey), to: .file(url.isFileURL ? url.path : ""), rules: rules.rules)
+      name, from: RowKey(sourceCollection ?? "", sourceKey), to: .file(url.isFileURL ? url.path : ""),
+      rules: rules.rules)
   }
 
   /// What the edge is found by. New call: `Edge.name`.

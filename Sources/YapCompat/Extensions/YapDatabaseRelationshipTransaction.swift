@@ -13,7 +13,7 @@ public final class YapDatabaseRelationshipTransaction: YapDatabaseExtensionTrans
     case .reading(let tx): graph = try tx.relationship(made)
     case .writing(let tx): graph = try tx.relationship(made)
     }
-    super.init(transaction)
+    super.init(relationship.registeredName ?? "", transaction)
   }
 
   private func writable() throws -> WritableGraph {

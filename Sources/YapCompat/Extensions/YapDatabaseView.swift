@@ -14,7 +14,7 @@ public struct YapDatabaseViewOptions: Sendable {
   /// `takesExistingRows` of the view.
   public var skipInitialViewPopulation = false
 
-  /// The original's defaults.
+  /// The original's defaults. New call: none.
   public init() {}
 
   func collections(_ database: YapDatabase) throws -> [RowCollection<Untyped, Untyped>] {
@@ -58,7 +58,7 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
   }
 
   override func makeConnection(_ connection: YapDatabaseConnection) -> YapDatabaseExtensionConnection? {
-    registeredName.map { YapDatabaseViewConnection(connection, $0) }
+    registeredName.map { YapDatabaseViewConnection(connection, self, $0) }
   }
 }
 

@@ -11,7 +11,7 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
     guard let adapter = view.adapter else { throw view.notRegistered() }
     self.view = view
     reader = try adapter.reader(transaction.access)
-    super.init(transaction)
+    super.init(view.registeredName ?? "", transaction)
   }
 
   // MARK: Groups

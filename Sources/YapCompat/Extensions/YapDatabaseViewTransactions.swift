@@ -50,7 +50,8 @@ public final class YapDatabaseManualViewTransaction: YapDatabaseViewTransaction 
       guard case .writing(let tx) = transaction.access else { return false }
       guard let adapter = view.adapter?.value as? ManualView<Untyped, Untyped> else { throw view.notRegistered() }
       do { return try body(try tx.access(to: adapter)) } catch let error as DatabaseError
-      where error.code == .viewRefused {
+        where error.code == .viewRefused
+      {
         return false
       }
     }

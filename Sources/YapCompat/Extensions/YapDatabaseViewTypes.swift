@@ -21,8 +21,10 @@ public struct YapDatabaseBlockInvoke: OptionSet, Hashable, Sendable {
   /// When the metadata were touched; the same as modified here.
   public static let ifMetadataTouched = YapDatabaseBlockInvoke(rawValue: 16)
 
-  static let object: YapDatabaseBlockInvoke = [.ifObjectModified, .ifObjectTouched]
-  static let metadata: YapDatabaseBlockInvoke = [.ifMetadataModified, .ifMetadataTouched]
+  /// When the object was stored or touched.
+  public static let object: YapDatabaseBlockInvoke = [.ifObjectModified, .ifObjectTouched]
+  /// When the metadata were stored or touched.
+  public static let metadata: YapDatabaseBlockInvoke = [.ifMetadataModified, .ifMetadataTouched]
 
   var parts: RowParts {
     var parts: RowParts = []

@@ -9,10 +9,10 @@ public struct YapCollectionKey: Hashable, Comparable, Codable, Sendable, CustomS
   /// The same in the new API.
   public let rowKey: RowKey
 
-  /// The same as a row's key of the new API.
+  /// The same as a row's key of the new API. New call: none.
   public init(_ rowKey: RowKey) { self.rowKey = rowKey }
 
-  /// Puts the two together; nil is the collection "".
+  /// Puts the two together; nil is the collection "". New call: `RowKey(_:_:)`.
   public init(collection: String?, key: String) { rowKey = RowKey(collection ?? "", key) }
 
   /// The collection.
@@ -26,7 +26,7 @@ public struct YapCollectionKey: Hashable, Comparable, Codable, Sendable, CustomS
 }
 
 extension YapCollectionKey {
-  /// Puts the two together, in the words of Objective-C.
+  /// Puts the two together, in the words of Objective-C. New call: `RowKey(_:_:)`.
   public static func create(withCollection collection: String?, key: String) -> YapCollectionKey {
     YapCollectionKey(collection: collection, key: key)
   }

@@ -25,8 +25,8 @@ public let YapDatabaseObjectChangesKey = "objectChanges"
 public let YapDatabaseMetadataChangesKey = "metadataChanges"
 /// The rows that are new, a `Set<YapCollectionKey>`. New call: `Commit.changes.insertedKeys(in:)`.
 public let YapDatabaseInsertedKeysKey = "insertedKeys"
-/// The rows that were removed one by one, a `Set<YapCollectionKey>`. One that was stored again afterwards is among them.
-/// New call: `Commit.changes.removedKeys(in:)`.
+/// The rows that were removed one by one, a `Set<YapCollectionKey>`. One that was stored again afterwards is among
+/// them. New call: `Commit.changes.removedKeys(in:)`.
 public let YapDatabaseRemovedKeysKey = "removedKeys"
 /// The collections that were cleared, a `Set<String>`. New call: `Commit.changes.isCleared(_:)`.
 public let YapDatabaseRemovedCollectionsKey = "removedCollections"

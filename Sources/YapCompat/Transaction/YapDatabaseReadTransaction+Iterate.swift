@@ -66,8 +66,8 @@ extension YapDatabaseReadTransaction {
 
   // MARK: Objects
 
-  /// Calls `block` with each key of a collection and its object; with `filter`, of the keys that it accepts. It is asked
-  /// before an object is read. New call: `tx[…].rows`, with `filteringKeys(_:)`.
+  /// Calls `block` with each key of a collection and its object; with `filter`, of the keys that it accepts. It is
+  /// asked before an object is read. New call: `tx[…].rows`, with `filteringKeys(_:)`.
   ///
   /// An object of another type than `Object` is an error; the original left it out.
   public func iterateKeysAndObjects<Object>(

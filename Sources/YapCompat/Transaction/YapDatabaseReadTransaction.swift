@@ -1,21 +1,17 @@
 // A read transaction under its original name: what it stands on, counts, and single rows.
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import Foundation
 internal import Quire
 
 /// YapDatabase's read transaction: a view of the database as of one commit. New call: `ReadTransaction`.
 ///
-/// Its calls need no `try`. The first one that fails makes the transaction fail: those that follow do nothing and answer
-/// nil, 0 or false, and `read` throws the error. Lives as long as the block that it was handed to, and is for the thread
-/// that runs that block; what is called later answers the same, and tells the database's `onError`.
+/// Its calls need no `try`. The first one that fails makes the transaction fail: those that follow do nothing and
+/// answer nil, 0 or false, and `read` throws the error. Lives as long as the block that it was handed to, and is for
+/// the thread that runs that block; what is called later answers the same, and tells the database's `onError`.
 ///
 /// Collections named nil are the collection "", as in the original. Names and keys are the same if their bytes are.
 public class YapDatabaseReadTransaction {
-  /// The connection that it belongs to.
+  /// The connection that it belongs to. New call: none.
   public let connection: YapDatabaseConnection
   /// Anything that code inside the block wants to hand to other code inside it. New call: a variable.
   public var userInfo: Any?
@@ -159,8 +155,8 @@ public class YapDatabaseReadTransaction {
     attempt(nil) { try access.rawRows(collection ?? "").row(key)?.metadata.map { Data($0) } }
   }
 
-  /// Sets both to those of a row as their coders made them; to nil if there is no such row. Returns whether there is one.
-  /// New call: `ReadTransaction.rawRows(_:)`.
+  /// Sets both to those of a row as their coders made them; to nil if there is no such row. Returns whether there is
+  /// one. New call: `ReadTransaction.rawRows(_:)`.
   @discardableResult
   public func getSerializedObject(
     _ object: inout Data?, serializedMetadata metadata: inout Data?, forKey key: String,
@@ -173,8 +169,8 @@ public class YapDatabaseReadTransaction {
 
   // MARK: Extensions
 
-  /// What an extension has in this transaction: of a view a `YapDatabaseViewTransaction`, for example. Nil if nothing is
-  /// registered under the name, or was not yet in this snapshot. New call: `tx.view(_:)`, `tx.relationship(_:)`,
+  /// What an extension has in this transaction: of a view a `YapDatabaseViewTransaction`, for example. Nil if nothing
+  /// is registered under the name, or was not yet in this snapshot. New call: `tx.view(_:)`, `tx.relationship(_:)`,
   /// `tx.access(to:)`.
   public func `extension`(_ name: String) -> YapDatabaseExtensionTransaction? {
     attempt(nil) {
@@ -192,6 +188,6 @@ public class YapDatabaseReadTransaction {
     }
   }
 
-  /// Short for `extension(_:)`.
+  /// Short for `extension(_:)`. New call: `tx.view(_:)`, `tx.relationship(_:)`, `tx.access(to:)`.
   public func ext(_ name: String) -> YapDatabaseExtensionTransaction? { `extension`(name) }
 }

@@ -1,16 +1,12 @@
 // The write transaction under its original name.
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
+public import Foundation
 internal import Quire
 
 /// YapDatabase's read-write transaction: the one that runs. New call: `WriteTransaction`.
 ///
-/// It sees its own changes; everybody else does when its block has returned and its commit is durable. Its calls need no
-/// `try`: the first one that fails has everything rolled back, and `readWrite` throws its error.
+/// It sees its own changes; everybody else does when its block has returned and its commit is durable. Its calls need
+/// no `try`: the first one that fails has everything rolled back, and `readWrite` throws its error.
 public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   let writing: WriteTransaction
   /// Whether nothing of the transaction is to remain.
@@ -23,12 +19,12 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
 
   // MARK: The transaction
 
-  /// Has everything undone that the transaction did and will do, when its block returns; `readWrite` throws no error for
-  /// that. New call: `WriteTransaction.rollback()`, which leaves the closure at once.
+  /// Has everything undone that the transaction did and will do, when its block returns; `readWrite` throws no error
+  /// for that. New call: `WriteTransaction.rollback()`, which leaves the closure at once.
   public func rollback() { attempt(()) { isRolledBack = true } }
 
-  /// What is handed to those who follow commits, as `YapDatabaseCustomKey` of the notification. To be of a type that may
-  /// be used from any thread. New call: `WriteTransaction.commitInfo`.
+  /// What is handed to those who follow commits, as `YapDatabaseCustomKey` of the notification. To be of a type that
+  /// may be used from any thread. New call: `WriteTransaction.commitInfo`.
   public var yapDatabaseModifiedNotificationCustomObject: Any? {
     get { attempt(nil) { (writing.commitInfo as? YapDatabaseCommitInfo)?.customObject } }
     set {
