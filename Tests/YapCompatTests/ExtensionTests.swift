@@ -258,6 +258,32 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
     #expect(try connection.read { $0.numberOfKeys(inCollection: "songs") } == 1)
   }
 
+  // Another set of collections has a view built anew: rows that it did not follow would be missing.
+  @Test func aViewOfAllCollectionsKnowsWhichTheseAre() throws {
+    #expect(database.register(makeView(), withName: "view"))
+    try connection.readWrite { $0.setObject("text", forKey: "t1", inCollection: "later") }
+    func groups(_ database: YapDatabase) throws -> [String]? {
+      try database.newConnection().read { ($0.ext("view") as? YapDatabaseViewTransaction)?.allGroups() }
+    }
+    #expect(try groups(database) == [])
+    try database.close()
+    let again = try YapDatabase(url: database.databaseURL)
+    YapFixture.register(again)
+    #expect(again.register(makeView(), withName: "view"))
+    #expect(try groups(again) == ["later"])
+    // A whitelist may name collections that are to come.
+    var options = YapDatabaseViewOptions()
+    options.allowedCollections = YapWhitelistBlacklist(whitelist: ["coming"])
+    let coming = YapDatabaseAutoView(
+      grouping: .withKeyBlock { _, collection, _ in collection },
+      sorting: .withRowBlock { _, _, _, _, _, _, _, _, _, _ in .orderedSame }, options: options)
+    #expect(again.register(coming, withName: "coming"))
+    try again.newConnection().readWrite { transaction in
+      transaction.setObject("text", forKey: "t1", inCollection: "coming")
+      #expect((transaction.ext("coming") as? YapDatabaseViewTransaction)?.allGroups() == ["coming"])
+    }
+  }
+
   @Test func listsAreOrderedByTheApp() throws {
     try store()
     var options = YapDatabaseViewOptions()

@@ -178,6 +178,26 @@ import YapCompat
     NotificationCenter.default.removeObserver(token)
   }
 
+  // As in the original: letting everything go closes the file.
+  @Test(.timeLimit(.minutes(1))) func lettingGoIsPosted() async throws {
+    let folder = try TestFolder()
+    let (path, done) = (folder.path, Gate())
+    let token = NotificationCenter.default.addObserver(forName: .YapDatabaseClosed, object: nil, queue: nil) { note in
+      if (note.userInfo?[YapDatabaseUrlKey] as? URL)?.path == path { done.open() }
+    }
+    func use() throws {
+      let database = try YapDatabase(path: path)
+      YapFixture.register(database)
+      try database.newConnection().readWrite { $0.setObject("v", forKey: "k", inCollection: nil) }
+    }
+    try use()
+    await done.wait()
+    let again = try YapDatabase(path: path)
+    YapFixture.register(again)
+    #expect(try again.newConnection().read { $0.numberOfKeysInAllCollections() } == 1)
+    NotificationCenter.default.removeObserver(token)
+  }
+
   @Test(.timeLimit(.minutes(1))) func closingIsPosted() async throws {
     let fixture = try YapFixture()
     let path = fixture.database.databasePath

@@ -272,6 +272,28 @@ import YapCompat
     #expect(try same.newConnection().read { $0.numberOfKeys(inCollection: "songs") } == 2)
   }
 
+  // The listing of the API's page.
+  @Test func theListingRuns() async throws {
+    let (database, song, state) = (fixture.database, Song(title: "Luka"), PlayState(plays: 1))
+    let (completed, seen) = (Gate(), Recorder())
+    let connection = database.newConnection()
+    try connection.readWrite { transaction in
+      transaction.setObject(song, forKey: "s1", inCollection: "songs", withMetadata: state)
+      transaction.replace(song, forKey: "s1", inCollection: "songs")
+      transaction.touchObject(forKey: "s1", inCollection: "songs")
+      transaction.removeObjects(forKeys: ["s2"], inCollection: "songs")
+      transaction.addCompletionQueue(.main) { completed.open() }
+    }
+    await completed.wait()
+    connection.asyncRead { transaction in
+      let stored = transaction.object(forKey: "s1", inCollection: "songs") as? Song
+      seen.append(stored?.title ?? "nil")
+    }
+    connection.flushTransactions(withCompletionQueue: .global()) { completed.open() }
+    await completed.wait()
+    #expect(seen.values == ["Luka"])
+  }
+
   // Names are bytes: two spellings of one letter are two collections and two keys.
   @Test func namesAreBytes() throws {
     let names = ["\u{e9}", "e\u{301}"]

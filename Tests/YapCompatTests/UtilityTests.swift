@@ -106,11 +106,22 @@ import YapCompat
     #expect(try fixture.connection.read { $0.numberOfCollections() } == 0)
     try fixture.connection.readWrite { $0.setObject(Song(title: "x"), forKey: "s", inCollection: "songs") }
     #expect(proxy.object(forKey: "s", inCollection: "songs") == nil)
+    // A row that can never be stored is given up, and keeps nobody else.
     proxy.setObject(7, forKey: "s", inCollection: "songs")
+    proxy.setObject("kept", forKey: "other", inCollection: "a")
     proxy.flush(completionQueue: .global()) { done.open() }
     await done.wait()
-    #expect(Set(fixture.errors.values) == ["collectionMismatch"])
-    #expect(proxy.object(forKey: "s", inCollection: "songs") as? Int == 7)
+    #expect(fixture.errors.values == ["collectionMismatch"])
+    proxy.fetchedCollectionsFilter = nil
+    #expect(proxy.object(forKey: "s", inCollection: "songs") as? Song == Song(title: "x"))
+    #expect(try fixture.connection.read { $0.object(forKey: "other", inCollection: "a") as? String } == "kept")
+    // A database that cannot be written keeps it all pending.
+    try fixture.database.close()
+    proxy.setObject("late", forKey: "late", inCollection: "a")
+    proxy.flush(completionQueue: .global()) { done.open() }
+    await done.wait()
+    #expect(fixture.errors.values.last == "closed")
+    #expect(proxy.object(forKey: "late", inCollection: "a") as? String == "late")
   }
 
   // MARK: Small types

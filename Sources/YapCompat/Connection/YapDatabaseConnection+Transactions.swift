@@ -139,7 +139,7 @@ extension YapDatabaseConnection {
   /// Runs a reading block on the snapshot of the long-lived read, or on the newest.
   func runRead<Result>(_ block: (YapDatabaseReadTransaction) throws -> Result) throws -> Result {
     let perform = { (tx: ReadTransaction) in
-      try self.perform(YapDatabaseReadTransaction(self, .reading(tx)), block)
+      try self.perform(YapDatabaseReadTransaction(self.database, self, .reading(tx)), block)
     }
     if let pin = state.withLock({ $0.pin }) { return try pin.read(perform) }
     // Inside of another transaction the thread may not open one in the plain way, but look at a pinned snapshot.
@@ -154,7 +154,9 @@ extension YapDatabaseConnection {
     var isRolledBack = false
     do {
       return try database.quire.write { tx in
-        let transaction = YapDatabaseReadWriteTransaction(self, tx)
+        // Has the commit tell which connection made it.
+        tx.commitInfo = YapDatabaseCommitInfo(self, nil)
+        let transaction = YapDatabaseReadWriteTransaction(database, self, tx)
         let result = try perform(transaction, block)
         guard transaction.isRolledBack else { return result }
         (outcome, isRolledBack) = (result, true)

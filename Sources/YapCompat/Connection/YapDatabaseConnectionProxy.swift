@@ -7,7 +7,8 @@ internal import Synchronization
 /// call: `Database.write` with `await`; a commit takes as long as a flush of the disk, and many share one.
 ///
 /// What is pending when the process dies is lost: for values that may be. If a write fails, its error goes to the
-/// database's `onError`, and what it would have stored stays pending for the next one. May be used from any thread.
+/// database's `onError`. A row that is itself the reason, of a wrong type for example, is given up; all else stays
+/// pending for the next write. May be used from any thread.
 ///
 /// Invariants:
 /// 1. A row in `pending` has a change that no commit has yet, numbered by `lastChange` at the call that made it.
@@ -171,18 +172,37 @@ public final class YapDatabaseConnectionProxy: Sendable {
   /// Has what is pending stored by one transaction.
   private func store(_ queue: DispatchQueue?, _ completion: (@Sendable () -> Void)?) {
     readWriteConnection.begin(.asyncReadWriteTransaction, queue, completion) { [self] connection in
-      let pending = state.withLock { state in
+      var pending = state.withLock { state in
         state.isScheduled = false
         return state.pending
       }
-      if pending.isEmpty { return }
-      try connection.runWrite { transaction in
-        for (row, change) in pending { Self.store(row, change, transaction) }
+      while !pending.isEmpty {
+        do {
+          try connection.runWrite { transaction in
+            for (row, change) in pending { Self.store(row, change, transaction) }
+          }
+          return drop(pending)
+        } catch let error as DatabaseError {
+          // A row that can never be stored must not keep all others waiting.
+          guard Self.rowFaults.contains(error.code), let collection = error.collection, let key = error.key,
+            let change = pending.removeValue(forKey: RowKey(collection, key))
+          else { throw error }
+          connection.database.report(error)
+          drop([RowKey(collection, key): change])
+        }
       }
-      state.withLock { state in
-        // What has changed since waits for the next write.
-        for (row, change) in pending where state.pending[row]?.number == change.number { state.pending[row] = nil }
-      }
+    }
+  }
+
+  /// What is wrong with a row itself, and stays so.
+  private static let rowFaults: Set<DatabaseError.Code> = [
+    .collectionMismatch, .collectionNotRegistered, .encodingFailed, .keyTooLong, .nameTooLong, .valueTooLong,
+  ]
+
+  /// Forgets changes that are stored, or given up. What has changed since waits for the next write.
+  private func drop(_ changes: [RowKey: Change]) {
+    state.withLock { state in
+      for (row, change) in changes where state.pending[row]?.number == change.number { state.pending[row] = nil }
     }
   }
 

@@ -19,7 +19,13 @@ internal import Synchronization
 /// also at the same time through ``quire``. May be used from any thread. Keeps the database open as long as it lives.
 public final class YapDatabase: Sendable {
   /// The database itself, as the new API has it: for code that has come over already. New call: the `Database`.
-  public let quire: Database
+  public var quire: Database {
+    guard let database = unsafe kept else { preconditionFailure("a `YapDatabase` was used while it was being freed") }
+    return database
+  }
+
+  // nonisolated(unsafe): safe because it is set in `init` and taken away in `deinit`, where nobody else is left.
+  private nonisolated(unsafe) var kept: Database?
   /// What the database was opened with. New call: `Database.Options`, which `Database(at:options:)` takes.
   public let options: YapDatabaseOptions
 
@@ -79,7 +85,7 @@ public final class YapDatabase: Sendable {
     _ database: Database, options: YapDatabaseOptions = YapDatabaseOptions(),
     onError: (@Sendable (any Error) -> Void)? = nil
   ) {
-    quire = database
+    unsafe kept = database
     self.options = options
     extensions = ExtensionList()
     state = Mutex(State(onError: onError))
@@ -87,8 +93,13 @@ public final class YapDatabase: Sendable {
   }
 
   deinit {
-    state.withLock { $0.follower }?.cancel()
-    if state.withLock({ !$0.isClosed }) { Self.postClosed(quire.path) }
+    let (follower, isClosed) = state.withLock { ($0.follower, $0.isClosed) }
+    follower?.cancel()
+    let path = quire.path
+    weak let other = unsafe kept
+    unsafe kept = nil
+    // Somebody else may have the file open still.
+    if !isClosed, other == nil { Self.postClosed(path) }
   }
 
   /// Posts a notification for each commit, in their order, until the database goes.
@@ -140,10 +151,6 @@ public final class YapDatabase: Sendable {
 
   /// A connection with the settings of `connectionDefaults`. New call: `Database.makeConnection(_:)`.
   public func newConnection() -> YapDatabaseConnection { newConnection(nil) }
-
-  /// What transactions belong to that the database opens itself, for the blocks of views. Made anew each time: one that
-  /// were kept would keep the database.
-  var internalConnection: YapDatabaseConnection { YapDatabaseConnection(self, YapDatabaseConnectionConfig()) }
 
   /// A connection with settings of its own; nil for `connectionDefaults`. New call: `Database.makeConnection(_:)`.
   public func newConnection(_ config: YapDatabaseConnectionConfig?) -> YapDatabaseConnection {

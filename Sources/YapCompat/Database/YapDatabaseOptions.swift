@@ -83,7 +83,7 @@ public struct YapDatabaseOptions: Sendable {
 
   /// Whether several processes could use the file at once. New call: none.
   @available(
-    *, deprecated, message: "One process at a time writes; others may open it with `base.isReadOnly` meanwhile not."
+    *, deprecated, message: "One process at a time has a database open for writing; readers use `base.isReadOnly`."
   )
   public var enableMultiProcessSupport: Bool {
     get { false }

@@ -65,7 +65,7 @@ public class YapDatabaseExtensionTransaction {
     guard case .writing(let tx) = transaction.access else {
       throw DatabaseError(
         .readOnly, "A read transaction cannot change anything. Use `readWrite`.",
-        path: transaction.connection.database.quire.path)
+        path: transaction.database.quire.path)
     }
     return tx
   }

@@ -169,7 +169,7 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
     _ database: YapDatabase?, _ tx: WriteTransaction, _ body: (YapDatabase, YapDatabaseReadWriteTransaction) -> Void
   ) throws {
     guard let database else { throw DatabaseError.databaseGone() }
-    let transaction = YapDatabaseReadWriteTransaction(database.internalConnection, tx)
+    let transaction = YapDatabaseReadWriteTransaction(database, nil, tx)
     defer { transaction.end() }
     body(database, transaction)
     if let failure = transaction.failure { throw failure }

@@ -57,18 +57,19 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
   var relationship: Relationship<Never>? { made.withLock { $0 } }
 
   override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {
-    var relationship = Relationship<Never>(name, version: versionTag ?? "")
-    if !options.disableYapDatabaseRelationshipNodeProtocol {
-      for name in database.registry.names where options.allowedCollections?.isAllowed(name) ?? true {
-        guard let bridge = database.registry.find(name) else { continue }
-        relationship = bridge.deriving(relationship) { object in
-          let edges = (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdges() ?? []
-          return edges.map(\.edge)
-        }
-        relationship = bridge.notifying(relationship) { object, edge, reason in
-          (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdgeDeleted(
-            YapDatabaseRelationshipEdge(edge), with: YDB_NotifyReason(reason))
-        }
+    let collections = options.disableYapDatabaseRelationshipNodeProtocol ? [] : database.registry.names
+    let asked = collections.filter { options.allowedCollections?.isAllowed($0) ?? true }
+    let version = (versionTag ?? "") + (asked.isEmpty ? "" : StoredVersion.suffix(asked))
+    var relationship = Relationship<Never>(name, version: version)
+    for name in asked {
+      guard let bridge = database.registry.find(name) else { continue }
+      relationship = bridge.deriving(relationship) { object in
+        let edges = (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdges() ?? []
+        return edges.map(\.edge)
+      }
+      relationship = bridge.notifying(relationship) { object, edge, reason in
+        (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdgeDeleted(
+          YapDatabaseRelationshipEdge(edge), with: YDB_NotifyReason(reason))
       }
     }
     made.withLock { $0 = relationship }

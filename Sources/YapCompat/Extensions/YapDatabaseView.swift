@@ -7,8 +7,8 @@ internal import Synchronization
 public struct YapDatabaseViewOptions: Sendable {
   /// Whether the view is stored; if not, it is built at each opening. New call: `isPersistent` of the view.
   public var isPersistent = true
-  /// The collections whose rows it shows, among those that have types when the view is registered; nil for all of
-  /// these. New call: `over:` of the view.
+  /// The collections whose rows it shows; nil for all. Those of a whitelist are just these; of others, those that have
+  /// types of their own when the view is registered, or rows. New call: `over:` of the view.
   public var allowedCollections: YapWhitelistBlacklist<String>?
   /// Whether rows that are there when the view is registered for the first time are left out. New call:
   /// `takesExistingRows` of the view.
@@ -17,12 +17,13 @@ public struct YapDatabaseViewOptions: Sendable {
   /// The original's defaults. New call: none.
   public init() {}
 
-  func collections(_ database: YapDatabase) throws -> [RowCollection<Untyped, Untyped>] {
+  /// The names of the collections, in the order of their bytes.
+  func collections(_ database: YapDatabase) throws -> [String] {
+    if let whitelist = allowedCollections?.whitelist { return whitelist.sortedByBytes() }
     let stored = try database.quire.pin().read { $0.collections }
-    let names = Set((database.registry.names + stored).map(ByteName.init)).map(\.name)
-    return names.filter { name in
+    return Set((database.registry.names + stored).map(ByteName.init)).map(\.name).filter { name in
       database.registry.find(name) != nil && allowedCollections?.isAllowed(name) ?? true
-    }.sortedByBytes().map(RowCollection.undecoded)
+    }.sortedByBytes()
   }
 }
 
@@ -64,9 +65,10 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
 
 /// A view that groups and sorts rows by itself. New type: `AutoView`.
 public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
-  // Sendable: safe because both blocks are constants.
+  // Sendable: safe because both blocks are constants, and the suffix is guarded.
   private let grouping: YapDatabaseViewGrouping
   private let sorting: YapDatabaseViewSorting
+  private let storedSuffix = Mutex("")
 
   /// Describes a view; another version has it built anew. New call: `AutoView(_:over:version:grouping:sorting:)`.
   public init(
@@ -78,12 +80,18 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
     super.init(versionTag, options)
   }
 
+  /// The version under which the view is stored with this tag.
+  func storedVersion(_ versionTag: String?) -> String { (versionTag ?? "") + storedSuffix.withLock { $0 } }
+
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
-    ViewAdapter(
+    let collections = try options.collections(database)
+    let suffix = StoredVersion.suffix(collections)
+    storedSuffix.withLock { $0 = suffix }
+    return ViewAdapter(
       view: AutoView(
-        name, over: try options.collections(database), version: versionTag ?? "", isPersistent: options.isPersistent,
-        takesExistingRows: !options.skipInitialViewPopulation, grouping: grouping.made(database),
-        sorting: sorting.made(database)))
+        name, over: collections.map(RowCollection.undecoded), version: (versionTag ?? "") + suffix,
+        isPersistent: options.isPersistent, takesExistingRows: !options.skipInitialViewPopulation,
+        grouping: grouping.made(database), sorting: sorting.made(database)))
   }
 
   override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
@@ -102,7 +110,8 @@ public final class YapDatabaseManualView: YapDatabaseView, @unchecked Sendable {
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
     ViewAdapter(
       view: ManualView(
-        name, over: try options.collections(database), version: versionTag ?? "", isPersistent: options.isPersistent))
+        name, over: try options.collections(database).map(RowCollection.undecoded), version: versionTag ?? "",
+        isPersistent: options.isPersistent))
   }
 
   override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {

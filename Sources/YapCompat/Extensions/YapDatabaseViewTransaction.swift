@@ -152,7 +152,7 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
     attempt(()) {
       let rows = reader.rows(in: group, range)
       for (index, row) in isReversed ? rows.reversed() : rows {
-        let row = BlockRow(row: row, database: transaction.connection.database)
+        let row = BlockRow(row: row, database: transaction.database)
         guard try transaction.step(row.collection, { try block(row, index, &$0) }) else { return }
       }
     }
@@ -170,7 +170,7 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
   ) -> Range<Int>? {
     attempt(nil) {
       try reader.range(in: group) { row in
-        let row = BlockRow(row: row, database: transaction.connection.database)
+        let row = BlockRow(row: row, database: transaction.database)
         return try compare(row.collection, row.key, row.object()).rawValue
       }
     }

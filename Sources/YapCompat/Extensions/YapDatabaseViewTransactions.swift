@@ -4,6 +4,8 @@ internal import Quire
 
 /// A view that groups and sorts by itself, in one transaction. New type: `AutoViewWriter`, in write transactions.
 public final class YapDatabaseAutoViewTransaction: YapDatabaseViewTransaction {
+  private func version(_ tag: String?) -> String { (view as? YapDatabaseAutoView)?.storedVersion(tag) ?? tag ?? "" }
+
   private func writer() throws -> AutoViewWriter<Untyped, Untyped> {
     guard let adapter = view.adapter?.value as? AutoView<Untyped, Untyped> else { throw view.notRegistered() }
     return try writing().access(to: adapter)
@@ -14,17 +16,18 @@ public final class YapDatabaseAutoViewTransaction: YapDatabaseViewTransaction {
   public func setGrouping(
     _ grouping: YapDatabaseViewGrouping, sorting: YapDatabaseViewSorting, versionTag: String?
   ) {
-    let database = transaction.connection.database
+    let database = transaction.database
     attempt(()) {
-      try writer().setGrouping(grouping.made(database), sorting: sorting.made(database), version: versionTag ?? "")
+      try writer().setGrouping(
+        grouping.made(database), sorting: sorting.made(database), version: version(versionTag))
     }
   }
 
   /// Sorts the rows of each group anew; nothing happens if the view has this version. New call:
   /// `AutoViewWriter.setSorting(_:version:)`.
   public func setSorting(_ sorting: YapDatabaseViewSorting, versionTag: String?) {
-    let database = transaction.connection.database
-    attempt(()) { try writer().setSorting(sorting.made(database), version: versionTag ?? "") }
+    let database = transaction.database
+    attempt(()) { try writer().setSorting(sorting.made(database), version: version(versionTag)) }
   }
 }
 
@@ -33,7 +36,7 @@ public final class YapDatabaseFilteredViewTransaction: YapDatabaseViewTransactio
   /// Lets other rows of the parent through, with the fewest steps; nothing happens if the view has this version. New
   /// call: `FilteredViewWriter.setFilter(_:version:)`.
   public func setFiltering(_ filtering: YapDatabaseViewFiltering, versionTag: String?) {
-    let database = transaction.connection.database
+    let database = transaction.database
     attempt(()) {
       try view.adapter?.setFilter(filtering.made(database), version: versionTag ?? "", try writing())
     }

@@ -55,7 +55,7 @@ struct BlockRow {
 
   /// Runs a block with a transaction to read other rows by; throws the first error of its calls.
   func withTransaction<Result>(_ body: (YapDatabaseReadTransaction) throws -> Result) throws -> Result {
-    let transaction = YapDatabaseReadTransaction(database.internalConnection, .reading(row.readTransaction))
+    let transaction = YapDatabaseReadTransaction(database, nil, .reading(row.readTransaction))
     defer { transaction.end() }
     let result = try body(transaction)
     if let failure = transaction.failure { throw failure }

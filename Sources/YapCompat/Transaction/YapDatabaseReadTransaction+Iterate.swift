@@ -56,7 +56,7 @@ extension YapDatabaseReadTransaction {
   /// Calls `body` with the keys of a collection, whether its types are known or not, until it returns false. Returns
   /// whether it came to the end.
   func forEachKey(_ name: String, _ body: (String) throws -> Bool) throws -> Bool {
-    if let bridge = connection.database.registry.find(name) {
+    if let bridge = database.registry.find(name) {
       for key in bridge.keys(access) where try !body(key) { return false }
     } else {
       for row in access.rawRows(name) where try !body(row.key) { return false }
@@ -171,7 +171,7 @@ extension YapDatabaseReadTransaction {
     attempt(()) {
       var goesOn = true
       for name in access.collections {
-        guard let bridge = connection.database.registry.find(name) else {
+        guard let bridge = database.registry.find(name) else {
           let isWanted = try !forEachKey(name) { key in !(filter?(name, key) ?? true) }
           if isWanted { throw DatabaseError.notRegistered(name) }
           continue

@@ -11,12 +11,20 @@ internal import Quire
 ///
 /// Collections named nil are the collection "", as in the original. Names and keys are the same if their bytes are.
 public class YapDatabaseReadTransaction {
-  /// The connection that it belongs to. New call: none.
-  public let connection: YapDatabaseConnection
+  /// The connection that it belongs to; in the blocks of extensions one that nobody else has. New call: none.
+  public var connection: YapDatabaseConnection {
+    if let ownConnection { return ownConnection }
+    let made = database.newConnection()
+    ownConnection = made
+    return made
+  }
   /// Anything that code inside the block wants to hand to other code inside it. New call: a variable.
   public var userInfo: Any?
 
+  let database: YapDatabase
   let access: TransactionAccess
+  /// Nil in a block of an extension that has not asked for it: most do not, and such blocks run for every row.
+  private var ownConnection: YapDatabaseConnection?
   /// The first error.
   private(set) var failure: (any Error)?
   private(set) var isOver = false
@@ -25,8 +33,9 @@ public class YapDatabaseReadTransaction {
   /// What extensions have in this transaction, by their names.
   private var extensionTransactions: [ByteName: YapDatabaseExtensionTransaction] = [:]
 
-  init(_ connection: YapDatabaseConnection, _ access: TransactionAccess) {
-    self.connection = connection
+  init(_ database: YapDatabase, _ connection: YapDatabaseConnection?, _ access: TransactionAccess) {
+    self.database = database
+    ownConnection = connection
     self.access = access
   }
 
@@ -41,7 +50,7 @@ public class YapDatabaseReadTransaction {
   /// Runs a call; its error is noted, and `fallback` is the answer.
   func attempt<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
     guard !isOver else {
-      connection.database.report(DatabaseError.usedTooLate())
+      database.report(DatabaseError.usedTooLate())
       return fallback
     }
     guard failure == nil else { return fallback }
@@ -57,7 +66,7 @@ public class YapDatabaseReadTransaction {
   }
 
   func bridge(_ collection: String?) throws(DatabaseError) -> any CollectionBridge {
-    try connection.database.registry.bridge(collection ?? "")
+    try database.registry.bridge(collection ?? "")
   }
 
   // MARK: Counts
@@ -175,7 +184,7 @@ public class YapDatabaseReadTransaction {
   public func `extension`(_ name: String) -> YapDatabaseExtensionTransaction? {
     attempt(nil) {
       if let known = extensionTransactions[ByteName(name)] { return known }
-      guard let registered = connection.database.extensions[name] else { return nil }
+      guard let registered = database.extensions[name] else { return nil }
       do {
         let made = try registered.makeTransaction(self)
         extensionTransactions[ByteName(name)] = made

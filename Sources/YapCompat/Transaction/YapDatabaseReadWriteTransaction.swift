@@ -12,9 +12,9 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   /// Whether nothing of the transaction is to remain.
   private(set) var isRolledBack = false
 
-  init(_ connection: YapDatabaseConnection, _ tx: WriteTransaction) {
+  init(_ database: YapDatabase, _ connection: YapDatabaseConnection?, _ tx: WriteTransaction) {
     writing = tx
-    super.init(connection, .writing(tx))
+    super.init(database, connection, .writing(tx))
   }
 
   // MARK: The transaction
@@ -28,7 +28,11 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   public var yapDatabaseModifiedNotificationCustomObject: Any? {
     get { attempt(nil) { (writing.commitInfo as? YapDatabaseCommitInfo)?.customObject } }
     set {
-      attempt(()) { writing.commitInfo = YapDatabaseCommitInfo(connection, newValue) }
+      attempt(()) {
+        // In a hook this may be a second transaction over one that knows its connection.
+        let writer = (writing.commitInfo as? YapDatabaseCommitInfo)?.connection
+        writing.commitInfo = YapDatabaseCommitInfo(writer ?? connection, newValue)
+      }
     }
   }
 
@@ -148,7 +152,6 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
     attempt(()) {
       guard try access.contains(RowKey(collection ?? "", key)) else { return }
       try bridge(collection).touch(part, key, writing)
-      claim()
     }
   }
 
@@ -168,7 +171,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   public func removeAllObjects(inCollection collection: String?) {
     change {
       let name = collection ?? ""
-      if let bridge = connection.database.registry.find(name) { return try bridge.removeAll(writing) }
+      if let bridge = database.registry.find(name) { return try bridge.removeAll(writing) }
       // Without types there is no call that clears: rows go one by one, and are reported so.
       try remove(access.rawRows(name).map(\.key), name)
     }
@@ -178,7 +181,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   public func removeAllObjectsInAllCollections() { change { _ = try writing.removeAll() } }
 
   private func remove(_ keys: [String], _ name: String) throws {
-    if let bridge = connection.database.registry.find(name) { return try bridge.remove(keys, writing) }
+    if let bridge = database.registry.find(name) { return try bridge.remove(keys, writing) }
     for key in keys { _ = try writing.remove(RowKey(name, key)) }
   }
 
@@ -189,17 +192,11 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
     attempt(()) {
       changeCount += 1
       try body()
-      claim()
     }
   }
 
-  /// Has the commit tell which connection made it.
-  private func claim() {
-    if writing.commitInfo == nil { writing.commitInfo = YapDatabaseCommitInfo(connection, nil) }
-  }
-
   private func sanitizers(_ bridge: any CollectionBridge) -> (objects: SanitizerPair, metadata: SanitizerPair) {
-    connection.database.registry.sanitizers(bridge.name)
+    database.registry.sanitizers(bridge.name)
   }
 
   private func sanitized(
