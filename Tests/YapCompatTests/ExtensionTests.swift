@@ -202,7 +202,9 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
       let child = try #require(transaction.ext("filtered") as? YapDatabaseFilteredViewTransaction)
       child.setFiltering(.withObjectBlock { _, _, _, key, _ in key == "s1" }, versionTag: "2")
       #expect(child.numberOfItemsInAllGroups() == 1)
+      #expect(view.versionTag() == "3" && child.versionTag() == "2" && filtered.versionTag == nil)
     }
+    #expect(filtered.versionTag == "2" && (database.registeredExtension("view") as? YapDatabaseView)?.versionTag == "3")
     let error = databaseError {
       try connection.read { transaction in
         (transaction.ext("view") as? YapDatabaseAutoViewTransaction)?.setSorting(

@@ -285,6 +285,7 @@ struct Enumeration: Sendable, CustomTestStringConvertible {
     #expect(await outcomes(.anySyncTransaction) == [true, true, false, false])
     #expect(await outcomes(.anyAsyncTransaction) == [false, false, true, true])
     #expect(await outcomes([]) == [false, false, false, false])
+    #expect(await outcomes([.YDB_AnyReadTransaction, .YDB_AsyncReadWriteTransaction]) == [true, false, true, true])
     let inMain = fixture.database.newConnection()
     inMain.name = "screen"
     inMain.permittedTransactions = [.anyTransaction, .mainThreadOnly]

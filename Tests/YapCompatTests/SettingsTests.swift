@@ -165,6 +165,21 @@ private struct Refused: Error {}
       try connection.readWrite { $0.setObject("o", forKey: "refused", inCollection: "b") }
     }
     #expect(try connection.read { $0.numberOfKeys(inCollection: "b") } == 0)
+    database.registerDefaultPreSanitizer(nil)
+    database.registerDefaultPostSanitizer(nil)
+    try connection.readWrite { $0.setObject("o", forKey: "refused", inCollection: "b") }
+  }
+
+  @Test func severalCollectionsAreRegisteredAtOnce() throws {
+    let stored = Recorder()
+    fixture.database.registerSerializer(
+      YapDatabase.propertyListSerializer(), deserializer: YapDatabase.propertyListDeserializer(), preSanitizer: nil,
+      postSanitizer: { collection, _, _ in stored.append(collection) }, forCollections: ["one", "two"])
+    try connection.readWrite { transaction in
+      for collection in ["one", "two"] { transaction.setObject([1, 2], forKey: "k", inCollection: collection) }
+      #expect(transaction.object(forKey: "k", inCollection: "two") as? [Int] == [1, 2])
+    }
+    #expect(stored.values == ["one", "two"])
   }
 
   // testObjectAndMetadataPolicies

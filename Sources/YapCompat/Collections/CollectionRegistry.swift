@@ -1,7 +1,6 @@
 // What an app has registered for its collections.
 
 internal import Quire
-internal import Synchronization
 
 /// The two blocks of one half of a collection.
 struct SerializerPair: Sendable {
@@ -57,7 +56,7 @@ final class CollectionRegistry: Sendable {
     var bridges: [ByteName: any CollectionBridge] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Changes what is registered for a collection, or, for nil, for all others.
   func update(_ name: String?, _ change: (inout RegisteredCollection) -> Void) {

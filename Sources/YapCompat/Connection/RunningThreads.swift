@@ -1,14 +1,13 @@
 // Which threads are inside of which connections' transactions.
 
 internal import Foundation
-internal import Synchronization
 
 /// Tells a transaction that is opened inside another one from one that has to wait for its turn.
 ///
 /// Invariant: a thread has one entry for each connection whose transaction's block it is running, and none before the
 /// first and after the last of them.
 final class RunningThreads: Sendable {
-  private let running = Mutex<[ObjectIdentifier: [ObjectIdentifier]]>([:])
+  private let running = Guarded<[ObjectIdentifier: [ObjectIdentifier]]>([:])
 
   private var current: ObjectIdentifier { ObjectIdentifier(Thread.current) }
 

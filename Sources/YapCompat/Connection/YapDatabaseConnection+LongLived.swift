@@ -2,7 +2,6 @@
 
 public import Foundation
 public import Quire
-internal import Synchronization
 
 extension YapDatabaseConnection {
   /// Has all reads of this connection show the newest commit until the next call, or until the long-lived read ends.

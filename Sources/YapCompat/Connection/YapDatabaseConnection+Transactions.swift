@@ -1,7 +1,6 @@
 // Running transactions, one after the other.
 
 internal import Quire
-internal import Synchronization
 
 extension YapDatabaseConnection {
   // MARK: Blocking its thread

@@ -1,7 +1,6 @@
 // A connection under its original name: its settings and its state.
 
 internal import Quire
-internal import Synchronization
 
 /// YapDatabase's connection: a queue of transactions with settings of its own. New call: `Connection`.
 ///
@@ -15,7 +14,7 @@ public final class YapDatabaseConnection: Sendable {
   /// Transactions have their turn here.
   let queue = DispatchQueue(label: "YapCompat.connection")
   private let config: YapDatabaseConnectionConfig
-  let state = Mutex(State())
+  let state = Guarded(State())
 
   struct State: Sendable {
     var name: String?
@@ -49,27 +48,29 @@ public final class YapDatabaseConnection: Sendable {
     set { state.withLock { $0.permitted = newValue } }
   }
 
-  /// Whether decoded objects are kept; noted, see the guide. New call: none, the cache belongs to the database.
+  /// Whether decoded objects are kept; noted, see the guide. New call: none, as no connection has a cache of
+  /// its own.
   public var objectCacheEnabled: Bool {
     get { config.objectCacheEnabled }
     set { config.objectCacheEnabled = newValue }
   }
 
-  /// How many decoded objects are kept, 0 for any number; noted, see the guide. New call: none, the cache belongs to
-  /// the database.
+  /// How many decoded objects are kept, 0 for any number; noted, see the guide. New call: none, as no
+  /// connection has a cache of its own.
   public var objectCacheLimit: UInt {
     get { config.objectCacheLimit }
     set { config.objectCacheLimit = newValue }
   }
 
-  /// Whether decoded metadata are kept; noted, see the guide. New call: none, the cache belongs to the database.
+  /// Whether decoded metadata are kept; noted, see the guide. New call: none, as no connection has a cache of
+  /// its own.
   public var metadataCacheEnabled: Bool {
     get { config.metadataCacheEnabled }
     set { config.metadataCacheEnabled = newValue }
   }
 
-  /// How many decoded metadata are kept, 0 for any number; noted, see the guide. New call: none, the cache belongs to
-  /// the database.
+  /// How many decoded metadata are kept, 0 for any number; noted, see the guide. New call: none, as no
+  /// connection has a cache of its own.
   public var metadataCacheLimit: UInt {
     get { config.metadataCacheLimit }
     set { config.metadataCacheLimit = newValue }

@@ -1,7 +1,5 @@
 // A few connections that share the work.
 
-internal import Synchronization
-
 /// Hands out connections: an idle one, a new one below the limit, or the one with the least to do. New call:
 /// `Database.read(_:)`, as connections cost nothing and reads never wait for each other.
 public final class YapDatabaseConnectionPool: Sendable {
@@ -13,7 +11,7 @@ public final class YapDatabaseConnectionPool: Sendable {
   }
 
   private let database: YapDatabase
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// A pool without connections yet. New call: none.
   public init(database: YapDatabase) { self.database = database }

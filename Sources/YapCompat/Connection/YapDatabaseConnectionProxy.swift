@@ -1,7 +1,6 @@
 // Setting now and storing soon: write-behind.
 
 internal import Quire
-internal import Synchronization
 
 /// Objects that are set are read back at once, and stored soon: what is pending goes into one asynchronous write. New
 /// call: `Database.write` with `await`; a commit takes as long as a flush of the disk, and many share one.
@@ -33,7 +32,7 @@ public final class YapDatabaseConnectionProxy: Sendable {
   public let readOnlyConnection: YapDatabaseConnection
   /// Where writes go.
   public let readWriteConnection: YapDatabaseConnection
-  private let state = GuardedState(State())
+  private let state = Guarded(State())
 
   /// A proxy with connections of its own. New call: none.
   public init(database: YapDatabase, config: YapDatabaseConnectionConfig? = nil) {
@@ -216,16 +215,4 @@ public final class YapDatabaseConnectionProxy: Sendable {
     case (nil, nil): break
     }
   }
-}
-
-/// State with values of any type, behind a lock.
-private final class GuardedState<State>: @unchecked Sendable {
-  // Sendable: safe because the state is touched under the lock only; that what apps put in may be used from any thread
-  // is asked of them, as in the original.
-  private let lock = Mutex(())
-  private var state: State
-
-  init(_ state: State) { self.state = state }
-
-  func withLock<Result>(_ body: (inout State) -> Result) -> Result { lock.withLock { _ in body(&state) } }
 }

@@ -102,6 +102,21 @@ extension YapDatabase {
     setDeserializer(deserializer, .both, nil)
   }
 
+  /// Registers all blocks for the objects and metadata of several collections; nil leaves what there is. New call: a
+  /// `RowCollection` for each.
+  public func registerSerializer(
+    _ serializer: YapDatabaseSerializer?, deserializer: YapDatabaseDeserializer?,
+    preSanitizer: YapDatabasePreSanitizer?, postSanitizer: YapDatabasePostSanitizer?,
+    forCollections collections: [String]
+  ) {
+    for collection in collections {
+      if let serializer { registerSerializer(serializer, forCollection: collection) }
+      if let deserializer { registerDeserializer(deserializer, forCollection: collection) }
+      if let preSanitizer { registerPreSanitizer(preSanitizer, forCollection: collection) }
+      if let postSanitizer { registerPostSanitizer(postSanitizer, forCollection: collection) }
+    }
+  }
+
   private func setSerializer(
     _ serializer: @escaping YapDatabaseSerializer, _ halves: RegisteredHalves, _ collection: String?
   ) {

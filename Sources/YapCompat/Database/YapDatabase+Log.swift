@@ -1,7 +1,6 @@
 // Messages for the log.
 
 internal import Logging
-internal import Synchronization
 
 /// How serious a message is.
 public enum YDBLogLevel: UInt, Sendable {
@@ -30,7 +29,7 @@ public struct YDBLogMessage: Sendable {
 }
 
 extension YapDatabase {
-  private static let handler = Mutex<(@Sendable (YDBLogMessage) -> Void)?>(nil)
+  private static let handler = Guarded<(@Sendable (YDBLogMessage) -> Void)?>(nil)
   private static let logger = Logger(label: "YapCompat")
 
   /// Sends the messages of all databases to `handler`; nil sends them to swift-log, which is the default. New call:

@@ -56,26 +56,26 @@ extension YapDatabase {
     setPostSanitizer(sanitizer, .metadata, collection ?? "")
   }
 
-  /// Registers what puts values into shape in collections that have no such block of their own. New call:
-  /// `RowCollection.sanitizing(_:)`, in the description of each collection.
-  public func registerDefaultPreSanitizer(_ sanitizer: @escaping YapDatabasePreSanitizer) {
+  /// Registers what puts values into shape in collections that have no such block of their own; nil for nothing. New
+  /// call: `RowCollection.sanitizing(_:)`, in the description of each collection.
+  public func registerDefaultPreSanitizer(_ sanitizer: YapDatabasePreSanitizer?) {
     setPreSanitizer(sanitizer, .both, nil)
   }
 
-  /// Registers what looks at stored values in collections that have no such block of their own. New call:
-  /// `RowCollection.afterStoring(_:)`, in the description of each collection.
-  public func registerDefaultPostSanitizer(_ sanitizer: @escaping YapDatabasePostSanitizer) {
+  /// Registers what looks at stored values in collections that have no such block of their own; nil for nothing. New
+  /// call: `RowCollection.afterStoring(_:)`, in the description of each collection.
+  public func registerDefaultPostSanitizer(_ sanitizer: YapDatabasePostSanitizer?) {
     setPostSanitizer(sanitizer, .both, nil)
   }
 
   private func setPreSanitizer(
-    _ sanitizer: @escaping YapDatabasePreSanitizer, _ halves: RegisteredHalves, _ collection: String?
+    _ sanitizer: YapDatabasePreSanitizer?, _ halves: RegisteredHalves, _ collection: String?
   ) {
     registry.update(collection) { $0.update(halves, \.objectSanitizers.pre, \.metadataSanitizers.pre, sanitizer) }
   }
 
   private func setPostSanitizer(
-    _ sanitizer: @escaping YapDatabasePostSanitizer, _ halves: RegisteredHalves, _ collection: String?
+    _ sanitizer: YapDatabasePostSanitizer?, _ halves: RegisteredHalves, _ collection: String?
   ) {
     registry.update(collection) { $0.update(halves, \.objectSanitizers.post, \.metadataSanitizers.post, sanitizer) }
   }

@@ -2,7 +2,6 @@
 
 public import Foundation
 public import Quire
-internal import Synchronization
 
 /// YapDatabase's database object, over a Quire file. New call: `Database`.
 ///
@@ -34,7 +33,7 @@ public final class YapDatabase: Sendable {
   let extensions: ExtensionList
   /// Registrations run here, one after the other, in the order of their calls.
   let registrations = DispatchQueue(label: "YapCompat.registrations")
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
   private struct State {
     var onError: (@Sendable (any Error) -> Void)?
@@ -88,7 +87,7 @@ public final class YapDatabase: Sendable {
     unsafe kept = database
     self.options = options
     extensions = ExtensionList()
-    state = Mutex(State(onError: onError))
+    state = Guarded(State(onError: onError))
     if options.postsModifiedNotifications { follow() }
   }
 

@@ -1,7 +1,5 @@
 // Settings of connections.
 
-internal import Synchronization
-
 /// What of a connection's memory is let go.
 public struct YapDatabaseConnectionFlushMemoryFlags: OptionSet, Hashable, Sendable {
   /// One bit for each.
@@ -56,6 +54,31 @@ public struct YapDatabasePermittedTransactions: OptionSet, Hashable, Sendable {
   public static let anyTransaction: YapDatabasePermittedTransactions = [.anyReadTransaction, .anyReadWriteTransaction]
 }
 
+extension YapDatabasePermittedTransactions {
+  // The names of the original's constants.
+
+  /// `read`.
+  public static let YDB_SyncReadTransaction = syncReadTransaction
+  /// `asyncRead`.
+  public static let YDB_AsyncReadTransaction = asyncReadTransaction
+  /// `readWrite`.
+  public static let YDB_SyncReadWriteTransaction = syncReadWriteTransaction
+  /// `asyncReadWrite`.
+  public static let YDB_AsyncReadWriteTransaction = asyncReadWriteTransaction
+  /// None of them from any thread but the main one.
+  public static let YDB_MainThreadOnly = mainThreadOnly
+  /// Both kinds of reads.
+  public static let YDB_AnyReadTransaction = anyReadTransaction
+  /// Both kinds of writes.
+  public static let YDB_AnyReadWriteTransaction = anyReadWriteTransaction
+  /// `read` and `readWrite`.
+  public static let YDB_AnySyncTransaction = anySyncTransaction
+  /// `asyncRead` and `asyncReadWrite`.
+  public static let YDB_AnyAsyncTransaction = anyAsyncTransaction
+  /// Everything.
+  public static let YDB_AnyTransaction = anyTransaction
+}
+
 /// Settings of a connection. New type: `Connection.Options`.
 ///
 /// An object, as in the original: those of `YapDatabase.connectionDefaults` are changed in place. May be used from any
@@ -69,12 +92,12 @@ public final class YapDatabaseConnectionConfig: Sendable {
     var autoFlushMemoryFlags = YapDatabaseConnectionFlushMemoryFlags.all
   }
 
-  private let state: Mutex<Values>
+  private let state: Guarded<Values>
 
   /// The original's defaults: caches are on, for 250 rows each. New call: `Connection.Options(name:permits:)`.
-  public init() { state = Mutex(Values()) }
+  public init() { state = Guarded(Values()) }
 
-  init(_ values: Values) { state = Mutex(values) }
+  init(_ values: Values) { state = Guarded(values) }
 
   /// All of them at once.
   var values: Values { state.withLock { $0 } }

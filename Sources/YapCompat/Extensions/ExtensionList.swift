@@ -1,7 +1,5 @@
 // The extensions that were registered through one `YapDatabase`.
 
-internal import Synchronization
-
 /// Extensions by their names, in the order of registration.
 ///
 /// Invariant: `names` has the names of `extensions`, each once.
@@ -11,7 +9,7 @@ final class ExtensionList: Sendable {
     var names: [String] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   subscript(name: String) -> YapDatabaseExtension? { state.withLock { $0.extensions[ByteName(name)] } }
 

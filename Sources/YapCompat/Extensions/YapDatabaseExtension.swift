@@ -1,7 +1,6 @@
 // Extensions under their original names: what all kinds have in common.
 
 public import Quire
-internal import Synchronization
 
 /// An extension to be registered: one of the kinds below, or one of the new API in a `YapDatabaseCustomExtension`. New
 /// type: `DatabaseExtension`.
@@ -9,7 +8,7 @@ internal import Synchronization
 /// In the original an extension gets its name when it is registered, and so do these. May be used from any thread.
 public class YapDatabaseExtension: @unchecked Sendable {
   // Sendable: safe because the name is guarded, and the kinds below have constants only, or guard what they change.
-  private let name = Mutex<String?>(nil)
+  private let name = Guarded<String?>(nil)
 
   init() {}
 

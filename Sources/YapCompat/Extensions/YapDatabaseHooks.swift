@@ -1,7 +1,6 @@
 // Hooks under their original names.
 
 internal import Quire
-internal import Synchronization
 
 /// What happened to a row. New type: `Hooks.Flags`.
 public struct YapDatabaseHooksBitMask: OptionSet, Hashable, Sendable {
@@ -73,7 +72,7 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
     var allowedCollections: YapWhitelistBlacklist<String>?
   }
 
-  private let blocks = Mutex(Blocks())
+  private let blocks = Guarded(Blocks())
 
   /// Hooks without a block; set those that are wanted before registering them. New call: `Hooks(_:collections:parts:)`.
   public override init() {}

@@ -1,7 +1,6 @@
 // Relationships under their original names.
 
 internal import Quire
-internal import Synchronization
 
 /// An object that knows its edges. New type: `EdgeSource`.
 public protocol YapDatabaseRelationshipNode {
@@ -43,7 +42,7 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
   public let versionTag: String?
   /// The settings.
   public let options: YapDatabaseRelationshipOptions
-  private let made = Mutex<Relationship<Never>?>(nil)
+  private let made = Guarded<Relationship<Never>?>(nil)
 
   /// Describes a relationship. New call: `Relationship(_:version:)`.
   public init(

@@ -1,7 +1,6 @@
 // Views under their original names.
 
 internal import Quire
-internal import Synchronization
 
 /// Settings of views.
 public struct YapDatabaseViewOptions: Sendable {
@@ -29,17 +28,22 @@ public struct YapDatabaseViewOptions: Sendable {
 
 /// A view of any kind. New type: `ViewExtension`.
 public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
-  // Sendable: safe because everything is a constant but `adapter`, which is guarded.
+  // Sendable: safe because everything is a constant but adapter and version, which are guarded.
   /// The settings.
   public let options: YapDatabaseViewOptions
-  /// The version that it was made with.
-  public let versionTag: String?
-  private let made = Mutex<(any AnyViewAdapter)?>(nil)
+  private let tag: Guarded<String?>
+  private let made = Guarded<(any AnyViewAdapter)?>(nil)
 
   init(_ versionTag: String?, _ options: YapDatabaseViewOptions) {
-    self.versionTag = versionTag
+    tag = Guarded(versionTag)
     self.options = options
   }
+
+  /// The version that it has as of the newest commit.
+  public var versionTag: String? { tag.withLock { $0 } }
+
+  /// A transaction has committed that gave it another version.
+  func setVersionTag(_ newTag: String?) { tag.withLock { $0 = newTag } }
 
   /// The view of the new API; nil before it is registered.
   var adapter: (any AnyViewAdapter)? { made.withLock { $0 } }
@@ -68,7 +72,7 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
   // Sendable: safe because both blocks are constants, and the suffix is guarded.
   private let grouping: YapDatabaseViewGrouping
   private let sorting: YapDatabaseViewSorting
-  private let storedSuffix = Mutex("")
+  private let storedSuffix = Guarded("")
 
   /// Describes a view; another version has it built anew. New call: `AutoView(_:over:version:grouping:sorting:)`.
   public init(

@@ -6,6 +6,8 @@ internal import Quire
 public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
   let view: YapDatabaseView
   let reader: ViewReader<Untyped, Untyped>
+  /// The version that this transaction has given the view.
+  private var newVersionTag: String??
 
   init(_ view: YapDatabaseView, _ transaction: YapDatabaseReadTransaction) throws {
     guard let adapter = view.adapter else { throw view.notRegistered() }
@@ -44,8 +46,16 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
     }
   }
 
-  /// The version of the view. New call: `version` of the view.
-  public func versionTag() -> String? { view.versionTag }
+  /// The version of the view: what this transaction has made of it, or as of the newest commit. New call: `version` of
+  /// the view's writer.
+  public func versionTag() -> String? { newVersionTag ?? view.versionTag }
+
+  /// Notes that the view has another version if the transaction commits.
+  func noteVersionTag(_ versionTag: String?) throws {
+    newVersionTag = .some(versionTag)
+    let view = view
+    try writing().onCommit { view.setVersionTag(versionTag) }
+  }
 
   // MARK: Rows by position
 

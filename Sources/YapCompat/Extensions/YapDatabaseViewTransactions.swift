@@ -20,6 +20,7 @@ public final class YapDatabaseAutoViewTransaction: YapDatabaseViewTransaction {
     attempt(()) {
       try writer().setGrouping(
         grouping.made(database), sorting: sorting.made(database), version: version(versionTag))
+      try noteVersionTag(versionTag)
     }
   }
 
@@ -27,7 +28,10 @@ public final class YapDatabaseAutoViewTransaction: YapDatabaseViewTransaction {
   /// `AutoViewWriter.setSorting(_:version:)`.
   public func setSorting(_ sorting: YapDatabaseViewSorting, versionTag: String?) {
     let database = transaction.database
-    attempt(()) { try writer().setSorting(sorting.made(database), version: version(versionTag)) }
+    attempt(()) {
+      try writer().setSorting(sorting.made(database), version: version(versionTag))
+      try noteVersionTag(versionTag)
+    }
   }
 }
 
@@ -39,6 +43,7 @@ public final class YapDatabaseFilteredViewTransaction: YapDatabaseViewTransactio
     let database = transaction.database
     attempt(()) {
       try view.adapter?.setFilter(filtering.made(database), version: versionTag ?? "", try writing())
+      try noteVersionTag(versionTag)
     }
   }
 }
