@@ -4,8 +4,8 @@ internal import Foundation
 
 /// Guards a value: who is inside `withLock` is alone.
 ///
-/// With a lock that the thread sanitizer knows: it cannot look into the standard library's mutex, and would report every
-/// use of that as a race.
+/// With a lock that the thread sanitizer knows: it cannot look into the standard library's mutex, and would report
+/// every use of that as a race.
 final class Guarded<Value>: @unchecked Sendable {
   // Sendable: safe because the value is touched under the lock only. Of objects that apps put in, they are asked that
   // these may be used from any thread, as in the original.
