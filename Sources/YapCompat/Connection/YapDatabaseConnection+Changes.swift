@@ -4,117 +4,113 @@ public import Foundation
 internal import Quire
 
 extension YapDatabaseConnection {
+  /// The commits that notifications tell of; those of others are passed over.
+  private func commits(_ notifications: [Notification]) -> [Commit] { notifications.compactMap(\.commit) }
+
   // MARK: Collections
 
   /// Whether any row of a collection was stored, touched or removed. New call:
-  /// `Commit.changes.contains(collectionNamed:)`.
+  /// `[Commit].hasChanges(in:)`.
   public func hasChange(forCollection collection: String, in notifications: [Notification]) -> Bool {
-    notifications.contains { $0.changes?.contains(collectionNamed: collection) ?? false }
+    commits(notifications).hasChanges(inCollection: collection)
   }
 
   /// Whether the object of any row of a collection was stored or touched, or the row removed. New call:
-  /// `Commit.changes.contains(collectionNamed:_:)` with `.object`.
+  /// `[Commit].hasChanges(in:_:)` with `.object`.
   public func hasObjectChange(forCollection collection: String, in notifications: [Notification]) -> Bool {
-    notifications.contains { $0.changes?.contains(collectionNamed: collection, .object) ?? false }
+    commits(notifications).hasChanges(inCollection: collection, .object)
   }
 
   /// Whether the metadata of any row of a collection were stored or touched, or the row removed. New call:
-  /// `Commit.changes.contains(collectionNamed:_:)` with `.metadata`.
+  /// `[Commit].hasChanges(in:_:)` with `.metadata`.
   public func hasMetadataChange(forCollection collection: String, in notifications: [Notification]) -> Bool {
-    notifications.contains { $0.changes?.contains(collectionNamed: collection, .metadata) ?? false }
+    commits(notifications).hasChanges(inCollection: collection, .metadata)
   }
 
   // MARK: Keys
 
   /// Whether a row was stored, touched or removed, also with all of its collection. New call:
-  /// `Commit.changes.contains(_:in:)`.
+  /// `[Commit].hasChanges(forKey:in:)`.
   public func hasChange(
     forKey key: String, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
-    notifications.contains { $0.changes?.contains(key, inCollection: collection) ?? false }
+    commits(notifications).hasChanges(forKey: key, inCollection: collection)
   }
 
-  /// Whether a row's object was stored or touched, or the row removed. New call: `Commit.changes.contains(_:in:_:)`
+  /// Whether a row's object was stored or touched, or the row removed. New call: `[Commit].hasChanges(forKey:in:_:)`
   /// with `.object`.
   public func hasObjectChange(
     forKey key: String, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
-    notifications.contains { $0.changes?.contains(key, inCollection: collection, .object) ?? false }
+    commits(notifications).hasChanges(forKey: key, inCollection: collection, .object)
   }
 
-  /// Whether a row's metadata were stored or touched, or the row removed. New call: `Commit.changes.contains(_:in:_:)`
+  /// Whether a row's metadata were stored or touched, or the row removed. New call: `[Commit].hasChanges(forKey:in:_:)`
   /// with `.metadata`.
   public func hasMetadataChange(
     forKey key: String, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
-    notifications.contains { $0.changes?.contains(key, inCollection: collection, .metadata) ?? false }
+    commits(notifications).hasChanges(forKey: key, inCollection: collection, .metadata)
   }
 
-  /// Whether any of some rows was stored, touched or removed. New call: `Commit.changes.contains(anyOf:in:)`.
+  /// Whether any of some rows was stored, touched or removed. New call: `[Commit].hasChanges(forAnyOf:in:)`.
   public func hasChange(
     forAnyKeys keys: Set<String>, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
-    keys.contains { hasChange(forKey: $0, inCollection: collection, in: notifications) }
+    commits(notifications).hasChanges(forAnyOf: keys, inCollection: collection)
   }
 
   /// Whether the object of any of some rows was stored or touched, or the row removed. New call:
-  /// `Commit.changes.contains(anyOf:in:_:)` with `.object`.
+  /// `[Commit].hasChanges(forAnyOf:in:_:)` with `.object`.
   public func hasObjectChange(
     forAnyKeys keys: Set<String>, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
-    keys.contains { hasObjectChange(forKey: $0, inCollection: collection, in: notifications) }
+    commits(notifications).hasChanges(forAnyOf: keys, inCollection: collection, .object)
   }
 
   /// Whether the metadata of any of some rows were stored or touched, or the row removed. New call:
-  /// `Commit.changes.contains(anyOf:in:_:)` with `.metadata`.
+  /// `[Commit].hasChanges(forAnyOf:in:_:)` with `.metadata`.
   public func hasMetadataChange(
     forAnyKeys keys: Set<String>, inCollection collection: String, in notifications: [Notification]
   ) -> Bool {
-    keys.contains { hasMetadataChange(forKey: $0, inCollection: collection, in: notifications) }
+    commits(notifications).hasChanges(forAnyOf: keys, inCollection: collection, .metadata)
   }
 
   // MARK: Clearing
 
   /// Whether all rows of a collection were removed at once, alone or with those of all others. Their keys are not
-  /// enumerated. New call: `Commit.changes.isCleared(_:)`.
+  /// enumerated. New call: `[Commit].didClear(_:)`.
   public func didClearCollection(_ collection: String, in notifications: [Notification]) -> Bool {
-    notifications.contains { $0.changes?.isCleared(collectionNamed: collection) ?? false }
+    commits(notifications).didClear(collectionNamed: collection)
   }
 
-  /// Whether all rows of all collections were removed at once. New call: `Commit.changes.isAllCleared`.
+  /// Whether all rows of all collections were removed at once. New call: `[Commit].didClearAll`.
   public func didClearAllCollections(in notifications: [Notification]) -> Bool {
-    notifications.contains { $0.changes?.isAllCleared ?? false }
+    commits(notifications).didClearAll
   }
 
   // MARK: Enumerating
 
   /// Calls `block` with each key of a collection whose row was stored, touched or removed one by one, once, in the
-  /// order of their bytes. New call: `Commit.changes.keys(in:)`.
+  /// order of their bytes. New call: `[Commit].changedKeys(in:)`.
   public func enumerateChangedKeys(
     inCollection collection: String, in notifications: [Notification],
     using block: (_ key: String, _ stop: YapDatabaseStop) -> Void
   ) {
-    let keys = notifications.flatMap { $0.changes?.keys(inCollection: collection) ?? [] }
     let stop = YapDatabaseStop()
-    for key in Set(keys.map(ByteName.init)).map(\.name).sortedByBytes() {
+    for key in commits(notifications).changedKeys(inCollection: collection) {
       block(key, stop)
       if stop.pointee { return }
     }
   }
 
   /// Calls `block` with each row that was stored, touched or removed one by one, once, in the order of collections and
-  /// keys. New call: `Commit.changes.collections` and `Commit.changes.keys(inCollection:)`.
+  /// keys. New call: `[Commit].changedRows`.
   public func enumerateChangedCollectionKeys(
     in notifications: [Notification], using block: (_ collectionKey: YapCollectionKey, _ stop: YapDatabaseStop) -> Void
   ) {
-    var rows: Set<RowKey> = []
-    for changes in notifications.compactMap(\.changes) {
-      for collection in changes.collections {
-        rows.formUnion(changes.keys(inCollection: collection).map { RowKey(collection, $0) })
-      }
-    }
     let stop = YapDatabaseStop()
-    for row in rows.sorted() {
+    for row in commits(notifications).changedRows {
       block(YapCollectionKey(row), stop)
       if stop.pointee { return }
     }

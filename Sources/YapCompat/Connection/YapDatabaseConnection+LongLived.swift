@@ -13,10 +13,12 @@ extension YapDatabaseConnection {
   ///   Commits of which too many had piled up (64 MiB) are replaced by one notification with `modifiedExternally`.
   /// - Throws: `closed`; `nestedTransaction` inside a transaction of this connection.
   @discardableResult
-  public func beginLongLivedReadTransaction() throws -> [Notification] {
+  public func beginLongLivedReadTransaction(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Notification] {
     try inTurn {
       guard let pin = state.withLock({ $0.pin }) else {
-        let pin = try database.quire.pin()
+        let pin = try database.quire.pin(fileID: fileID, line: line)
         state.withLock { $0.pin = pin }
         return []
       }

@@ -11,9 +11,11 @@ extension YapDatabaseConnection {
   /// - Throws: the first error of a call inside, what `block` throws, `nestedTransaction` inside a transaction of this
   ///   connection, `notPermitted`, `closed`.
   @discardableResult
-  public func read<Result>(_ block: (YapDatabaseReadTransaction) throws -> Result) throws -> Result {
+  public func read<Result>(
+    fileID: StaticString = #fileID, line: UInt = #line, _ block: (YapDatabaseReadTransaction) throws -> Result
+  ) throws -> Result {
     try check(.syncReadTransaction)
-    return try inTurn { try runRead(block) }
+    return try inTurn { try runRead(at: CallSite(fileID: fileID, line: line), block) }
   }
 
   /// Runs `block` as the only write transaction and commits it; returns when the commit is durable. If a call inside
@@ -23,10 +25,12 @@ extension YapDatabaseConnection {
   /// - Throws: as `read(_:)` and `Database.write(_:)`; `nestedTransaction` inside any transaction on the same thread;
   ///   `notPermitted` in a long-lived read, see `enableExceptionsForImplicitlyEndingLongLivedReadTransaction()`.
   @discardableResult
-  public func readWrite<Result>(_ block: (YapDatabaseReadWriteTransaction) throws -> Result) throws -> Result {
+  public func readWrite<Result>(
+    fileID: StaticString = #fileID, line: UInt = #line, _ block: (YapDatabaseReadWriteTransaction) throws -> Result
+  ) throws -> Result {
     try check(.syncReadWriteTransaction)
     guard !database.threads.state(self).isInside else { throw nested() }
-    return try inTurn { try runWrite(block) }
+    return try inTurn { try runWrite(at: CallSite(fileID: fileID, line: line), block) }
   }
 
   // MARK: Asynchronously
@@ -38,10 +42,14 @@ extension YapDatabaseConnection {
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: runs when the transaction is over, also if it has failed.
   public func asyncRead(
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ block: @escaping @Sendable (YapDatabaseReadTransaction) -> Void, completionQueue: DispatchQueue? = nil,
     completionBlock: (@Sendable () -> Void)? = nil
   ) {
-    begin(.asyncReadTransaction, completionQueue, completionBlock) { connection in try connection.runRead(block) }
+    let site = CallSite(fileID: fileID, line: line)
+    begin(.asyncReadTransaction, completionQueue, completionBlock) { connection in
+      try connection.runRead(at: site, block)
+    }
   }
 
   /// Runs `block` as the only write transaction when its turn has come, and commits it. Errors go to the database's
@@ -53,11 +61,13 @@ extension YapDatabaseConnection {
   ///     after `onError`. What is to run after commits only goes to
   ///     `YapDatabaseReadWriteTransaction.addCompletionQueue(_:completionBlock:)`.
   public func asyncReadWrite(
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ block: @escaping @Sendable (YapDatabaseReadWriteTransaction) -> Void, completionQueue: DispatchQueue? = nil,
     completionBlock: (@Sendable () -> Void)? = nil
   ) {
+    let site = CallSite(fileID: fileID, line: line)
     begin(.asyncReadWriteTransaction, completionQueue, completionBlock) { connection in
-      try connection.runWrite(block)
+      try connection.runWrite(at: site, block)
     }
   }
 
@@ -136,23 +146,29 @@ extension YapDatabaseConnection {
   // MARK: Blocks
 
   /// Runs a reading block on the snapshot of the long-lived read, or on the newest.
-  func runRead<Result>(_ block: (YapDatabaseReadTransaction) throws -> Result) throws -> Result {
+  func runRead<Result>(
+    at site: CallSite, _ block: (YapDatabaseReadTransaction) throws -> Result
+  ) throws -> Result {
     let perform = { (tx: ReadTransaction) in
       try self.perform(YapDatabaseReadTransaction(self.database, self, .reading(tx)), block)
     }
     if let pin = state.withLock({ $0.pin }) { return try pin.read(perform) }
     // Inside of another transaction the thread may not open one in the plain way, but look at a pinned snapshot.
-    if database.threads.state(self).isInside { return try database.quire.pin().read(perform) }
-    return try database.quire.read(perform)
+    if database.threads.state(self).isInside {
+      return try database.quire.pin(fileID: site.fileID, line: site.line).read(perform)
+    }
+    return try database.quire.read(at: site, perform)
   }
 
   /// Runs a writing block; everything is rolled back if something fails in it, or if it asks for that.
-  func runWrite<Result>(_ block: (YapDatabaseReadWriteTransaction) throws -> Result) throws -> Result {
+  func runWrite<Result>(
+    at site: CallSite, _ block: (YapDatabaseReadWriteTransaction) throws -> Result
+  ) throws -> Result {
     try endPinForWriting()
     var outcome: Result?
     var isRolledBack = false
     do {
-      return try database.quire.write { tx in
+      return try database.quire.write(at: site) { tx in
         // Has the commit tell which connection made it.
         tx.commitInfo = YapDatabaseCommitInfo(self, nil)
         let transaction = YapDatabaseReadWriteTransaction(database, self, tx)

@@ -177,7 +177,7 @@ public final class YapDatabaseConnectionProxy: Sendable {
       }
       while !pending.isEmpty {
         do {
-          try connection.runWrite { transaction in
+          try connection.runWrite(at: CallSite()) { transaction in
             for (row, change) in pending { Self.store(row, change, transaction) }
           }
           return drop(pending)

@@ -85,6 +85,8 @@ struct PublicMemberReader {
       default: if isLabel { label.append(character.isNewline ? " " : character) }
       }
     }
+    // The place in the code is never written in a call.
+    labels = labels.replacingOccurrences(of: "fileID:line:", with: "")
     members.append(
       PublicMember(
         owner: owner, selector: "\(name.filter { $0 != "`" })(\(labels))", comment: comment.joined(separator: " "),
