@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "QuireRelationships", targets: ["QuireRelationships"]),
     .library(name: "QuireViews", targets: ["QuireViews"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
+    .library(name: "YapCompat", targets: ["YapCompat"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
   ],
@@ -80,6 +81,10 @@ let package = Package(
     .target(
       name: "Quire", dependencies: ["QuireDatabase", "QuireRelationships", "QuireStorage", "QuireViews"],
       swiftSettings: safeSettings
+    ),
+    .target(
+      name: "YapCompat", dependencies: ["Quire", .product(name: "Logging", package: "swift-log")],
+      packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
       name: "QuireTesting",
@@ -141,6 +146,9 @@ let package = Package(
       name: "QuireViewsTests", dependencies: ["QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting"],
       swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
+    .testTarget(
+      name: "YapCompatTests", dependencies: ["Quire", "QuireDatabase", "QuireStorage", "QuireTesting", "YapCompat"],
+      swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
 )

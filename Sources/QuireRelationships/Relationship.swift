@@ -105,8 +105,8 @@ extension Relationship where Object: EdgeSource {
 }
 
 extension Relationship where Object == Never {
-  /// A relationship whose edges are made by hand.
-  public init(_ name: String) { self.init(name, "") }
+  /// A relationship whose edges are made by hand, or derived by objects that `deriving` names; `version` is for these.
+  public init(_ name: String, version: String = "") { self.init(name, version) }
 }
 
 extension Relationship {

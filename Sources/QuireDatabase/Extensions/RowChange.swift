@@ -72,6 +72,9 @@ public struct RowChange {
   /// Where the row is.
   public var rowKey: RowKey { RowKey(collection, key) }
 
+  /// The transaction that the row changes in, as a reading one, which shows its changes so far.
+  public var readTransaction: ReadTransaction { ReadTransaction(state: transaction) }
+
   /// The object: the new one if one is stored, also before that; else the one that is there. Nil after a removal.
   ///
   /// - Throws: `collectionMismatch` if this is no row of the collection, `decodingFailed`, `damagedPage`,

@@ -49,6 +49,29 @@ public final class ViewRow<Object: Sendable, Metadata: Sendable> {
   }
 }
 
+extension ViewRow {
+  /// The transaction that asks, as a reading one. What a closure reads of other rows is not followed: touch the rows of
+  /// the view when those change.
+  public var readTransaction: ReadTransaction { change.readTransaction }
+
+  /// The object as one of another description of its collection: for a view whose collections differ in their types,
+  /// which describes them by types that nobody decodes. Decoded at each call.
+  ///
+  /// - Throws: `collectionMismatch` if the row is in another collection, `decodingFailed`.
+  public func object<Other, OtherMetadata>(
+    in collection: RowCollection<Other, OtherMetadata>
+  ) throws -> Other? {
+    try change.object(in: collection)
+  }
+
+  /// The metadata as those of another description of its collection. Errors as above.
+  public func metadata<Other, OtherMetadata>(
+    in collection: RowCollection<Other, OtherMetadata>
+  ) throws -> OtherMetadata? {
+    try change.metadata(in: collection)
+  }
+}
+
 /// Which groups of a view a row belongs to, and what of the row that depends on.
 public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
   let parts: RowParts

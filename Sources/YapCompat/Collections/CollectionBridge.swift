@@ -1,0 +1,75 @@
+// From the untyped calls to a typed collection, and back.
+
+internal import Foundation
+internal import Quire
+
+/// What one row holds, as untyped code sees it.
+typealias AnyRow = (object: Any, metadata: Any?)
+
+/// A row as a view's closures are shown it: in a view whose collections differ in their types.
+typealias UntypedRow = ViewRow<Untyped, Untyped>
+
+/// The type of rows that are never decoded under it.
+struct Untyped: Sendable {
+  private init() {}
+}
+
+/// A collection whose types were registered, for code that does not know them.
+///
+/// All calls are for the thread of the transaction. They throw what the typed ones throw, and `collectionMismatch` for
+/// a value of another type.
+protocol CollectionBridge: Sendable {
+  /// The name of the collection.
+  var name: String { get }
+  /// Whether bytes that an app has made are stored as they are.
+  var takesBytes: Bool { get }
+
+  func object(_ key: String, _ tx: TransactionAccess) throws -> Any?
+  func metadata(_ key: String, _ tx: TransactionAccess) throws -> Any?
+  func row(_ key: String, _ tx: TransactionAccess) throws -> AnyRow?
+  /// One entry for each key, nil where there is no row.
+  func rows(_ keys: [String], _ tx: TransactionAccess) throws -> [AnyRow?]
+  func keys(_ tx: TransactionAccess) -> KeySequence
+
+  /// Calls `body` with rows in the order of keys until it returns false; `filter` is asked before a row is read.
+  func forEachRow(
+    _ tx: TransactionAccess, _ filter: ((String) throws -> Bool)?, _ body: (String, AnyRow) throws -> Bool) throws
+  /// Calls `body` with metadata in the order of keys until it returns false. Decodes no object.
+  func forEachMetadata(
+    _ tx: TransactionAccess, _ filter: ((String) throws -> Bool)?, _ body: (String, Any?) throws -> Bool) throws
+
+  func set(_ object: Any, _ metadata: Any?, _ encoded: EncodedRow, _ key: String, _ tx: WriteTransaction) throws
+  func replace(_ object: Any, _ encoded: Data?, _ key: String, _ tx: WriteTransaction) throws -> Bool
+  func replaceMetadata(_ metadata: Any?, _ encoded: Data?, _ key: String, _ tx: WriteTransaction) throws -> Bool
+  func touch(_ part: TouchedPart, _ key: String, _ tx: WriteTransaction) throws
+  func remove(_ keys: [String], _ tx: WriteTransaction) throws
+  func removeAll(_ tx: WriteTransaction) throws
+
+  /// The halves of a row that a view or a hook is shown.
+  func object(of row: UntypedRow) throws -> Any?
+  func metadata(of row: UntypedRow) throws -> Any?
+  func object(of change: RowChange) throws -> Any?
+  func metadata(of change: RowChange) throws -> Any?
+
+  /// `relationship` with the edges of this collection's objects.
+  func deriving(
+    _ relationship: Relationship<Never>, _ edges: @escaping @Sendable (Any) throws -> [Edge]
+  ) -> Relationship<Never>
+  /// `relationship` that tells this collection's objects of edges that have gone.
+  func notifying(
+    _ relationship: Relationship<Never>, _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
+  ) -> Relationship<Never>
+}
+
+/// What of a row is reported as changed.
+enum TouchedPart {
+  case object
+  case metadata
+  case row
+}
+
+/// The parts of a row that an app has encoded itself.
+struct EncodedRow {
+  var object: Data?
+  var metadata: Data?
+}

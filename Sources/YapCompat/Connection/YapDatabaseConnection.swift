@@ -1,0 +1,110 @@
+// A connection under its original name: its settings and its state.
+
+internal import Quire
+
+/// YapDatabase's connection: a queue of transactions with settings of its own. New call: `Connection`.
+///
+/// Transactions of one connection run one after the other, in the order of their calls; those of several run side by
+/// side, but for writes, of which there is one at a time. Neither waits for the other: a read shows the newest commit,
+/// or that of a long-lived read, from its first line to its last. May be used from any thread. Keeps the database
+/// alive.
+public final class YapDatabaseConnection: Sendable {
+  /// The database that it belongs to. New call: none; connections are made by the `Database` that code has.
+  public let database: YapDatabase
+  /// Transactions have their turn here.
+  let queue = DispatchQueue(label: "YapCompat.connection")
+  private let config: YapDatabaseConnectionConfig
+  let state = Guarded(State())
+
+  struct State: Sendable {
+    var name: String?
+    var permitted = YapDatabasePermittedTransactions.anyTransaction
+    /// The snapshot of a long-lived read.
+    var pin: PinnedSnapshot?
+    /// Whether writing inside of a long-lived read is an error.
+    var protectsPin = true
+    var pendingCount: UInt64 = 0
+    /// The commit that the running transaction sees.
+    var runningSnapshot: UInt64?
+  }
+
+  init(_ database: YapDatabase, _ config: YapDatabaseConnectionConfig) {
+    self.database = database
+    self.config = config.copy()
+  }
+
+  // MARK: Settings
+
+  /// What the connection is called in messages. New call: `Connection.Options.name`.
+  public var name: String? {
+    get { state.withLock { $0.name } }
+    set { state.withLock { $0.name = newValue } }
+  }
+
+  /// Which transactions it permits; others throw `notPermitted` before they begin, also in release builds. New call:
+  /// `Connection.Options.permits`.
+  public var permittedTransactions: YapDatabasePermittedTransactions {
+    get { state.withLock { $0.permitted } }
+    set { state.withLock { $0.permitted = newValue } }
+  }
+
+  /// Whether decoded objects are kept; noted, see the guide. New call: none, as no connection has a cache of
+  /// its own.
+  public var objectCacheEnabled: Bool {
+    get { config.objectCacheEnabled }
+    set { config.objectCacheEnabled = newValue }
+  }
+
+  /// How many decoded objects are kept, 0 for any number; noted, see the guide. New call: none, as no
+  /// connection has a cache of its own.
+  public var objectCacheLimit: UInt {
+    get { config.objectCacheLimit }
+    set { config.objectCacheLimit = newValue }
+  }
+
+  /// Whether decoded metadata are kept; noted, see the guide. New call: none, as no connection has a cache of
+  /// its own.
+  public var metadataCacheEnabled: Bool {
+    get { config.metadataCacheEnabled }
+    set { config.metadataCacheEnabled = newValue }
+  }
+
+  /// How many decoded metadata are kept, 0 for any number; noted, see the guide. New call: none, as no
+  /// connection has a cache of its own.
+  public var metadataCacheLimit: UInt {
+    get { config.metadataCacheLimit }
+    set { config.metadataCacheLimit = newValue }
+  }
+
+  /// What it lets go when the system is short of memory; noted, see the guide. New call: none.
+  public var autoFlushMemoryFlags: YapDatabaseConnectionFlushMemoryFlags {
+    get { config.autoFlushMemoryFlags }
+    set { config.autoFlushMemoryFlags = newValue }
+  }
+
+  // MARK: State
+
+  /// The commit that the connection sees: that of the running transaction or of the long-lived read, else the newest.
+  /// New call: `ReadTransaction.csn`, `PinnedSnapshot.csn`.
+  public var snapshot: UInt64 {
+    state.withLock { $0.runningSnapshot ?? $0.pin?.csn.rawValue } ?? database.snapshot
+  }
+
+  /// How many transactions wait for their turn or run. New call: none; `Connection.drain()` waits for them.
+  public var pendingTransactionCount: UInt64 { state.withLock { $0.pendingCount } }
+
+  /// What an extension has for this connection: of a view, what tells the changes of a screen. Nil if nothing is
+  /// registered under the name, or if it has nothing for connections. New call: `PinnedSnapshot.advance(_:)`.
+  public func `extension`(_ name: String) -> YapDatabaseExtensionConnection? {
+    database.extensions[name]?.makeConnection(self)
+  }
+
+  /// Short for `extension(_:)`. New call: `PinnedSnapshot.advance(_:)`.
+  public func ext(_ name: String) -> YapDatabaseExtensionConnection? { `extension`(name) }
+
+  func notPermitted(_ what: String) -> DatabaseError {
+    DatabaseError(
+      .notPermitted, "The connection\(name.map { " “\($0)”" } ?? "") does not permit \(what).",
+      path: database.quire.path)
+  }
+}

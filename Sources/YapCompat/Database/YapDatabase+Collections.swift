@@ -1,0 +1,137 @@
+// Registering the types of collections.
+
+public import Quire
+
+extension YapDatabase {
+  /// Registers the types of a collection; nil is the collection "". New call: a `RowCollection` with these types.
+  ///
+  /// In the original every type could be stored that its serializer took. Here a collection has one type of objects and
+  /// one of metadata, in all of the process: storing another one is an error that names both.
+  ///
+  /// - Parameters:
+  ///   - objectType: the type of the objects.
+  ///   - metadataType: the type of the metadata.
+  ///   - collection: its name.
+  ///   - coder: how objects become bytes. The original wrote property lists; the default here is the compact form that
+  ///     `RowCollection` has by default, too.
+  public func registerCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
+    _ objectType: Object.Type, metadata metadataType: Metadata.Type, forCollection collection: String?,
+    coder: RowCoder<Object> = .binary
+  ) {
+    register(RowCollection<Object, Metadata>(collection ?? "", coder: coder))
+  }
+
+  /// Registers the type of a collection without metadata; nil is the collection "". New call: a `RowCollection` with
+  /// `NoMetadata`.
+  public func registerCodableSerialization<Object: Codable & Sendable>(
+    _ objectType: Object.Type, forCollection collection: String?, coder: RowCoder<Object> = .binary
+  ) {
+    register(RowCollection<Object, NoMetadata>(collection ?? "", coder: coder))
+  }
+
+  /// Registers a collection as the new API describes it, with its coders, compression and sanitizers. Not in the
+  /// original: for apps that have both. New call: the `RowCollection` itself.
+  public func register<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) {
+    let bridge = TypedBridge(collection)
+    registry.update(collection.name) { $0.typed = bridge }
+  }
+
+  /// Registers types for all collections that have none of their own. Not in the original, whose default takes any
+  /// type. New call: a `RowCollection` for each.
+  public func registerDefaultCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
+    _ objectType: Object.Type, metadata metadataType: Metadata.Type, coder: RowCoder<Object> = .binary
+  ) {
+    registry.setDefault { name in TypedBridge(RowCollection<Object, Metadata>(name, coder: coder)) }
+  }
+
+  // MARK: Serializers
+
+  /// Registers what makes bytes of the objects and the metadata of a collection; nil is the collection "". New call:
+  /// `RowCoder(encode:decode:)`.
+  ///
+  /// A collection has a serializer *and* a deserializer, or types. What a block throws fails the transaction, with
+  /// collection and key; the original stored nothing and said so in the log.
+  public func registerSerializer(_ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?) {
+    setSerializer(serializer, .both, collection ?? "")
+  }
+
+  /// Registers what reads the objects and the metadata of a collection. New call: `RowCoder(encode:decode:)`.
+  public func registerDeserializer(
+    _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
+  ) {
+    setDeserializer(deserializer, .both, collection ?? "")
+  }
+
+  /// Registers what makes bytes of the objects of a collection. New call: `RowCoder(encode:decode:)`.
+  public func registerObjectSerializer(
+    _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
+  ) {
+    setSerializer(serializer, .objects, collection ?? "")
+  }
+
+  /// Registers what reads the objects of a collection. New call: `RowCoder(encode:decode:)`.
+  public func registerObjectDeserializer(
+    _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
+  ) {
+    setDeserializer(deserializer, .objects, collection ?? "")
+  }
+
+  /// Registers what makes bytes of the metadata of a collection. New call: the `metadataCoder` of a `RowCollection`.
+  public func registerMetadataSerializer(
+    _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
+  ) {
+    setSerializer(serializer, .metadata, collection ?? "")
+  }
+
+  /// Registers what reads the metadata of a collection. New call: the `metadataCoder` of a `RowCollection`.
+  public func registerMetadataDeserializer(
+    _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
+  ) {
+    setDeserializer(deserializer, .metadata, collection ?? "")
+  }
+
+  /// Registers what makes bytes of objects and metadata in collections that have nothing of their own. New call:
+  /// `RowCoder(encode:decode:)`, in the description of each collection.
+  public func registerDefaultSerializer(_ serializer: @escaping YapDatabaseSerializer) {
+    setSerializer(serializer, .both, nil)
+  }
+
+  /// Registers what reads objects and metadata in collections that have nothing of their own. New call:
+  /// `RowCoder(encode:decode:)`, in the description of each collection.
+  public func registerDefaultDeserializer(_ deserializer: @escaping YapDatabaseDeserializer) {
+    setDeserializer(deserializer, .both, nil)
+  }
+
+  /// Registers all blocks for the objects and metadata of several collections; nil leaves what there is. New call: a
+  /// `RowCollection` for each.
+  public func registerSerializer(
+    _ serializer: YapDatabaseSerializer?, deserializer: YapDatabaseDeserializer?,
+    preSanitizer: YapDatabasePreSanitizer?, postSanitizer: YapDatabasePostSanitizer?,
+    forCollections collections: [String]
+  ) {
+    for collection in collections {
+      if let serializer { registerSerializer(serializer, forCollection: collection) }
+      if let deserializer { registerDeserializer(deserializer, forCollection: collection) }
+      if let preSanitizer { registerPreSanitizer(preSanitizer, forCollection: collection) }
+      if let postSanitizer { registerPostSanitizer(postSanitizer, forCollection: collection) }
+    }
+  }
+
+  private func setSerializer(
+    _ serializer: @escaping YapDatabaseSerializer, _ halves: RegisteredHalves, _ collection: String?
+  ) {
+    registry.update(collection) { registered in
+      registered.typed = nil
+      registered.update(halves, \.objects.serializer, \.metadata.serializer, serializer)
+    }
+  }
+
+  private func setDeserializer(
+    _ deserializer: @escaping YapDatabaseDeserializer, _ halves: RegisteredHalves, _ collection: String?
+  ) {
+    registry.update(collection) { registered in
+      registered.typed = nil
+      registered.update(halves, \.objects.deserializer, \.metadata.deserializer, deserializer)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// Registering extensions.
+
+internal import Quire
+
+extension YapDatabase {
+  // MARK: Registering
+
+  /// Registers an extension, and returns when it has all rows. New call: `Database.register(_:progress:)`, which
+  /// throws.
+  ///
+  /// - Returns: whether it is registered. If not, the error goes to `onError`: the name is taken, the extension is
+  ///   registered already, what it depends on is not, or a closure of it failed.
+  @discardableResult
+  public func register(_ extension: YapDatabaseExtension, withName name: String) -> Bool {
+    do {
+      try inTurn { try add(`extension`, name) }
+      return true
+    } catch {
+      report(error)
+      return false
+    }
+  }
+
+  /// The same; the settings of the original's registering connection have no meaning. New call:
+  /// `Database.register(_:progress:)`.
+  @discardableResult
+  public func register(
+    _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig?
+  ) -> Bool {
+    register(`extension`, withName: name)
+  }
+
+  /// Registers an extension when those before it are done. New call: `Database.register` with `await`.
+  ///
+  /// - Parameters:
+  ///   - config: has no meaning here.
+  ///   - completionQueue: where the completion block runs; nil for the main queue.
+  ///   - completionBlock: gets whether the extension is registered; if not, `onError` got the error before.
+  public func asyncRegister(
+    _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig? = nil,
+    completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable (_ ready: Bool) -> Void)? = nil
+  ) {
+    registrations.async { [self] in
+      var isReady = false
+      do {
+        try add(`extension`, name)
+        isReady = true
+      } catch {
+        report(error)
+      }
+      guard let completionBlock else { return }
+      (completionQueue ?? .main).async { [isReady] in completionBlock(isReady) }
+    }
+  }
+
+  /// Runs a registration when those before it are done.
+  private func inTurn(_ body: () throws -> Void) throws {
+    guard !threads.state(self).isInside else {
+      throw DatabaseError(
+        .nestedTransaction, "Extensions cannot be registered inside of a transaction. Do it before, or after.",
+        path: quire.path)
+    }
+    try registrations.sync {
+      threads.enter(self)
+      defer { threads.leave() }
+      try body()
+    }
+  }
+
+  private func add(_ value: YapDatabaseExtension, _ name: String) throws {
+    if let taken = value.registeredName {
+      throw DatabaseError(
+        .extensionExists, "This extension is registered as “\(taken)” already. Make another one for “\(name)”.",
+        path: quire.path)
+    }
+    guard extensions[name] == nil else {
+      throw DatabaseError(
+        .extensionExists, "An extension is registered as “\(name)” already. Unregister it, or choose another name.",
+        path: quire.path)
+    }
+    try registerValues()
+    let made = try value.makeExtension(named: name, in: self)
+    // Told from the moment on at which it is ready: a transaction that asks earlier gets nil.
+    extensions.add(value, name)
+    do { try quire.register(made) } catch {
+      extensions.remove(name)
+      throw error
+    }
+  }
+
+  /// Registers what keeps the values of extensions, unless it is: another `YapDatabase` over the same file may have.
+  private func registerValues() throws {
+    do { try quire.register(ExtensionValues()) } catch let error as DatabaseError
+      where error.code == .extensionExists || error.code == .readOnly
+    {}
+  }
+
+  // MARK: Unregistering
+
+  /// Unregisters an extension and all that depend on it, and removes what is stored of them; works for those of earlier
+  /// openings, too. Errors go to `onError`. New call: `Database.unregister(extensionNamed:)`.
+  public func unregisterExtension(withName name: String) {
+    do { try inTurn { try remove(name) } } catch { report(error) }
+  }
+
+  /// The same when those before it are done. New call: `Database.unregister` with `await`.
+  public func asyncUnregisterExtension(
+    withName name: String, completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable () -> Void)? = nil
+  ) {
+    registrations.async { [self] in
+      do { try remove(name) } catch { report(error) }
+      if let completionBlock { (completionQueue ?? .main).async(execute: completionBlock) }
+    }
+  }
+
+  private func remove(_ name: String) throws {
+    for gone in try quire.unregister(extensionNamed: name) { extensions.remove(gone) }
+  }
+
+  // MARK: Asking
+
+  /// The extension that is registered under a name; nil if there is none. New call: `Database.extensions()`.
+  public func registeredExtension(_ name: String) -> YapDatabaseExtension? { extensions[name] }
+
+  /// All extensions that are registered, by their names. New call: `Database.extensions()`.
+  public func registeredExtensions() -> [String: YapDatabaseExtension] { extensions.all }
+
+  /// The names of extensions that are stored in the file, but not registered in this opening. They are kept, and marked
+  /// as to be built anew when a write goes past them; the original dropped them then. New call:
+  /// `Database.extensions()`.
+  public func previouslyRegisteredExtensionNames() -> [String] {
+    do {
+      return try quire.extensions().filter { !$0.isRegistered && $0.kind != ExtensionValues.kind }.map(\.name)
+    } catch {
+      report(error)
+      return []
+    }
+  }
+
+  /// Has `completionBlock` run when everything that was asked of extensions before is done. New call: `await` the calls
+  /// themselves.
+  public func flushExtensionRequests(
+    withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?
+  ) {
+    registrations.async {
+      if let completionBlock { (completionQueue ?? .main).async(execute: completionBlock) }
+    }
+  }
+}

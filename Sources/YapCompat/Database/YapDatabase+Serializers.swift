@@ -1,0 +1,89 @@
+// Blocks that make bytes of values and read them.
+
+public import Foundation
+internal import Quire
+
+/// Makes bytes of an object: gets collection, key and object. New type: `RowCoder`.
+public typealias YapDatabaseSerializer = @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Data
+/// Makes an object of bytes: gets collection, key and bytes; nil counts as a failure. New type: `RowCoder`.
+public typealias YapDatabaseDeserializer = @Sendable (_ collection: String, _ key: String, _ data: Data) throws -> Any?
+/// Puts an object into shape before it is stored; nil has the row removed. New call: `RowCollection.sanitizing(_:)`.
+public typealias YapDatabasePreSanitizer = @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Any?
+/// Looks at an object that was stored. New call: `RowCollection.afterStoring(_:)`.
+public typealias YapDatabasePostSanitizer =
+  @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Void
+
+extension YapDatabase {
+  /// Makes property lists of a `Codable` type. New call: `RowCoder.propertyList`.
+  ///
+  /// The block throws for an object of another type, where the original stored no bytes.
+  public static func codableSerializer<Value: Codable & SendableMetatype>(_ type: Value.Type) -> YapDatabaseSerializer {
+    { collection, key, object in
+      guard let value = object as? Value else {
+        throw DatabaseError.wrongType(
+          "object", Swift.type(of: object), expected: Value.self, collection, key)
+      }
+      let encoder = PropertyListEncoder()
+      encoder.outputFormat = .binary
+      return try encoder.encode(value)
+    }
+  }
+
+  /// Reads property lists of a `Codable` type. New call: `RowCoder.propertyList`.
+  public static func codableDeserializer<Value: Codable & SendableMetatype>(
+    _ type: Value.Type
+  ) -> YapDatabaseDeserializer {
+    { _, _, data in try PropertyListDecoder().decode(Value.self, from: data) }
+  }
+
+  /// Makes a property list of strings, numbers, dates, data, and arrays and dictionaries of them. New call:
+  /// `RowCoder.propertyList`, with a `Codable` type.
+  public static func propertyListSerializer() -> YapDatabaseSerializer {
+    { _, _, object in try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0) }
+  }
+
+  /// Reads any property list. New call: `RowCoder.propertyList`, with a `Codable` type.
+  public static func propertyListDeserializer() -> YapDatabaseDeserializer {
+    { _, _, data in try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil) }
+  }
+
+  /// Makes 8 bytes of a date. New call: `RowCoder.timestamp`.
+  public static func timestampSerializer() -> YapDatabaseSerializer {
+    { collection, key, object in
+      guard let date = object as? Date else {
+        throw DatabaseError.wrongType("object", type(of: object), expected: Date.self, collection, key)
+      }
+      let bits = date.timeIntervalSinceReferenceDate.bitPattern
+      return Data((0..<8).map { UInt8(truncatingIfNeeded: bits >> UInt64(8 * $0)) })
+    }
+  }
+
+  /// Reads a date of 8 bytes. New call: `RowCoder.timestamp`.
+  public static func timestampDeserializer() -> YapDatabaseDeserializer {
+    { _, _, data in
+      guard data.count == 8 else { return nil }
+      let bits = data.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+      return Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
+    }
+  }
+
+  /// Makes bytes of objects that archive themselves. New call: a `Codable` type with any `RowCoder`.
+  @available(*, deprecated, message: "Archives are slow and can make any class at reading: use `Codable` types.")
+  public static func defaultSerializer() -> YapDatabaseSerializer {
+    { _, _, object in try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false) }
+  }
+
+  /// Reads strings, numbers, dates, data, and arrays and dictionaries of them, from archives. New call: a `Codable`
+  /// type with any `RowCoder`.
+  @available(*, deprecated, message: "Archives are slow and can make any class at reading: use `Codable` types.")
+  public static func defaultDeserializer() -> YapDatabaseDeserializer {
+    { _, _, data in
+      // Bytes from disk must not choose which classes run: only those without behaviour are read.
+      try NSKeyedUnarchiver.unarchivedObject(
+        ofClasses: [
+          NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, NSDictionary.self, NSSet.self,
+          NSURL.self, NSUUID.self,
+        ], from: data)
+    }
+  }
+}

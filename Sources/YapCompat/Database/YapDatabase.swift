@@ -1,0 +1,162 @@
+// The database under its original name.
+
+public import Foundation
+public import Quire
+
+/// YapDatabase's database object, over a Quire file. New call: `Database`.
+///
+/// ```swift
+/// let database = try YapDatabase(url: url)
+/// database.registerCodableSerialization(Song.self, metadata: PlayState.self, forCollection: "songs")
+/// let connection = database.newConnection()
+/// try connection.readWrite { transaction in
+///   transaction.setObject(song, forKey: "s1", inCollection: "songs")
+/// }
+/// ```
+///
+/// Nothing of it is kept in the file but rows: what is written here is read by `Database`, and the other way round,
+/// also at the same time through ``quire``. May be used from any thread. Keeps the database open as long as it lives.
+public final class YapDatabase: Sendable {
+  /// The database itself, as the new API has it: for code that has come over already. New call: the `Database`.
+  public var quire: Database {
+    guard let database = unsafe kept else { preconditionFailure("a `YapDatabase` was used while it was being freed") }
+    return database
+  }
+
+  // nonisolated(unsafe): safe because it is set in `init` and taken away in `deinit`, where nobody else is left.
+  private nonisolated(unsafe) var kept: Database?
+  /// What the database was opened with. New call: `Database.Options`, which `Database(at:options:)` takes.
+  public let options: YapDatabaseOptions
+
+  let registry = CollectionRegistry()
+  let threads = RunningThreads()
+  let extensions: ExtensionList
+  /// Registrations run here, one after the other, in the order of their calls.
+  let registrations = DispatchQueue(label: "YapCompat.registrations")
+  private let state: Guarded<State>
+
+  private struct State {
+    var onError: (@Sendable (any Error) -> Void)?
+    var follower: Task<Void, Never>?
+    let connectionDefaults = YapDatabaseConnectionConfig()
+    var isClosed = false
+  }
+
+  // MARK: Opening
+
+  /// Opens the database at a URL of the file system, or creates it. New call: `Database(at:options:)`.
+  ///
+  /// The original returned nil where this throws, and renamed files that it took for damaged: nothing is renamed here.
+  ///
+  /// - Parameters:
+  ///   - url: where the file is.
+  ///   - options: the settings.
+  ///   - onError: gets the errors of calls that can neither throw nor return one: those of asynchronous transactions.
+  ///     Without it they go to the log; see `setLogHandler(_:)`.
+  /// - Throws: as `Database(at:options:)`.
+  public convenience init(
+    url: URL, options: YapDatabaseOptions = YapDatabaseOptions(), onError: (@Sendable (any Error) -> Void)? = nil
+  ) throws {
+    try self.init(path: url.path, options: options, onError: onError)
+  }
+
+  /// Opens the database at a path, or creates it, as before version 3. New call: `Database(at:options:)`.
+  ///
+  /// - Throws: as `Database(at:options:)`.
+  public convenience init(
+    path: String, options: YapDatabaseOptions = YapDatabaseOptions(), onError: (@Sendable (any Error) -> Void)? = nil
+  ) throws {
+    self.init(try Database(at: path, options: options.quire), options: options, onError: onError)
+  }
+
+  /// Opens the database at `defaultDatabaseURL`, or creates it, and its folder. New call: `Database(at:options:)` with
+  /// a path of the app's choice.
+  ///
+  /// - Throws: as `Database(at:options:)`; what the system says if the folder cannot be made.
+  public convenience init() throws {
+    let url = Self.defaultDatabaseURL
+    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try self.init(url: url)
+  }
+
+  /// Speaks the original's language over a database that is open already. Not in the original. New call: none.
+  public init(
+    _ database: Database, options: YapDatabaseOptions = YapDatabaseOptions(),
+    onError: (@Sendable (any Error) -> Void)? = nil
+  ) {
+    unsafe kept = database
+    self.options = options
+    extensions = ExtensionList()
+    state = Guarded(State(onError: onError))
+    if options.postsModifiedNotifications { follow() }
+  }
+
+  deinit {
+    let (follower, isClosed) = state.withLock { ($0.follower, $0.isClosed) }
+    follower?.cancel()
+    let path = quire.path
+    weak let other = unsafe kept
+    unsafe kept = nil
+    // Somebody else may have the file open still.
+    if !isClosed, other == nil { Self.postClosed(path) }
+  }
+
+  /// Posts a notification for each commit, in their order, until the database goes.
+  private func follow() {
+    // The stream begins here: no commit that follows is missed.
+    let commits = quire.commits
+    let task = Task.detached { [weak self] in
+      do {
+        for try await commit in commits {
+          guard let self else { return }
+          postModified(commit)
+        }
+      } catch {
+        self?.report(error)
+      }
+    }
+    state.withLock { $0.follower = task }
+  }
+
+  /// Closes the file; nothing can be called afterwards. The original closed it when the last reference was gone, which
+  /// still happens. New call: `Database.close()`.
+  ///
+  /// - Throws: as `Database.close()`: `inUse` while transactions or long-lived reads are alive.
+  public func close() throws {
+    try quire.close()
+    state.withLock { $0.follower }?.cancel()
+    let isFirst = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    if isFirst { Self.postClosed(quire.path) }
+  }
+
+  // MARK: Errors
+
+  /// What gets the errors of calls that can neither throw nor return one; nil for the log. New call: none is needed, as
+  /// async calls of `Database` throw.
+  public var onError: (@Sendable (any Error) -> Void)? {
+    get { state.withLock { $0.onError } }
+    set { state.withLock { $0.onError = newValue } }
+  }
+
+  /// Hands an error to the app.
+  func report(_ error: any Error) {
+    if let onError { onError(error) } else { Self.log(.error, "\(error)") }
+  }
+
+  // MARK: Connections
+
+  /// A connection with the settings of `connectionDefaults`. New call: `Database.makeConnection(_:)`.
+  public func newConnection() -> YapDatabaseConnection { newConnection(nil) }
+
+  /// A connection with settings of its own; nil for `connectionDefaults`. New call: `Database.makeConnection(_:)`.
+  public func newConnection(_ config: YapDatabaseConnectionConfig?) -> YapDatabaseConnection {
+    YapDatabaseConnection(self, config ?? connectionDefaults)
+  }
+
+  /// The settings of future connections; a change does not reach those that exist. New call:
+  /// `Database.Options.connectionDefaults`.
+  public var connectionDefaults: YapDatabaseConnectionConfig { state.withLock { $0.connectionDefaults } }
+}

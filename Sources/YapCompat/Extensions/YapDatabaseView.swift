@@ -1,0 +1,158 @@
+// Views under their original names.
+
+internal import Quire
+
+/// Settings of views.
+public struct YapDatabaseViewOptions: Sendable {
+  /// Whether the view is stored; if not, it is built at each opening. New call: `isPersistent` of the view.
+  public var isPersistent = true
+  /// The collections whose rows it shows; nil for all. Those of a whitelist are just these; of others, those that have
+  /// types of their own when the view is registered, or rows. New call: `over:` of the view.
+  public var allowedCollections: YapWhitelistBlacklist<String>?
+  /// Whether rows that are there when the view is registered for the first time are left out. New call:
+  /// `takesExistingRows` of the view.
+  public var skipInitialViewPopulation = false
+
+  /// The original's defaults. New call: none.
+  public init() {}
+
+  /// The names of the collections, in the order of their bytes.
+  func collections(_ database: YapDatabase) throws -> [String] {
+    if let whitelist = allowedCollections?.whitelist { return whitelist.sortedByBytes() }
+    let stored = try database.quire.pin().read { $0.collections }
+    return Set((database.registry.names + stored).map(ByteName.init)).map(\.name).filter { name in
+      database.registry.find(name) != nil && allowedCollections?.isAllowed(name) ?? true
+    }.sortedByBytes()
+  }
+}
+
+/// A view of any kind. New type: `ViewExtension`.
+public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
+  // Sendable: safe because everything is a constant but adapter and version, which are guarded.
+  /// The settings.
+  public let options: YapDatabaseViewOptions
+  private let tag: Guarded<String?>
+  private let made = Guarded<(any AnyViewAdapter)?>(nil)
+
+  init(_ versionTag: String?, _ options: YapDatabaseViewOptions) {
+    tag = Guarded(versionTag)
+    self.options = options
+  }
+
+  /// The version that it has as of the newest commit.
+  public var versionTag: String? { tag.withLock { $0 } }
+
+  /// A transaction has committed that gave it another version.
+  func setVersionTag(_ newTag: String?) { tag.withLock { $0 = newTag } }
+
+  /// The view of the new API; nil before it is registered.
+  var adapter: (any AnyViewAdapter)? { made.withLock { $0 } }
+
+  func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
+    throw Self.unsupported(name)
+  }
+
+  override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {
+    let adapter = try makeAdapter(name, database)
+    made.withLock { $0 = adapter }
+    return adapter.value
+  }
+
+  override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
+    try YapDatabaseViewTransaction(self, transaction)
+  }
+
+  override func makeConnection(_ connection: YapDatabaseConnection) -> YapDatabaseExtensionConnection? {
+    registeredName.map { YapDatabaseViewConnection(connection, self, $0) }
+  }
+}
+
+/// A view that groups and sorts rows by itself. New type: `AutoView`.
+public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
+  // Sendable: safe because both blocks are constants, and the suffix is guarded.
+  private let grouping: YapDatabaseViewGrouping
+  private let sorting: YapDatabaseViewSorting
+  private let storedSuffix = Guarded("")
+
+  /// Describes a view; another version has it built anew. New call: `AutoView(_:over:version:grouping:sorting:)`.
+  public init(
+    grouping: YapDatabaseViewGrouping, sorting: YapDatabaseViewSorting, versionTag: String? = nil,
+    options: YapDatabaseViewOptions = YapDatabaseViewOptions()
+  ) {
+    self.grouping = grouping
+    self.sorting = sorting
+    super.init(versionTag, options)
+  }
+
+  /// The version under which the view is stored with this tag.
+  func storedVersion(_ versionTag: String?) -> String { (versionTag ?? "") + storedSuffix.withLock { $0 } }
+
+  override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
+    let collections = try options.collections(database)
+    let suffix = StoredVersion.suffix(collections)
+    storedSuffix.withLock { $0 = suffix }
+    return ViewAdapter(
+      view: AutoView(
+        name, over: collections.map(RowCollection.undecoded), version: (versionTag ?? "") + suffix,
+        isPersistent: options.isPersistent, takesExistingRows: !options.skipInitialViewPopulation,
+        grouping: grouping.made(database), sorting: sorting.made(database)))
+  }
+
+  override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
+    try YapDatabaseAutoViewTransaction(self, transaction)
+  }
+}
+
+/// A list that the app orders. New type: `ManualView`.
+public final class YapDatabaseManualView: YapDatabaseView, @unchecked Sendable {
+  // Sendable: safe because it has nothing of its own.
+  /// Describes a list; another version empties it. New call: `ManualView(_:over:version:isPersistent:)`.
+  public init(versionTag: String? = nil, options: YapDatabaseViewOptions = YapDatabaseViewOptions()) {
+    super.init(versionTag, options)
+  }
+
+  override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
+    ViewAdapter(
+      view: ManualView(
+        name, over: try options.collections(database).map(RowCollection.undecoded), version: versionTag ?? "",
+        isPersistent: options.isPersistent))
+  }
+
+  override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
+    try YapDatabaseManualViewTransaction(self, transaction)
+  }
+}
+
+/// A view of some of another view's rows. New type: `FilteredView`.
+public final class YapDatabaseFilteredView: YapDatabaseView, @unchecked Sendable {
+  // Sendable: safe because name and block are constants.
+  /// The name of the view whose rows it shows.
+  public let parentViewName: String
+  private let filtering: YapDatabaseViewFiltering
+
+  /// Describes a view; another version has it built anew. The parent must be registered before. New call:
+  /// `FilteredView(_:of:version:filter:)`.
+  public init(
+    parentViewName: String, filtering: YapDatabaseViewFiltering, versionTag: String? = nil,
+    options: YapDatabaseViewOptions = YapDatabaseViewOptions()
+  ) {
+    self.parentViewName = parentViewName
+    self.filtering = filtering
+    super.init(versionTag, options)
+  }
+
+  override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
+    guard let parent = (database.extensions[parentViewName] as? YapDatabaseView)?.adapter else {
+      throw DatabaseError(
+        .missingDependency,
+        "The view “\(parentViewName)”, which “\(name)” filters, is not registered. Register it before.",
+        path: database.quire.path)
+    }
+    return parent.filtered(
+      name, version: versionTag ?? "", isPersistent: options.isPersistent, filtering.made(database))
+  }
+
+  override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
+    try YapDatabaseFilteredViewTransaction(self, transaction)
+  }
+}

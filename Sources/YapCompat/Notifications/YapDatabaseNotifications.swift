@@ -1,0 +1,117 @@
+// Commits as notifications, with the original's names and keys.
+
+public import Foundation
+internal import Quire
+
+extension Notification.Name {
+  /// Posted on the main thread after each commit, in their order; the object is the `YapDatabase`. New call:
+  /// `Database.commits`.
+  public static let YapDatabaseModified = Notification.Name("YapDatabaseModifiedNotification")
+  /// Posted on the main thread when a database was closed. New call: `Database.close()` returns.
+  public static let YapDatabaseClosed = Notification.Name("YapDatabaseClosedNotification")
+}
+
+/// The number of the commit, a `UInt64`. New call: `Commit.csn`.
+public let YapDatabaseSnapshotKey = "snapshot"
+/// The `YapDatabaseConnection` that made the commit; absent for commits of the new API. New call: none.
+public let YapDatabaseConnectionKey = "connection"
+/// What extensions tell, by their names: of a view its `ViewChanges`. New call: `Commit.changes(of:)`.
+public let YapDatabaseExtensionsKey = "extensions"
+/// The custom object of the transaction. New call: `Commit.info`.
+public let YapDatabaseCustomKey = "custom"
+/// The rows whose objects were stored or touched, a `Set<YapCollectionKey>`. New call: `Commit.changes.keys(in:_:)`.
+public let YapDatabaseObjectChangesKey = "objectChanges"
+/// The rows whose metadata were stored or touched, a `Set<YapCollectionKey>`. New call: `Commit.changes.keys(in:_:)`.
+public let YapDatabaseMetadataChangesKey = "metadataChanges"
+/// The rows that are new, a `Set<YapCollectionKey>`. New call: `Commit.changes.insertedKeys(in:)`.
+public let YapDatabaseInsertedKeysKey = "insertedKeys"
+/// The rows that were removed one by one, a `Set<YapCollectionKey>`. One that was stored again afterwards is among
+/// them. New call: `Commit.changes.removedKeys(in:)`.
+public let YapDatabaseRemovedKeysKey = "removedKeys"
+/// The collections that were cleared, a `Set<String>`. New call: `Commit.changes.isCleared(_:)`.
+public let YapDatabaseRemovedCollectionsKey = "removedCollections"
+/// `true` if all rows were removed at once. New call: `Commit.changes.isAllCleared`.
+public let YapDatabaseAllKeysRemovedKey = "allKeysRemoved"
+/// `true` if the changes are not known, as too many had piled up: read afresh. New call: `Commit.changes.isUnknown`.
+public let YapDatabaseModifiedExternallyKey = "modifiedExternally"
+/// The file of a database that was closed, a `URL`.
+public let YapDatabaseUrlKey = "databaseURL"
+/// The first file of the log of a database that was closed, a `URL`.
+public let YapDatabaseUrlWalKey = "databaseURL_wal"
+
+/// Under which the commit itself stands.
+private let commitKey = "YapCompat.commit"
+
+extension Notification {
+  /// The commit that it tells of; nil for notifications of others.
+  var commit: Commit? { userInfo?[commitKey] as? Commit }
+  /// What that has changed.
+  var changes: ChangeSet? { commit?.changes }
+}
+
+extension YapDatabase {
+  /// The notification of a commit. Lists what it has changed: O(changes).
+  func notification(_ commit: Commit) -> Notification {
+    let changes = commit.changes
+    var info: [AnyHashable: Any] = [commitKey: commit, YapDatabaseSnapshotKey: commit.csn.rawValue]
+    if let own = commit.info as? YapDatabaseCommitInfo {
+      info[YapDatabaseConnectionKey] = own.connection
+      info[YapDatabaseCustomKey] = own.customObject
+    } else if let other = commit.info {
+      info[YapDatabaseCustomKey] = other
+    }
+    if changes.isUnknown {
+      info[YapDatabaseModifiedExternallyKey] = true
+    } else {
+      add(changes, to: &info)
+    }
+    let told = extensions.names.compactMap { name in commit.changes(ofExtensionNamed: name).map { (name, $0) } }
+    if !told.isEmpty {
+      info[YapDatabaseExtensionsKey] = Dictionary(told, uniquingKeysWith: { first, _ in first })
+    }
+    return Notification(name: .YapDatabaseModified, object: self, userInfo: info)
+  }
+
+  private func add(_ changes: ChangeSet, to info: inout [AnyHashable: Any]) {
+    var (objects, metadata) = (Set<YapCollectionKey>(), Set<YapCollectionKey>())
+    var (inserted, removed) = (Set<YapCollectionKey>(), Set<YapCollectionKey>())
+    var cleared: Set<String> = []
+    for name in changes.collections {
+      func rows(_ keys: [String]) -> [YapCollectionKey] { keys.map { YapCollectionKey(collection: name, key: $0) } }
+      let new = Set(rows(changes.insertedKeys(inCollection: name)))
+      let gone = Set(rows(changes.removedKeys(inCollection: name)))
+      // A row that was removed counts as changed in both halves; one that came back has really changed.
+      let onlyGone = gone.subtracting(new)
+      objects.formUnion(Set(rows(changes.keys(inCollection: name, .object))).subtracting(onlyGone))
+      metadata.formUnion(Set(rows(changes.keys(inCollection: name, .metadata))).subtracting(onlyGone))
+      inserted.formUnion(new)
+      removed.formUnion(gone)
+      if changes.isCleared(collectionNamed: name), !changes.isAllCleared { cleared.insert(name) }
+    }
+    if !objects.isEmpty { info[YapDatabaseObjectChangesKey] = objects }
+    if !metadata.isEmpty { info[YapDatabaseMetadataChangesKey] = metadata }
+    if !inserted.isEmpty { info[YapDatabaseInsertedKeysKey] = inserted }
+    if !removed.isEmpty { info[YapDatabaseRemovedKeysKey] = removed }
+    if !cleared.isEmpty { info[YapDatabaseRemovedCollectionsKey] = cleared }
+    if changes.isAllCleared { info[YapDatabaseAllKeysRemovedKey] = true }
+  }
+
+  /// Posts a commit's notification on the main thread.
+  func postModified(_ commit: Commit) {
+    DispatchQueue.main.async { [weak self] in
+      guard let self else { return }
+      NotificationCenter.default.post(notification(commit))
+    }
+  }
+
+  /// Posts that a database was closed on the main thread.
+  static func postClosed(_ path: String) {
+    DispatchQueue.main.async {
+      let url = URL(fileURLWithPath: path)
+      let info: [AnyHashable: Any] = [
+        YapDatabaseUrlKey: url, YapDatabaseUrlWalKey: URL(fileURLWithPath: path + "-log0"),
+      ]
+      NotificationCenter.default.post(name: .YapDatabaseClosed, object: nil, userInfo: info)
+    }
+  }
+}
