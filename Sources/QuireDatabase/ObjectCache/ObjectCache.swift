@@ -112,8 +112,7 @@ internal import Synchronization
 
   /// Notes what a commit changes, before anybody sees it. Under the writer lock. O(changes).
   func note(_ changes: ChangeLog, csn: CSN) {
-    // About as many as there are slots.
-    if changes.position / 24 > slotCount { return noteClearing(of: nil, csn) }
+    if changes.count > slotCount { return noteClearing(of: nil, csn) }
     unsafe changes.forEachStoredChange { (collection, key) in
       guard let key = unsafe key else { return noteClearing(of: collection, csn) }
       guard let collection else { return }
