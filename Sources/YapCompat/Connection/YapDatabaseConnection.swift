@@ -14,10 +14,11 @@ public final class YapDatabaseConnection: Sendable {
   /// Transactions have their turn here.
   let queue = DispatchQueue(label: "YapCompat.connection")
   private let config: YapDatabaseConnectionConfig
-  let state = Guarded(State())
+  let state: Guarded<State>
 
   struct State: Sendable {
-    var name: String?
+    /// What transactions go through; another one when the name changes, which the diagnostics tell.
+    var quire: Connection
     var permitted = YapDatabasePermittedTransactions.anyTransaction
     /// The snapshot of a long-lived read.
     var pin: PinnedSnapshot?
@@ -31,14 +32,18 @@ public final class YapDatabaseConnection: Sendable {
   init(_ database: YapDatabase, _ config: YapDatabaseConnectionConfig) {
     self.database = database
     self.config = config.copy()
+    state = Guarded(State(quire: database.quire.makeConnection(Connection.Options())))
   }
 
   // MARK: Settings
 
   /// What the connection is called in messages. New call: `Connection.Options.name`.
   public var name: String? {
-    get { state.withLock { $0.name } }
-    set { state.withLock { $0.name = newValue } }
+    get { state.withLock { $0.quire.options.name } }
+    set {
+      let named = database.quire.makeConnection(Connection.Options(name: newValue))
+      state.withLock { $0.quire = named }
+    }
   }
 
   /// Which transactions it permits; others throw `notPermitted` before they begin, also in release builds. New call:
