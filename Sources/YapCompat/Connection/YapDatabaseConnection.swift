@@ -53,35 +53,36 @@ public final class YapDatabaseConnection: Sendable {
     set { state.withLock { $0.permitted = newValue } }
   }
 
-  /// Whether decoded objects are kept; noted, see the guide. New call: none, as no connection has a cache of
-  /// its own.
+  /// Whether decoded objects are kept; noted, as the cache belongs to the database. New call:
+  /// `Database.Options.objectCache`.
   public var objectCacheEnabled: Bool {
     get { config.objectCacheEnabled }
     set { config.objectCacheEnabled = newValue }
   }
 
-  /// How many decoded objects are kept, 0 for any number; noted, see the guide. New call: none, as no
-  /// connection has a cache of its own.
+  /// How many decoded objects are kept, 0 for any number; noted, as the cache belongs to the database.
+  /// New call: `Database.Options.objectCache`.
   public var objectCacheLimit: UInt {
     get { config.objectCacheLimit }
     set { config.objectCacheLimit = newValue }
   }
 
-  /// Whether decoded metadata are kept; noted, see the guide. New call: none, as no connection has a cache of
-  /// its own.
+  /// Whether decoded metadata are kept; noted, as the cache belongs to the database. New call:
+  /// `Database.Options.objectCache`.
   public var metadataCacheEnabled: Bool {
     get { config.metadataCacheEnabled }
     set { config.metadataCacheEnabled = newValue }
   }
 
-  /// How many decoded metadata are kept, 0 for any number; noted, see the guide. New call: none, as no
-  /// connection has a cache of its own.
+  /// How many decoded metadata are kept, 0 for any number; noted, as the cache belongs to the database.
+  /// New call: `Database.Options.objectCache`.
   public var metadataCacheLimit: UInt {
     get { config.metadataCacheLimit }
     set { config.metadataCacheLimit = newValue }
   }
 
-  /// What it lets go when the system is short of memory; noted, see the guide. New call: none.
+  /// What it lets go when the system is short of memory; noted, as nothing here listens to the system. New call:
+  /// `Database.flushMemory(_:)`, where the app is told.
   public var autoFlushMemoryFlags: YapDatabaseConnectionFlushMemoryFlags {
     get { config.autoFlushMemoryFlags }
     set { config.autoFlushMemoryFlags = newValue }
