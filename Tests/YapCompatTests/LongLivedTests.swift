@@ -44,6 +44,20 @@ import YapCompat
     #expect(try screen.read { $0.numberOfKeys(inCollection: "a") } == 4)
   }
 
+  // Who holds an old snapshot is told with the place in the app's code, not in this module's.
+  @Test func thePlaceInTheCodeIsTheApps() throws {
+    func check(_ kind: HeldSnapshot.Kind, _ name: String?) {
+      let held = fixture.database.quire.heldSnapshots
+      #expect(held.count == 1 && held.first?.kind == kind && held.first?.connection == name)
+      #expect(held.first?.fileID == "YapCompatTests/LongLivedTests.swift")
+    }
+    try screen.beginLongLivedReadTransaction()
+    check(.pin, nil)
+    screen.endLongLivedReadTransaction()
+    screen.name = "screen"
+    try screen.read { _ in check(.read, "screen") }
+  }
+
   @Test func writingOnAPinnedConnectionIsAnError() throws {
     try screen.beginLongLivedReadTransaction()
     #expect(errorCode { try screen.readWrite { _ in } } == .notPermitted)

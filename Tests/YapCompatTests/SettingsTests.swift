@@ -219,6 +219,28 @@ private struct Refused: Error {}
     #expect(other.autoFlushMemoryFlags == .caches && other.database === database && other.name == nil)
   }
 
+  // The cache is the database's, and so is what flushing lets go.
+  @Test func flushingEmptiesTheCache() throws {
+    let fixture = try YapFixture(YapDatabaseOptions(Database.Options(objectCache: ObjectCacheOptions())))
+    let (database, connection) = (fixture.database.quire, fixture.connection)
+    try connection.readWrite { $0.setObject(Song(title: "x"), forKey: "s1", inCollection: "songs") }
+    func read() throws {
+      let song = try connection.read { $0.object(forKey: "s1", inCollection: "songs") as? Song }
+      #expect(song == Song(title: "x"))
+    }
+    for _ in 0..<3 { try read() }
+    let hits = try #require(database.objectCacheStatistics).hits
+    #expect(hits > 0 && database.objectCacheStatistics?.count == 1)
+    connection.flushMemory(with: [.statements])
+    #expect(database.objectCacheStatistics?.count == 1)
+    connection.flushMemory(with: .all)
+    #expect(database.objectCacheStatistics?.count == 0)
+    try read()
+    // What is stored is what is read, cached or not.
+    try connection.readWrite { $0.setObject(Song(title: "y"), forKey: "s1", inCollection: "songs") }
+    #expect(try connection.read { $0.object(forKey: "s1", inCollection: "songs") as? Song } == Song(title: "y"))
+  }
+
   @Test func optionsReachTheEngine() throws {
     let folder = try TestFolder()
     var options = YapDatabaseOptions()

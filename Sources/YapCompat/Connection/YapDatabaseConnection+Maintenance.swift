@@ -6,12 +6,15 @@ internal import Quire
 extension YapDatabaseConnection {
   // MARK: Memory
 
-  /// Lets go of memory. New call: none; the budget of `Database.Options.cacheSize` bounds it.
-  @available(
-    *, deprecated,
-    message: "Pages in memory have a budget, `Database.Options.cacheSize`, and nothing else is kept: does nothing."
-  )
-  public func flushMemory(with flags: YapDatabaseConnectionFlushMemoryFlags) {}
+  /// Lets go of memory, which all connections of the database share: decoded objects for `caches`, buffers for
+  /// `internal`; there are no statements. Pages stay, within the budget of `Database.Options.cacheSize`. New call:
+  /// `Database.flushMemory(_:)`.
+  public func flushMemory(with flags: YapDatabaseConnectionFlushMemoryFlags) {
+    var parts: Database.MemoryParts = []
+    if flags.contains(.caches) { parts.insert(.objects) }
+    if flags.contains(.internal) { parts.insert(.buffers) }
+    database.quire.flushMemory(parts)
+  }
 
   // MARK: Settings of the file
 

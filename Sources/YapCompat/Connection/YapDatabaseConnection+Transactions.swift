@@ -157,7 +157,7 @@ extension YapDatabaseConnection {
     if database.threads.state(self).isInside {
       return try database.quire.pin(fileID: site.fileID, line: site.line).read(perform)
     }
-    return try database.quire.read(at: site, perform)
+    return try state.withLock { $0.quire }.read(at: site, perform)
   }
 
   /// Runs a writing block; everything is rolled back if something fails in it, or if it asks for that.
@@ -168,7 +168,7 @@ extension YapDatabaseConnection {
     var outcome: Result?
     var isRolledBack = false
     do {
-      return try database.quire.write(at: site) { tx in
+      return try state.withLock { $0.quire }.write(at: site) { tx in
         // Has the commit tell which connection made it.
         tx.commitInfo = YapDatabaseCommitInfo(self, nil)
         let transaction = YapDatabaseReadWriteTransaction(database, self, tx)

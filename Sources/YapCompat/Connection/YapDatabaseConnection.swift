@@ -14,10 +14,11 @@ public final class YapDatabaseConnection: Sendable {
   /// Transactions have their turn here.
   let queue = DispatchQueue(label: "YapCompat.connection")
   private let config: YapDatabaseConnectionConfig
-  let state = Guarded(State())
+  let state: Guarded<State>
 
   struct State: Sendable {
-    var name: String?
+    /// What transactions go through; another one when the name changes, which the diagnostics tell.
+    var quire: Connection
     var permitted = YapDatabasePermittedTransactions.anyTransaction
     /// The snapshot of a long-lived read.
     var pin: PinnedSnapshot?
@@ -31,14 +32,18 @@ public final class YapDatabaseConnection: Sendable {
   init(_ database: YapDatabase, _ config: YapDatabaseConnectionConfig) {
     self.database = database
     self.config = config.copy()
+    state = Guarded(State(quire: database.quire.makeConnection(Connection.Options())))
   }
 
   // MARK: Settings
 
   /// What the connection is called in messages. New call: `Connection.Options.name`.
   public var name: String? {
-    get { state.withLock { $0.name } }
-    set { state.withLock { $0.name = newValue } }
+    get { state.withLock { $0.quire.options.name } }
+    set {
+      let named = database.quire.makeConnection(Connection.Options(name: newValue))
+      state.withLock { $0.quire = named }
+    }
   }
 
   /// Which transactions it permits; others throw `notPermitted` before they begin, also in release builds. New call:
@@ -48,35 +53,36 @@ public final class YapDatabaseConnection: Sendable {
     set { state.withLock { $0.permitted = newValue } }
   }
 
-  /// Whether decoded objects are kept; noted, see the guide. New call: none, as no connection has a cache of
-  /// its own.
+  /// Whether decoded objects are kept; noted, as the cache belongs to the database. New call:
+  /// `Database.Options.objectCache`.
   public var objectCacheEnabled: Bool {
     get { config.objectCacheEnabled }
     set { config.objectCacheEnabled = newValue }
   }
 
-  /// How many decoded objects are kept, 0 for any number; noted, see the guide. New call: none, as no
-  /// connection has a cache of its own.
+  /// How many decoded objects are kept, 0 for any number; noted, as the cache belongs to the database.
+  /// New call: `Database.Options.objectCache`.
   public var objectCacheLimit: UInt {
     get { config.objectCacheLimit }
     set { config.objectCacheLimit = newValue }
   }
 
-  /// Whether decoded metadata are kept; noted, see the guide. New call: none, as no connection has a cache of
-  /// its own.
+  /// Whether decoded metadata are kept; noted, as the cache belongs to the database. New call:
+  /// `Database.Options.objectCache`.
   public var metadataCacheEnabled: Bool {
     get { config.metadataCacheEnabled }
     set { config.metadataCacheEnabled = newValue }
   }
 
-  /// How many decoded metadata are kept, 0 for any number; noted, see the guide. New call: none, as no
-  /// connection has a cache of its own.
+  /// How many decoded metadata are kept, 0 for any number; noted, as the cache belongs to the database.
+  /// New call: `Database.Options.objectCache`.
   public var metadataCacheLimit: UInt {
     get { config.metadataCacheLimit }
     set { config.metadataCacheLimit = newValue }
   }
 
-  /// What it lets go when the system is short of memory; noted, see the guide. New call: none.
+  /// What it lets go when the system is short of memory; noted, as nothing here listens to the system. New call:
+  /// `Database.flushMemory(_:)`, where the app is told.
   public var autoFlushMemoryFlags: YapDatabaseConnectionFlushMemoryFlags {
     get { config.autoFlushMemoryFlags }
     set { config.autoFlushMemoryFlags = newValue }

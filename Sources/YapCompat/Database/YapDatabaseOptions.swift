@@ -27,7 +27,8 @@ public struct YapDatabaseOptions: Sendable {
     case delete
   }
 
-  /// The settings of the new API that have no name in the original, such as `isReadOnly`; those below go over them.
+  /// The settings of the new API that have no name in the original, such as `isReadOnly` and `objectCache`; those below
+  /// go over them. New call: `Database.Options`.
   public var base: Database.Options
   /// What a commit waits for. New call: `Database.Options.durability`.
   public var pragmaSynchronous = PragmaSynchronous.full
