@@ -144,7 +144,8 @@ final class DatabaseCore: Sendable {
       defer { idle.removeAll() }
       return idle
     }
-    withExtendedLifetime(idle) { table.releaseBuffers() }
+    for scratch in idle { forget(scratch) }
+    table.releaseBuffers()
   }
 
   /// Takes memory back.
@@ -155,7 +156,11 @@ final class DatabaseCore: Sendable {
       idle.append(scratch)
       return true
     }
-    if isKept { return }
+    if !isKept { forget(scratch) }
+  }
+
+  /// Lets go of a transaction's memory.
+  private func forget(_ scratch: TransactionScratch) {
     holders.remove(scratch.holder)
     diagnostics.metrics.forget(scratch)
   }

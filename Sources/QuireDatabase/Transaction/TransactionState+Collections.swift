@@ -82,9 +82,9 @@ extension TransactionState {
   }
 
   /// The cache of objects, if this transaction may use it for the collection. One that writes may not: what it reads
-  /// may be its own, and be undone.
+  /// may be its own, and be undone. Nor may one that is observed: what it reads is noted on the way to the trees.
   private func cache(of record: CollectionRecord) -> (cache: ObjectCache, cleared: UInt64)? {
-    guard !isWriting, let cache = database.objectCache, record.isKept(in: cache) else { return nil }
+    guard !isWriting, recorder == nil, let cache = database.objectCache, record.isKept(in: cache) else { return nil }
     return cache.cleared(record.id, csn: csn).map { (cache, $0) }
   }
 

@@ -155,7 +155,9 @@ struct ObservedReading: Sendable, CustomTestStringConvertible {
       try tx[.songs].set(Song("x"), for: "a")
     },
     ObservedReading("the last rows") { tx in
-      tx[.songs].keys.reversed().prefix(2).joined()
+      // Step by step: an array of all keys would have read them all.
+      var keys = tx[.songs].keys.reversed().makeIterator()
+      return "\(keys.next() ?? "-") \(keys.next() ?? "-")"
     } unrelated: { tx in
       try tx[.songs].remove(["s10", "s20", "s27"])
       try tx[.songs].set(Song("x"), for: "a")

@@ -70,11 +70,12 @@ import Testing
     }
   }
 
-  @Test func nothingIsMissed() async throws {
+  @Test(arguments: [false, true]) func nothingIsMissed(_ cachesObjects: Bool) async throws {
     let writes = Self.number("QUIRE_OBSERVED_WRITES") ?? 120
     let seed = UInt64(Self.number("QUIRE_OBSERVED_SEED") ?? 1)
     let folder = try TestFolder()
-    let db = try folder.open()
+    let db = try folder.open(
+      Database.Options(durability: .relaxed, objectCache: cachesObjects ? ObjectCacheOptions() : nil))
     let index = ValueIndex("index", { RowCollection<String, String>.texts($0) }) { text, _ in text }
     try await db.register(index)
     let observerCount = 40
