@@ -39,6 +39,13 @@ public enum Limits {
   static let observedCommitCount = 1024
   /// How many rows that could not be rewritten are told one by one.
   static let reportedFailureCount = 1000
+  /// The most bytes that a dictionary may have: as far as LZ4 looks back.
+  package static let dictionaryByteCount = 64 << 10
+  /// The most bytes of a dictionary that is trained. LZ4 remembers 4,096 places; a longer one saves a thirtieth more,
+  /// and takes more of the processor's cache.
+  static let trainedDictionaryByteCount = 16 << 10
+  /// The most bytes that a value may have which is compressed with a dictionary. Longer ones gain little by it.
+  package static let dictionaryValueByteCount = 32 << 10
   /// How many rows may be encoded inside one another, by coders that store rows themselves.
   static let encodingDepth = 32
 

@@ -9,6 +9,8 @@ final class CollectionRecord: Sendable {
   let id: CollectionID
   let objectSchema: RowSchema
   let metadataSchema: RowSchema
+  /// The dictionaries of the collection.
+  let dictionaries: CollectionDictionaries
   /// Coders' memory that no transaction uses at the moment.
   private let idleContexts = Latch<[CodingContexts]>([])
 
@@ -18,8 +20,9 @@ final class CollectionRecord: Sendable {
   /// More than this many transactions at a time are rare; the rest make theirs anew.
   private static let mostIdleContexts = 8
 
-  init(name: String, _ format: CollectionFormat) {
+  init(name: String, _ format: CollectionFormat, _ dictionaries: CollectionDictionaries) {
     self.name = name
+    self.dictionaries = dictionaries
     id = format.id
     objectSchema = format.objectSchema
     metadataSchema = format.metadataSchema

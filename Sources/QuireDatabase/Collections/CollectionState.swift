@@ -18,6 +18,8 @@ internal import QuireStorage
   private(set) var uses: [UsedCollection] = []
   private var descriptions: [AnyObject] = []
   private(set) var id: CollectionID?
+  /// The id that it had before it lost its last row, at the end of the transaction.
+  private(set) var forgottenID: CollectionID?
   let contexts: CodingContexts
   /// Those of `contexts`.
   let objectContext: Unmanaged<RowCodingContext>
@@ -31,6 +33,9 @@ internal import QuireStorage
   /// How many fields of each half are stored.
   private var storedObjectFields = 0
   private var storedMetadataFields = 0
+  /// The collection's dictionaries, for what compresses or decompresses with one.
+  lazy var dictionaries = makeDictionaries()
+  private var usesDictionaries = false
   /// Whether a row of it was removed, so that it may be empty.
   var hasRemoved = false
 
@@ -56,6 +61,11 @@ internal import QuireStorage
     storedMetadataFields = record?.metadataSchema.names.count ?? 0
   }
 
+  private func makeDictionaries() -> DictionaryUse {
+    usesDictionaries = true
+    return DictionaryUse(record?.dictionaries ?? CollectionDictionaries())
+  }
+
   /// Keeps a description whose types and coders were found to be right, and returns whether it did: a description whose
   /// closures are made anew for each use is another one each time.
   func keep(_ use: CollectionUse, _ description: AnyObject) -> Bool {
@@ -69,6 +79,7 @@ internal import QuireStorage
 
   /// The transaction is over.
   func end() {
+    if usesDictionaries { dictionaries.end() }
     guard let record, record.id == id else { return }
     record.giveBack(contexts)
   }
@@ -87,12 +98,14 @@ internal import QuireStorage
     let metadataSchema: RowSchema
     let storedObjectFields: Int
     let storedMetadataFields: Int
+    let trainedCount: Int
   }
 
   var mark: Mark {
     Mark(
       id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema,
-      storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields)
+      storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields,
+      trainedCount: usesDictionaries ? dictionaries.trained.count : 0)
   }
 
   /// Back to `mark`, or, without one, to what the transaction began with.
@@ -102,6 +115,7 @@ internal import QuireStorage
     contexts.metadata.reset(to: mark?.metadataSchema ?? record?.metadataSchema ?? RowSchema())
     storedObjectFields = mark?.storedObjectFields ?? record?.objectSchema.names.count ?? 0
     storedMetadataFields = mark?.storedMetadataFields ?? record?.metadataSchema.names.count ?? 0
+    if usesDictionaries { dictionaries.restore(mark?.trainedCount ?? 0) }
   }
 
   // MARK: Changes
@@ -119,11 +133,13 @@ internal import QuireStorage
 
   /// The collection and all that is noted about it are gone.
   func forget() {
+    forgottenID = id
     id = nil
     contexts.object.reset(to: RowSchema())
     contexts.metadata.reset(to: RowSchema())
     storedObjectFields = 0
     storedMetadataFields = 0
+    if usesDictionaries { dictionaries.restore(0) }
   }
 
   /// Stores the names of fields that objects have had for the first time.
@@ -147,6 +163,9 @@ internal import QuireStorage
     CollectionFormat(id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema)
   }
 
+  /// Makes known what this transaction has trained, if it has.
+  var publication: (() -> Void)? { usesDictionaries ? dictionaries.publication : nil }
+
   /// The record for later transactions, if this one made or changed the collection; `.some(nil)` if it removed it.
   var newRecord: CollectionRecord?? {
     guard let id else { return record == nil ? .none : .some(nil) }
@@ -155,6 +174,6 @@ internal import QuireStorage
     {
       return .none
     }
-    return .some(CollectionRecord(name: name, format(id)))
+    return .some(CollectionRecord(name: name, format(id), dictionaries.shared))
   }
 }

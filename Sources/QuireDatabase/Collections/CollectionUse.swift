@@ -18,7 +18,7 @@
   @usableFromInline let metadataClosures: UInt
   /// The object behind the sanitizers, or 0.
   @usableFromInline let sanitizers: UInt
-  /// The length above which values are compressed.
+  /// Which values are compressed, and how.
   @usableFromInline let compression: Int
 
   @inlinable @inline(__always)
@@ -32,7 +32,7 @@
     closures = Self.word(collection.coder.form.closures)
     metadataClosures = Self.word(collection.metadataCoder.form.closures)
     sanitizers = Self.word(collection.sanitizers)
-    compression = collection.compression.threshold
+    compression = collection.compression.word
   }
 
   @inlinable @inline(__always) static func word(_ object: AnyObject?) -> UInt {

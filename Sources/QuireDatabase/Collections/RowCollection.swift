@@ -32,7 +32,7 @@ public struct RowCollection<Object: Sendable, Metadata: Sendable>: Sendable {
   /// Describes a collection by its coders.
   @inlinable public init(
     _ name: String, coder: RowCoder<Object>, metadataCoder: RowCoder<Metadata>,
-    compression: Compression = .lz4(above: 256)
+    compression: Compression = .dictionary(above: 200)
   ) {
     self.init(name, coder, metadataCoder, compression, nil)
   }
@@ -55,16 +55,17 @@ extension RowCollection where Object: Codable, Metadata: Codable {
   /// - Parameters:
   ///   - name: at most `Limits.collectionNameByteCount` bytes of UTF-8.
   ///   - coder: how objects become bytes.
-  ///   - compression: which values are compressed; values of a few hundred bytes seldom become smaller.
-  @inlinable public init(_ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .lz4(above: 256))
-  {
+  ///   - compression: which values are compressed, and how.
+  @inlinable public init(
+    _ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .dictionary(above: 200)
+  ) {
     self.init(name, coder, .binary, compression, nil)
   }
 }
 
 extension RowCollection where Metadata: Codable {
   /// Describes a collection whose objects need not be `Codable`. Metadata go through the binary coder.
-  @inlinable public init(_ name: String, coder: RowCoder<Object>, compression: Compression = .lz4(above: 256)) {
+  @inlinable public init(_ name: String, coder: RowCoder<Object>, compression: Compression = .dictionary(above: 200)) {
     self.init(name, coder, .binary, compression, nil)
   }
 }

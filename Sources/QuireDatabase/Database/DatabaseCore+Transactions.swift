@@ -148,6 +148,10 @@ extension DatabaseCore {
     /// The extensions that are registered from this commit on, if they are others than before.
     var registered: RegisteredExtensions?
     var hasMarkedOthers = false
+    /// The collections that lost their last row.
+    var removed: [CollectionID] = []
+    /// Makes known what was trained.
+    var trained: [() -> Void] = []
     /// The trees in memory, if they have changed.
     var forest: MemoryForest?
     /// What has changed beside rows.
@@ -160,6 +164,9 @@ extension DatabaseCore {
   private func publish(_ outcome: WriteOutcome, _ csn: CSN) {
     objectCache?.note(outcome.changes, csn: csn)
     table.apply(outcome.collections, csn: csn)
+    for publish in outcome.trained { publish() }
+    for case (_, let record?) in outcome.collections { dictionaries.add(record.dictionaries, of: record.id) }
+    for id in outcome.removed { dictionaries.remove(id) }
     if outcome.registered != nil || outcome.hasMarkedOthers {
       extensions.apply(outcome.registered, markedOthers: outcome.hasMarkedOthers)
     }
@@ -226,6 +233,8 @@ extension TransactionState {
     outcome.changes = writer.changes
     outcome.info = writer.commitInfo
     for collection in collections {
+      if let id = collection.forgottenID { outcome.removed.append(id) }
+      if let publication = collection.publication { outcome.trained.append(publication) }
       guard let record = collection.newRecord else { continue }
       outcome.collections.append((collection.name, record))
       if collection.isOtherThanFound { outcome.scope.hasChangedNames = true }

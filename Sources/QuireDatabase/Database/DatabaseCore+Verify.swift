@@ -27,9 +27,10 @@ extension DatabaseCore {
   /// 1. Every collection has a number of its own, below the next one, and at least one row.
   /// 2. Every entry of the key index belongs to a collection, and leads to a row of this collection and key.
   /// 3. There are as many rows as entries of the key index: with 2, every row has its entry.
-  /// 4. Every half of a row decompresses.
+  /// 4. Every half of a row decompresses, with the dictionary that it names.
   func verifyRows(_ tx: borrowing QuireStorage.ReadTransaction) throws {
     let names = try collectionNames(tx)
+    let dictionaries = try readDictionaries(tx)
     var unused = Set(names.keys)
     var cursor = try tx.cursor(trees.keys)
     while try cursor.next() {
@@ -41,7 +42,9 @@ extension DatabaseCore {
       guard let name = names[id] else { throw wrong(2, "\(id) has entries and no name") }
       unused.remove(id)
       let found: Void? = try tx.withValue(for: rowID, in: trees.rows) { bytes in
-        try unsafe bytes.withUnsafeBytes { bytes in try verify(unsafe RowView(bytes), id, key.dropFirst(4), name) }
+        try unsafe bytes.withUnsafeBytes { bytes in
+          try verify(unsafe RowView(bytes), id, key.dropFirst(CollectionID.byteCount), name, dictionaries[id] ?? [:])
+        }
       }
       if found == nil { throw wrong(2, "row \(rowID) is missing", name) }
     }
@@ -50,16 +53,47 @@ extension DatabaseCore {
     if rows != keys { throw wrong(3, "\(rows) rows, but \(keys) keys") }
   }
 
-  private func verify(_ row: RowView, _ id: CollectionID, _ key: ArraySlice<UInt8>, _ name: String) throws {
+  private func verify(
+    _ row: RowView, _ id: CollectionID, _ key: ArraySlice<UInt8>, _ name: String,
+    _ dictionaries: [UInt32: CompressionDictionary]
+  ) throws {
     guard row.collection == id, unsafe row.key.elementsEqual(key) else {
       throw wrong(2, "the entry leads to a row of \(row.collection) and another key", name)
     }
     do {
-      _ = try unsafe ValueCompression.decode(row.object.bytes)
-      if let metadata = unsafe row.metadata { _ = try unsafe ValueCompression.decode(metadata.bytes) }
+      func decode(_ half: UnsafeRawBufferPointer) throws {
+        _ = try unsafe ValueCompression.decode(half.bytes) { number in
+          guard let dictionary = dictionaries[number] else { throw CompressionError.missingDictionary(number) }
+          return dictionary
+        }
+      }
+      try unsafe decode(row.object)
+      if let metadata = unsafe row.metadata { try unsafe decode(metadata) }
     } catch {
       throw wrong(4, "\(error)", name)
     }
+  }
+
+  /// All dictionaries. What is stored for collections that are gone is passed over: it means nothing.
+  private func readDictionaries(
+    _ tx: borrowing QuireStorage.ReadTransaction
+  ) throws -> [CollectionID: [UInt32: CompressionDictionary]] {
+    guard let tree = tx.tree(named: DictionaryRecord.treeName) else { return [:] }
+    var found: [CollectionID: [UInt32: CompressionDictionary]] = [:]
+    var cursor = try tx.cursor(tree)
+    while try cursor.next() {
+      guard let key = cursor.key, key.count == 2 * CollectionID.byteCount,
+        let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
+        let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)), number > 0
+      else { continue }
+      do {
+        let dictionary = try cursor.withValue { bytes in try CompressionDictionary(number: number, bytes) }
+        found[CollectionID(id), default: [:]][number] = dictionary
+      } catch let error as CompressionError {
+        throw wrong(4, "\(error)")
+      }
+    }
+    return found
   }
 
   private func collectionNames(_ tx: borrowing QuireStorage.ReadTransaction) throws -> [CollectionID: String] {

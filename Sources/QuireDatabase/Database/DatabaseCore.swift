@@ -36,6 +36,7 @@ final class DatabaseCore: Sendable {
   let aliases: CollectionAliases
   let table = CollectionTable()
   let types = CollectionTypes()
+  let dictionaries = DictionaryTable()
   let extensions = ExtensionRegistry()
   let memory = MemoryVersions()
   let history: CommitHistory

@@ -19,13 +19,13 @@ enum StoredForm {
   ///
   /// - Throws: what is wrong with the bytes, which may be any, or that they are of a later version.
   init<Value>(
-    of stored: UnsafeRawBufferPointer, _ coder: RowCoder<Value>, _ compression: Compression
+    of stored: UnsafeRawBufferPointer, _ coder: RowCoder<Value>, _ compression: Compression, _ opened: OpenedCollection
   ) throws {
     var isOfThisVersion = false
     var isStoredAsNow = false
-    try unsafe ValueCompression.withDecoded(stored.bytes) { encoded in
-      isOfThisVersion = try unsafe encoded.withUnsafeBytes { try unsafe coder.isOfThisVersion($0) }
-      isStoredAsNow = try unsafe ValueCompression.isStoredAsNow(stored.bytes, encoded, compression)
+    try unsafe opened.transaction.withDecoded(stored, opened.state) { encoded in
+      isOfThisVersion = try unsafe coder.isOfThisVersion(encoded)
+      isStoredAsNow = try unsafe opened.isStoredAsNow(stored.bytes, encoded.bytes, compression)
     }
     self = !isOfThisVersion ? .outdated : isStoredAsNow ? .current : .repackable
   }
@@ -43,7 +43,7 @@ extension RowHandle {
     of stored: UnsafeRawBufferPointer, _ coder: RowCoder<Value>, _ half: String, _ key: String
   ) throws -> StoredForm {
     let compression = compression
-    do { return unsafe try StoredForm(of: stored, coder, compression) } catch {
+    do { return unsafe try StoredForm(of: stored, coder, compression, opened) } catch {
       throw opened.undecodable(half, key, error)
     }
   }
@@ -62,6 +62,8 @@ extension RowHandle {
   func renew(_ key: String) throws -> Bool {
     let transaction = transaction
     try opened.checkWriting()
+    // What is tried now must not depend on what was stored before, or a second run would find something to do.
+    opened.state.dictionaries.triesAll = true
     guard let id = opened.id, let rowID = try transaction.rowID(id, key) else { return false }
     // A copy: coders run, and may come back to the database, while nothing of it is on loan.
     let stored = try transaction.wrapping(opened.name, key) { () throws(StorageError) in
@@ -115,7 +117,7 @@ extension RowHandle {
   /// Appends the coder's bytes of a half whose form was found out, and which therefore decompresses, as they would be
   /// stored today.
   private func repack(_ stored: UnsafeRawBufferPointer, _ key: String, to row: inout RowBuilder) throws {
-    let encoded = try unsafe ValueCompression.decode(stored.bytes)
+    let encoded = try unsafe opened.decoded(stored)
     try unsafe opened.append(encoded.span.bytes, key, compression, to: &row)
   }
 }

@@ -83,7 +83,7 @@ extension OpenedCollection {
   ) throws {
     // A plain value stands behind its tag.
     if unsafe stored.first == 0 { return try unsafe body(UnsafeRawBufferPointer(rebasing: stored.dropFirst())) }
-    try unsafe ValueCompression.withDecoded(stored.bytes) { bytes in try unsafe bytes.withUnsafeBytes(body) }
+    try unsafe transaction.withDecoded(stored, state, body)
   }
 
   // MARK: Errors

@@ -116,9 +116,7 @@ internal import QuireStorage
     do throws(DatabaseError) { row = try unsafe RowView(bytes) } catch { throw error.at(name, key) }
     let context = unsafe state.objectContext
     do {
-      try unsafe ValueCompression.withDecoded(row.object.bytes) { bytes in
-        try unsafe bytes.withUnsafeBytes { try unsafe body($0, context) }
-      }
+      try unsafe transaction.withDecoded(row.object, state) { try unsafe body($0, context) }
     } catch {
       throw undecodable("object", key, error)
     }

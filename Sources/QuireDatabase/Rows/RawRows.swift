@@ -12,6 +12,39 @@ public struct RawRow: Hashable, Sendable {
   public let object: [UInt8]
   /// The metadata as its coder made them, if there are any.
   public let metadata: [UInt8]?
+  /// How the object is stored.
+  public let objectStorage: Storage
+  /// How the metadata are stored, if there are any.
+  public let metadataStorage: Storage?
+
+  /// How a value is stored.
+  public struct Storage: Hashable, Sendable {
+    /// What was done to the value.
+    public enum Form: Hashable, Sendable {
+      /// Nothing: it stands there as the coder made it.
+      case plain
+      /// It was compressed with LZ4.
+      case compressed
+      /// It was compressed with LZ4 and the collection's dictionary of this number.
+      case compressedWithDictionary(Int)
+    }
+
+    /// What was done to the value.
+    public let form: Form
+    /// The bytes that it takes, without its part of the row's header.
+    public let byteCount: Int
+
+    init(_ stored: UnsafeRawBufferPointer) throws(CompressionError) {
+      let header = try unsafe StoredHeader(stored.bytes)
+      form =
+        if let number = header.dictionary {
+          .compressedWithDictionary(Int(number))
+        } else {
+          header.decodedByteCount == nil ? .plain : .compressed
+        }
+      byteCount = stored.count
+    }
+  }
 }
 
 /// The rows of a collection as bytes. Nothing is decoded but compression, so that no type needs to be known.
@@ -20,7 +53,7 @@ public struct RawRows: Sequence {
 
   /// The row under `key`, or nil.
   public func row(_ key: String) throws(DatabaseError) -> RawRow? {
-    try handle.withRow(key) { rowID, row in try Self.rawRow(key, rowID, row) }
+    try handle.withRow(key) { rowID, row in try opened.rawRow(key, rowID, row) }
   }
 
   /// The number of rows. O(log n).
@@ -36,19 +69,38 @@ public struct RawRows: Sequence {
     RowHandle(opened, RowCollection(opened.name, coder: .bytes, metadataCoder: .bytes))
   }
 
-  private static func rawRow(_ key: String, _ rowID: RowID, _ row: RowView) throws -> RawRow {
-    RawRow(
-      key: key, rowID: rowID, object: try unsafe ValueCompression.decode(row.object.bytes),
-      metadata: try unsafe row.metadata.map { try unsafe ValueCompression.decode($0.bytes) })
-  }
-
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
+    private let opened: OpenedCollection
     private var fetched: FetchedRows<RawRow>
 
-    fileprivate init(_ opened: OpenedCollection) { fetched = FetchedRows(RowScan(opened, .all)) }
+    fileprivate init(_ opened: OpenedCollection) {
+      self.opened = opened
+      fetched = FetchedRows(RowScan(opened, .all))
+    }
 
     /// The next row; nil behind the last one, and after an error.
-    public mutating func next() -> RawRow? { fetched.next { try RawRows.rawRow($0, $1, $2) } }
+    public mutating func next() -> RawRow? {
+      let opened = opened
+      return fetched.next { try opened.rawRow($0, $1, $2) }
+    }
+  }
+}
+
+extension OpenedCollection {
+  fileprivate func rawRow(_ key: String, _ rowID: RowID, _ row: RowView) throws -> RawRow {
+    do {
+      return RawRow(
+        key: key, rowID: rowID, object: try unsafe decoded(row.object), metadata: try unsafe row.metadata.map(decoded),
+        objectStorage: try unsafe RawRow.Storage(row.object),
+        metadataStorage: try unsafe row.metadata.map { try unsafe RawRow.Storage($0) })
+    } catch let error as CompressionError {
+      throw undecodable("row", key, error)
+    }
+  }
+
+  /// The value that `stored` is the stored form of, in an array of its own.
+  func decoded(_ stored: UnsafeRawBufferPointer) throws -> [UInt8] {
+    try unsafe ValueCompression.decode(stored.bytes) { try transaction.dictionary($0, state) }
   }
 }

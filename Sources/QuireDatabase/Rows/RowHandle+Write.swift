@@ -91,8 +91,17 @@ extension OpenedCollection {
   func append(
     _ encoded: RawSpan, _ key: String, _ compression: Compression, to row: inout RowBuilder
   ) throws(DatabaseError) {
-    do throws(CompressionError) { try row.append(encoded, compression) } catch {
-      throw DatabaseError(.valueTooLong, "\(error)", collection: name, key: key, cause: error)
+    do {
+      if case .dictionary(let above) = compression, encoded.byteCount > above {
+        try append(encoded, above: above, to: &row)
+      } else {
+        try row.append(encoded, compression)
+      }
+    } catch CompressionError.tooLong(let byteCount) {
+      let cause = CompressionError.tooLong(byteCount: byteCount)
+      throw DatabaseError(.valueTooLong, "\(cause)", collection: name, key: key, cause: cause)
+    } catch {
+      throw failure(error, key)
     }
   }
 
@@ -138,6 +147,7 @@ extension OpenedCollection {
       let existing = try transaction.rowID(id, key)
       let rowID = try transaction.write(row, key, state, existing, [.object, .metadata])
       try transaction.session()?.did(existing == nil ? .insert : .update, rowID, key, state, content())
+      if let above = state.dictionaries.isDue { try transaction.trainIfDue(state, above: above) }
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }
@@ -178,6 +188,7 @@ extension OpenedCollection {
       if isFound == nil { throw missingRow(existing, key) }
       try transaction.write(row, key, state, existing, half)
       try transaction.session()?.did(kind, existing, key, state, content())
+      if let above = state.dictionaries.isDue { try transaction.trainIfDue(state, above: above) }
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }

@@ -125,6 +125,16 @@ struct RowFrame {
   /// Appends an object in its stored form.
   mutating func append(stored object: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: object) }
 
+  /// Appends the stored form of a value, compressed with `dictionary`; nothing, and false, if that saves too little.
+  mutating func append(_ value: RawSpan, _ dictionary: CompressionDictionary, _ stream: CompressionStream) -> Bool {
+    ValueCompression.encode(value, dictionary, stream, appendingTo: &bytes)
+  }
+
+  /// Appends the stored form of a value, compressed; nothing, and false, if that saves nothing.
+  mutating func append(compressing value: RawSpan) -> Bool {
+    ValueCompression.encode(compressing: value, appendingTo: &bytes)
+  }
+
   /// Appends metadata in their stored form.
   mutating func append(storedMetadata metadata: UnsafeRawBufferPointer) {
     unsafe bytes.append(contentsOf: metadata)

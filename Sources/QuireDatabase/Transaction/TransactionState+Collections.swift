@@ -92,7 +92,7 @@ extension TransactionState {
     if let record = database.table.record(name, at: csn) { return record }
     if let record = pinnedCollections?.record(name) { return record }
     guard let format = try storedCollection(name) else { return nil }
-    let record = CollectionRecord(name: name, format)
+    let record = CollectionRecord(name: name, format, database.dictionaries.dictionaries(of: format.id))
     pinnedCollections?.remember(record)
     // A collection that this very transaction has just made is not for others.
     if mutationCount == 0 { database.table.remember(record, at: csn) }
@@ -149,7 +149,8 @@ extension TransactionState {
     }
   }
 
-  private func putBytes(_ key: [UInt8], _ value: [UInt8], in tree: Tree) throws(StorageError) {
+  /// Stores an entry.
+  func putBytes(_ key: [UInt8], _ value: [UInt8], in tree: Tree) throws(StorageError) {
     try key.withSearchKey { (key) throws(StorageError) in
       try unsafe value.withValueBytes { (value) throws(StorageError) in try unsafe put(key, value, in: tree) }
     }

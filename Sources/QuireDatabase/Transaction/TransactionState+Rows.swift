@@ -255,7 +255,10 @@ extension TransactionState {
       // A collection exists as long as it has a row. One that was made for a row that then could not be stored has
       // none.
       guard collection.hasRemoved || collection.isNew, let id = collection.id, try count(id) == 0 else { continue }
-      try wrapping(collection.name) { () throws(StorageError) in try removeCollection(collection.name) }
+      try wrapping(collection.name) { () throws(StorageError) in
+        try removeCollection(collection.name)
+        try removeDictionaries(of: id)
+      }
       collection.forget()
     }
   }

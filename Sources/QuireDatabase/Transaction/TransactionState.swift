@@ -186,6 +186,10 @@ internal import QuireStorage
 
   /// How many read transactions are reported together.
   static let reportedReadCount = 64
+  /// Room for what a coder reads.
+  let room = DecodingRoom()
+  /// LZ4's memory, once something was compressed with a dictionary.
+  private(set) lazy var stream = CompressionStream()
 
   /// More than this is not kept for the next transaction, in bytes.
   private static let keptByteCount = 1 << 20

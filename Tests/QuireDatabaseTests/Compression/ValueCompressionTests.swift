@@ -54,14 +54,13 @@ import Testing
   func roundTrips(content: Content, compression: Compression) throws {
     let largest = compression == .lz4(above: 256) ? 1 << 20 : 65_536
     let sizes = Array(0...40) + [127, 128, 129, 255, 256, 257, 258, 1_000, 16_383, 16_384, largest]
+    let room = DecodingRoom()
     for size in sizes {
       let value = content.bytes(size)
       let encoded = try Self.encode(value, compression)
       #expect(encoded.count <= size + 1, "\(size) bytes")
       #expect(try Self.decode(encoded) == value, "\(size) bytes")
-      let lent = try ValueCompression.withDecoded(encoded.span.bytes) { span in
-        span.withUnsafeBytes { Array($0) }
-      }
+      let lent = try ValueCompression.withDecoded(encoded.span.bytes, room) { Array($0) }
       #expect(lent == value, "\(size) bytes lent")
     }
   }
@@ -199,7 +198,7 @@ import Testing
 
   @Test func malformedHeadersAreErrors() throws {
     #expect(throws: CompressionError.empty) { try Self.decode([]) }
-    for tag in 2...255 as ClosedRange<UInt8> {
+    for tag in 3...255 as ClosedRange<UInt8> {
       #expect(throws: CompressionError.unknownStorage(tag)) { try Self.decode([tag, 1, 2, 3]) }
     }
     let full: UInt8 = 0xff

@@ -18,21 +18,40 @@ public enum Compression: Hashable, Sendable {
   /// become smaller, and then the attempt was for nothing.
   case lz4(above: Int)
 
-  /// The length above which values are compressed.
-  @inlinable @inline(__always) var threshold: Int {
+  /// Values of more than `above` bytes are compressed with LZ4 and a dictionary of what the collection's values have in
+  /// common, which saves about half of values of a hundred to a thousand bytes, where LZ4 alone saves next to nothing.
+  ///
+  /// The dictionary is trained by itself once the collection has 1,000 rows, inside the write transaction that stores
+  /// them, and again each time it has eight times as many; it is kept if it saves at least a fifth of what values take
+  /// without it. Values that were stored before stay as they are until they are stored again. Until there is a
+  /// dictionary, and for values above 32 KiB, this is as `lz4(above: 256)`.
+  ///
+  /// A value that would not become an eighth smaller is stored as it is. Where 16 values in a row did not, only one in
+  /// 16 is tried, until one does: values that cannot be compressed cost next to nothing.
+  ///
+  /// Compressing takes about 2.5 µs per KiB, decompressing about a tenth of that.
+  case dictionary(above: Int)
+
+  /// What tells one choice from another in one comparison.
+  @inlinable @inline(__always) var word: Int {
     switch self {
     case .none: .max
-    case .lz4(let above): above
+    case .lz4(let above): max(-1, min(above, 1 << 40)) &<< 1
+    case .dictionary(let above): max(-1, min(above, 1 << 40)) &<< 1 | 1
     }
   }
 
-  /// Whether a value of `byteCount` bytes is worth an attempt.
+  /// Whether a value of `byteCount` bytes is worth an attempt without a dictionary.
   func compresses(_ byteCount: Int) -> Bool {
     switch self {
     case .none: false
     case .lz4(let above): byteCount > above
+    case .dictionary(let above): byteCount > max(above, Self.leastWithoutDictionary)
     }
   }
+
+  /// Values up to this length seldom become smaller by themselves.
+  private static let leastWithoutDictionary = 256
 }
 
 /// What can be wrong with a value that is to be stored, or with the bytes of a stored one.
@@ -45,10 +64,14 @@ package enum CompressionError: Error, Hashable, Sendable, CustomStringConvertibl
   case empty
   /// The first byte is none that this version knows.
   case unknownStorage(UInt8)
-  /// The decoded length is cut off, has more bytes than it needs, or is 0.
+  /// A number in front of the value is cut off, has more bytes than it needs, or is 0.
   case malformedLength
   /// The decoded length is above `Limits.valueByteCount`, or more than so few compressed bytes can become.
   case implausibleLength(declared: UInt64, compressed: Int)
+  /// The value was compressed with a dictionary that is not there.
+  case missingDictionary(UInt32)
+  /// What is stored as a dictionary has no bytes, or too many.
+  case malformedDictionary(byteCount: Int)
   /// The compressed bytes are not LZ4, or become another length than declared.
   case malformedBlock
 
@@ -62,9 +85,15 @@ package enum CompressionError: Error, Hashable, Sendable, CustomStringConvertibl
     case .unknownStorage(let tag):
       "The value is stored in way \(tag), which this version does not know. Use a newer one, or verify the database."
     case .malformedLength:
-      "The length of a compressed value is malformed. Verify the database."
+      "A number in front of a compressed value is malformed. Verify the database."
     case .implausibleLength(let declared, let compressed):
       "A compressed value of \(compressed) bytes claims to become \(declared) bytes. Verify the database."
+    case .missingDictionary(let number):
+      "A value was compressed with dictionary \(number), which the collection does not have. Verify the database, and "
+        + "restore it from a backup."
+    case .malformedDictionary(let byteCount):
+      "A dictionary has \(byteCount) bytes; 1 to \(Limits.dictionaryByteCount) are possible. Verify the database, and "
+        + "restore it from a backup."
     case .malformedBlock:
       "A compressed value does not decompress to its length. Verify the database."
     }

@@ -1,0 +1,114 @@
+// Dictionaries in the trees of a transaction. The format stands in `DictionaryRecord.swift`.
+
+internal import QuireStorage
+
+extension TransactionState {
+  /// The dictionary that a value of the collection names.
+  ///
+  /// - Throws: `CompressionError` if there is none, or if it is none; `damagedPage`, `inputOutput`.
+  func dictionary(_ number: UInt32, _ collection: CollectionState) throws -> CompressionDictionary {
+    if let known = collection.dictionaries.known(number) { return known }
+    guard let id = collection.id, let found = try storedDictionary(number, id) else {
+      throw CompressionError.missingDictionary(number)
+    }
+    collection.dictionaries.shared.remember(found)
+    collection.dictionaries.last = found
+    return found
+  }
+
+  private func storedDictionary(_ number: UInt32, _ id: CollectionID) throws -> CompressionDictionary? {
+    guard let tree = tree(named: DictionaryRecord.treeName) else { return nil }
+    var cursor = try cursor(tree)
+    guard try cursor.seek(DictionaryRecord.key(id, number)) else { return nil }
+    return try cursor.withValue { bytes in try CompressionDictionary(number: number, bytes) }
+  }
+
+  /// What is noted about the collection's dictionaries now.
+  func newestDictionary(_ collection: CollectionState) throws -> NewestDictionary {
+    if let newest = collection.dictionaries.newest { return newest }
+    let id = collection.isNew ? nil : collection.id
+    try collection.dictionaries.begin(isWriting: isWriting) { try storedNewest(id) }
+    return collection.dictionaries.newest ?? NewestDictionary()
+  }
+
+  /// What is stored about the dictionaries of a collection.
+  private func storedNewest(_ id: CollectionID?) throws -> NewestDictionary {
+    guard let id, let tree = tree(named: DictionaryRecord.treeName),
+      let bytes = try value(DictionaryRecord.key(id, 0), in: tree)
+    else { return NewestDictionary() }
+    let record = try DictionaryRecord(bytes)
+    if record.current == 0 { return NewestDictionary(record: record) }
+    guard let dictionary = try storedDictionary(record.current, id) else {
+      throw CompressionError.missingDictionary(record.current)
+    }
+    return NewestDictionary(record: record, dictionary: dictionary)
+  }
+
+  /// Notes what training has found.
+  func storeNewest(_ newest: NewestDictionary, _ id: CollectionID) throws(StorageError) {
+    let known = tree(named: DictionaryRecord.treeName)
+    let tree = if let known { known } else { try createTree(DictionaryRecord.treeName, .bytes) }
+    try putBytes(DictionaryRecord.key(id, 0), newest.record.bytes, in: tree)
+    guard let dictionary = newest.dictionary else { return }
+    try DictionaryRecord.key(id, dictionary.number).withSearchKey { (key) throws(StorageError) in
+      try unsafe put(key, dictionary.bytes, in: tree)
+    }
+  }
+
+  /// Removes all that is stored about the dictionaries of a collection that is gone.
+  func removeDictionaries(of id: CollectionID) throws(StorageError) {
+    guard let tree = tree(named: DictionaryRecord.treeName) else { return }
+    try deleteRange(from: id.prefix, to: id.end, in: tree)
+  }
+
+  // MARK: Decoding
+
+  /// Calls `body` with the value that `stored` is the stored form of.
+  @inline(__always)
+  func withDecoded<Result>(
+    _ stored: UnsafeRawBufferPointer, _ collection: CollectionState,
+    _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    try unsafe ValueCompression.withDecoded(
+      stored.bytes, scratch.room, dictionary: { try dictionary($0, collection) }, body)
+  }
+}
+
+extension OpenedCollection {
+  /// Whether `append` would store `value` in the way in which `stored`, its stored form, does. Compresses it if it has
+  /// to.
+  func isStoredAsNow(_ stored: RawSpan, _ value: RawSpan, _ compression: Compression) throws -> Bool {
+    guard case .dictionary(let above) = compression, value.byteCount > above,
+      value.byteCount <= Limits.dictionaryValueByteCount,
+      let dictionary = try transaction.newestDictionary(state).dictionary
+    else { return try ValueCompression.isStoredAsNow(stored, value, compression) }
+    let header = try StoredHeader(stored)
+    if header.dictionary == dictionary.number { return true }
+    var buffer: [UInt8] = []
+    let isSmaller = ValueCompression.encode(value, dictionary, transaction.scratch.stream, appendingTo: &buffer)
+    return !isSmaller && header.decodedByteCount == nil
+  }
+
+  /// Appends a value in its stored form where a dictionary may be used for it.
+  @inline(never)
+  func append(_ value: RawSpan, above: Int, to row: inout RowBuilder) throws {
+    let (state, byteCount) = (state, value.byteCount)
+    let newest = try transaction.newestDictionary(state)
+    state.dictionaries.attempts.candidateCount += 1
+    if state.dictionaries.attempts.candidateCount >= DictionaryTraining.leastCandidateCount {
+      state.dictionaries.isDue = above
+    }
+    let dictionary = byteCount <= Limits.dictionaryValueByteCount ? newest.dictionary : nil
+    guard dictionary != nil || Compression.dictionary(above: above).compresses(byteCount),
+      state.dictionaries.triesAll || state.dictionaries.attempts.isNextTried()
+    else { return try row.append(value, .none) }
+    let isSmaller =
+      if let dictionary {
+        row.append(value, dictionary, transaction.scratch.stream)
+      } else {
+        row.append(compressing: value)
+      }
+    state.dictionaries.attempts.note(success: isSmaller)
+    if !isSmaller { try row.append(value, .none) }
+  }
+}
