@@ -8,7 +8,9 @@ struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quire-bench",
     abstract: "Measures Quire beside its peers: same rows, same order, alternating runs.",
-    subcommands: [Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, Objects.self],
+    subcommands: [
+      Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, Objects.self, ObjectCompression.self,
+    ],
     defaultSubcommand: Run.self)
 }
 
