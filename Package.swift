@@ -32,6 +32,7 @@ let package = Package(
   ],
   // None is on unless somebody asks for it: what it needs is then not even fetched.
   traits: [
+    .trait(name: "Encryption", description: "Encrypts the values of collections, with swift-crypto."),
     .trait(name: "Metrics", description: "Reports what a database does to swift-metrics."),
     .trait(name: "Tracing", description: "Reports transactions and long work to swift-distributed-tracing."),
     .default(enabledTraits: []),
@@ -39,6 +40,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -62,6 +64,7 @@ let package = Package(
       name: "QuireDatabase",
       dependencies: [
         "QuireStorage", "CLZ4",
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HashTreeCollections", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
@@ -123,6 +126,7 @@ let package = Package(
       name: "QuireDatabaseTests",
       dependencies: [
         "Quire", "QuireDatabase", "QuireTesting",
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),

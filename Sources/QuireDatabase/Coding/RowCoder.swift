@@ -18,10 +18,15 @@ public struct RowCoder<Value>: Sendable {
   @usableFromInline let form: RowForm<Value>
   /// How older rows are read; nil for the many coders that know of none.
   @usableFromInline let upgrades: UpgradeChain<Value>?
+  /// What encrypts the values; nil for the many coders that do not.
+  @usableFromInline let protection: RowProtection?
 
-  @inlinable init(_ form: RowForm<Value>, upgrades: UpgradeChain<Value>? = nil) {
+  @inlinable init(
+    _ form: RowForm<Value>, upgrades: UpgradeChain<Value>? = nil, protection: RowProtection? = nil
+  ) {
     self.form = form
     self.upgrades = upgrades
+    self.protection = protection
   }
 
   /// Codes by two closures of the program's own.
@@ -64,11 +69,11 @@ public struct RowCoder<Value>: Sendable {
     from: Old.Type,
     _ upgrade: @escaping @Sendable (Old) throws -> Value
   ) -> Self {
-    Self(form, upgrades: UpgradeChain(upgrades, oldForm: form.form(for: Old.self), upgrade))
+    Self(form, upgrades: UpgradeChain(upgrades, oldForm: form.form(for: Old.self), upgrade), protection: protection)
   }
 
   /// What tells this coder from others, as far as can be told.
-  package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades) }
+  package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades, isEncrypted: protection != nil) }
 }
 
 extension RowCoder where Value: Codable & SendableMetatype {
@@ -129,21 +134,25 @@ package struct CoderIdentity: Equatable, Sendable, CustomStringConvertible {
   package let kind: Kind
   /// How many upgrades it has.
   package let upgradeCount: Int
+  /// Whether it encrypts. With which keys may differ: they are changed while a program runs.
+  package let isEncrypted: Bool
   /// The type that the last upgrade reads.
   private let newestOldType: ObjectIdentifier?
 
-  init<Value>(_ kind: Kind, _ upgrades: UpgradeChain<Value>?) {
+  init<Value>(_ kind: Kind, _ upgrades: UpgradeChain<Value>?, isEncrypted: Bool) {
     self.kind = kind
+    self.isEncrypted = isEncrypted
     upgradeCount = unsafe upgrades?.links.count ?? 0
     newestOldType = upgrades?.newestOldType
   }
 
   /// Such as «binary» or «JSON with 2 upgrades».
   package var description: String {
-    switch upgradeCount {
-    case 0: kind.rawValue
-    case 1: "\(kind.rawValue) with 1 upgrade"
-    default: "\(kind.rawValue) with \(upgradeCount) upgrades"
+    let name = isEncrypted ? "encrypted \(kind.rawValue)" : kind.rawValue
+    return switch upgradeCount {
+    case 0: name
+    case 1: "\(name) with 1 upgrade"
+    default: "\(name) with \(upgradeCount) upgrades"
     }
   }
 }

@@ -16,6 +16,9 @@
   @usableFromInline let metadataUpgrades: UInt
   @usableFromInline let closures: UInt
   @usableFromInline let metadataClosures: UInt
+  /// The objects that encrypt, or 0.
+  @usableFromInline let protection: UInt
+  @usableFromInline let metadataProtection: UInt
   /// The object behind the sanitizers, or 0.
   @usableFromInline let sanitizers: UInt
   /// Which values are compressed, and how.
@@ -31,6 +34,8 @@
     metadataUpgrades = Self.word(collection.metadataCoder.upgrades)
     closures = Self.word(collection.coder.form.closures)
     metadataClosures = Self.word(collection.metadataCoder.form.closures)
+    protection = Self.word(collection.coder.protection)
+    metadataProtection = Self.word(collection.metadataCoder.protection)
     sanitizers = Self.word(collection.sanitizers)
     compression = collection.compression.word
   }
@@ -42,7 +47,8 @@
   /// Whether `other` is of the same types and coders, as far as all descriptions of a name must be.
   func hasTypes(of other: Self) -> Bool {
     object == other.object && metadata == other.metadata && forms == other.forms && upgrades == other.upgrades
-      && metadataUpgrades == other.metadataUpgrades
+      && metadataUpgrades == other.metadataUpgrades && (protection == 0) == (other.protection == 0)
+      && (metadataProtection == 0) == (other.metadataProtection == 0)
   }
 
   /// Whether `other` says the same but perhaps of another name.
@@ -54,7 +60,8 @@
     let coders =
       (forms ^ other.forms) | (upgrades ^ other.upgrades) | (metadataUpgrades ^ other.metadataUpgrades)
       | (closures ^ other.closures) | (metadataClosures ^ other.metadataClosures)
-    let rest = (sanitizers ^ other.sanitizers) | UInt(bitPattern: compression ^ other.compression)
+    let keys = (protection ^ other.protection) | (metadataProtection ^ other.metadataProtection)
+    let rest = keys | (sanitizers ^ other.sanitizers) | UInt(bitPattern: compression ^ other.compression)
     return types | coders | rest == 0
   }
 
@@ -67,8 +74,35 @@
 /// A description that a transaction keeps, so that handles need not copy it.
 @usableFromInline final class CollectionDescription<Object: Sendable, Metadata: Sendable>: Sendable {
   @usableFromInline let collection: RowCollection<Object, Metadata>
+  /// What encrypts the halves, if anything does; kept by `collection`, and here without a count.
+  @usableFromInline let protections: RowProtections
+  /// How values are stored: not with a dictionary if either half is encrypted, as it would hold pieces of rows.
+  @usableFromInline let compression: Compression
 
-  init(_ collection: RowCollection<Object, Metadata>) { self.collection = collection }
+  init(_ collection: RowCollection<Object, Metadata>) {
+    self.collection = collection
+    protections = RowProtections(collection.coder.protection, collection.metadataCoder.protection)
+    compression = protections.isEmpty ? collection.compression : collection.compression.withoutDictionary
+  }
+}
+
+/// What encrypts the halves of rows, without a count: good as long as the description is kept that it is of.
+@safe @usableFromInline struct RowProtections: @unchecked Sendable {
+  // Sendable: safe because what it refers to is.
+  let object: Unmanaged<RowProtection>?
+  let metadata: Unmanaged<RowProtection>?
+
+  init(_ object: RowProtection?, _ metadata: RowProtection?) {
+    unsafe self.object = unsafe object.map { unsafe .passUnretained($0) }
+    unsafe self.metadata = unsafe metadata.map { unsafe .passUnretained($0) }
+  }
+
+  /// For rows whose coders do not matter.
+  static let none = RowProtections(nil, nil)
+
+  var isEmpty: Bool { unsafe object == nil && metadata == nil }
+
+  subscript(half: RowHalf) -> Unmanaged<RowProtection>? { unsafe half == .object ? object : metadata }
 }
 
 /// A collection as a transaction has used it, under one of its descriptions. The transaction keeps both.

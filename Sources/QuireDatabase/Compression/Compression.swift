@@ -32,6 +32,12 @@ public enum Compression: Hashable, Sendable {
   /// Compressing takes about 2.5 µs per KiB, decompressing about a tenth of that.
   case dictionary(above: Int)
 
+  /// The same for values that no dictionary may be made of.
+  var withoutDictionary: Compression {
+    guard case .dictionary(let above) = self else { return self }
+    return .lz4(above: max(above, Self.leastWithoutDictionary))
+  }
+
   /// What tells one choice from another in one comparison.
   @inlinable @inline(__always) var word: Int {
     switch self {

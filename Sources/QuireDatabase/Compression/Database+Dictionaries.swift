@@ -57,7 +57,14 @@ extension DatabaseCore {
         .invalidOption, "The collection has no compression with dictionaries. Describe it with `.dictionary(above:)`.",
         path: path, collection: collection.name)
     }
-    let opened = tx.state.open(collection).opened
+    let handle = tx.state.open(collection)
+    let opened = handle.opened
+    guard handle.protections.isEmpty else {
+      throw DatabaseError(
+        .invalidOption,
+        "The collection is encrypted. A dictionary would hold pieces of its rows in the clear, so that it gets none.",
+        path: path, collection: collection.name)
+    }
     try opened.checkWriting()
     do { return try tx.state.trainNow(opened.state, above: above) } catch { throw opened.failure(error, nil) }
   }

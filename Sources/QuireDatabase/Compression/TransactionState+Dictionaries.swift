@@ -45,13 +45,15 @@ extension TransactionState {
   }
 
   /// Notes what training has found.
-  func storeNewest(_ newest: NewestDictionary, _ id: CollectionID) throws(StorageError) {
+  func storeNewest(
+    _ record: DictionaryRecord, _ new: CompressionDictionary?, _ id: CollectionID
+  ) throws(StorageError) {
     let known = tree(named: DictionaryRecord.treeName)
     let tree = if let known { known } else { try createTree(DictionaryRecord.treeName, .bytes) }
-    try putBytes(DictionaryRecord.key(id, 0), newest.record.bytes, in: tree)
-    guard let dictionary = newest.dictionary else { return }
-    try DictionaryRecord.key(id, dictionary.number).withSearchKey { (key) throws(StorageError) in
-      try unsafe put(key, dictionary.bytes, in: tree)
+    try putBytes(DictionaryRecord.key(id, 0), record.bytes, in: tree)
+    guard let new else { return }
+    try DictionaryRecord.key(id, new.number).withSearchKey { (key) throws(StorageError) in
+      try unsafe put(key, new.bytes, in: tree)
     }
   }
 

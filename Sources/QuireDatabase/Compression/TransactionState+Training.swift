@@ -28,6 +28,12 @@ extension TransactionState {
       rowCount / DictionaryTraining.growth >= newest.record.rowCount
     else { return }
     // A damaged row among those that are read is no reason to refuse another: who reads it will be told.
+    let first = try? sample(collection, id, rowCount, above, DictionaryTraining.firstSampledRowCount)
+    guard let first else { return }
+    guard DictionaryTraining.mayPay(first.given) else {
+      let record = newest.record.after(rowCount: rowCount, keeping: nil)
+      return try note(NewestDictionary(record: record, dictionary: newest.dictionary), nil, collection, id)
+    }
     let samples = try? sample(collection, id, rowCount, above, DictionaryTraining.sampledRowCount)
     guard let samples else { return }
     _ = try train(collection, samples, rowCount, leastSaving: newest.dictionary == nil ? 0.2 : 0.1)
@@ -61,11 +67,30 @@ extension TransactionState {
       if isWorthIt, saved >= Double(before) * leastSaving { kept = new }
     }
     let record = newest.record.after(rowCount: rowCount, keeping: kept?.number)
-    mutationCount &+= 1
-    try storeNewest(NewestDictionary(record: record, dictionary: kept), id)
-    collection.dictionaries.note(NewestDictionary(record: record, dictionary: kept ?? newest.dictionary))
-    if kept != nil { collection.dictionaries.attempts.restart() }
+    try note(NewestDictionary(record: record, dictionary: kept ?? newest.dictionary), kept, collection, id)
     return DictionaryGain(valueCount: samples.others.count, before, after, isKept: kept != nil)
+  }
+
+  /// Removes all dictionaries of a collection, no row of which names one any more.
+  func dropDictionaries(_ collection: CollectionState) throws {
+    guard let id = collection.id, let tree = tree(named: DictionaryRecord.treeName) else { return }
+    var record = try newestDictionary(collection).record
+    guard record.lastNumber > 0 else { return }
+    record.current = 0
+    mutationCount &+= 1
+    try deleteRange(from: DictionaryRecord.key(id, 1), to: id.end, in: tree)
+    try storeNewest(record, nil, id)
+    collection.dictionaries.note(NewestDictionary(record: record))
+  }
+
+  /// Stores what training has found, and `new` if it has made a dictionary.
+  private func note(
+    _ newest: NewestDictionary, _ new: CompressionDictionary?, _ collection: CollectionState, _ id: CollectionID
+  ) throws {
+    mutationCount &+= 1
+    try storeNewest(newest.record, new, id)
+    collection.dictionaries.note(newest)
+    if new != nil { collection.dictionaries.attempts.restart() }
   }
 
   /// Values of rows that are spread evenly over the collection: of every other row for training, of the rest to judge.
@@ -79,6 +104,8 @@ extension TransactionState {
       try unsafe bytes.withUnsafeBytes { bytes in
         let row = try unsafe RowView(bytes)
         func look(_ half: UnsafeRawBufferPointer) throws {
+          // Nothing of a collection with secrets goes into a dictionary, whoever asks.
+          if unsafe SealedHeader.isSealed(half) { throw SealError.notExpected(try unsafe SealedHeader(half).keyID) }
           try unsafe withDecoded(half, collection) { value in
             guard value.count > above else { return }
             if index % 2 == 0 {

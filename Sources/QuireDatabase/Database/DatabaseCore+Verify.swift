@@ -27,7 +27,7 @@ extension DatabaseCore {
   /// 1. Every collection has a number of its own, below the next one, and at least one row.
   /// 2. Every entry of the key index belongs to a collection, and leads to a row of this collection and key.
   /// 3. There are as many rows as entries of the key index: with 2, every row has its entry.
-  /// 4. Every half of a row decompresses, with the dictionary that it names.
+  /// 4. Every half of a row decompresses, with the dictionary that it names, or is encrypted.
   func verifyRows(_ tx: borrowing QuireStorage.ReadTransaction) throws {
     let names = try collectionNames(tx)
     let dictionaries = try readDictionaries(tx)
@@ -62,6 +62,11 @@ extension DatabaseCore {
     }
     do {
       func decode(_ half: UnsafeRawBufferPointer) throws {
+        // Whether it decrypts is for who has the key to see.
+        if unsafe SealedHeader.isSealed(half) {
+          _ = try unsafe SealedHeader(half)
+          return
+        }
         _ = try unsafe ValueCompression.decode(half.bytes) { number in
           guard let dictionary = dictionaries[number] else { throw CompressionError.missingDictionary(number) }
           return dictionary

@@ -47,6 +47,7 @@ final class DatabaseCore: Sendable {
   let objectCache: ObjectCache?
   let options: Database.Options
   let path: String
+  private let salt = Latch<[UInt8]?>(nil)
   private let idleScratch = Latch<[TransactionScratch]>([])
 
   private static let mostIdleScratch = 8
@@ -131,6 +132,14 @@ final class DatabaseCore: Sendable {
     }
     return DatabaseTrees(rows: rows, keys: keys, collections: collections, info: info)
   }
+
+  // MARK: Encryption
+
+  /// What keys are derived with, once a reader has seen it in a committed state, where it stays as it is.
+  var encryptionSalt: [UInt8]? { salt.withLock { $0 } }
+
+  /// Remembers what a reader has seen.
+  func remember(encryptionSalt: [UInt8]) { salt.withLock { $0 = encryptionSalt } }
 
   // MARK: Memory
 

@@ -82,6 +82,12 @@ extension DatabaseError {
     public static let encodingFailed = Code("encodingFailed")
     /// A coder could not make an object or a metadata of the stored bytes.
     public static let decodingFailed = Code("decodingFailed")
+    /// A row is encrypted with a key that the coder does not have, if it has any.
+    public static let missingKey = Code("missingKey")
+    /// An encrypted row is not what was stored there: it was changed, or moved from elsewhere.
+    public static let notAuthentic = Code("notAuthentic")
+    /// A row is not encrypted, but its coder takes only what is.
+    public static let notEncrypted = Code("notEncrypted")
     /// The database was changed inside a loop over it, and the loop went on.
     public static let mutatedDuringIteration = Code("mutatedDuringIteration")
     /// Some ids or numbers are used up.

@@ -60,7 +60,7 @@ extension RowHandle {
     // Taken: a copy would be counted, and there is nothing else in a hit that costs more.
     if isFound { return object.take() }
     var byteCount = 0
-    try unsafe opened.withObject(key) { bytes, context in
+    try unsafe opened.withObject(key, protections) { bytes, context in
       byteCount = bytes.count
       object = try unsafe decode(bytes, context)
     }

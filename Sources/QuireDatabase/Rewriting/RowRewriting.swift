@@ -50,6 +50,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
       guard let last = found.lastKey else { break }
       next = last + "\0"
     }
+    if result.failedCount == 0 { try dropDictionaries() }
     // Whoever throws an old key or dictionary away next must not find it needed after a crash.
     do throws(StorageError) { try core.engine.flush() } catch { throw core.failed(error) }
     return result
@@ -60,6 +61,17 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
     guard skipsFailures else { throw failure }
     result.failedCount += 1
     if result.failures.count < Limits.reportedFailureCount { result.failures.append(failure) }
+  }
+
+  /// Drops the dictionaries of a collection that is encrypted, all of it by now: they are from before, and hold pieces
+  /// of rows.
+  private func dropDictionaries() throws {
+    guard collection.coder.protection != nil || collection.metadataCoder.protection != nil else { return }
+    try core.write(nil) { tx in
+      let handle = tx.state.open(collection)
+      try handle.opened.checkWriting()
+      try tx.state.dropDictionaries(handle.state)
+    }
   }
 
   // MARK: Looking
@@ -150,6 +162,8 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
 extension DatabaseError {
   /// Whether the error says something about one row and nothing about the database around it.
   fileprivate var isOfOneRow: Bool {
-    [.decodingFailed, .encodingFailed, .valueTooLong, .damagedRow].contains(code)
+    [
+      .decodingFailed, .encodingFailed, .valueTooLong, .damagedRow, .missingKey, .notAuthentic, .notEncrypted,
+    ].contains(code)
   }
 }

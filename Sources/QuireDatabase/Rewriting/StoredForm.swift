@@ -19,13 +19,24 @@ enum StoredForm {
   ///
   /// - Throws: what is wrong with the bytes, which may be any, or that they are of a later version.
   init<Value>(
-    of stored: UnsafeRawBufferPointer, _ coder: RowCoder<Value>, _ compression: Compression, _ opened: OpenedCollection
+    of stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ coder: RowCoder<Value>,
+    _ handle: RowHandle<some Any, some Any>
   ) throws {
+    let (opened, compression, protection) = (handle.opened, handle.compression, coder.protection)
     var isOfThisVersion = false
     var isStoredAsNow = false
-    try unsafe opened.transaction.withDecoded(stored, opened.state) { encoded in
+    try unsafe opened.withDecoded(stored, half, key, handle.protections[half]) { encoded in
       isOfThisVersion = try unsafe coder.isOfThisVersion(encoded)
-      isStoredAsNow = try unsafe opened.isStoredAsNow(stored.bytes, encoded.bytes, compression)
+      if protection == nil {
+        isStoredAsNow = try unsafe opened.isStoredAsNow(stored.bytes, encoded.bytes, compression)
+      }
+    }
+    if let protection, unsafe SealedHeader.isSealed(stored),
+      try unsafe SealedHeader(stored).keyID == protection.currentKeyID
+    {
+      let packed = try unsafe opened.opened(stored, half, key, protection)
+      let value = try unsafe ValueCompression.decode(packed.span.bytes)
+      isStoredAsNow = try unsafe ValueCompression.isStoredAsNow(packed.span.bytes, value.span.bytes, compression)
     }
     self = !isOfThisVersion ? .outdated : isStoredAsNow ? .current : .repackable
   }
@@ -34,17 +45,16 @@ enum StoredForm {
 extension RowHandle {
   /// The forms of both halves of a row; metadata that are not there are current.
   private func forms(of row: RowView, _ key: String) throws -> (object: StoredForm, metadata: StoredForm) {
-    let object = unsafe try form(of: row.object, coder, "object", key)
+    let object = unsafe try form(of: row.object, .object, key, coder)
     guard let metadata = unsafe row.metadata else { return (object, .current) }
-    return (object, unsafe try form(of: metadata, metadataCoder, "metadata", key))
+    return (object, unsafe try form(of: metadata, .metadata, key, metadataCoder))
   }
 
   private func form<Value>(
-    of stored: UnsafeRawBufferPointer, _ coder: RowCoder<Value>, _ half: String, _ key: String
+    of stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ coder: RowCoder<Value>
   ) throws -> StoredForm {
-    let compression = compression
-    do { return unsafe try StoredForm(of: stored, coder, compression, opened) } catch {
-      throw opened.undecodable(half, key, error)
+    do { return unsafe try StoredForm(of: stored, half, key, coder, self) } catch {
+      throw opened.undecodable(half.name, key, error)
     }
   }
 
@@ -94,7 +104,7 @@ extension RowHandle {
   ) throws {
     switch form {
     case .current: unsafe row.append(stored: view.object)
-    case .repackable: try unsafe repack(view.object, key, to: &row)
+    case .repackable: try unsafe repack(view.object, .object, key, to: &row)
     case .outdated: try append(object: try object(view, key), key, to: &row)
     }
   }
@@ -106,7 +116,7 @@ extension RowHandle {
     switch form {
     case .current: unsafe row.append(storedMetadata: stored)
     case .repackable:
-      unsafe try repack(stored, key, to: &row)
+      unsafe try repack(stored, .metadata, key, to: &row)
       row.endMetadata()
     case .outdated:
       guard let metadata = try metadata(view, key) else { throw RowView.damaged().at(opened.name, key) }
@@ -116,9 +126,13 @@ extension RowHandle {
 
   /// Appends the coder's bytes of a half whose form was found out, and which therefore decompresses, as they would be
   /// stored today.
-  private func repack(_ stored: UnsafeRawBufferPointer, _ key: String, to row: inout RowBuilder) throws {
-    let encoded = try unsafe opened.decoded(stored)
-    try unsafe opened.append(encoded.span.bytes, key, compression, to: &row)
+  private func repack(
+    _ stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, to row: inout RowBuilder
+  ) throws {
+    let protections = protections
+    let encoded = try unsafe opened.withDecoded(stored, half, key, protections[half]) { unsafe Array($0) }
+    let bytes = unsafe encoded.span.bytes
+    try opened.append(bytes, half, key, compression, protections, to: &row)
   }
 }
 

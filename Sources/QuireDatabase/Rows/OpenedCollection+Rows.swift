@@ -57,10 +57,11 @@ extension OpenedCollection {
   /// Calls `body` with the encoded object of a row.
   @usableFromInline
   func withObject(
-    of row: RowView, _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+    of row: RowView, _ key: String, _ protections: RowProtections,
+    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws {
     let context = unsafe reference._withUnsafeGuaranteedRef { unsafe $0.objectContext }
-    do { try unsafe withDecoded(row.object) { try unsafe body($0, context) } } catch {
+    do { try unsafe withHalf(row.object, .object, key, protections) { try unsafe body($0, context) } } catch {
       throw undecodable("object", key, error)
     }
   }
@@ -68,22 +69,26 @@ extension OpenedCollection {
   /// Calls `body` with the encoded metadata of a row, if it has some.
   @usableFromInline
   func withMetadata(
-    of row: RowView, _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+    of row: RowView, _ key: String, _ protections: RowProtections,
+    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws {
     guard let metadata = unsafe row.metadata else { return }
     let context = unsafe reference._withUnsafeGuaranteedRef { unsafe $0.metadataContext }
-    do { try unsafe withDecoded(metadata) { try unsafe body($0, context) } } catch {
+    do { try unsafe withHalf(metadata, .metadata, key, protections) { try unsafe body($0, context) } } catch {
       throw undecodable("metadata", key, error)
     }
   }
 
   @inline(__always)
-  private func withDecoded(
-    _ stored: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void
+  private func withHalf(
+    _ stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ protections: RowProtections,
+    _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
     // A plain value stands behind its tag.
-    if unsafe stored.first == 0 { return try unsafe body(UnsafeRawBufferPointer(rebasing: stored.dropFirst())) }
-    try unsafe transaction.withDecoded(stored, state, body)
+    if unsafe stored.first == 0, unsafe protections[half] == nil {
+      return try unsafe body(UnsafeRawBufferPointer(rebasing: stored.dropFirst()))
+    }
+    try unsafe withDecoded(stored, half, key, protections[half], body)
   }
 
   // MARK: Errors

@@ -64,7 +64,8 @@ internal import QuireStorage
   /// index and row tree.
   @usableFromInline @inline(never)
   func withObject(
-    _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+    _ key: String, _ protections: RowProtections,
+    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws(DatabaseError) {
     try transaction.check()
     noteRead(key, .object)
@@ -78,12 +79,12 @@ internal import QuireStorage
     }
     guard let value else { throw missingRow(rowID, key) }
     defer { transaction.endLoan(value) }
-    guard !value.isExtent else { return try unsafe withLongObject(rowID, key, body) }
+    guard !value.isExtent else { return try unsafe withLongObject(rowID, key, protections, body) }
     let row = unsafe UnsafeRawBufferPointer(start: value.base, count: value.count)
     // A plain value stands behind its tag.
-    guard let frame = unsafe RowFrame(row), frame.objectOffset < row.count, unsafe row[frame.objectOffset] == 0 else {
-      return try unsafe decode(row, key, body)
-    }
+    guard let frame = unsafe RowFrame(row), frame.objectOffset < row.count, unsafe row[frame.objectOffset] == 0,
+      unsafe protections.object == nil
+    else { return try unsafe decode(row, key, protections, body) }
     do {
       try unsafe body(
         UnsafeRawBufferPointer(rebasing: row[(frame.objectOffset &+ 1)...]),
@@ -95,11 +96,12 @@ internal import QuireStorage
 
   @inline(never)
   private func withLongObject(
-    _ rowID: RowID, _ key: String, _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+    _ rowID: RowID, _ key: String, _ protections: RowProtections,
+    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws(DatabaseError) {
     do {
       _ = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in
-        try unsafe bytes.withUnsafeBytes { try unsafe decode($0, key, body) }
+        try unsafe bytes.withUnsafeBytes { try unsafe decode($0, key, protections, body) }
       }
     } catch {
       throw failure(error, key)
@@ -109,14 +111,14 @@ internal import QuireStorage
   /// Calls `body` with the object of a row, however it is stored.
   @inline(never)
   private func decode(
-    _ bytes: UnsafeRawBufferPointer, _ key: String,
+    _ bytes: UnsafeRawBufferPointer, _ key: String, _ protections: RowProtections,
     _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws(DatabaseError) {
     let row: RowView
     do throws(DatabaseError) { row = try unsafe RowView(bytes) } catch { throw error.at(name, key) }
     let context = unsafe state.objectContext
     do {
-      try unsafe transaction.withDecoded(row.object, state) { try unsafe body($0, context) }
+      try unsafe withDecoded(row.object, .object, key, protections.object) { try unsafe body($0, context) }
     } catch {
       throw undecodable("object", key, error)
     }

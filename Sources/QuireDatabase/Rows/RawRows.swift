@@ -2,7 +2,8 @@
 
 internal import QuireStorage
 
-/// A row whose object and metadata are the bytes that their coders made, decompressed.
+/// A row whose object and metadata are the bytes that their coders made, decompressed, or, if they are encrypted, as
+/// they are stored.
 public struct RawRow: Hashable, Sendable {
   /// The key in its collection.
   public let key: String
@@ -27,6 +28,8 @@ public struct RawRow: Hashable, Sendable {
       case compressed
       /// It was compressed with LZ4 and the collection's dictionary of this number.
       case compressedWithDictionary(Int)
+      /// It is encrypted with the key of this number; the bytes of the row's half are as they are stored.
+      case encrypted(UInt32)
     }
 
     /// What was done to the value.
@@ -34,7 +37,12 @@ public struct RawRow: Hashable, Sendable {
     /// The bytes that it takes, without its part of the row's header.
     public let byteCount: Int
 
-    init(_ stored: UnsafeRawBufferPointer) throws(CompressionError) {
+    init(_ stored: UnsafeRawBufferPointer) throws {
+      byteCount = stored.count
+      if unsafe SealedHeader.isSealed(stored) {
+        form = .encrypted(try unsafe SealedHeader(stored).keyID)
+        return
+      }
       let header = try unsafe StoredHeader(stored.bytes)
       form =
         if let number = header.dictionary {
@@ -42,7 +50,6 @@ public struct RawRow: Hashable, Sendable {
         } else {
           header.decodedByteCount == nil ? .plain : .compressed
         }
-      byteCount = stored.count
     }
   }
 }
@@ -91,12 +98,16 @@ extension OpenedCollection {
   fileprivate func rawRow(_ key: String, _ rowID: RowID, _ row: RowView) throws -> RawRow {
     do {
       return RawRow(
-        key: key, rowID: rowID, object: try unsafe decoded(row.object), metadata: try unsafe row.metadata.map(decoded),
+        key: key, rowID: rowID, object: try unsafe rawHalf(row.object), metadata: try unsafe row.metadata.map(rawHalf),
         objectStorage: try unsafe RawRow.Storage(row.object),
         metadataStorage: try unsafe row.metadata.map { try unsafe RawRow.Storage($0) })
-    } catch let error as CompressionError {
+    } catch {
       throw undecodable("row", key, error)
     }
+  }
+
+  private func rawHalf(_ stored: UnsafeRawBufferPointer) throws -> [UInt8] {
+    try unsafe SealedHeader.isSealed(stored) ? Array(stored) : decoded(stored)
   }
 
   /// The value that `stored` is the stored form of, in an array of its own.

@@ -32,7 +32,7 @@ extension RowHandle {
   /// Encodes an object and appends it to the row.
   @inlinable @inline(__always)
   func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    try opened.encodeObject(key, compression, to: &row) { bytes, context in
+    try opened.encodeObject(key, compression, protections, to: &row) { bytes, context in
       try unsafe description._withUnsafeGuaranteedRef { try $0.collection.coder.encode(object, into: &bytes, context) }
     }
     withExtendedLifetime(own) {}
@@ -41,7 +41,7 @@ extension RowHandle {
   /// Encodes a metadata and appends it to the row.
   @inlinable @inline(__always)
   func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    try opened.encodeMetadata(key, compression, to: &row) { bytes, context in
+    try opened.encodeMetadata(key, compression, protections, to: &row) { bytes, context in
       try unsafe description._withUnsafeGuaranteedRef {
         try $0.collection.metadataCoder.encode(metadata, into: &bytes, context)
       }
@@ -54,27 +54,27 @@ extension OpenedCollection {
   /// Has `body` encode an object, and appends it to the row.
   @usableFromInline
   func encodeObject(
-    _ key: String, _ compression: Compression, to row: inout RowBuilder,
+    _ key: String, _ compression: Compression, _ protections: RowProtections, to row: inout RowBuilder,
     _ body: (inout [UInt8], RowCodingContext) throws -> Void
   ) throws(DatabaseError) {
-    try encode("object", key, compression, to: &row, state.contexts.object, body)
+    try encode(.object, key, compression, protections, to: &row, state.contexts.object, body)
   }
 
   /// Has `body` encode metadata, and appends them to the row.
   @usableFromInline
   func encodeMetadata(
-    _ key: String, _ compression: Compression, to row: inout RowBuilder,
+    _ key: String, _ compression: Compression, _ protections: RowProtections, to row: inout RowBuilder,
     _ body: (inout [UInt8], RowCodingContext) throws -> Void
   ) throws(DatabaseError) {
-    try encode("metadata", key, compression, to: &row, state.contexts.metadata, body)
+    try encode(.metadata, key, compression, protections, to: &row, state.contexts.metadata, body)
     row.endMetadata()
   }
 
   /// Encodes one half. The coder may come back, to store another row: it finds other memory then.
   @inline(__always)
   private func encode(
-    _ half: String, _ key: String, _ compression: Compression, to row: inout RowBuilder, _ context: RowCodingContext,
-    _ body: (inout [UInt8], RowCodingContext) throws -> Void
+    _ half: RowHalf, _ key: String, _ compression: Compression, _ protections: RowProtections,
+    to row: inout RowBuilder, _ context: RowCodingContext, _ body: (inout [UInt8], RowCodingContext) throws -> Void
   ) throws(DatabaseError) {
     let scratch = transaction.scratch
     var encoded: [UInt8] = []
@@ -83,16 +83,19 @@ extension OpenedCollection {
     encoded.removeAll(keepingCapacity: true)
     try transaction.beginEncoding()
     defer { transaction.endEncoding() }
-    do { try body(&encoded, context) } catch { throw unencodable(half, key, error) }
-    try unsafe append(encoded.span.bytes, key, compression, to: &row)
+    do { try body(&encoded, context) } catch { throw unencodable(half.name, key, error) }
+    try unsafe append(encoded.span.bytes, half, key, compression, protections, to: &row)
   }
 
   /// Appends what is encoded already.
   func append(
-    _ encoded: RawSpan, _ key: String, _ compression: Compression, to row: inout RowBuilder
+    _ encoded: RawSpan, _ half: RowHalf, _ key: String, _ compression: Compression, _ protections: RowProtections,
+    to row: inout RowBuilder
   ) throws(DatabaseError) {
     do {
-      if case .dictionary(let above) = compression, encoded.byteCount > above {
+      if let protection = unsafe protections[half] {
+        try appendSealed(encoded, half, key, compression, unsafe protection.takeUnretainedValue(), to: &row)
+      } else if case .dictionary(let above) = compression, encoded.byteCount > above {
         try append(encoded, above: above, to: &row)
       } else {
         try row.append(encoded, compression)

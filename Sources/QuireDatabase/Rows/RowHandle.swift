@@ -37,7 +37,10 @@ internal import QuireStorage
     unsafe description._withUnsafeGuaranteedRef { $0.collection.sanitizers }
   }
   @inlinable @inline(__always) var compression: Compression {
-    unsafe description._withUnsafeGuaranteedRef { $0.collection.compression }
+    unsafe description._withUnsafeGuaranteedRef { $0.compression }
+  }
+  @inlinable @inline(__always) var protections: RowProtections {
+    unsafe description._withUnsafeGuaranteedRef { $0.protections }
   }
 
   var transaction: TransactionState { opened.transaction }
@@ -49,7 +52,7 @@ internal import QuireStorage
   @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
     if opened.isCached { return try getCached(key) }
     var object: Object?
-    try unsafe opened.withObject(key) { bytes, context in object = try unsafe decode(bytes, context) }
+    try unsafe opened.withObject(key, protections) { bytes, context in object = try unsafe decode(bytes, context) }
     withExtendedLifetime(own) {}
     // Taken, as a copy would be counted.
     return object.take()
@@ -58,7 +61,9 @@ internal import QuireStorage
   /// The object of a row.
   @inlinable @inline(__always) func object(_ row: RowView, _ key: String) throws -> Object {
     var object: Object?
-    try unsafe opened.withObject(of: row, key) { bytes, context in object = try unsafe decode(bytes, context) }
+    try unsafe opened.withObject(of: row, key, protections) { bytes, context in
+      object = try unsafe decode(bytes, context)
+    }
     guard let object = withExtendedLifetime(own, { object }) else { throw RowView.damaged() }
     return object
   }
@@ -67,7 +72,7 @@ internal import QuireStorage
   @inlinable @inline(__always) func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
     guard row.hasMetadata else { return nil }
     var metadata: Metadata?
-    try unsafe opened.withMetadata(of: row, key) { bytes, context in
+    try unsafe opened.withMetadata(of: row, key, protections) { bytes, context in
       metadata = try unsafe context._withUnsafeGuaranteedRef { context in
         try unsafe description._withUnsafeGuaranteedRef {
           try unsafe $0.collection.metadataCoder.decode(bytes, context)

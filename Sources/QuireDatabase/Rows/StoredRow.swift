@@ -135,6 +135,9 @@ struct RowFrame {
     ValueCompression.encode(compressing: value, appendingTo: &bytes)
   }
 
+  /// Appends what `body` does.
+  mutating func append(_ body: (inout [UInt8]) throws -> Void) rethrows { try body(&bytes) }
+
   /// Appends metadata in their stored form.
   mutating func append(storedMetadata metadata: UnsafeRawBufferPointer) {
     unsafe bytes.append(contentsOf: metadata)

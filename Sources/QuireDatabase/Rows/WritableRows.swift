@@ -57,7 +57,8 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
       key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
     ) { row in
       if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      try unsafe handle.opened.append(encoded.span.bytes, key, handle.compression, to: &row)
+      try unsafe handle.opened.append(
+        encoded.span.bytes, .object, key, handle.compression, handle.protections, to: &row)
     }
     try handle.sanitizers?.afterwards?(key, object)
   }

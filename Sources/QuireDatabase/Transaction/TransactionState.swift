@@ -179,6 +179,10 @@ internal import QuireStorage
   var part = RowBuilder()
   /// Room for what a coder makes.
   var encoded: [UInt8] = []
+  /// Room for what a coder reads.
+  let room = DecodingRoom()
+  /// LZ4's memory, once something was compressed with a dictionary.
+  private(set) lazy var stream = CompressionStream()
   /// Says which snapshot the transaction holds.
   let holder: SnapshotHolder
   /// How many read transactions have used it since that was last reported.
@@ -186,10 +190,6 @@ internal import QuireStorage
 
   /// How many read transactions are reported together.
   static let reportedReadCount = 64
-  /// Room for what a coder reads.
-  let room = DecodingRoom()
-  /// LZ4's memory, once something was compressed with a dictionary.
-  private(set) lazy var stream = CompressionStream()
 
   /// More than this is not kept for the next transaction, in bytes.
   private static let keptByteCount = 1 << 20

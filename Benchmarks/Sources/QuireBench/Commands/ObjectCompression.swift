@@ -123,7 +123,8 @@ struct ObjectCompression: ParsableCommand {
 
   private static let kinds: [(String, Compression)] = [
     ("none", .none), ("LZ4 above 256", .lz4(above: 256)), ("dictionary above 64", .dictionary(above: 64)),
-    ("dictionary above 128", .dictionary(above: 128)), ("dictionary above 256", .dictionary(above: 256)),
+    ("dictionary above 128", .dictionary(above: 128)), ("dictionary above 200", .dictionary(above: 200)),
+    ("dictionary above 256", .dictionary(above: 256)),
   ]
 
   private struct Figures {
