@@ -33,9 +33,10 @@ internal import QuireStorage
   /// How many fields of each half are stored.
   private var storedObjectFields = 0
   private var storedMetadataFields = 0
-  /// The collection's dictionaries, for what compresses or decompresses with one.
-  lazy var dictionaries = makeDictionaries()
-  private var usesDictionaries = false
+  /// The collection's dictionaries, as far as the transaction has used them.
+  var dictionaries = DictionaryUse()
+  /// What all transactions share of them, in a collection that this one has made.
+  private var newDictionaries: CollectionDictionaries?
   /// Whether a row of it was removed, so that it may be empty.
   var hasRemoved = false
 
@@ -61,9 +62,12 @@ internal import QuireStorage
     storedMetadataFields = record?.metadataSchema.names.count ?? 0
   }
 
-  private func makeDictionaries() -> DictionaryUse {
-    usesDictionaries = true
-    return DictionaryUse(record?.dictionaries ?? CollectionDictionaries())
+  /// What all transactions share of the collection's dictionaries.
+  var sharedDictionaries: CollectionDictionaries {
+    if let shared = record?.dictionaries ?? newDictionaries { return shared }
+    let new = CollectionDictionaries()
+    newDictionaries = new
+    return new
   }
 
   /// Keeps a description whose types and coders were found to be right, and returns whether it did: a description whose
@@ -79,7 +83,7 @@ internal import QuireStorage
 
   /// The transaction is over.
   func end() {
-    if usesDictionaries { dictionaries.end() }
+    if dictionaries.hasBegunWriting { dictionaries.end(sharedDictionaries) }
     guard let record, record.id == id else { return }
     record.giveBack(contexts)
   }
@@ -105,7 +109,7 @@ internal import QuireStorage
     Mark(
       id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema,
       storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields,
-      trainedCount: usesDictionaries ? dictionaries.trained.count : 0)
+      trainedCount: dictionaries.trained.count)
   }
 
   /// Back to `mark`, or, without one, to what the transaction began with.
@@ -115,7 +119,7 @@ internal import QuireStorage
     contexts.metadata.reset(to: mark?.metadataSchema ?? record?.metadataSchema ?? RowSchema())
     storedObjectFields = mark?.storedObjectFields ?? record?.objectSchema.names.count ?? 0
     storedMetadataFields = mark?.storedMetadataFields ?? record?.metadataSchema.names.count ?? 0
-    if usesDictionaries { dictionaries.restore(mark?.trainedCount ?? 0) }
+    dictionaries.restore(mark?.trainedCount ?? 0)
   }
 
   // MARK: Changes
@@ -139,7 +143,7 @@ internal import QuireStorage
     contexts.metadata.reset(to: RowSchema())
     storedObjectFields = 0
     storedMetadataFields = 0
-    if usesDictionaries { dictionaries.restore(0) }
+    dictionaries.restore(0)
   }
 
   /// Stores the names of fields that objects have had for the first time.
@@ -164,7 +168,7 @@ internal import QuireStorage
   }
 
   /// Makes known what this transaction has trained, if it has.
-  var publication: (() -> Void)? { usesDictionaries ? dictionaries.publication : nil }
+  var publication: (() -> Void)? { dictionaries.trained.isEmpty ? nil : dictionaries.publication(sharedDictionaries) }
 
   /// The record for later transactions, if this one made or changed the collection; `.some(nil)` if it removed it.
   var newRecord: CollectionRecord?? {
@@ -174,6 +178,6 @@ internal import QuireStorage
     {
       return .none
     }
-    return .some(CollectionRecord(name: name, format(id), dictionaries.shared))
+    return .some(CollectionRecord(name: name, format(id), sharedDictionaries))
   }
 }

@@ -110,12 +110,10 @@ final class DictionaryTable: Sendable {
   func remove(_ id: CollectionID) { collections.withLock { _ = $0.removeValue(forKey: id) } }
 }
 
-/// The dictionaries of a collection in one transaction.
+/// The dictionaries of a collection in one transaction. Costs nothing before one is used.
 ///
 /// Invariant: `trained` is what this transaction has changed, in order; nobody else knows of it before the commit.
 struct DictionaryUse {
-  /// What all transactions share.
-  let shared: CollectionDictionaries
   /// What is noted as of the commit before, once that was asked for.
   private(set) var committed: NewestDictionary?
   /// What this transaction has noted instead, the last one last.
@@ -123,23 +121,22 @@ struct DictionaryUse {
   var attempts = DictionaryAttempts()
   /// Whether values are tried however many before have not become smaller.
   var triesAll = false
-  /// Whether the writer is who uses them.
-  private var isWriting = false
+  /// Whether the writer has asked for the newest one.
+  private(set) var hasBegunWriting = false
   /// Whether a dictionary is to be thought of once the row is stored, and above which length.
   var isDue: Int?
   /// The dictionary that a row was read with last.
-  var last: CompressionDictionary?
-
-  init(_ shared: CollectionDictionaries) { self.shared = shared }
+  private(set) var last: CompressionDictionary?
 
   /// What is noted now; nil before `begin`.
   var newest: NewestDictionary? { trained.last ?? committed }
 
-  /// A transaction begins to ask for the newest one; `load` reads what is noted.
-  mutating func begin(isWriting: Bool, _ load: () throws -> NewestDictionary) throws {
-    self.isWriting = isWriting
-    let outlook = shared.outlook
-    committed = try outlook.newest ?? load()
+  /// A transaction begins to ask for the newest one: `outlook` is what others know, `newest` what is noted.
+  mutating func begin(
+    isWriting: Bool, _ outlook: (newest: NewestDictionary?, attempts: DictionaryAttempts), _ newest: NewestDictionary
+  ) {
+    hasBegunWriting = isWriting
+    committed = newest
     attempts = outlook.attempts
   }
 
@@ -149,25 +146,23 @@ struct DictionaryUse {
   /// A savepoint is undone: back to as many as there were at its begin.
   mutating func restore(_ trainedCount: Int) { trained.removeLast(max(0, trained.count - trainedCount)) }
 
-  /// A dictionary that can be told without the tree.
-  mutating func known(_ number: UInt32) -> CompressionDictionary? {
-    if let last, last.number == number { return last }
-    // Kept by this transaction, in the place of one that a savepoint has undone perhaps.
-    let own = trained.last { $0.dictionary?.number == number }?.dictionary
-    guard let found = own ?? shared.known(number) else { return nil }
-    if own == nil { last = found }
-    return found
+  /// A dictionary that this transaction has made itself: in the place of one, perhaps, that a savepoint has undone.
+  func own(_ number: UInt32) -> CompressionDictionary? {
+    trained.isEmpty ? nil : trained.last { $0.dictionary?.number == number }?.dictionary
   }
 
-  /// The transaction is over.
-  func end() {
-    if isWriting, let committed { shared.giveBack(committed, attempts) }
+  /// A row was read with a dictionary of a committed state.
+  mutating func remember(_ dictionary: CompressionDictionary) { last = dictionary }
+
+  /// The writer's transaction is over.
+  func end(_ shared: CollectionDictionaries) {
+    if let committed { shared.giveBack(committed, attempts) }
   }
 
-  /// What a commit makes known; nil if it has noted nothing.
-  var publication: (() -> Void)? {
+  /// What a commit makes known.
+  func publication(_ shared: CollectionDictionaries) -> (() -> Void)? {
     guard let newest = trained.last else { return nil }
-    let (shared, dictionaries) = (shared, trained.compactMap(\.dictionary))
+    let dictionaries = trained.compactMap(\.dictionary)
     return { shared.publish(newest, dictionaries) }
   }
 }

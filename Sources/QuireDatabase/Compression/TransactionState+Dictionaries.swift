@@ -7,12 +7,18 @@ extension TransactionState {
   ///
   /// - Throws: `CompressionError` if there is none, or if it is none; `damagedPage`, `inputOutput`.
   func dictionary(_ number: UInt32, _ collection: CollectionState) throws -> CompressionDictionary {
-    if let known = collection.dictionaries.known(number) { return known }
+    if let last = collection.dictionaries.last, last.number == number { return last }
+    if let own = collection.dictionaries.own(number) { return own }
+    let shared = collection.sharedDictionaries
+    if let known = shared.known(number) {
+      collection.dictionaries.remember(known)
+      return known
+    }
     guard let id = collection.id, let found = try storedDictionary(number, id) else {
       throw CompressionError.missingDictionary(number)
     }
-    collection.dictionaries.shared.remember(found)
-    collection.dictionaries.last = found
+    shared.remember(found)
+    collection.dictionaries.remember(found)
     return found
   }
 
@@ -26,9 +32,10 @@ extension TransactionState {
   /// What is noted about the collection's dictionaries now.
   func newestDictionary(_ collection: CollectionState) throws -> NewestDictionary {
     if let newest = collection.dictionaries.newest { return newest }
-    let id = collection.isNew ? nil : collection.id
-    try collection.dictionaries.begin(isWriting: isWriting) { try storedNewest(id) }
-    return collection.dictionaries.newest ?? NewestDictionary()
+    let outlook = collection.sharedDictionaries.outlook
+    let newest = try outlook.newest ?? storedNewest(collection.isNew ? nil : collection.id)
+    collection.dictionaries.begin(isWriting: isWriting, outlook, newest)
+    return newest
   }
 
   /// What is stored about the dictionaries of a collection.
