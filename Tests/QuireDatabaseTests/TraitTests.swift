@@ -85,6 +85,20 @@
       withExtendedLifetime(pin) {}
     }
 
+    @Test func theCacheOfObjectsIsPassedOn() throws {
+      let label = "objects"
+      var options = Database.Options(durability: .relaxed, objectCache: ObjectCacheOptions(), label: label)
+      options.metricsInterval = .zero
+      let db = try folder.open(options)
+      try db.write { tx throws in try tx[.texts("t")].set("v", for: "k") }
+      for _ in 0..<10 { _ = try db.read { tx in try tx[.texts("t")].get("k") } }
+      try db.write { tx throws in try tx[.texts("t")].set("w", for: "other") }
+      let statistics = try #require(db.objectCacheStatistics)
+      #expect(statistics.hits > 0)
+      #expect(try total("objects.hits", label) == statistics.hits)
+      #expect(try total("objects.misses", label) == statistics.misses)
+    }
+
     @Test func readsAreCountedTogetherAndTimedNowAndThen() throws {
       let label = "reads"
       let db = try open(label)

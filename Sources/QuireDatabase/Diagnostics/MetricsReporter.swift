@@ -25,6 +25,9 @@ internal import Synchronization
       var pagesRead = 0
       var misses = 0
       var evictions = 0
+      var objectHits = 0
+      var objectMisses = 0
+      var objectEvictions = 0
       var next: UInt64 = 0
     }
 
@@ -40,6 +43,9 @@ internal import Synchronization
     private let pagesRead: Counter
     private let misses: Counter
     private let evictions: Counter
+    private let objectHits: Counter
+    private let objectMisses: Counter
+    private let objectEvictions: Counter
     private let reads: Counter
     private let writeTime: Metrics.Timer
     private let waitingTime: Metrics.Timer
@@ -71,6 +77,9 @@ internal import Synchronization
       pagesRead = counter("pages.read")
       misses = counter("cache.misses")
       evictions = counter("cache.evictions")
+      objectHits = counter("objects.hits")
+      objectMisses = counter("objects.misses")
+      objectEvictions = counter("objects.evictions")
       reads = counter("reads")
       writeTime = timer("write.duration")
       waitingTime = timer("write.waiting")
@@ -136,6 +145,7 @@ internal import Synchronization
       }
       guard isDue else { return }
       let statistics = core.engine.statistics
+      let objects = core.objectCache?.statistics
       reported.withLock { reported in
         func pass(_ counter: Counter, _ count: Int, _ last: inout Int) {
           // Two threads may have asked in one order and come here in the other.
@@ -150,6 +160,10 @@ internal import Synchronization
         pass(pagesRead, statistics.pagesRead, &reported.pagesRead)
         pass(misses, statistics.cacheMisses, &reported.misses)
         pass(evictions, statistics.pagesEvicted, &reported.evictions)
+        guard let objects else { return }
+        pass(objectHits, objects.hits, &reported.objectHits)
+        pass(objectMisses, objects.misses, &reported.objectMisses)
+        pass(objectEvictions, objects.evictions, &reported.objectEvictions)
       }
       oldestCommits.set(statistics.oldestSnapshotAge)
       oldestSeconds.set(Double(core.holders.held().first?.snapshot.age.nanoseconds ?? 0) / 1e9)
