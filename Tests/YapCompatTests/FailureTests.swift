@@ -203,20 +203,6 @@ struct Enumeration: Sendable, CustomTestStringConvertible {
     await done.wait()
     #expect(fixture.errors.values == ["collectionMismatch"])
     #expect(try connection.read { $0.numberOfCollections() } == 0)
-    // Without anybody to tell, it stands in the log.
-    let log = Recorder()
-    YapDatabase.setLogHandler { log.append("\($0.level) \($0.message)") }
-    fixture.database.onError = nil
-    connection.asyncRead({ _ = $0.object(forKey: "k", inCollection: "songs") as? Song }, completionQueue: .global()) {
-      done.open()
-    }
-    await done.wait()
-    #expect(log.values.isEmpty)
-    connection.permittedTransactions = .anySyncTransaction
-    connection.asyncRead({ _ in }, completionQueue: .global()) { done.open() }
-    await done.wait()
-    #expect(log.values.count == 1 && log.values.first?.hasPrefix("error notPermitted") == true)
-    YapDatabase.setLogHandler(nil)
   }
 
   // MARK: Too late
