@@ -1,32 +1,30 @@
 // Short mutual exclusion in memory. The lock is the standard library's; what is added is for the thread sanitizer
 // alone.
 
-package import Synchronization
-
 #if DEBUG
   #if canImport(Darwin)
     internal import Darwin
   #else
     internal import Glibc
   #endif
+  internal import Synchronization
+#else
+  package import Synchronization
 #endif
 
-/// Guards a value: who is inside `withLock` is alone.
-///
-/// The thread sanitizer cannot look into the standard library's mutex and would report every use as a race, among which
-/// a real one would not be found. Debug builds therefore tell it when the latch is taken and given up; release builds
-/// hold the mutex and nothing else.
-package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
-  @usableFromInline let mutex: Mutex<Value>
-  #if DEBUG
+#if DEBUG
+  /// Guards a value: who is inside `withLock` is alone.
+  ///
+  /// The thread sanitizer cannot look into the standard library's mutex and would report every use as a race, among
+  /// which a real one would not be found. Debug builds therefore tell it when the latch is taken and given up.
+  package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
+    private let mutex: Mutex<Value>
     /// What the sanitizer knows the latch by.
     private let key = SanitizerKey()
-  #endif
 
-  /// Guards `value`.
-  package init(_ value: consuming sending Value) { mutex = Mutex(value) }
+    /// Guards `value`.
+    package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-  #if DEBUG
     /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -37,15 +35,12 @@ package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
         return try body(&value)
       }
     }
-  #else
-    /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
-    @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
-      _ body: (inout sending Value) throws(Failure) -> sending Result
-    ) throws(Failure) -> sending Result {
-      try mutex.withLock(body)
-    }
-  #endif
-}
+  }
+#else
+  /// Guards a value: who is inside `withLock` is alone. The mutex itself: a type of ours around it asks at run time, at
+  /// each call from another module, what type it guards, which costs more than the lock.
+  package typealias Latch<Value: ~Copyable> = Mutex<Value>
+#endif
 
 #if DEBUG
   /// An address that stands for a latch in the thread sanitizer's eyes; does nothing in a process without one.

@@ -1,5 +1,7 @@
 // A checkpoint from freeze to proof, in steps.
 
+internal import Synchronization
+
 /// What writes meta pages: one at a time.
 enum CheckpointJob {
   case checkpoint(CheckpointRun)

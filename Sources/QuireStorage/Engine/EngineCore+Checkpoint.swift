@@ -42,7 +42,9 @@ extension EngineCore {
       if isFinal {
         page.segments = []
         page.logOffset = 0
-        page.lsn = LSN(UInt64(LogLayout.align(Int(log.endLSN.rawValue), to: LogLayout.blockByteCount)))
+        // Behind the start of the segment, too: a mark may be the first record there, and must not look newer.
+        let end = max(log.endLSN, log.current.descriptor.lsn(at: log.position))
+        page.lsn = LSN(UInt64(LogLayout.align(Int(end.rawValue), to: LogLayout.blockByteCount)))
         return
       }
       noteSegmentUse(log)

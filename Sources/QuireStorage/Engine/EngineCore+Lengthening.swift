@@ -81,16 +81,21 @@ extension EngineCore {
       try advance(job)
       if job.phase != .done { return true }
       counters.logLengthenings.wrappingAdd(1, ordering: .relaxed)
+      noteMissingSegment()
       checkpoints.end(keepingFailure: nil)
     } catch {
       job.next?.file.close()
-      if job.phase == .meta, queue.failure == nil {
-        do throws(StorageError) { try logFiles.remove(job.descriptor.fileIndex) } catch {}
-      }
-      environment.checkpointDidFail(error)
+      noteMissingSegment()
       checkpoints.end(keepingFailure: queue.failure)
+      if queue.failure != nil { environment.checkpointDidFail(error) }
     }
     return false
+  }
+
+  /// Has the next transaction that ends begin a checkpoint if the log is in its last segment: as there was no space for
+  /// another one, or the proof of it had no room but there.
+  private func noteMissingSegment() {
+    if withLog({ $0?.next == nil }) { lacksSegment.store(true, ordering: .relaxed) }
   }
 
   private func advance(_ job: LogLengthening) throws(StorageError) {

@@ -82,11 +82,12 @@ extension EngineCore {
     }
   }
 
-  /// Begins the checkpoint for which a transaction that streamed was too busy: the log has no next segment now. Called
-  /// when the transaction has ended; writer lock held.
+  /// Begins the checkpoint for which a transaction that streamed was too busy, or in whose place the log was to become
+  /// longer and did not: it has no next segment now. Called when a transaction has ended; writer lock held.
   func beginOwedCheckpoint() {
-    guard owesCheckpoint else { return }
+    guard owesCheckpoint || lacksSegment.load(ordering: .relaxed) else { return }
     owesCheckpoint = false
+    lacksSegment.store(false, ordering: .relaxed)
     guard checkpoints.current == nil, queue.failure == nil, withLog({ $0 != nil && $0?.next == nil }) else { return }
     beginCheckpoint()
     dispatchCheckpoint()

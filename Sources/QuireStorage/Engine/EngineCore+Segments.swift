@@ -68,8 +68,7 @@ extension EngineCore {
   /// has become longer without a checkpoint leaves others, which go when the checkpoint is proven. The newest meta page
   /// still needs that segment: its file may become longer now, but shorter only when the checkpoint is proven.
   func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
-    guard let log else { return }
-    let current = log.current.descriptor
+    guard let current = withLog({ $0?.current.descriptor }) else { return }
     let old = meta.current.segments.filter { $0.fileIndex != current.fileIndex }.max { $0.byteCount < $1.byteCount }
     var descriptor = SegmentDescriptor(
       number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
@@ -92,7 +91,10 @@ extension EngineCore {
       // A full disk must not keep the checkpoint from giving space back: the smaller segment does for another turn.
       descriptor.byteCount = old.byteCount
     }
-    run.next = OpenSegment(descriptor: descriptor, file: file)
+    // What was made in a hurry may have blocks that were never written.
+    let written = withLog { $0?.writtenByteCount(ofFile: old.fileIndex) } ?? old.byteCount
+    run.next = OpenSegment(
+      descriptor: descriptor, file: file, writtenByteCount: written < old.byteCount ? written : descriptor.byteCount)
   }
 
   /// Cuts the file of the next segment to its size: at the end of a checkpoint, when nothing needs the rest.
@@ -164,7 +166,7 @@ extension EngineCore {
 
   /// Removes log files that no meta page names any more.
   func removeLogs(except named: [SegmentDescriptor]) {
-    let kept = Set((named + (log.map { [$0.current.descriptor] } ?? [])).map(\.fileIndex))
+    let kept = Set((named + (withLog { $0.map { [$0.current.descriptor] } } ?? [])).map(\.fileIndex))
     for fileIndex in 0..<Limits.segmentFileCount where !kept.contains(fileIndex) {
       // A file that cannot be removed is in nobody's way; the next one that is made has another try.
       do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}

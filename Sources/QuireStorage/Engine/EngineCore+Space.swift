@@ -66,12 +66,14 @@ extension EngineCore {
     finishRunningCheckpoint()
     reclaimer.collect()
     if missingPlaces <= 0 { return }
-    guard withLog({ $0 != nil }), head.csn != meta.current.csn, queue.failure == nil else { throw failure }
+    // A log that has become longer takes space that a checkpoint gives back.
+    let isWorthwhile = head.csn != meta.current.csn || meta.current.segments.count > 2
+    guard withLog({ $0 != nil }), isWorthwhile, queue.failure == nil else { throw failure }
     beginCheckpoint()
     dispatchCheckpoint()
     finishRunningCheckpoint()
     reclaimer.collect()
-    if missingPlaces > 0 { throw failure }
+    if missingPlaces > 0 { try lengthenFile() }
   }
 
   /// Starts a checkpoint, and does not wait for it, when the newest commits, and one that only removes is the last of

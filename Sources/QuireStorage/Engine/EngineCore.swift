@@ -59,6 +59,8 @@ package final class EngineCore: @unchecked Sendable {
   var frozenPosition = 0
   /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
   @exclusivity(unchecked) var owesCheckpoint = false
+  /// Whether the log was made longer in vain.
+  let lacksSegment = Atomic<Bool>(false)
   /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
   @exclusivity(unchecked) var hasLongLists = false
   /// Whether such a transaction has ended, and its memory has not been given back since.

@@ -29,16 +29,17 @@ package final class FileWatch: Sendable {
   package func noteGrowth(to byteCount: Int) { leastByteCount.max(byteCount, ordering: .relaxed) }
 
   /// Notes that the data file is about to be cut to this length.
-  package func noteCut(to byteCount: Int) { leastByteCount.store(byteCount, ordering: .relaxed) }
+  package func noteCut(to byteCount: Int) { leastByteCount.store(byteCount, ordering: .sequentiallyConsistent) }
 
   /// Looks at the data file. One system call.
   ///
   /// - Throws: `fileChanged`.
   package func check() throws(StorageError) {
     let byteCount = leastByteCount.load(ordering: .relaxed)
-    if let change = fileSystem.change(of: file, byteCount: byteCount) {
-      throw StorageError(change, file, byteCount: byteCount)
-    }
+    guard let change = fileSystem.change(of: file, byteCount: byteCount) else { return }
+    // Cut by ourselves in between: that was noted before it was done.
+    if case .truncated(let rest) = change, rest >= leastByteCount.load(ordering: .sequentiallyConsistent) { return }
+    throw StorageError(change, file, byteCount: byteCount)
   }
 
   /// Looks at a log file of at least this length. One system call.

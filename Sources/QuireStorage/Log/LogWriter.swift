@@ -48,6 +48,8 @@ package final class LogWriter: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var chain: UInt64
   @exclusivity(unchecked) package private(set) var lastCSN: CSN
   @exclusivity(unchecked) private var offset: Int
+  /// By the index of the file.
+  @exclusivity(unchecked) private var written: [Int: Int] = [:]
   /// Whether no commit has been appended since the last mark.
   @exclusivity(unchecked) package private(set) var endsWithMark = false
   /// The LSN behind the last record that is no part: what readers and those who wait depend on ends there.
@@ -140,8 +142,7 @@ package final class LogWriter: @unchecked Sendable {
       current.writtenByteCount = end
       return
     }
-    let ahead = min(LogLayout.align(end + Self.zeros.count, to: LogLayout.blockByteCount), current.descriptor.byteCount)
-    let count = min(ahead - end, Self.zeros.count)
+    let count = min(Self.zeros.count, current.descriptor.byteCount - end)
     if count > 0 {
       let outcome: Result<Void, StorageError> = Self.zeros.withUnsafeBytes { zeros in
         do throws(StorageError) {
@@ -178,10 +179,14 @@ package final class LogWriter: @unchecked Sendable {
   /// Goes on at the start of the next segment, which there is. Under the log latch.
   package func switchSegment() {
     guard let segment = next else { preconditionFailure("there is no segment to switch to") }
+    written[current.descriptor.fileIndex] = current.writtenByteCount
     current = segment
     next = nil
     offset = LogLayout.firstRecordOffset
   }
+
+  /// Up to where the blocks of a file were written when the log left it; nil if it has not been in it.
+  func writtenByteCount(ofFile fileIndex: Int) -> Int? { written[fileIndex] }
 
   /// Names the segment after the current one.
   package func setNext(_ segment: OpenSegment) { next = segment }

@@ -1,5 +1,7 @@
 // Places for long values that are moved.
 
+internal import Synchronization
+
 extension PageAllocator {
   /// Gives out `count` free places in a row, all of them below `limit`, for the running transaction, as `allocateAhead`
   /// does; nil if there are none. Linear in the size of the map.

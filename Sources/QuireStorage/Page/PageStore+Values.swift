@@ -1,6 +1,8 @@
 // Values of one page in memory: an extent that is no longer than a page takes a slot like a page does, and is lent from
 // there.
 
+internal import Synchronization
+
 extension PageStore {
   /// Reads the value of an extent of one page, which was not in memory, verifies and publishes it, and returns where it
   /// lies: good until the caller's access epoch moves on.

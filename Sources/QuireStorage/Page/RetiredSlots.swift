@@ -1,6 +1,7 @@
 // Slots on their way back to the pool: nobody can find them any more, but a reader may still be inside.
 
 internal import DequeModule
+internal import Synchronization
 
 /// Slots that go back to the pool when every reader has moved on to a later access epoch (hazard C3).
 ///

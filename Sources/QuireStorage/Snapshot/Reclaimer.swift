@@ -2,6 +2,7 @@
 // from b to d - 1 and by nobody else, however old the oldest reader is.
 
 internal import DequeModule
+internal import Synchronization
 
 /// Frees frames and places when the last snapshot that can reach them is gone.
 ///
