@@ -1,6 +1,7 @@
 // What a commit has changed, as apps and extensions ask for it.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// The part of a row that a question about changes is about.
 public enum RowAspect: Hashable, Sendable {

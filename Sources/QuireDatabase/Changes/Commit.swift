@@ -35,7 +35,11 @@ public struct Commit: Sendable {
   var byteCount: Int { extensionChanges.values.reduce(changes.byteCount) { $0 + max(0, $1.byteCount) } }
 
   /// Stands for commits that were too many to be kept.
-  static func unknown(upTo csn: CSN) -> Commit { Commit(csn: csn, changes: .unknown, info: nil) }
+  ///
+  /// Some of them may only have touched rows: then nobody knows which of them a snapshot of this number has come after.
+  static func unknown(upTo csn: CSN) -> Commit {
+    Commit(csn: csn, changes: .unknown, info: nil, scope: CommitScope(isTouchOnly: true))
+  }
 }
 
 /// What a commit has changed beside rows: for those who observe what they have read.

@@ -3,6 +3,7 @@
 internal import DequeModule
 internal import Logging
 internal import QuireStorage
+internal import Synchronization
 
 /// Keeps commits until everybody who follows has taken them.
 ///

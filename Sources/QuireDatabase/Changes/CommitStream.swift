@@ -2,6 +2,7 @@
 
 internal import DequeModule
 internal import QuireStorage
+internal import Synchronization
 
 /// All commits from the moment on at which the sequence was asked for, in their order, each after it is durable.
 ///

@@ -2,6 +2,7 @@
 
 internal import HashTreeCollections
 internal import QuireStorage
+internal import Synchronization
 
 /// The collections of the newest appended commit, as far as anybody has asked for them.
 ///

@@ -1,6 +1,7 @@
 // The dictionaries of collections in the open database.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// What is noted about a collection's dictionaries as of some commit, and the one for new values.
 struct NewestDictionary: Sendable {

@@ -5,6 +5,7 @@
 
 internal import CLZ4
 internal import QuireStorage
+internal import Synchronization
 
 /// Bytes that many values of a collection have parts of.
 ///

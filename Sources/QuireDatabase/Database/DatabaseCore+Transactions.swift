@@ -195,7 +195,8 @@ extension DatabaseCore {
   /// An error of the engine's in the words of this layer; those who follow are told if nothing can follow any more.
   func failed(_ error: StorageError) -> DatabaseError {
     let failure = DatabaseError(error)
-    if error.code == .failStop || error.code == .outcomeUnknown {
+    // The failure itself has a code of its own, such as that of a file which somebody has replaced.
+    if error.code == .failStop || error.code == .outcomeUnknown || storage.queue.failure != nil {
       history.fail(failure)
       observers.fail(failure)
     }

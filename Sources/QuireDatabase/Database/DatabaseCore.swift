@@ -2,6 +2,7 @@
 
 internal import Logging
 internal import QuireStorage
+internal import Synchronization
 
 /// The trees of a database of objects.
 struct DatabaseTrees: Sendable {

@@ -1,6 +1,7 @@
 // Waiting for everything that was begun.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// Work that was begun and has not ended, in the order in which it was begun.
 ///

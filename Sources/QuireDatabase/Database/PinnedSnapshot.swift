@@ -1,6 +1,7 @@
 // Long-lived reads.
 
 public import QuireStorage
+internal import Synchronization
 
 /// A snapshot that stays where it is until it is told to advance: what a screen shows.
 ///

@@ -55,8 +55,14 @@ final class Diagnostics: Sendable {
     metadata["closure"] = "\(Self.text(times.body))"
     metadata["commit"] = "\(Self.text(times.commit))"
     metadata["changes"] = "\(watch.changeCount)"
-    if let error { metadata["error"] = "\(error)" }
+    if let error { metadata["error"] = "\(Self.text(error))" }
     logger?.warning("A write transaction took long, and other writers had to wait.", metadata: metadata)
+  }
+
+  /// An error without what lies beneath: a coder's may quote the value that it failed at, which a log must not keep.
+  static func text(_ error: any Error) -> String {
+    guard let error = error as? DatabaseError else { return String(reflecting: type(of: error)) }
+    return "\(error.withoutCause)"
   }
 
   // MARK: Read transactions

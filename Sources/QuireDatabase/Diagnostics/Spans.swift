@@ -42,10 +42,16 @@ internal import QuireStorage
     }
 
     /// Ends it; `describe` says what is known of it by now.
+    private struct UnnamedError: Error, CustomStringConvertible {
+      let type: String
+      var description: String { type }
+    }
+
     func end(_ error: (any Error)?, _ describe: (TransactionSpan) -> Void = { _ in }) {
       describe(self)
       if let error {
-        span.recordError(error)
+        // Without what a coder may quote of a value.
+        span.recordError((error as? DatabaseError)?.withoutCause ?? UnnamedError(type: Diagnostics.text(error)))
         span.setStatus(SpanStatus(code: .error))
       }
       span.end()

@@ -3,6 +3,7 @@
 #if Encryption
   public import Crypto
   internal import QuireStorage
+  internal import Synchronization
 
   /// A key that rows are encrypted with: 256 random bits.
   ///

@@ -228,12 +228,11 @@ extension OpenedCollection {
   func opened(
     _ stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ protection: RowProtection?
   ) throws(DatabaseError) -> [UInt8] {
+    let salt = protection == nil ? nil : try transaction.encryptionSalt(makes: false)
     do throws(SealError) {
       let header = try unsafe SealedHeader(stored)
       guard let protection else { throw .notExpected(header.keyID) }
-      guard let id else { throw .malformed }
-      let salt: [UInt8]
-      do throws(DatabaseError) { salt = try transaction.encryptionSalt(makes: false) } catch { throw .malformed }
+      guard let id, let salt else { throw .malformed }
       return try unsafe protection.open(
         stored, SealingPlace(salt: salt, collection: id, half: half, key: key))
     } catch {

@@ -70,6 +70,11 @@ extension DatabaseError {
       Code(error.code), error.message, path: error.path, collection: collection, key: key, cause: error)
   }
 
+  /// The same error without the one beneath.
+  var withoutCause: DatabaseError {
+    DatabaseError(code, message, path: path, collection: collection, key: key)
+  }
+
   /// The same error with the row that it happened to.
   func at(_ collection: String, _ key: String?) -> DatabaseError {
     DatabaseError(

@@ -1,6 +1,7 @@
 // Which extensions are registered in this opening of the database.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// An extension that is registered, and how far it is.
 final class RegisteredExtension: Sendable {

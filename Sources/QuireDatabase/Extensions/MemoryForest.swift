@@ -1,6 +1,7 @@
 // The trees in memory of all extensions, as of one commit each.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// The trees that live in memory alone, by extension and name, and what such extensions note about themselves.
 struct MemoryForest: Sendable {

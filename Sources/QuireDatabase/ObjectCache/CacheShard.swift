@@ -3,20 +3,13 @@
 internal import QuireStorage
 internal import Synchronization
 
-#if DEBUG
-  typealias CacheLatch = Latch
-#else
-  /// What a `Latch` is in release builds: its own call asks at run time what type it guards, which is a fifth of a hit.
-  typealias CacheLatch = Mutex
-#endif
-
 /// A part of the cache's table, alone on its lines of memory.
 struct CacheShard: ~Copyable {
-  let state: CacheLatch<CacheShardState>
+  let state: Latch<CacheShardState>
   /// Two threads that use neighbouring parts are not to wait for each other's lines.
   private let padding: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-  init(_ state: CacheShardState) { self.state = CacheLatch(state) }
+  init(_ state: CacheShardState) { self.state = Latch(state) }
 }
 
 /// A place in the table.

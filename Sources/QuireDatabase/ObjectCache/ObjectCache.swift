@@ -42,7 +42,10 @@ internal import Synchronization
     collections = options.collections
     hash = CacheHash(seed: .random(in: .min ... .max))
     // Small caches have few parts, or their limits would be too coarse.
-    let limits = (count: max(1, options.countLimit), bytes: max(1, options.byteLimit))
+    let bytes = max(1, options.byteLimit)
+    // There is a place for each object, and no more objects than bytes: a limit that is none is no reason to ask for
+    // all memory.
+    let limits = (count: max(1, min(options.countLimit, bytes / CacheEntry.overhead)), bytes: bytes)
     var shardBits = 0
     while 1 << shardBits < Self.mostShards, limits.count >> shardBits >= 128 { shardBits += 1 }
     shardCount = 1 << shardBits

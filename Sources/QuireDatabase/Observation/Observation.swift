@@ -1,6 +1,7 @@
 // A read that is repeated when what it has read has changed.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// The results of a closure that reads: one at once, and another each time a commit has changed what it has read.
 ///
@@ -112,6 +113,17 @@ struct ObservedRead<Value: Sendable>: Sendable {
     self.body = body
   }
 
+  /// Whether the database can still be read.
+  var isOpen: Bool {
+    guard let core else { return false }
+    do throws(StorageError) {
+      try core.storage.checkOpen()
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /// Takes an observer in; nil if the database has gone.
   func add() -> Int? { core.map { hub.add($0) } }
 
@@ -163,8 +175,8 @@ private final class Observer<Value: Sendable>: Sendable {
       return value
     } catch {
       end()
-      // It was closed in the same moment.
-      if (error as? DatabaseError)?.code == .closed, source.hub.isClosed { return nil }
+      // It is being closed, or was in the same moment.
+      if (error as? DatabaseError)?.code == .closed, source.hub.isClosed || !source.isOpen { return nil }
       throw error
     }
   }

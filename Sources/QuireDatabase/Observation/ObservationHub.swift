@@ -187,10 +187,12 @@ final class ObservationHub: Sendable {
   }
 
   private static func join(_ earlier: [Commit], _ commits: [Commit]) -> [Commit] {
-    guard earlier.count + commits.count > Limits.observedCommitCount, let last = commits.last else {
-      return earlier + commits
-    }
-    return [.unknown(upTo: last.csn)]
+    let all = earlier + commits
+    let byteCount = all.reduce(0) { $0 + $1.byteCount }
+    guard all.count > Limits.observedCommitCount || byteCount > Limits.historyByteCount,
+      let newest = all.map(\.csn).max()
+    else { return all }
+    return [.unknown(upTo: newest)]
   }
 
   private func becomeDue(_ id: Int) {

@@ -73,7 +73,7 @@ extension TransactionState {
   /// The number of rows of a collection. O(log n).
   func count(_ collection: CollectionID) throws(DatabaseError) -> Int {
     try wrapping { () throws(StorageError) in
-      try rank(collection.end, in: trees.keys) - rank(collection.prefix, in: trees.keys)
+      max(0, try rank(collection.end, in: trees.keys) - rank(collection.prefix, in: trees.keys))
     }
   }
 

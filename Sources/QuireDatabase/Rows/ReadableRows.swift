@@ -35,7 +35,7 @@ extension RowReading {
   /// The row under `key`, or nil. Cost as `get`.
   @inlinable public func row(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
     let handle = handle
-    if handle.opened.isCached { return try handle.rowCached(key) }
+    if handle.isCached { return try handle.rowCached(key) }
     var found: Row<Object, Metadata>?
     try handle.opened.withRow(key) { rowID, row in found = try handle.row(key, rowID, row) }
     return found
@@ -45,7 +45,7 @@ extension RowReading {
   /// its pages.
   public func metadata(_ key: String) throws(DatabaseError) -> Metadata? {
     let handle = handle
-    if handle.opened.isCached, let known = try handle.metadataCached(key) { return known }
+    if handle.isCached, let known = try handle.metadataCached(key) { return known }
     return try handle.withMetadata(key) { row in try handle.metadata(row, key) } ?? nil
   }
 
@@ -98,7 +98,7 @@ extension RowReading {
   @inlinable
   public func rows(for keys: some Sequence<String>) throws(DatabaseError) -> [Row<Object, Metadata>] {
     let handle = handle
-    if handle.opened.isCached { return try handle.rowsCached(Array(keys)) }
+    if handle.isCached { return try handle.rowsCached(Array(keys)) }
     var rows: [Row<Object, Metadata>] = []
     try handle.opened.forEachRow(Array(keys), { rows.reserveCapacity($0) }) { key, rowID, row in
       rows.append(try handle.row(key, rowID, row))
@@ -109,7 +109,7 @@ extension RowReading {
   /// The objects under `keys` that exist, in the order of `keys`. Cost as `rows(for:)`.
   @inlinable public func objects(for keys: some Sequence<String>) throws(DatabaseError) -> [Object] {
     let handle = handle
-    if handle.opened.isCached { return try handle.objectsCached(Array(keys)) }
+    if handle.isCached { return try handle.objectsCached(Array(keys)) }
     var objects: [Object] = []
     try handle.opened.forEachRow(Array(keys), forObjects: true, { objects.reserveCapacity($0) }) { key, _, row in
       objects.append(try handle.object(row, key))

@@ -42,6 +42,10 @@ internal import QuireStorage
   @inlinable @inline(__always) var protections: RowProtections {
     unsafe description._withUnsafeGuaranteedRef { $0.protections }
   }
+  /// Whether objects are looked for in the cache. Not those that are encrypted: who has other keys, or takes only what
+  /// is encrypted, would be given what somebody else could read.
+  @inlinable @inline(__always) var isCached: Bool { opened.isCached && !isProtected }
+  @usableFromInline var isProtected: Bool { !protections.isEmpty }
 
   var transaction: TransactionState { opened.transaction }
   var state: CollectionState { opened.state }
@@ -50,7 +54,7 @@ internal import QuireStorage
 
   /// The object under `key`, or nil.
   @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
-    if opened.isCached { return try getCached(key) }
+    if isCached { return try getCached(key) }
     var object: Object?
     try unsafe opened.withObject(key, protections) { bytes, context in object = try unsafe decode(bytes, context) }
     withExtendedLifetime(own) {}

@@ -1,6 +1,7 @@
 // What closures in transactions saw.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// Collects texts from any thread.
 package final class Recorder: Sendable {

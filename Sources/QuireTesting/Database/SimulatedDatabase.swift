@@ -2,6 +2,7 @@
 
 package import QuireDatabase
 internal import QuireStorage
+internal import Synchronization
 
 extension SimulatedDisk {
   /// Opens the database that stands at `/db` on this disk; nothing happens there by itself, so that a seed repeats.

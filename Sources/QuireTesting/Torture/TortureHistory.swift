@@ -2,6 +2,7 @@
 // hold.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// A tree as the model knows it.
 struct NamedTree: Sendable {

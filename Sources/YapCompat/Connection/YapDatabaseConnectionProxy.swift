@@ -170,7 +170,7 @@ public final class YapDatabaseConnectionProxy: Sendable {
 
   /// Has what is pending stored by one transaction.
   private func store(_ queue: DispatchQueue?, _ completion: (@Sendable () -> Void)?) {
-    readWriteConnection.begin(.asyncReadWriteTransaction, queue, completion) { [self] connection in
+    readWriteConnection.begin(.asyncReadWriteTransaction) { [self] connection in
       var pending = state.withLock { state in
         state.isScheduled = false
         return state.pending
@@ -190,6 +190,13 @@ public final class YapDatabaseConnectionProxy: Sendable {
           drop([RowKey(collection, key): change])
         }
       }
+    } finish: { [self] error in
+      if let error {
+        // It may not have begun at all: the next change then has to ask again.
+        state.withLock { $0.isScheduled = false }
+        readWriteConnection.database.report(error)
+      }
+      if let completion { (queue ?? .main).async(execute: completion) }
     }
   }
 

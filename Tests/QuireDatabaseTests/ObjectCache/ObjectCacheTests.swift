@@ -47,6 +47,14 @@ import Testing
     #expect(figures.byteCount > 128 && figures.byteCount < 200)
   }
 
+  @Test func aLimitThatIsNoneAsksForNoMemory() throws {
+    let db = try open(ObjectCacheOptions(countLimit: .max, byteLimit: 64 << 10))
+    try db.write { tx throws in try tx[Self.boxes].set(Box("a"), for: "k") }
+    for _ in 0..<2 { try db.read { tx throws in _ = try tx[Self.boxes].get("k") } }
+    #expect(try figures(db).hits == 1)
+    try db.close()
+  }
+
   @Test func thereIsNoneUnlessAskedFor() throws {
     let db = try open(nil)
     try db.write { tx throws in try tx[Self.boxes].set(Box("a"), for: "k") }

@@ -57,6 +57,42 @@ import Testing
     try db.checkObservers()
   }
 
+  @Test("Touches that come while the closure runs are not missed, even if they are too many to be kept")
+  func manyTouchesDuringARun() async throws {
+    let runs = Shared(0)
+    let observation = db.observe { [db] tx in
+      let run = runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+      _ = try tx[.songs].get("s10")
+      guard run == 1 else { return run }
+      // They have the number of the snapshot that this reads.
+      let done = DispatchSemaphore(value: 0)
+      let failure = Shared<(any Error)?>(nil)
+      Thread.detachNewThread {
+        do {
+          for _ in 0..<1100 { try db.write { tx throws in try tx[.songs].touch("s10") } }
+        } catch {
+          failure.withLock { $0 = error }
+        }
+        done.signal()
+      }
+      done.wait()
+      if let failure = failure.withLock({ $0 }) { throw failure }
+      return run
+    }
+    let consumer = Task { for try await run in observation where run == 2 { return } }
+    while runs.withLock({ $0 }) < 2 {
+      // Nobody waits for a change while one is due.
+      if db.observerCount == 1, db.areObserversWaiting, runs.withLock({ $0 }) == 1 { break }
+      await Task.yield()
+    }
+    #expect(runs.withLock { $0 } == 2)
+    consumer.cancel()
+    try await consumer.value
+  }
+
   private func opened(_ folder: TestFolder, _ cachesObjects: Bool) throws -> Database {
     let cache = cachesObjects ? ObjectCacheOptions() : nil
     let db = try folder.open(Database.Options(durability: .relaxed, objectCache: cache))
