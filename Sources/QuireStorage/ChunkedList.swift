@@ -1,5 +1,7 @@
 // Lists that may become as long as a transaction, and must not take more memory than they have elements.
 
+internal import Synchronization
+
 /// A list of plain values in memory of its own.
 ///
 /// An array that grows is copied into a block of twice the size, and the heap keeps the old block: after a transaction
