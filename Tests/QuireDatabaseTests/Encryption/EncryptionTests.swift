@@ -15,14 +15,16 @@
 
     @Test func theCacheGivesNobodyWhatItsKeysDoNot() throws {
       let folder = try TestFolder()
-      let db = try folder.open(Database.Options(durability: .relaxed, objectCache: ObjectCacheOptions()))
-      let plain = RowCollection<Diary, String>.plainDiary
-      try db.write { tx throws in try tx[plain].set(.example(1), metadata: "m", for: "d1") }
-      let ring = try KeyRing(current: testKey(1))
+      var db = try folder.open()
+      try db.write { tx throws in
+        try tx[RowCollection.plainDiary].set(.example(1), metadata: "m", for: "d1")
+      }
+      try db.close()
+      db = try folder.open(Database.Options(durability: .relaxed, objectCache: ObjectCacheOptions()))
       let lenient = RowCollection.diary(ring, acceptsPlain: true)
       for _ in 0..<3 { try db.read { tx throws in #expect(try tx[lenient].get("d1") == .example(1)) } }
-      #expect(
-        errorCode { try db.read { tx throws in _ = try tx[RowCollection.diary(ring)].get("d1") } } == .notEncrypted)
+      let strict = RowCollection.diary(ring)
+      #expect(errorCode { try db.read { tx throws in _ = try tx[strict].get("d1") } } == .notEncrypted)
       #expect(db.objectCacheStatistics?.insertions == 0)
       try db.close()
     }
