@@ -79,9 +79,12 @@ extension EngineCore {
       return
     }
     let file = try logFiles.open(old, .readWrite)
+    // What was made in a hurry may have blocks that were never written.
+    var written = withLog { $0?.writtenByteCount(ofFile: old.fileIndex) } ?? old.byteCount
     do throws(StorageError) {
       if old.byteCount < descriptor.byteCount {
-        try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
+        let isFilled = try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
+        if isFilled, written >= old.byteCount { written = descriptor.byteCount }
       }
     } catch {
       guard error.code == .diskFull else {
@@ -91,10 +94,7 @@ extension EngineCore {
       // A full disk must not keep the checkpoint from giving space back: the smaller segment does for another turn.
       descriptor.byteCount = old.byteCount
     }
-    // What was made in a hurry may have blocks that were never written.
-    let written = withLog { $0?.writtenByteCount(ofFile: old.fileIndex) } ?? old.byteCount
-    run.next = OpenSegment(
-      descriptor: descriptor, file: file, writtenByteCount: written < old.byteCount ? written : descriptor.byteCount)
+    run.next = OpenSegment(descriptor: descriptor, file: file, writtenByteCount: min(written, descriptor.byteCount))
   }
 
   /// Cuts the file of the next segment to its size: at the end of a checkpoint, when nothing needs the rest.

@@ -74,13 +74,17 @@ package struct LogFiles: Sendable {
     }
   }
 
-  /// Makes a log file longer, filled with zeros and synced; what it holds stays as it is.
-  package func extend(_ file: any File, from byteCount: Int, to newByteCount: Int) throws(StorageError) {
+  /// Makes a log file longer and syncs it; what it holds stays as it is.
+  ///
+  /// - Returns: whether the new blocks have been written, with zeros: only where they cannot be allocated otherwise.
+  package func extend(_ file: any File, from byteCount: Int, to newByteCount: Int) throws(StorageError) -> Bool {
     do throws(StorageError) {
-      try writeZeros(file, byteCount..<newByteCount)
+      let isAllocated = try file.allocateFully(from: byteCount, count: newByteCount - byteCount)
+      if !isAllocated { try writeZeros(file, byteCount..<newByteCount) }
       do throws(SystemError) { try file.synchronize() } catch {
         throw StorageError(writing: error, path: file.path)
       }
+      return !isAllocated
     } catch {
       // A file that stays too long is in nobody's way.
       do throws(SystemError) { try file.resize(to: byteCount) } catch {}
