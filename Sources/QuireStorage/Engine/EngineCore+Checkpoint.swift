@@ -178,7 +178,7 @@ extension EngineCore {
   private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
     try queue.checkFailure()
     try checkFiles()
-    run.leavesFiles = run.madeFile || meta.current.segments.count > 2
+    run.leavesFiles = run.madeFile || isLogLengthened
     let root = run.pages.catalogRoot
     run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
     run.meta.treeCount = root.count

@@ -49,6 +49,15 @@ extension EngineCore {
     return true
   }
 
+  /// How many segments the log has when nothing has made it longer: one in use, and the next.
+  private static let usualSegmentCount = 2
+  /// How many times as long as the log the next segment is, for a transaction that fills segments alone.
+  private static let streamedGrowth = 8
+
+  /// Whether the newest meta page names more segments than usual: the log has filled one since the last checkpoint, and
+  /// the next checkpoint leaves files that nobody needs.
+  var isLogLengthened: Bool { meta.current.segments.count > Self.usualSegmentCount }
+
   /// The size of another segment; nil if the meta page has no room for it, or the log would exceed its limit, so that
   /// recovery never has more to replay than what two segments of the largest size hold.
   ///
@@ -61,7 +70,8 @@ extension EngineCore {
     guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
       return nil
     }
-    return context.log.partCount == 0 ? desiredSegmentByteCount : min(room, max(desiredSegmentByteCount, 8 * total))
+    guard context.log.partCount > 0 else { return desiredSegmentByteCount }
+    return min(room, max(desiredSegmentByteCount, Self.streamedGrowth * total))
   }
 
   /// Has the log go on in its next segment, which there is. Writer lock held, no checkpoint runs.

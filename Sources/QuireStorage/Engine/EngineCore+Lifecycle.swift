@@ -61,7 +61,7 @@ extension EngineCore {
       throw error
     }
     finishRunningCheckpoint()
-    let isNeeded = withLog { $0 != nil } && (head.csn != meta.current.csn || meta.current.segments.count > 2)
+    let isNeeded = withLog { $0 != nil } && (head.csn != meta.current.csn || isLogLengthened)
     if isNeeded, queue.failure == nil {
       beginCheckpoint()
       writerLock.unlock()

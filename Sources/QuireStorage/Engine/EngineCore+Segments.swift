@@ -33,7 +33,7 @@ extension EngineCore {
     let size = log.current.descriptor.byteCount
     let used = log.position - frozenPosition
     // A log that has become longer has filled a segment at least.
-    if used > size / Self.emptyShare || meta.current.segments.count > 2 {
+    if used > size / Self.emptyShare || isLogLengthened {
       segmentUse = SegmentUse()
       return
     }

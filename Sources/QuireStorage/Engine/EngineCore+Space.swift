@@ -67,7 +67,7 @@ extension EngineCore {
     reclaimer.collect()
     if missingPlaces <= 0 { return }
     // A log that has become longer takes space that a checkpoint gives back.
-    let isWorthwhile = head.csn != meta.current.csn || meta.current.segments.count > 2
+    let isWorthwhile = head.csn != meta.current.csn || isLogLengthened
     guard withLog({ $0 != nil }), isWorthwhile, queue.failure == nil else { throw failure }
     beginCheckpoint()
     dispatchCheckpoint()
