@@ -63,7 +63,7 @@ let package = Package(
     .target(
       name: "QuireDatabase",
       dependencies: [
-        "QuireStorage", "CLZ4",
+        "QuireStorage", "CLZ4", "CQuirePlatform",
         .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HashTreeCollections", package: "swift-collections"),

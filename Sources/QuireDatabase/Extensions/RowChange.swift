@@ -87,7 +87,7 @@ public struct RowChange {
     case .gone: return nil
     case .bytes(let bytes):
       let handle = try handle(collection)
-      if handle.isCached { return try handle.objectCached(key, of: bytes) }
+      if handle.isCached, let rowID { return try handle.objectCached(key, rowID, of: bytes) }
       return try unsafe bytes.withUnsafeBytes { bytes in try handle.object(try unsafe RowView(bytes), key) }
     case .stored: break
     }

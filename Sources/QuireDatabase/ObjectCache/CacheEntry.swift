@@ -17,14 +17,18 @@
   let byteCount: Int
   /// The types of the collection, so that nothing is ever taken for what it is not.
   let types: CachedTypes
+  /// The row's number, which is never given to another row.
+  @usableFromInline let rowID: RowID
   var next: CacheEntry?
 
   /// What an entry takes beside its key and its object, in bytes: itself, its place in the table, and the object's own
   /// overhead.
-  static let overhead = 128
+  static let overhead = 192
 
-  @usableFromInline init(_ place: CachePlace, _ key: String, _ types: CachedTypes, encodedByteCount: Int) {
+  @usableFromInline
+  init(_ place: CachePlace, _ rowID: RowID, _ key: String, _ types: CachedTypes, encodedByteCount: Int) {
     collection = place.collection
+    self.rowID = rowID
     self.key = key
     self.types = types
     byteCount = encodedByteCount + key.utf8.count + Self.overhead
@@ -46,16 +50,16 @@
 @usableFromInline final class CachedRow<Object: Sendable, Metadata: Sendable>: CacheEntry, @unchecked Sendable {
   // Sendable: safe because what is added to the class above is set once.
   @usableFromInline let object: Object
-  /// The row's number and its metadata, if they were read as well.
-  @usableFromInline let rest: (rowID: RowID, metadata: Metadata?)?
+  /// The row's metadata, if they were read as well; nil inside if it has none.
+  @usableFromInline let metadata: Metadata??
 
   @usableFromInline init(
-    _ place: CachePlace, _ key: String, _ object: Object, _ rest: (rowID: RowID, metadata: Metadata?)?,
+    _ place: CachePlace, _ rowID: RowID, _ key: String, _ object: Object, _ metadata: Metadata??,
     encodedByteCount: Int
   ) {
     self.object = object
-    self.rest = rest
-    super.init(place, key, CachedTypes(Object.self, Metadata.self), encodedByteCount: encodedByteCount)
+    self.metadata = metadata
+    super.init(place, rowID, key, CachedTypes(Object.self, Metadata.self), encodedByteCount: encodedByteCount)
   }
 }
 

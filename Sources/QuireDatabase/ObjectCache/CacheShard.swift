@@ -1,34 +1,97 @@
 // A part of the cache: a small table under a latch of its own.
 
+internal import CQuirePlatform
 internal import QuireStorage
 internal import Synchronization
 
 /// A part of the cache's table, alone on its lines of memory.
-struct CacheShard: ~Copyable {
+@safe struct CacheShard: ~Copyable {
   let state: Latch<CacheShardState>
+  /// The bucket of a hash, and its first line of memory, which can be asked for before the latch is taken.
+  private let bucketMask: UInt64
+  private let hashes: UnsafeMutablePointer<UInt64>
   /// Two threads that use neighbouring parts are not to wait for each other's lines.
-  private let padding: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+  private let padding: (UInt64, UInt64) = (0, 0)
 
-  init(_ state: CacheShardState) { self.state = Latch(state) }
+  init(_ state: CacheShardState) {
+    bucketMask = state.bucketMask
+    unsafe hashes = unsafe state.hashes
+    self.state = Latch(state)
+  }
+
+  @inline(__always) func prefetch(_ hash: UInt64) {
+    unsafe quire_prefetch(hashes + CacheShardState.bucket(hash, bucketMask) &* CacheShardState.wayCount)
+  }
 }
 
-/// A place in the table.
+/// A place in the table: one line of memory.
 @safe struct CacheSlot {
   /// The commits whose snapshots show this object: from `since` up to `until`, which is not one of them.
   var since: UInt64
   var until: UInt64
   /// The entry, retained; nil in an empty slot.
   var entry: Unmanaged<CacheEntry>?
-  var byteCount: Int
+  var byteCount: UInt32
   /// Whether it was used since the hand went by.
   var isUsed: Bool
+  /// What a reader of the object will touch.
+  var lines: CachedLines
 
-  static var empty: CacheSlot { unsafe CacheSlot(since: 0, until: 0, entry: nil, byteCount: 0, isUsed: false) }
+  static var empty: CacheSlot {
+    unsafe CacheSlot(since: 0, until: 0, entry: nil, byteCount: 0, isUsed: false, lines: CachedLines())
+  }
+}
+
+/// Addresses of what an object refers to, to be asked for ahead: to hand an object out is to count its references one
+/// by one, and each count waits for its line of memory before the next one may begin. Never followed.
+@safe @usableFromInline struct CachedLines {
+  @usableFromInline static let count = 4
+  @usableFromInline typealias Addresses = (UInt, UInt, UInt, UInt)
+  private var addresses: Addresses
+
+  init() { addresses = (0, 0, 0, 0) }
+
+  /// Those of the words of `object` that may be addresses of objects. A word of another meaning that looks like one
+  /// costs a request for nothing.
+  @usableFromInline init(of object: UnsafeRawBufferPointer) {
+    self.init()
+    var count = 0
+    for offset in stride(from: 0, to: object.count - 7, by: 8) where count < Self.count {
+      // Without the bits that texts keep their kind in.
+      let address = unsafe object.loadUnaligned(fromByteOffset: offset, as: UInt.self) & 0x0fff_ffff_ffff_ffff
+      guard address % 8 == 0, address >> 16 != 0, address >> 48 == 0 else { continue }
+      switch count {
+      case 0: addresses.0 = address
+      case 1: addresses.1 = address
+      case 2: addresses.2 = address
+      default: addresses.3 = address
+      }
+      count += 1
+    }
+  }
+
+  /// With `entry` in the place of what there is none of: to ask for nothing would be to look for it first.
+  func filled(with entry: CacheEntry) -> Self {
+    let other = unsafe UInt(bitPattern: Unmanaged.passUnretained(entry).toOpaque())
+    var filled = self
+    if addresses.0 == 0 { filled.addresses.0 = other }
+    if addresses.1 == 0 { filled.addresses.1 = other }
+    if addresses.2 == 0 { filled.addresses.2 = other }
+    if addresses.3 == 0 { filled.addresses.3 = other }
+    return filled
+  }
+
+  @inline(__always) func prefetch() {
+    unsafe quire_prefetch(UnsafeRawPointer(bitPattern: addresses.0))
+    unsafe quire_prefetch(UnsafeRawPointer(bitPattern: addresses.1))
+    unsafe quire_prefetch(UnsafeRawPointer(bitPattern: addresses.2))
+    unsafe quire_prefetch(UnsafeRawPointer(bitPattern: addresses.3))
+  }
 }
 
 /// The table of a part: buckets of eight slots; a row can be in one bucket only.
 ///
-/// A hit touches the line with the bucket's hashes, that of one slot, and the entry.
+/// A hit touches the line with the bucket's hashes, that of one slot, the entry, and what its object refers to.
 ///
 /// Invariants:
 /// 1. A slot has a hash other than 0 if and only if it has an entry; the hash is that of the entry's collection and
@@ -48,7 +111,7 @@ struct CacheShard: ~Copyable {
   let bucketMask: UInt64
   let countLimit: Int
   let byteLimit: Int
-  private let hashes: UnsafeMutablePointer<UInt64>
+  fileprivate let hashes: UnsafeMutablePointer<UInt64>
   private let slots: UnsafeMutablePointer<CacheSlot>
   /// For each bucket.
   private let changed: UnsafeMutablePointer<UInt64>
@@ -65,14 +128,20 @@ struct CacheShard: ~Copyable {
     while bucketCount * Self.wayCount < countLimit + countLimit / 4 { bucketCount *= 2 }
     bucketMask = UInt64(bucketCount - 1)
     let slotCount = bucketCount * Self.wayCount
-    unsafe hashes = .allocate(capacity: slotCount)
-    unsafe slots = .allocate(capacity: slotCount)
+    unsafe hashes = Self.allocate(slotCount)
+    unsafe slots = Self.allocate(slotCount)
     unsafe changed = .allocate(capacity: bucketCount)
     unsafe wanted = .allocate(capacity: bucketCount)
     unsafe hashes.initialize(repeating: 0, count: slotCount)
     unsafe slots.initialize(repeating: .empty, count: slotCount)
     unsafe changed.initialize(repeating: 0, count: bucketCount)
     unsafe wanted.initialize(repeating: 0, count: bucketCount)
+  }
+
+  /// Memory that begins with a line.
+  private static func allocate<Element>(_ count: Int) -> UnsafeMutablePointer<Element> {
+    unsafe UnsafeMutableRawPointer.allocate(byteCount: count &* MemoryLayout<Element>.stride, alignment: 64)
+      .bindMemory(to: Element.self, capacity: count)
   }
 
   var slotCount: Int { (Int(truncatingIfNeeded: bucketMask) &+ 1) &* Self.wayCount }
@@ -85,7 +154,11 @@ struct CacheShard: ~Copyable {
     unsafe wanted.deallocate()
   }
 
-  @inline(__always) private func bucket(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: (hash &>> 8) & bucketMask) }
+  @inline(__always) private func bucket(_ hash: UInt64) -> Int { Self.bucket(hash, bucketMask) }
+
+  @inline(__always) static func bucket(_ hash: UInt64, _ mask: UInt64) -> Int {
+    Int(truncatingIfNeeded: (hash &>> 8) & mask)
+  }
 
   // MARK: Reading
 
@@ -99,6 +172,7 @@ struct CacheShard: ~Copyable {
   ) -> Bool {
     let first = bucket(place.hash) &* Self.wayCount
     for index in first..<first &+ Self.wayCount where unsafe hashes[index] == place.hash {
+      unsafe slots[index].lines.prefetch()
       guard let entry = unsafe slots[index].entry,
         unsafe entry._withUnsafeGuaranteedRef({ entry in
           entry.collection == place.collection && entry.types == types && key.hasSameBytes(as: entry.key)
@@ -107,11 +181,38 @@ struct CacheShard: ~Copyable {
       guard unsafe slots[index].since <= csn, unsafe csn < slots[index].until, unsafe slots[index].since >= cleared,
         unsafe body(entry)
       else { break }
-      unsafe slots[index].isUsed = true
+      // Without a write where it says so already: the line stays with all threads that read it.
+      if unsafe !slots[index].isUsed { unsafe slots[index].isUsed = true }
       statistics.hits &+= 1
       return true
     }
     place.isWanted = isWanted(place.hash, csn: csn)
+    return false
+  }
+
+  /// As above for a row of which the number is known, and the hash that it had when it was taken in. Nothing is noted
+  /// of one that is not there: it is looked for by its key next.
+  @inline(__always)
+  mutating func use(
+    _ rowID: RowID, _ hash: UInt64, _ collection: UInt32, csn: UInt64, cleared: UInt64, _ types: CachedTypes,
+    _ body: (Unmanaged<CacheEntry>) -> Bool
+  ) -> Bool {
+    let first = bucket(hash) &* Self.wayCount
+    for index in first..<first &+ Self.wayCount where unsafe hashes[index] == hash {
+      unsafe slots[index].lines.prefetch()
+      guard let entry = unsafe slots[index].entry,
+        unsafe entry._withUnsafeGuaranteedRef({ entry in
+          entry.rowID == rowID && entry.collection == collection && entry.types == types
+        })
+      else { continue }
+      guard unsafe slots[index].since <= csn, unsafe csn < slots[index].until, unsafe slots[index].since >= cleared,
+        unsafe body(entry)
+      else { break }
+      // Without a write where it says so already: the line stays with all threads that read it.
+      if unsafe !slots[index].isUsed { unsafe slots[index].isUsed = true }
+      statistics.hits &+= 1
+      return true
+    }
     return false
   }
 
@@ -151,17 +252,20 @@ struct CacheShard: ~Copyable {
   /// Takes in the object that a reader of the snapshot `csn` has found. Adds what has to go for it to `released`, whose
   /// entries the caller lets go of outside of the latch: what they hold may run code of the app's when it goes.
   mutating func insert(
-    _ entry: CacheEntry, _ hash: UInt64, csn: UInt64, cleared: UInt64, _ released: inout CacheEntry?
+    _ entry: CacheEntry, _ lines: CachedLines, _ hash: UInt64, csn: UInt64, cleared: UInt64,
+    _ released: inout CacheEntry?
   ) {
     let bucket = bucket(hash)
     // Something in the bucket was changed after the snapshot, perhaps this row.
-    guard unsafe changed[bucket] <= csn, cleared <= csn, entry.byteCount <= byteLimit else { return }
+    guard unsafe changed[bucket] <= csn, cleared <= csn, entry.byteCount <= byteLimit,
+      let byteCount = UInt32(exactly: entry.byteCount)
+    else { return }
     let index = place(for: entry, hash, in: bucket &* Self.wayCount)
     release(index, &released)
     unsafe hashes[index] = hash
     unsafe slots[index] = unsafe CacheSlot(
-      since: max(changed[bucket], cleared), until: .max, entry: .passRetained(entry), byteCount: entry.byteCount,
-      isUsed: false)
+      since: max(changed[bucket], cleared), until: .max, entry: .passRetained(entry), byteCount: byteCount,
+      isUsed: false, lines: lines.filled(with: entry))
     statistics.count &+= 1
     statistics.byteCount &+= entry.byteCount
     statistics.insertions &+= 1
@@ -221,7 +325,7 @@ struct CacheShard: ~Copyable {
     guard let retained = unsafe slots[index].entry else { return }
     let entry = unsafe retained.takeRetainedValue()
     statistics.count &-= 1
-    statistics.byteCount &-= unsafe slots[index].byteCount
+    statistics.byteCount &-= unsafe Int(slots[index].byteCount)
     unsafe hashes[index] = 0
     unsafe slots[index] = .empty
     entry.next = released
@@ -249,7 +353,7 @@ struct CacheShard: ~Copyable {
       let problem = unsafe entry._withUnsafeGuaranteedRef { entry -> String? in
         if hash.place(entry.collection, entry.key).hash != found { return "1: an entry has another hash" }
         if !isHere(found) || bucket(found) != index / Self.wayCount { return "1: an entry is in the wrong place" }
-        if entry.byteCount != slot.byteCount { return "2: an entry counts as two things" }
+        if entry.byteCount != Int(slot.byteCount) { return "2: an entry counts as two things" }
         for other in first..<index where unsafe hashes[other] == found {
           let isSame = unsafe slots[other].entry?._withUnsafeGuaranteedRef { $0.key.hasSameBytes(as: entry.key) }
           if isSame == true { return "1: a row is in the table twice" }
@@ -261,7 +365,7 @@ struct CacheShard: ~Copyable {
       if slot.until != .max, slot.until > newest { return "4: a change is not noted in its bucket" }
       if slot.until < slot.since { return "3: a range ends before it begins" }
       count += 1
-      byteCount += slot.byteCount
+      byteCount += Int(slot.byteCount)
     }
     guard count == statistics.count, byteCount == statistics.byteCount else { return "2: the sums are wrong" }
     return count <= countLimit && byteCount <= byteLimit ? nil : "2: a limit is exceeded"

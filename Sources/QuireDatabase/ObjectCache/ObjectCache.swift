@@ -37,6 +37,10 @@ internal import Synchronization
   private let slotCount: Int
   /// By the last bits of a collection's number.
   private let clears: UnsafeMutablePointer<Atomic<UInt64>>
+  /// By the last bits of a row's number, the hash under which the last such row was taken in, or 0: where to look, and
+  /// no more than that, as it is the entry that says which row it is of.
+  private let hints: UnsafeMutablePointer<Atomic<UInt64>>
+  private let hintMask: Int
 
   init(_ options: ObjectCacheOptions) {
     collections = options.collections
@@ -61,6 +65,11 @@ internal import Synchronization
     self.slotCount = slotCount
     unsafe clears = .allocate(capacity: Self.clearCount)
     for index in 0..<Self.clearCount { unsafe (clears + index).initialize(to: Atomic(0)) }
+    var hintCount = 1
+    while hintCount < slotCount { hintCount *= 2 }
+    hintMask = hintCount - 1
+    unsafe hints = .allocate(capacity: hintCount)
+    for index in 0..<hintCount { unsafe (hints + index).initialize(to: Atomic(0)) }
   }
 
   deinit {
@@ -70,6 +79,8 @@ internal import Synchronization
     unsafe shards.deallocate()
     unsafe clears.deinitialize(count: Self.clearCount)
     unsafe clears.deallocate()
+    unsafe hints.deinitialize(count: hintMask + 1)
+    unsafe hints.deallocate()
   }
 
   /// The hash's upper bits; the lower ones choose the bucket.
@@ -97,18 +108,37 @@ internal import Synchronization
     _ place: inout CachePlace, _ key: String, csn: CSN, cleared: UInt64, _ types: CachedTypes,
     _ body: (Unmanaged<CacheEntry>) -> Bool
   ) -> Bool {
-    unsafe shards[shard(place.hash)].state.withLock { state in
+    let shard = shard(place.hash)
+    unsafe shards[shard].prefetch(place.hash)
+    return unsafe shards[shard].state.withLock { state in
       unsafe state.use(&place, key, csn: csn.rawValue, cleared: cleared, types, body)
     }
   }
 
+  /// As above for a row of which the number is known.
+  @inline(__always) func use(
+    _ rowID: RowID, _ collection: CollectionID, csn: CSN, cleared: UInt64, _ types: CachedTypes,
+    _ body: (Unmanaged<CacheEntry>) -> Bool
+  ) -> Bool {
+    let hash = unsafe hints[hint(rowID)].load(ordering: .relaxed)
+    guard hash != 0 else { return false }
+    let shard = shard(hash)
+    unsafe shards[shard].prefetch(hash)
+    return unsafe shards[shard].state.withLock { state in
+      unsafe state.use(rowID, hash, collection.rawValue, csn: csn.rawValue, cleared: cleared, types, body)
+    }
+  }
+
+  @inline(__always) private func hint(_ rowID: RowID) -> Int { Int(truncatingIfNeeded: rowID.rawValue) & hintMask }
+
   /// Takes in what a reader of the snapshot `csn` has found.
-  func insert(_ entry: CacheEntry, _ place: CachePlace, csn: CSN, cleared: UInt64) {
+  func insert(_ entry: CacheEntry, _ lines: CachedLines, _ place: CachePlace, csn: CSN, cleared: UInt64) {
     release { released in
       unsafe shards[shard(place.hash)].state.withLock { state in
-        state.insert(entry, place.hash, csn: csn.rawValue, cleared: cleared, &released)
+        state.insert(entry, lines, place.hash, csn: csn.rawValue, cleared: cleared, &released)
       }
     }
+    unsafe hints[hint(entry.rowID)].store(place.hash, ordering: .relaxed)
   }
 
   // MARK: Changes

@@ -10,7 +10,7 @@ public struct ObjectCacheOptions: Sendable {
   /// The most objects that are kept.
   public var countLimit: Int
   /// The most bytes that are kept. An object counts as what it takes in the file before compression, with its key and
-  /// 128 bytes for itself; what it takes in memory is not known to anybody.
+  /// 192 bytes for itself; what it takes in memory is not known to anybody.
   public var byteLimit: Int
   /// The collections whose objects are kept. Asked now and then, and must always say the same.
   ///

@@ -11,11 +11,13 @@ extension OpenedCollection {
   /// Calls `body` with the entry of a row, if there is one that this snapshot shows; returns what `body` returns:
   /// whether it is of use. `body` runs under a latch, and does no more than to copy what it needs. In any case `place`
   /// becomes where the row's entry would be.
+  ///
+  /// Of a transaction that is over, or has failed, nothing is found: whoever goes on to the trees is told there.
   @usableFromInline @inline(never)
   func useCached(
     _ key: String, _ types: CachedTypes, _ place: inout CachePlace, _ body: (Unmanaged<CacheEntry>) -> Bool
-  ) throws(DatabaseError) -> Bool {
-    try transaction.check()
+  ) -> Bool {
+    guard transaction.isUsable else { return false }
     let csn = transaction.csn
     return unsafe reference._withUnsafeGuaranteedRef { state in
       guard let cache = unsafe state.cache, let id = state.id else { return false }
@@ -26,57 +28,99 @@ extension OpenedCollection {
     }
   }
 
+  /// The same for a row of which the number is known.
+  @usableFromInline @inline(never)
+  func useCached(_ rowID: RowID, _ types: CachedTypes, _ body: (Unmanaged<CacheEntry>) -> Bool) -> Bool {
+    guard transaction.isUsable else { return false }
+    let csn = transaction.csn
+    return unsafe reference._withUnsafeGuaranteedRef { state in
+      guard let cache = unsafe state.cache, let id = state.id else { return false }
+      return unsafe cache._withUnsafeGuaranteedRef { cache in
+        unsafe cache.use(rowID, id, csn: csn, cleared: state.cacheCleared, types, body)
+      }
+    }
+  }
+
   /// Takes in what was read of a row.
   @usableFromInline @inline(never)
-  func keep(_ entry: CacheEntry, _ place: CachePlace) {
+  func keep(_ entry: CacheEntry, _ lines: CachedLines, _ place: CachePlace) {
     let csn = transaction.csn
     unsafe reference._withUnsafeGuaranteedRef { state in
       unsafe state.cache?._withUnsafeGuaranteedRef { cache in
-        cache.insert(entry, place, csn: csn, cleared: state.cacheCleared)
+        cache.insert(entry, lines, place, csn: csn, cleared: state.cacheCleared)
       }
     }
   }
 }
 
 extension RowHandle {
+  @usableFromInline typealias Kept = CachedRow<Object, Metadata>
+
   @inlinable @inline(__always) var cachedTypes: CachedTypes { CachedTypes(Object.self, Metadata.self) }
 
-  /// What is kept of a row, for those who have compared its types.
+  /// What `copy` makes of a row's entry, if there is one that this snapshot shows; `copy` returns whether it has made
+  /// something.
+  ///
+  /// It is made in memory of its own, which nothing was in before: a variable that may be nil would be looked at again
+  /// each time it is set, and what is in it be destroyed by way of its type, which costs more than finding it.
   @inlinable @inline(__always)
-  func row(_ entry: Unmanaged<CacheEntry>, _ body: (CachedRow<Object, Metadata>) -> Bool) -> Bool {
-    unsafe entry._withUnsafeGuaranteedRef { unsafe body(unsafeDowncast($0, to: CachedRow<Object, Metadata>.self)) }
+  func copied<Copy>(
+    _ key: String, _ place: inout CachePlace, _ copy: (Kept, UnsafeMutablePointer<Copy>) -> Bool
+  ) -> Copy? {
+    unsafe withUnsafeTemporaryAllocation(of: Copy.self, capacity: 1) { room in
+      guard let room = room.baseAddress else { return nil }
+      let isFound = unsafe opened.useCached(key, cachedTypes, &place) { entry in
+        // The types were compared.
+        unsafe entry._withUnsafeGuaranteedRef { unsafe copy(unsafeDowncast($0, to: Kept.self), room) }
+      }
+      return isFound ? unsafe room.move() : nil
+    }
   }
+
+  /// The object of a row, if it is there.
+  @inlinable @inline(__always) func findObject(_ key: String, _ place: inout CachePlace) -> Object? {
+    unsafe copied(key, &place) { row, room in
+      unsafe room.initialize(to: row.object)
+      return true
+    }
+  }
+
+  /// A row that is known with its metadata.
+  @inlinable @inline(__always) func findRow(_ key: String, _ place: inout CachePlace) -> Row<Object, Metadata>? {
+    unsafe copied(key, &place) { row, room in
+      guard let metadata = row.metadata else { return false }
+      unsafe room.initialize(to: Row(key: key, rowID: row.rowID, object: row.object, metadata: metadata))
+      return true
+    }
+  }
+
+  // MARK: One row
 
   /// As `get`, by way of the cache.
   @inlinable @inline(never) func getCached(_ key: String) throws(DatabaseError) -> Object? {
-    var object: Object?
     var place = CachePlace()
-    let isFound = try unsafe opened.useCached(key, cachedTypes, &place) { entry in
-      unsafe row(entry) { row in
-        object = row.object
-        return true
-      }
-    }
-    // Taken: a copy would be counted, and there is nothing else in a hit that costs more.
-    if isFound { return object.take() }
-    var byteCount = 0
-    try unsafe opened.withObject(key, protections) { bytes, context in
+    if let object = findObject(key, &place) { return object }
+    return try getUncached(key, place)
+  }
+
+  /// Goes for an object that was not in the cache.
+  @inlinable @inline(never) func getUncached(_ key: String, _ place: CachePlace) throws(DatabaseError) -> Object? {
+    var object: Object?
+    var (rowID, byteCount): (RowID?, Int) = (nil, 0)
+    try unsafe opened.withNumberedObject(key, &rowID, protections) { bytes, context in
       byteCount = bytes.count
       object = try unsafe decode(bytes, context)
     }
-    if place.isWanted, let object {
-      opened.keep(
-        CachedRow<Object, Metadata>(place, key, object, nil, encodedByteCount: byteCount), place)
-    }
+    if place.isWanted, let rowID, let object { keep(object, nil, rowID, key, byteCount, place) }
     withExtendedLifetime(own) {}
     return object.take()
   }
 
   /// As `row`, by way of the cache.
   @inlinable @inline(never) func rowCached(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
-    var found: Row<Object, Metadata>?
     var place = CachePlace()
-    if try findCached(key, &place, &found) { return found }
+    if let found = findRow(key, &place) { return found }
+    var found: Row<Object, Metadata>?
     try opened.withRow(key) { rowID, view in
       let row = try self.row(key, rowID, view)
       keep(row, view, place)
@@ -86,41 +130,65 @@ extension RowHandle {
   }
 
   /// As `metadata`, by way of the cache; `.some(nil)` for a row without, nil if nothing is known.
-  func metadataCached(_ key: String) throws(DatabaseError) -> Metadata?? {
-    var found: Row<Object, Metadata>?
+  func metadataCached(_ key: String) -> Metadata?? {
     var place = CachePlace()
-    guard try findCached(key, &place, &found), let found else { return nil }
-    return .some(found.metadata)
+    return unsafe copied(key, &place) { row, room in
+      guard let metadata = row.metadata else { return false }
+      unsafe room.initialize(to: metadata)
+      return true
+    }
   }
 
-  /// The object of a row whose bytes were read already, as when it was found by its number: by way of the cache, which
-  /// spares decoding.
-  func objectCached(_ key: String, of bytes: [UInt8]) throws -> Object {
-    var object: Object?
-    var place = CachePlace()
-    let isFound = try unsafe opened.useCached(key, cachedTypes, &place) { entry in
-      unsafe row(entry) { row in
-        object = row.object
+  /// The object of the row of a number if it is in the cache, which it is found in without a look at any tree. What is
+  /// not there, or is a row of another collection, is nil.
+  package func objectCached(_ rowID: RowID) -> Object? {
+    guard isCached else { return nil }
+    return unsafe withUnsafeTemporaryAllocation(of: Object.self, capacity: 1) { room in
+      guard let room = room.baseAddress else { return nil }
+      let isFound = unsafe opened.useCached(rowID, cachedTypes) { entry in
+        unsafe entry._withUnsafeGuaranteedRef { entry in
+          unsafe room.initialize(to: unsafeDowncast(entry, to: Kept.self).object)
+        }
         return true
       }
-    }
-    if isFound, let object { return object }
-    return try unsafe bytes.withUnsafeBytes { bytes in
-      let view = try unsafe RowView(bytes)
-      let decoded = try self.object(view, key)
-      if place.isWanted {
-        opened.keep(
-          CachedRow<Object, Metadata>(place, key, decoded, nil, encodedByteCount: view.objectByteCount), place)
-      }
-      return decoded
+      return isFound ? unsafe room.move() : nil
     }
   }
+
+  /// The object of a row whose bytes were read already: by way of the cache, which spares decoding.
+  func objectCached(_ key: String, _ rowID: RowID, of bytes: [UInt8]) throws -> Object {
+    var place = CachePlace()
+    if let object = findObject(key, &place) { return object }
+    return try unsafe bytes.withUnsafeBytes { bytes in
+      let view = try unsafe RowView(bytes)
+      let object = try self.object(view, key)
+      if place.isWanted { keep(object, nil, rowID, key, view.objectByteCount, place) }
+      return object
+    }
+  }
+
+  @inlinable @inline(__always)
+  func keep(_ row: Row<Object, Metadata>, _ view: RowView, _ place: CachePlace) {
+    guard place.isWanted else { return }
+    keep(row.object, .some(row.metadata), row.rowID, row.key, view.objectByteCount, place)
+  }
+
+  /// Takes a row in.
+  @inlinable @inline(never)
+  func keep(
+    _ object: Object, _ metadata: Metadata??, _ rowID: RowID, _ key: String, _ byteCount: Int, _ place: CachePlace
+  ) {
+    let lines = unsafe withUnsafeBytes(of: object) { unsafe CachedLines(of: $0) }
+    opened.keep(Kept(place, rowID, key, object, metadata, encodedByteCount: byteCount), lines, place)
+  }
+
+  // MARK: Many rows
 
   /// As `rows(for:)`, by way of the cache.
   @inlinable @inline(never)
   func rowsCached(_ keys: [String]) throws(DatabaseError) -> [Row<Object, Metadata>] {
-    try rowsCached(keys) { (key, place, found) throws(DatabaseError) in
-      try findCached(key, &place, &found)
+    try rowsCached(keys) { key, place in
+      findRow(key, &place)
     } miss: { key, rowID, view, place in
       let row = try self.row(key, rowID, view)
       keep(row, view, place)
@@ -130,19 +198,11 @@ extension RowHandle {
 
   /// As `objects(for:)`, by way of the cache.
   @inlinable @inline(never) func objectsCached(_ keys: [String]) throws(DatabaseError) -> [Object] {
-    try rowsCached(keys) { (key, place, found) throws(DatabaseError) in
-      try unsafe opened.useCached(key, cachedTypes, &place) { entry in
-        unsafe row(entry) { row in
-          found = row.object
-          return true
-        }
-      }
-    } miss: { key, _, view, place in
+    try rowsCached(keys) { key, place in
+      findObject(key, &place)
+    } miss: { key, rowID, view, place in
       let object = try self.object(view, key)
-      if place.isWanted {
-        opened.keep(
-          CachedRow<Object, Metadata>(place, key, object, nil, encodedByteCount: view.objectByteCount), place)
-      }
+      if place.isWanted { keep(object, nil, rowID, key, view.objectByteCount, place) }
       return object
     }
   }
@@ -151,7 +211,7 @@ extension RowHandle {
   @inlinable @inline(__always)
   func rowsCached<Element>(
     _ keys: [String],
-    hit: (String, inout CachePlace, inout Element?) throws(DatabaseError) -> Bool,
+    hit: (String, inout CachePlace) -> Element?,
     miss: (String, RowID, RowView, CachePlace) throws -> Element
   ) throws(DatabaseError) -> [Element] {
     var elements: [Element?] = []
@@ -159,9 +219,9 @@ extension RowHandle {
     var missing: [String] = []
     var places: [(index: Int, place: CachePlace)] = []
     for key in keys {
-      var element: Element?
       var place = CachePlace()
-      if try !hit(key, &place, &element) {
+      let element = hit(key, &place)
+      if element == nil {
         places.append((elements.count, place))
         missing.append(key)
       }
@@ -176,29 +236,6 @@ extension RowHandle {
       next += 1
     }
     return elements.compactMap { $0 }
-  }
-
-  /// A row that is known with its number and metadata.
-  @inlinable @inline(__always)
-  func findCached(
-    _ key: String, _ place: inout CachePlace, _ found: inout Row<Object, Metadata>?
-  ) throws(DatabaseError) -> Bool {
-    try unsafe opened.useCached(key, cachedTypes, &place) { entry in
-      unsafe row(entry) { row in
-        guard let rest = row.rest else { return false }
-        found = Row(key: key, rowID: rest.rowID, object: row.object, metadata: rest.metadata)
-        return true
-      }
-    }
-  }
-
-  @inlinable @inline(__always)
-  func keep(_ row: Row<Object, Metadata>, _ view: RowView, _ place: CachePlace) {
-    guard place.isWanted else { return }
-    opened.keep(
-      CachedRow(
-        place, row.key, row.object, (row.rowID, row.metadata), encodedByteCount: view.objectByteCount),
-      place)
   }
 }
 

@@ -67,10 +67,30 @@ internal import QuireStorage
     _ key: String, _ protections: RowProtections,
     _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws(DatabaseError) {
+    try unsafe findObject(key, protections, { _ in }, body)
+  }
+
+  /// As `withObject`, for who wants to know the row's number as well.
+  @usableFromInline @inline(never)
+  func withNumberedObject(
+    _ key: String, _ rowID: inout RowID?, _ protections: RowProtections,
+    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+  ) throws(DatabaseError) {
+    var found: RowID?
+    defer { rowID = found }
+    try unsafe findObject(key, protections, { found = $0 }, body)
+  }
+
+  @inline(__always)
+  private func findObject(
+    _ key: String, _ protections: RowProtections, _ note: (RowID) -> Void,
+    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
+  ) throws(DatabaseError) {
     try transaction.check()
     noteRead(key, .object)
     guard let id else { return try checkOpened() }
     guard let rowID = try transaction.rowID(id, key) else { return }
+    note(rowID)
     let value: BorrowedValue?
     do throws(StorageError) {
       value = try transaction.lend(SearchKey(rowID.rawValue), in: transaction.trees.rows)

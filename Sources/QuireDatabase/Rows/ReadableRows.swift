@@ -45,7 +45,7 @@ extension RowReading {
   /// its pages.
   public func metadata(_ key: String) throws(DatabaseError) -> Metadata? {
     let handle = handle
-    if handle.isCached, let known = try handle.metadataCached(key) { return known }
+    if handle.isCached, let known = handle.metadataCached(key) { return known }
     return try handle.withMetadata(key) { row in try handle.metadata(row, key) } ?? nil
   }
 

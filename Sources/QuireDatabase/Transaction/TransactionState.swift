@@ -114,9 +114,12 @@ internal import QuireStorage
 
   /// Throws if the transaction is over, or if an earlier call failed that could not throw.
   @inline(__always) func check() throws(DatabaseError) {
-    if isOpen, pendingError == nil { return }
+    if isUsable { return }
     throw failure()
   }
+
+  /// Whether `check` throws nothing.
+  @inline(__always) var isUsable: Bool { isOpen && pendingError == nil }
 
   @inline(never) private func failure() -> DatabaseError {
     guard isOpen else {

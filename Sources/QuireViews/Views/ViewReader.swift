@@ -63,9 +63,14 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   /// The key of the row at an index of a group; nil if there are not so many. O(log n).
   public func key(at index: Int, in group: String) throws -> String? { try rowKey(at: index, in: group)?.key }
 
-  /// The object of the row at an index of a group; nil if there are not so many. O(log n).
+  /// The object of the row at an index of a group; nil if there are not so many. O(log n), without a walk down the row
+  /// tree if the cache of objects has it.
   public func object(at index: Int, in group: String) throws -> Object? {
-    try rowID(at: index, in: group).map { try row(of: $0).object }
+    guard let rowID = try rowID(at: index, in: group) else { return nil }
+    for description in descriptions {
+      if let object = try store.cachedObject(of: rowID, in: description) { return object }
+    }
+    return try row(of: rowID).object
   }
 
   /// The metadata of the row at an index of a group; nil if there are not so many rows, or the row has none. O(log n).

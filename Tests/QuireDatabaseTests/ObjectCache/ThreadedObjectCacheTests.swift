@@ -68,8 +68,9 @@ import Testing
         if isRight { return }
         throw Mismatch(description: "\(what), \(tx.csn): \(call) of \(name)/\(key) differs from the trees")
       }
-      switch random.below(5) {
+      switch random.below(6) {
       case 0, 1: try expect(try rows.get(key) == raw?.object, "get")
+      case 5: try expect(try hasItsOwn(tx, name, raw?.rowID ?? RowID(1), &random), "an object by a number")
       case 2:
         let row = try rows.row(key)
         try expect(row?.object == raw?.object && row?.rowID == raw?.rowID, "row")
@@ -82,6 +83,20 @@ import Testing
         try expect(try rows.rows(for: keys).map(\.object) == expected, "rows")
       }
     }
+  }
+
+  /// Whether the cache, asked for a row that is there, and for one that may have been there before, or comes later, or
+  /// is of another collection, has nothing or what the trees have.
+  private static func hasItsOwn(
+    _ tx: ReadTransaction, _ name: String, _ known: RowID, _ random: inout SeededRandom
+  ) throws -> Bool {
+    for rowID in [known, RowID(known.rawValue + Int64(random.below(9)) - 4)] {
+      guard let object = tx[rows(name)].handle.objectCached(rowID) else { continue }
+      guard let key = try tx.key(of: rowID), key.collection == name,
+        try tx.rawRows(name).row(key.key)?.object == object
+      else { return false }
+    }
+    return true
   }
 
   // In functions of their own, which are not async, and read on their thread.

@@ -8,7 +8,7 @@ enum ModuleImports {
     "CLZ4": [],
     "CQuirePlatform": [],
     "QuireStorage": ["CQuirePlatform"],
-    "QuireDatabase": ["QuireStorage", "CLZ4"],
+    "QuireDatabase": ["QuireStorage", "CLZ4", "CQuirePlatform"],
     // Extensions see what a third party sees: the public API of QuireDatabase and nothing else.
     "QuireViews": ["QuireDatabase"],
     "QuireRelationships": ["QuireDatabase"],

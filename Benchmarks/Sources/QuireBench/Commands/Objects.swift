@@ -174,6 +174,8 @@ struct Objects: ParsableCommand {
   var count = 100_000
   @Option(help: "Alternating runs.")
   var runs = 7
+  @Option(parsing: .upToNextOption, help: "Times these sections only; all of them by default.")
+  var sections: [String] = []
   @Option(help: "Runs one section once, for a profiler: \(sectionNames.joined(separator: ", ")).")
   var instructions: String?
 
@@ -218,20 +220,27 @@ struct Objects: ParsableCommand {
       try expect(sum == expected, "\(instructions) gave a wrong sum")
       return print("\(instructions): \(count) operations")
     }
-    var times: [String: [Double]] = [:]
+    let names = sections.isEmpty ? Self.sectionNames : sections
+    // Twice each: after the other sections have had the processor's caches, and again at once, when it is warm.
+    var (first, times): ([String: [Double]], [String: [Double]]) = ([:], [:])
     for run in 0..<runs {
-      for name in run % 2 == 0 ? Self.sectionNames : Self.sectionNames.reversed() {
+      for name in run % 2 == 0 ? names : names.reversed() {
         let body = try section(name)
-        let start = Clocks.thread()
-        try expect(try body() == expected, "\(name) gave a wrong sum")
-        times[name, default: []].append(Double(Clocks.thread() - start) / expected)
+        for isWarm in [false, true] {
+          let start = Clocks.thread()
+          try expect(try body() == expected, "\(name) gave a wrong sum")
+          let time = Double(Clocks.thread() - start) / expected
+          if isWarm { times[name, default: []].append(time) } else { first[name, default: []].append(time) }
+        }
       }
     }
-    for name in Self.sectionNames {
-      let samples = times[name, default: []]
-      print("\(name): \(Int(median(samples))) ns (lowest \(Int(samples.min() ?? 0)))")
+    for name in names {
+      let (samples, others) = (times[name, default: []], Int(median(first[name, default: []])))
+      let lowest = Int(samples.min() ?? 0)
+      print("\(name): \(Int(median(samples))) ns (lowest \(lowest)), \(others) after the others")
     }
     func middle(_ name: String) -> Double { median(times[name, default: []]) }
+    guard sections.isEmpty else { return }
     print("get above the engine's two look-ups: \(Int(middle("get") - middle("engine-get"))) ns")
     let (binary, json) = (middle("get-binary") - middle("engine-get"), middle("get-json") - middle("engine-get"))
     print("decoding JSON takes \(rounded(json / binary)) × the time of the binary form, finding the row left out")
