@@ -12,7 +12,9 @@ extension Database {
     public var cacheSize: Int
     /// The size of a page in bytes; used when a database is created.
     public var pageSize: Int
-    /// The size that a segment of the log may grow to, in bytes: recovery after a crash replays at most two.
+    /// The size that a segment of the log may grow to, in bytes, once there is as much data; see
+    /// `StorageOptions.logLimit`. Recovery after a crash replays at most two: a shorter log opens sooner after a crash,
+    /// with a longer one checkpoints write less.
     public var logLimit: Int
     /// Whether the file is tidied when nothing has been written for a second.
     public var maintainsWhenIdle: Bool
@@ -56,7 +58,7 @@ extension Database {
 
     /// Settings; what is left out has the value that suits most.
     public init(
-      durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 64 << 20,
+      durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 256 << 20,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
       renamedCollections: [String: String] = [:], connectionDefaults: Connection.Options = Connection.Options(),

@@ -136,6 +136,8 @@ struct SortedSource {
   private let operations: [SortableOperation]
   private var index = 0
   private let merger: RunMerger?
+  /// How many entries ahead memory is asked for.
+  private static let prefetchDistance = 6
 
   /// Hands out sorted operations.
   init(_ operations: [SortableOperation]) {
@@ -153,6 +155,8 @@ struct SortedSource {
   mutating func next() throws(StorageError) -> SortableOperation? {
     if let merger { return try merger.next() }
     guard index < operations.count else { return nil }
+    // What is sorted lies in memory as it came: to copy an entry would be to wait for each of its lines.
+    if index &+ Self.prefetchDistance < operations.count { operations[index &+ Self.prefetchDistance].prefetch() }
     index += 1
     return operations[index - 1]
   }

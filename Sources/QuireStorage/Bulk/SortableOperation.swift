@@ -64,6 +64,8 @@ package struct SortableOperation {
       quire_prefetch(key + offset)
       offset &+= 64
     }
+    // What begins in the middle of a line ends in one more.
+    if end > 0 { quire_prefetch(key + (end &- 1)) }
   }
 
   /// Whether the entry goes.

@@ -61,16 +61,17 @@ extension EngineCore {
   /// The size of another segment; nil if the meta page has no room for it, or the log would exceed its limit, so that
   /// recovery never has more to replay than what two segments of the largest size hold.
   ///
-  /// A transaction that fills segments alone gets a long one: it had better find room in the log than write its pages
-  /// home while it runs.
+  /// A transaction that fills segments alone gets a long one, however little data there is yet: it had better find room
+  /// in the log than write its pages home while it runs.
   private func additionalByteCount(behind last: SegmentDescriptor) -> Int? {
     let named = meta.current.segments
     let total = named.reduce(0) { $0 + $1.byteCount }
-    let room = (options.logLimit - total) & ~7
+    let isStreamed = context.log.partCount > 0
+    let room = ((isStreamed ? options.logLimit : logAllowance) - total) & ~7
     guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
       return nil
     }
-    guard context.log.partCount > 0 else { return desiredSegmentByteCount }
+    guard isStreamed else { return desiredSegmentByteCount }
     return min(room, max(desiredSegmentByteCount, Self.streamedGrowth * total))
   }
 

@@ -77,8 +77,23 @@ extension EngineCore {
     try completeCheckpoint()
   }
 
+  /// In the middle of a load that commits by checkpoint: has the disk begin with the pages that are complete, while
+  /// more are being made. Waits for nothing: what was written stays in memory until the checkpoint has synced it.
+  ///
+  /// - Throws: as `relieveMemory`.
+  func writeAhead() throws(StorageError) {
+    try checkProcess()
+    guard checkpoints.current == nil else { return }
+    slots.rest(writerSlot)
+    defer { _ = slots.refresh(writerSlot) }
+    try queue.checkFailure()
+    if !options.isReadOnly { try checkFiles() }
+    try spill(isSynced: false)
+    reclaimer.collect()
+  }
+
   /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.
-  private func spill() throws(StorageError) {
+  private func spill(isSynced: Bool = true) throws(StorageError) {
     let writer = PageWriter(
       store: store, allocator: allocator, reclaimer: reclaimer,
       for: .spill(csn: context.csn.rawValue))
@@ -96,7 +111,7 @@ extension EngineCore {
       throw error
     }
     // Nothing leaves memory before it is durable; beside what has been written, a flush is cheap.
-    try synchronizePages()
+    if isSynced { try synchronizePages() }
   }
 
   /// Syncs the data file; a failure stops all writing.

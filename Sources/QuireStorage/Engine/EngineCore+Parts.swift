@@ -31,6 +31,7 @@ extension EngineCore {
   /// - Returns: false if that cannot be; the record is then given up. If the reason is a failure of the log, the
   ///   transaction will not commit either.
   func appendPart() -> Bool {
+    if outgrowsData { return false }
     do throws(StorageError) {
       try checkProcess()
       try queue.checkFailure()
@@ -42,6 +43,16 @@ extension EngineCore {
     } catch {
       return false
     }
+  }
+
+  /// Whether the running transaction has become longer than all that was there before it. Nearly all pages are its own
+  /// then, and full of what it has put: to write them home at once is no more than to log it, and nobody has to do it a
+  /// second time.
+  private var outgrowsData: Bool {
+    let streamedByteCount = context.log.streamedByteCount
+    guard streamedByteCount >= environment.unloggedByteCount else { return false }
+    let used = Int(allocator.pageCount) - allocator.freeCount + store.frames.dirtyCount - context.editor.born.count
+    return streamedByteCount > used * store.pageSize
   }
 
   /// Makes room for the next record of a transaction that streams. It may go on in the next segment, which the meta

@@ -53,7 +53,15 @@ extension EngineCore {
   }
 
   private var smallestSegmentByteCount: Int { Self.initialSegmentByteCount(options, environment) }
-  private var largestSegmentByteCount: Int { options.logLimit & ~7 }
+  private var largestSegmentByteCount: Int { logAllowance }
+
+  /// How long a segment may become, and the log without a checkpoint: as long as the data, as far as the limit allows.
+  /// Random changes touch nearly every page between two checkpoints; with a log in proportion each of them still writes
+  /// about as much as was logged, where with a short log every checkpoint would write all data for a little log.
+  var logAllowance: Int {
+    let dataByteCount = (Int(allocator.pageCount) + store.frames.dirtyCount) * store.pageSize
+    return min(options.logLimit, max(environment.usualLogByteCount, dataByteCount)) & ~7
+  }
 
   /// The size of the first segments. Sizes are multiples of 8, as records are.
   static func initialSegmentByteCount(_ options: StorageOptions, _ environment: StorageEnvironment) -> Int {

@@ -143,6 +143,7 @@ package final class EngineCore: @unchecked Sendable {
         return isDone
       }, maintenance: { [weak self] in self?.maintainWhileIdle() ?? true })
     context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
+    context.writePagesAhead = { [unowned self] () throws(StorageError) in try writeAhead() }
     context.reservePlaces = { [unowned self] (count) throws(StorageError) in try reservePlaces(forExtent: count) }
     limitParts()
     context.log.stream { [weak self] in self?.appendPart() ?? false }

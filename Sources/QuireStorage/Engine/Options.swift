@@ -8,8 +8,10 @@ public struct StorageOptions: Sendable {
   public var cacheSize: Int
   /// What a commit waits for.
   public var durability: Durability
-  /// The size that a log segment may grow to, in bytes. A checkpoint starts when a segment is full, unless all of them
-  /// together are shorter than this. Recovery after a crash replays at most twice as much.
+  /// The size that a log segment may grow to, in bytes, once there is as much data; with less data it is the size of
+  /// the data, and 64 MiB at least. A checkpoint starts when a segment is full, unless all of them together are shorter
+  /// than this. Recovery after a crash replays at most twice as much, some 3 to 8 seconds per GiB: a shorter log opens
+  /// sooner after a crash, a longer one has checkpoints write less.
   public var logLimit: Int
   /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with
   /// it: for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4
@@ -34,7 +36,7 @@ public struct StorageOptions: Sendable {
 
   /// Settings; what is left out has the value that suits most.
   public init(
-    pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 64 << 20,
+    pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 256 << 20,
     alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true,
     isReadOnly: Bool = false, readerThreadCount: Int = 2
   ) {
@@ -87,9 +89,13 @@ package struct StorageEnvironment: Sendable {
   package var allowsTestPages: Bool
   /// The size of the first log segments, in bytes.
   package var initialSegmentByteCount: Int
+  /// How long the log may become however little data there is, in bytes.
+  package var usualLogByteCount: Int
   /// How many bytes of operations a transaction collects before it appends them as a part of its record. Never more
   /// than an eighth of a segment, so that little of one stays unused.
   package var partByteCount: Int
+  /// How many bytes a transaction streams at the least before it goes unlogged as it outgrows all data.
+  package var unloggedByteCount: Int
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
   /// Told when a checkpoint has failed, on the thread that ran it, which may hold the writer lock.
@@ -102,14 +108,17 @@ package struct StorageEnvironment: Sendable {
     fileSystem: any FileSystem = RealFileSystem(),
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
     scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
-    partByteCount: Int = 1 << 20, putsBeforeDeferral: Int = 2000
+    usualLogByteCount: Int = 64 << 20, partByteCount: Int = 1 << 20,
+    unloggedByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000
   ) {
     self.fileSystem = fileSystem
     self.random = random
     self.scheduling = scheduling
     self.allowsTestPages = allowsTestPages
     self.initialSegmentByteCount = initialSegmentByteCount
+    self.usualLogByteCount = usualLogByteCount
     self.partByteCount = partByteCount
+    self.unloggedByteCount = unloggedByteCount
     self.putsBeforeDeferral = putsBeforeDeferral
   }
 }

@@ -19,6 +19,8 @@ final class BulkLoad {
 
   /// Loads that take no more bytes than this are put one by one, sorted: cheaper than to commit by checkpoint.
   private static let loggedByteCount = 1 << 20
+  /// The least memory that a load takes if nobody says how much.
+  private static let leastByteLimit = 64 << 20
   /// The most runs that are merged at once; a block of memory for each.
   private static let mergeWidth = 128
   /// Merging into a tree that has entries takes so much at a time.
@@ -27,6 +29,8 @@ final class BulkLoad {
   private static let chargeStep = 1 << 20
   /// After so many entries room is made, and progress reported.
   private static let stepCount = 1 << 14
+  /// After so many entries of a tree that is built it is looked at whether there are enough pages for the disk.
+  private static let writeStepCount = 1 << 7
 
   /// - Throws: `noSuchTree`, `transactionFailed`.
   init(_ context: WriteContext, into tree: Tree, _ options: BulkLoadOptions) throws(StorageError) {
@@ -35,7 +39,9 @@ final class BulkLoad {
     self.context = context
     self.tree = tree
     self.options = options
-    buffer = try EntryBuffer(byteLimit: options.bufferByteCount, pageSize: context.editor.pageSize)
+    let store = context.editor.store
+    let byteLimit = options.bufferByteCount ?? max(Self.leastByteLimit, store.pool.budget * store.pageSize / 8 * 5)
+    buffer = try EntryBuffer(byteLimit: byteLimit, pageSize: store.pageSize)
   }
 
   deinit { charge(0) }
@@ -196,6 +202,7 @@ final class BulkLoad {
       }
       written += 1
       try context.relieve(builder.completedReferences)
+      if written % Self.writeStepCount == 0 { try context.writeAhead(builder.completedReferences) }
       if written % Self.stepCount == 0 { try report(progress) }
     }
     context.setRoot(try builder.finish(), at: index)
@@ -281,6 +288,19 @@ extension WriteContext {
     defer { looseReferences = [] }
     try enter()
   }
+
+  /// A place as above: once there are enough pages for a long write, those that are complete are handed to the system,
+  /// so that the disk works while more are made. No sync, and nothing that the checkpoint would not have to write.
+  func writeAhead(_ completed: @autoclosure () -> [PageReference]) throws(StorageError) {
+    let store = editor.store
+    guard unspilledCount * store.pageSize >= min(Self.writtenAheadByteCount, store.pool.budget * store.pageSize / 16)
+    else { return }
+    looseReferences = completed()
+    defer { looseReferences = [] }
+    try writePagesAhead?()
+  }
+
+  private static var writtenAheadByteCount: Int { 8 << 20 }
 
   /// Packs leaves of a tree, changing no entry: see `TreeRepacker.repack`. What maintenance does; nothing is logged, so
   /// the transaction commits by checkpoint.

@@ -2,15 +2,16 @@
 
 /// How a bulk load works.
 public struct BulkLoadOptions: Sendable {
-  /// The memory for entries that wait to be sorted, in bytes. What is beyond goes to a temporary file beside the
-  /// database, which needs as much room on the disk as the entries.
-  public var bufferByteCount: Int
+  /// The memory for entries that wait to be sorted, in bytes; nil for five eighths of the cache, in whose budget it
+  /// counts in any case, and 64 MiB at least. What is beyond goes to a temporary file beside the database, which needs
+  /// as much room on the disk as the entries.
+  public var bufferByteCount: Int?
   /// How much of each leaf is used, from 0.5 to 1. Full leaves make the smallest file; leave room if keys will be put
   /// between these.
   public var leafFill: Double
 
   /// Options; what is left out suits most.
-  public init(bufferByteCount: Int = 64 << 20, leafFill: Double = 1) {
+  public init(bufferByteCount: Int? = nil, leafFill: Double = 1) {
     self.bufferByteCount = bufferByteCount
     self.leafFill = leafFill
   }

@@ -30,6 +30,8 @@ package final class WriteContext {
   @exclusivity(unchecked) var spilledCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
   package var relieveMemory: (() throws(StorageError) -> Void)?
+  /// Has the disk begin with what a load has completed; set by the engine.
+  package var writePagesAhead: (() throws(StorageError) -> Void)?
   /// Makes sure that so many places can be taken beside those that the next checkpoint needs; set once, by the engine.
   package var reservePlaces: ((Int) throws(StorageError) -> Void)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.

@@ -58,6 +58,10 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var segmentByteCount = 12 << 10
   /// How long a record becomes before a part of it is appended.
   var partByteCount = 1 << 20
+  /// How many bytes of parts there are before a transaction may go unlogged.
+  var unloggedByteCount = 1 << 20
+  /// How long the log may become however little data there is.
+  var usualLogByteCount = 1 << 20
   /// After how many puts in a row the next ones wait.
   var putsBeforeDeferral = 0
   var cachePages = 64
@@ -110,6 +114,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     logLimit = random.pick([16, 16, 32, 64, 256]) << 10
     segmentByteCount = random.pick([12, 12, 16, 24, 32, 64]) << 10
     partByteCount = random.pick([1 << 20, 64 + random.below(200), 64 + random.below(2000), 2000])
+    unloggedByteCount = random.pick([0, 1000, 8 << 10, 1 << 20])
+    usualLogByteCount = random.pick([0, 16 << 10, 64 << 10, 1 << 20])
     cachePages = random.pick([32, 48, 64, 256, 4096])
     durability = random.pick([.full, .full, .full, .relaxed, .interval(.milliseconds(10))])
     lifeCount = 2 + random.below(8)
@@ -213,7 +219,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   package var description: String {
     let operations = TortureOperation.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }
     return """
-      pages \(pageSize), segments \(segmentByteCount) to \(logLimit), parts \(partByteCount), \
+      pages \(pageSize), segments \(segmentByteCount) to \(logLimit), usually \(usualLogByteCount), \
+      parts \(partByteCount), unlogged from \(unloggedByteCount), \
       puts wait after \(putsBeforeDeferral), \
       cache \(cachePages) pages, \(durability), \
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \

@@ -156,7 +156,8 @@ package final class TortureHistory {
     let engineRandom = engineRandom
     return StorageEnvironment(
       fileSystem: disk, random: { engineRandom.next() }, scheduling: .stepped, allowsTestPages: true,
-      initialSegmentByteCount: configuration.segmentByteCount, partByteCount: configuration.partByteCount,
+      initialSegmentByteCount: configuration.segmentByteCount, usualLogByteCount: configuration.usualLogByteCount,
+      partByteCount: configuration.partByteCount, unloggedByteCount: configuration.unloggedByteCount,
       putsBeforeDeferral: configuration.putsBeforeDeferral)
   }
 
