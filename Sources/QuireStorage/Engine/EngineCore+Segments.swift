@@ -60,7 +60,7 @@ extension EngineCore {
   /// about as much as was logged, where with a short log every checkpoint would write all data for a little log.
   var logAllowance: Int {
     let dataByteCount = (Int(allocator.pageCount) + store.frames.dirtyCount) * store.pageSize
-    return min(options.logLimit, max(environment.usualLogByteCount, dataByteCount)) & ~7
+    return min(options.logLimit, max(environment.usualLogByteCount, smallestSegmentByteCount, dataByteCount)) & ~7
   }
 
   /// The size of the first segments. Sizes are multiples of 8, as records are.
