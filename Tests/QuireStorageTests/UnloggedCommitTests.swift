@@ -96,6 +96,31 @@ import Testing
     #expect(isStopped ? size < 64 * Self.kibibyte : size > 1000 * Self.kibibyte, "\(size)")
   }
 
+  @Test("A load larger than memory stays within the budget while it is written ahead")
+  func staysWithinTheBudget() throws {
+    let disk = SimulatedDisk()
+    let options = StorageOptions(pageSize: 512, cacheSize: 4 << 20, logLimit: 256 * Self.kibibyte)
+    let engine = try open(disk, options) { _ in }
+    var most = 0
+    try engine.write { tx in
+      let tree = try tx.createTree("t", keys: .int64)
+      let load = BulkLoadOptions(bufferByteCount: 64 * Self.kibibyte)
+      try tx.bulkLoad(
+        into: tree, options: load,
+        progress: { _ in most = max(most, engine.core.store.residentCount + engine.core.store.frames.dirtyCount) }
+      ) { loader in
+        for key in 0..<100_000 { try loader.append([UInt8](marked: key, count: 100), for: Int64(key)) }
+      }
+    }
+    let limit = options.cacheSize / options.pageSize
+    #expect(engine.statistics.pagesSpilled > 2 * limit)
+    #expect(most < limit * 9 / 8, "\(most) of \(limit) pages")
+    #expect(engine.core.store.residentCount <= limit * 9 / 8)
+    #expect(try count(engine) == 100_000)
+    try engine.verify()
+    try engine.close()
+  }
+
   @Test("The log becomes as long as the data, and no longer than usual as long as there is little")
   func growsWithData() throws {
     let disk = SimulatedDisk()

@@ -78,7 +78,9 @@ extension EngineCore {
   }
 
   /// In the middle of a load that commits by checkpoint: has the disk begin with the pages that are complete, while
-  /// more are being made. Waits for nothing: what was written stays in memory until the checkpoint has synced it.
+  /// more are being made. Waits for nothing as a rule: what was written stays in memory until the checkpoint has synced
+  /// it. Once that is an eighth of the budget it is synced here, or a load larger than memory would fill that with pages
+  /// that nobody may take out.
   ///
   /// - Throws: as `relieveMemory`.
   func writeAhead() throws(StorageError) {
@@ -88,7 +90,10 @@ extension EngineCore {
     defer { _ = slots.refresh(writerSlot) }
     try queue.checkFailure()
     if !options.isReadOnly { try checkFiles() }
-    try spill(isSynced: false)
+    context.releaseDead()
+    chargeTransaction()
+    let isSynced = context.unsyncedCount + context.unspilledCount > store.pool.budget / 8
+    try spill(isSynced: isSynced)
     reclaimer.collect()
   }
 
@@ -111,7 +116,9 @@ extension EngineCore {
       throw error
     }
     // Nothing leaves memory before it is durable; beside what has been written, a flush is cheap.
-    if isSynced { try synchronizePages() }
+    guard isSynced else { return context.unsyncedCount += writer.pagesWritten }
+    try synchronizePages()
+    context.unsyncedCount = 0
   }
 
   /// Syncs the data file; a failure stops all writing.

@@ -51,7 +51,8 @@ extension EngineCore {
   private var outgrowsData: Bool {
     let streamedByteCount = context.log.streamedByteCount
     guard streamedByteCount >= environment.unloggedByteCount else { return false }
-    let used = Int(allocator.pageCount) - allocator.freeCount + store.frames.dirtyCount - context.editor.born.count
+    // Free places are among those of commits that no checkpoint has seen: rather too much data than too little.
+    let used = Int(allocator.pageCount) + store.frames.dirtyCount - context.unspilledCount
     return streamedByteCount > used * store.pageSize
   }
 

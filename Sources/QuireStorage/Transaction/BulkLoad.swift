@@ -47,7 +47,12 @@ final class BulkLoad {
   deinit { charge(0) }
 
   /// Has the budget for pages know what the load takes.
-  private func charge(_ byteCount: Int) { context.editor.store.charge(byteCount, to: .load) }
+  /// The transaction's limit of dirty pages is that of what is left of the budget.
+  private func charge(_ byteCount: Int) {
+    let store = context.editor.store
+    store.charge(byteCount, to: .load)
+    context.setDirtyLimit(store.pool.budget / 4 * 3)
+  }
 
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
     if let failure { throw failure }

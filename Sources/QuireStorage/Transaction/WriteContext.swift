@@ -28,6 +28,8 @@ package final class WriteContext {
   var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
   @exclusivity(unchecked) var spilledCount = 0
+  /// How many pages have been written ahead and not been synced.
+  var unsyncedCount = 0
   /// Writes dirty pages home until there are few enough; set once, by the engine.
   package var relieveMemory: (() throws(StorageError) -> Void)?
   /// Has the disk begin with what a load has completed; set by the engine.
@@ -96,6 +98,7 @@ package final class WriteContext {
     savepointTrees = []
     savepointMarks = []
     spilledCount = 0
+    unsyncedCount = 0
     examinedCount = 0
     hasGrown = false
     hasRemoved = false
