@@ -6,8 +6,8 @@
 ///
 /// While it writes, no place that it writes to may be given out to somebody else. A checkpoint writes what its own map
 /// calls used, and the snapshot that it has announced keeps those places as they are; the writer, when memory is short,
-/// writes all there are, as nobody but a checkpoint or itself is given places; and what readers of old snapshots need is
-/// kept by announcing these.
+/// writes all there are, as nobody but a checkpoint or itself is given places; and what readers of old snapshots need
+/// is kept by announcing these.
 final class ValueWriter {
   private let store: PageStore
   private let buffer: UnsafeMutableRawPointer
@@ -74,8 +74,8 @@ final class ValueWriter {
   }
 }
 
-/// Has the disk begin with what has been written while the rest is prepared, so that the sync at the end finds little to
-/// wait for.
+/// Has the disk begin with what has been written while the rest is prepared, so that the sync at the end finds little
+/// to wait for.
 struct WriteStarter {
   /// What has been written since the disk was last asked to begin, and where.
   private var range = 0..<0

@@ -73,8 +73,8 @@ extension EngineCore {
   /// About how many dirty pages are not the running transaction's.
   private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
 
-  /// Writes home what values have been kept in memory, whosever they are: it needs no checkpoint, as each has its place.
-  /// No checkpoint runs. Not worth a flush where they are few.
+  /// Writes home what values have been kept in memory, whosever they are: that takes no checkpoint, as each has its
+  /// place. No checkpoint runs. Not worth a flush where they are few.
   private func writeValues() throws(StorageError) {
     guard store.unwrittenCount > store.pool.budget / 16 else { return }
     try ValueWriter(store).writeAll()

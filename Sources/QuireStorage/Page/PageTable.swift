@@ -8,9 +8,9 @@ internal import Synchronization
 /// the evictor's hand takes the page out unless somebody touches it before). Bit 1 says that the page has been written
 /// but not synced: were it taken out, and the sync failed, its commit would be durable in the log and still not be
 /// readable. Bit 2 says that the slot holds no page of a tree but the value of an extent of one page, and bit 3 stands
-/// for heat then; bit 4, that the value is nowhere but in its slot and the log: it has yet to be written home. Slots are
-/// aligned, so all five are free. A descent tests bit 0 and nothing else: what is not hot takes the slow path, and so a
-/// reference that leads to a value, as one of a forged file may, ends there.
+/// for heat then; bit 4, that the value is nowhere but in its slot and the log: it has yet to be written home. Slots
+/// are aligned, so all five are free. A descent tests bit 0 and nothing else: what is not hot takes the slow path, and
+/// so a reference that leads to a value, as one of a forged file may, ends there.
 ///
 /// Invariants:
 /// 1. A page number is given to a new page, or to a value, only while its word is zero.

@@ -334,8 +334,8 @@ package final class Reclaimer: Sendable {
     }
   }
 
-  /// The places, in ascending order, of what may be values of one page that nobody but readers of these snapshots needs.
-  /// They stay as they are for as long as the caller announces the snapshots.
+  /// The places, ascending, of what may be values of one page that nobody but readers of these snapshots needs. They
+  /// stay as they are for as long as the caller announces the snapshots.
   package func heldValues(of snapshots: [CSN]) -> [UInt64] {
     state.withLock { state in
       let items = snapshots.compactMap { state.held[$0.rawValue] }.joined()
