@@ -1,4 +1,5 @@
-// One checkpoint's pages: trees, catalog, free map. What surrounds them, the log and the meta page, is the engine's.
+// One checkpoint's pages: values, trees, catalog, free map. What surrounds them, the log and the meta page, is the
+// engine's.
 
 /// What a checkpoint freezes.
 package struct CheckpointState {
@@ -23,6 +24,7 @@ package struct CheckpointState {
 /// result is named by a meta page (hazard A10).
 package final class CheckpointPages {
   private enum Phase {
+    case values
     case trees(Int)
     case catalog
     case catalogPages
@@ -34,8 +36,9 @@ package final class CheckpointPages {
   private let catalog: Catalog
   private let freeMap: FreeMapFile
   private let allocator: PageAllocator
+  private let values: ValueWriter
   private let writer: PageWriter
-  private var phase = Phase.trees(0)
+  private var phase = Phase.values
   private var plan: FreeMapFile.Plan?
   package private(set) var freeMapRoot = PageRoot()
   /// Pages at this place or above are written anew even if nothing in them changes; see `vacate`.
@@ -53,6 +56,7 @@ package final class CheckpointPages {
     allocator.rewind()
     allocator.applySuperseded(upTo: state.csn.rawValue)
     allocator.trim()
+    values = ValueWriter(store)
     writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer)
     if let first = state.trees.first { writer.begin(first.reference) }
   }
@@ -73,7 +77,7 @@ package final class CheckpointPages {
   /// Whether the next step looks into pages that may be evicted. Dirty ones are protected by the frozen snapshot.
   package var looksPagesUp: Bool {
     switch phase {
-    case .trees, .catalogPages: false
+    case .values, .trees, .catalogPages: false
     default: true
     }
   }
@@ -83,6 +87,12 @@ package final class CheckpointPages {
   /// - Throws: `diskFull`, `inputOutput`, and what reading catalog pages throws. The caller then calls `undo`.
   package func step() throws(StorageError) -> Bool {
     switch phase {
+    case .values:
+      // Those of commits behind the frozen one and of the running transaction are free in this map, and so are those
+      // that the frozen commits have replaced.
+      if try values.step(allocator.usedPlaces) { return true }
+      phase = .trees(0)
+      return try step()
     case .trees(let index):
       if try writer.step() { return true }
       if index + 1 < state.trees.count {

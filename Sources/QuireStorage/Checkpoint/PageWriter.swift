@@ -1,5 +1,16 @@
 // Writing dirty pages home: children before parents, in key order, in long runs.
 
+extension Reclaimer {
+  /// Who has written a frame home.
+  package enum Flipper {
+    case checkpoint
+    /// A spill of the transaction that will be this commit.
+    case spill(csn: UInt64)
+    /// A spill of what only snapshots older than every checkpoint to come can reach: entry and place go when they do.
+    case heldPages
+  }
+}
+
 /// Writes the dirty pages of trees to unused places of the data file.
 ///
 /// Works in steps of one buffer, so that a checkpoint can be stepped, stopped and killed between any two writes. A page
@@ -48,13 +59,9 @@ final class PageWriter {
   private(set) var oldSlots: [UInt] = []
   private(set) var pagesWritten = 0
 
-  /// What has been written since the disk was last asked to begin, and where.
-  private var unstarted = 0..<0
-  private var unstartedByteCount = 0
+  private var starter = WriteStarter()
 
   private static let bufferByteCount = 512 << 10
-  /// How much is written before the disk is asked to begin: small checkpoints leave it to the sync.
-  private static let startByteCount = 8 << 20
 
   init(
     store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint
@@ -210,7 +217,8 @@ final class PageWriter {
       throw error
     }
     store.noteWritten(pending.count * pageSize)
-    startWriting(Int(first.number.rawValue) * pageSize, pending.count * pageSize)
+    let offset = Int(first.number.rawValue) * pageSize
+    starter.note(offset..<(offset + pending.count * pageSize), of: store.file)
     for page in pending {
       reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image, by: flipper)
       if page.oldSlot != 0 { oldSlots.append(page.oldSlot) }
@@ -218,18 +226,6 @@ final class PageWriter {
     pagesWritten += pending.count
     pending.removeAll(keepingCapacity: true)
     placed.removeAll(keepingCapacity: true)
-  }
-
-  /// Has the disk write while the next pages are encoded, so that the sync at the end finds little to wait for.
-  private func startWriting(_ offset: Int, _ byteCount: Int) {
-    let end = offset + byteCount
-    unstarted =
-      unstarted.isEmpty
-      ? offset..<end : min(unstarted.lowerBound, offset)..<max(unstarted.upperBound, end)
-    unstartedByteCount += byteCount
-    guard unstartedByteCount >= Self.startByteCount else { return }
-    store.file.startWriting(unstarted)
-    (unstarted, unstartedByteCount) = (0..<0, 0)
   }
 
   /// Gives up what is in the buffer: its pages stay dirty. Done by itself when a write fails.

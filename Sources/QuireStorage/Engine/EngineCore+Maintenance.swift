@@ -186,7 +186,7 @@ extension EngineCore {
       let plan = RelocationPlan(
         limit: maintenance.limit, extentLimit: maintenance.extentLimit, evacuates: maintenance.evacuates,
         pageLimit: Self.pagesPerStep, extentPageLimit: max(Self.pagesPerStep, maintenance.wanted))
-      if context.trees[index].mayHaveExtents { try context.reservePlaces?(plan.extentPageLimit) }
+      if context.trees[index].mayHaveExtents { _ = try context.reservePlaces?(plan.extentPageLimit, true) }
       let checkWritable = context.checkWritable
       let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
         try editor.relocate(&root, fromRank: found == tree ? rank : 0, plan, checkWritable: checkWritable)

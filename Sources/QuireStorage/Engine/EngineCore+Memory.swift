@@ -14,12 +14,12 @@ extension EngineCore {
   /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one.
   func throttle() {
     limitDirtyPages()
-    guard store.frames.dirtyCount > softDirtyLimit, withLog({ $0 != nil }) else { return }
+    guard store.dirtyCount > softDirtyLimit, withLog({ $0 != nil }) else { return }
     if checkpoints.current == nil, head.csn != meta.current.csn {
       beginCheckpoint()
       dispatchCheckpoint()
     }
-    if store.frames.dirtyCount > hardDirtyLimit { finishRunningCheckpoint() }
+    if store.dirtyCount > hardDirtyLimit { finishRunningCheckpoint() }
   }
 
   /// Between two operations of the running transaction, when too many pages are dirty: waits for the checkpoint that
@@ -39,11 +39,12 @@ extension EngineCore {
     context.releaseDead()
     chargeTransaction()
     reclaimer.collect()
+    try writeValues()
     if committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted() }
     if store.frames.dirtyCount > softDirtyLimit { try spill() }
     reclaimer.collect()
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
-    let left = store.frames.dirtyCount
+    let left = store.dirtyCount
     context.setDirtyLimit(max(hardDirtyLimit, left + max(8, hardDirtyLimit / 8)))
   }
 
@@ -71,6 +72,14 @@ extension EngineCore {
 
   /// About how many dirty pages are not the running transaction's.
   private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
+
+  /// Writes home what values have been kept in memory, whosever they are: that takes no checkpoint, as each has its
+  /// place. No checkpoint runs. Not worth a flush where they are few.
+  private func writeValues() throws(StorageError) {
+    guard store.unwrittenCount > store.pool.budget / 16 else { return }
+    try ValueWriter(store).writeAll()
+    try synchronizePages()
+  }
 
   private func checkpointCommitted() throws(StorageError) {
     guard head.csn != meta.current.csn, beginCheckpointInTransaction() else { return }
@@ -134,10 +143,11 @@ extension EngineCore {
   /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
   /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
   func writeHeldPages(before csn: CSN) throws(StorageError) {
-    guard store.frames.dirtyCount > store.pool.budget / 8 else { return }
+    guard store.dirtyCount > store.pool.budget / 8 else { return }
     let held = reclaimer.announceHeld(below: csn)
     defer { for (slot, _) in held { slots.end(slot) } }
     guard !held.isEmpty else { return }
+    let values = ValueWriter(store)
     let writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer, for: .heldPages)
     defer {
       reclaimer.retireSlots(writer.oldSlots)
@@ -147,6 +157,7 @@ extension EngineCore {
     // written.
     for (slot, _) in held { slots.rest(slot) }
     do throws(StorageError) {
+      try values.write(reclaimer.heldValues(of: held.map(\.snapshot.csn)))
       for (_, snapshot) in held {
         for tree in trees(of: snapshot) { try writer.writeAll(tree.reference) }
       }
@@ -154,6 +165,6 @@ extension EngineCore {
       writer.abandon()
       throw error
     }
-    if writer.pagesWritten > 0 { try synchronizePages() }
+    if writer.pagesWritten > 0 || values.writtenCount > 0 { try synchronizePages() }
   }
 }

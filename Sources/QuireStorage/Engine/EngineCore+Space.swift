@@ -33,17 +33,21 @@ extension EngineCore {
     try makePlaces()
   }
 
-  /// The same, and that the pages of a long value can be written now without taking what others have been promised.
-  /// Writer lock held; no address of a page is held.
-  func reservePlaces(forExtent count: Int) throws(StorageError) {
-    // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
+  /// The same, and that a long value can be given places without taking what others have been promised. Writer lock
+  /// held; no address of a page is held.
+  ///
+  /// - Parameter isWrittenNow: whether the value is written at once, and not by a checkpoint.
+  /// - Returns: whether the places are certain to have blocks.
+  func reservePlaces(forExtent count: Int, isWrittenNow: Bool) throws(StorageError) -> Bool {
     try checkProcess()
-    guard withLog({ $0 != nil }) else { return }
+    // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
+    guard withLog({ $0 != nil }) else { return false }
     // A value written far behind the end would hide that the file has been cut.
-    try checkDataFile()
+    if isWrittenNow { try checkDataFile() }
     space.extentPages = count
     defer { space.extentPages = 0 }
     try reservePlaces()
+    return true
   }
 
   /// How many places the running transaction lacks.

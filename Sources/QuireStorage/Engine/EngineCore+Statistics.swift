@@ -32,7 +32,7 @@ public struct StorageStatistics: Sendable {
   public let pagesRead: Int
   /// How often a reader or the writer asked for a page that was not in memory, and waited for it.
   public let cacheMisses: Int
-  /// Dirty pages as of now.
+  /// Dirty pages as of now: of trees, and values of one page that no checkpoint has written yet.
   public let dirtyPages: Int
   /// Pages in memory as of now, clean and dirty.
   public let residentPages: Int
@@ -84,7 +84,7 @@ extension EngineCore {
       pagesWritten: counters.pagesWritten.load(ordering: .relaxed),
       pagesSpilled: counters.pagesSpilled.load(ordering: .relaxed), dataBytesWritten: store.bytesWrittenCount,
       pagesEvicted: store.evictedCount, pagesRead: store.pagesReadCount, cacheMisses: store.missCount,
-      dirtyPages: store.frames.dirtyCount, residentPages: store.pool.lentCount,
+      dirtyPages: store.dirtyCount, residentPages: store.pool.lentCount,
       filePages: Int(allocator.pageCount), freePages: allocator.freeCount, heldPages: allocator.heldCount,
       recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,
       publishedCSN: published, appendedCSN: CSN(headCSN.load(ordering: .relaxed)),

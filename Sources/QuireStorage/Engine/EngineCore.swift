@@ -144,7 +144,9 @@ package final class EngineCore: @unchecked Sendable {
       }, maintenance: { [weak self] in self?.maintainWhileIdle() ?? true })
     context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
     context.writePagesAhead = { [unowned self] () throws(StorageError) in try writeAhead() }
-    context.reservePlaces = { [unowned self] (count) throws(StorageError) in try reservePlaces(forExtent: count) }
+    context.reservePlaces = { [unowned self] (count, isWrittenNow) throws(StorageError) in
+      try reservePlaces(forExtent: count, isWrittenNow: isWrittenNow)
+    }
     limitParts()
     context.log.stream { [weak self] in self?.appendPart() ?? false }
   }

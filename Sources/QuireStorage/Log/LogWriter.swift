@@ -114,7 +114,9 @@ package final class LogWriter: @unchecked Sendable {
       if shared.unsynced.last?.file !== segment.file { shared.unsynced.append(segment) }
       shared.begun += 1
     }
-    if offset &+ record.count > current.writtenByteCount { try writeAhead(of: record.count) }
+    if offset &+ record.count > current.writtenByteCount {
+      try writeAhead(of: record.count, isLong: kind == .part || buffer.partCount > 0)
+    }
     try segment.file.writeFully(record, at: offset)
     bytesAppended.wrappingAdd(record.count, ordering: .relaxed)
     offset += record.count
@@ -136,9 +138,12 @@ package final class LogWriter: @unchecked Sendable {
   /// Writes zeros behind where a record is about to go, so that the flush after it makes many blocks written ones, and
   /// not each flush one: the file system's journal has to take note of that, which costs half a flush. A long record
   /// is its own remedy.
-  @inline(never) private func writeAhead(of byteCount: Int) throws(StorageError) {
+  ///
+  /// - Parameter isLong: whether the record is one of several of its transaction, however short: the next such
+  ///   transaction would write over the zeros.
+  @inline(never) private func writeAhead(of byteCount: Int, isLong: Bool) throws(StorageError) {
     let end = offset + byteCount
-    guard byteCount < Self.longRecordByteCount else {
+    guard byteCount < Self.longRecordByteCount, !isLong else {
       current.writtenByteCount = end
       return
     }

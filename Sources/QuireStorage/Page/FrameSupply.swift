@@ -15,7 +15,7 @@ struct FrameSupply {
 
   private static let smallestBatch = 4
   private let largestBatch: Int
-  /// How many dirty pages there may be before somebody must write some home.
+  /// How many dirty pages and values there may be before somebody must write some home.
   var dirtyLimit = Int.max
   /// Whether there are more.
   var isOverLimit = false
@@ -38,11 +38,24 @@ struct FrameSupply {
     return (slot, frame)
   }
 
+  /// A slot alone, for a value. Its content is what its last owner left.
+  mutating func takeSlot() throws(StorageError) -> UnsafeMutableRawPointer {
+    if slots.isEmpty {
+      try store.allocateSlots(batch, into: &slots)
+      noteRefill()
+    }
+    return UnsafeMutableRawPointer(bitPattern: slots.removeLast()).unsafelyUnwrapped
+  }
+
   @inline(never) private mutating func refill() throws(StorageError) {
     if slots.isEmpty { try store.allocateSlots(batch, into: &slots) }
     if indexes.isEmpty { try frames.reserve(batch, into: &indexes) }
+    noteRefill()
+  }
+
+  private mutating func noteRefill() {
     batch = min(batch * 2, largestBatch)
-    if frames.dirtyCount > dirtyLimit { isOverLimit = true }
+    if store.dirtyCount > dirtyLimit { isOverLimit = true }
   }
 
   /// Gives back what is left.

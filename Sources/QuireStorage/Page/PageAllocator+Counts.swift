@@ -22,6 +22,11 @@ extension PageAllocator {
   /// newest.
   package var isProven: Bool { state.withLock { $0.unproven.isEmpty } }
 
+  /// Those of `numbers` that the map of the newest checkpoint, or of the one being written, calls used.
+  func usedPlaces(_ numbers: [UInt64]) -> [UInt64] {
+    state.withLock { state in numbers.filter { !state.mapFree[$0] } }
+  }
+
   /// Every page number that the map calls free.
   package func freeNumbers() -> [UInt64] {
     state.withLock { state in

@@ -1,5 +1,6 @@
 // Overflow extents in and out of the file. Those of several pages never come into the slot pool: a reader has them in
-// memory of its own, for as long as it looks at them.
+// memory of its own, for as long as it looks at them. For those of one page see `PageStore+Values.swift` and
+// `PageStore+UnwrittenValues.swift`.
 
 extension PageStore {
   /// How much is hashed and written at a time: what was just hashed is still in the cache, and no call is too long.
@@ -114,7 +115,8 @@ extension PageStore {
     }
   }
 
-  /// Reads and verifies every chunk of an extent, one at a time; `note` is told of each that is damaged.
+  /// Reads and verifies every chunk of an extent, one at a time; `note` is told of each that is damaged. From the file,
+  /// unless the value has yet to be written there.
   package func verifyExtent(_ extent: ExtentReference, note: (StorageError) -> Void) {
     let chunks: ExtentChunks
     do throws(StorageError) { chunks = try ExtentChunks(self, extent) } catch { return note(judged(error)) }
@@ -160,9 +162,11 @@ struct ExtentChunks {
   func read(_ indexes: Range<Int>, into target: UnsafeMutableRawPointer) throws(StorageError) {
     let start = layout.range(ofChunk: indexes.lowerBound).lowerBound
     let end = layout.range(ofChunk: indexes.upperBound - 1).upperBound
-    try store.file.readFully(
-      into: UnsafeMutableRawBufferPointer(start: target, count: end - start),
-      at: Int(extent.first.rawValue) * store.pageSize + start)
+    if !store.copyUnwritten(extent, into: target) {
+      try store.file.readFully(
+        into: UnsafeMutableRawBufferPointer(start: target, count: end - start),
+        at: Int(extent.first.rawValue) * store.pageSize + start)
+    }
     for index in indexes {
       let chunk = layout.range(ofChunk: index)
       let checksum = XXH3.hash(

@@ -36,7 +36,8 @@ extension PageStore {
     return table.valueSlot(number, checksum: extent.checksum).map { UnsafeRawPointer($0) }
   }
 
-  private func makeRoomForSum(_ number: PageNumber) throws(StorageError) {
+  /// Makes sure that the table has room for the checksum of a value at `number`, which has a word.
+  func makeRoomForSum(_ number: PageNumber) throws(StorageError) {
     if table.hasRoomForSum(number) { return }
     let failure: StorageError? = growth.withLock { _ in
       do throws(StorageError) {
@@ -50,8 +51,11 @@ extension PageStore {
   }
 
   /// Takes the value of an extent that is given up out of memory, if it is there: before its place can be given out
-  /// again. Who has it on loan keeps it until the access epoch moves on.
-  package func forgetValue(at first: PageNumber, pageCount: Int) {
-    if pageCount == 1, let slot = table.remove(first) { retire([UInt(bitPattern: slot)]) }
+  /// again.
+  ///
+  /// - Returns: its slot, to be retired: who has the value on loan keeps it until the access epoch moves on.
+  func takeValue(at first: PageNumber, pageCount: Int) -> UInt? {
+    guard pageCount == 1, let slot = takeOut(first) else { return nil }
+    return UInt(bitPattern: slot)
   }
 }

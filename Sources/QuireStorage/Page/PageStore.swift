@@ -6,9 +6,11 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. The table's slot for n holds page n as it stands on disk, verified, but for bytes 8..<16, which nobody reads in
-///    memory but the writer (`PageBytes.step`); or the value of the extent of one page there, verified likewise.
+///    memory but the writer (`PageBytes.step`); or the value of the extent of one page there, verified likewise, or
+///    about to be written there.
 /// 2. A page number is given to a new page or value only while its table entry is zero.
 /// 3. A page in the table refers only to clean pages.
+/// 4. `unwritten` has exactly the numbers whose words in the table say that their values have yet to be written home.
 package final class PageStore: @unchecked Sendable {
   // Sendable: safe because the table's entries are atomics, `pageCount` is an atomic, and the rest is immutable.
   package let file: any File
@@ -27,8 +29,11 @@ package final class PageStore: @unchecked Sendable {
   private let horizon = Atomic<UInt64>(0)
   private let hasFailedSync = Atomic<Bool>(false)
   let growth = Latch(())
-  /// Pages installed since the last sync.
-  private let unsynced = Latch<[PageNumber]>([])
+  /// Pages installed, and values written home, since the last sync.
+  let unsynced = Latch<[PageNumber]>([])
+  /// Where values have yet to be written home; see `PageStore+UnwrittenValues.swift`.
+  let unwritten = Latch(PageBits())
+  let unwrittenValues = Atomic<Int>(0)
 
   /// Serves the pages of an open file, none of which is read yet. The store does not close the file.
   package init(
@@ -103,6 +108,7 @@ package final class PageStore: @unchecked Sendable {
         .limitReached, "The file would have \(count) pages; the engine addresses \(Limits.pageCount).",
         path: file.path)
     }
+    if count <= table.pageCount { return }
     let failure: StorageError? = growth.withLock { _ in
       do throws(StorageError) {
         if count > table.pageCount { try table.grow(to: count) }
@@ -237,7 +243,7 @@ package final class PageStore: @unchecked Sendable {
   }
 
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.
-  package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { table.remove(number) }
+  package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { takeOut(number) }
 
   /// Syncs the file; what was written before can then be taken out of memory.
   ///
@@ -256,7 +262,7 @@ package final class PageStore: @unchecked Sendable {
 
   /// Empties the table's entry and recycles its slot. No snapshot may be able to reach the page.
   package func forget(_ number: PageNumber) {
-    if let slot = table.remove(number) { pool.release(slot) }
+    if let slot = takeOut(number) { pool.release(slot) }
   }
 
   /// Whether page `number` is in memory.

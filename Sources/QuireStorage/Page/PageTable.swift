@@ -8,12 +8,13 @@ internal import Synchronization
 /// the evictor's hand takes the page out unless somebody touches it before). Bit 1 says that the page has been written
 /// but not synced: were it taken out, and the sync failed, its commit would be durable in the log and still not be
 /// readable. Bit 2 says that the slot holds no page of a tree but the value of an extent of one page, and bit 3 stands
-/// for heat then. Slots are aligned, so all four are free. A descent tests bit 0 and nothing else: what is not hot
-/// takes the slow path, and so a reference that leads to a value, as one of a forged file may, ends there.
+/// for heat then; bit 4, that the value is nowhere but in its slot and the log: it has yet to be written home. Slots
+/// are aligned, so all five are free. A descent tests bit 0 and nothing else: what is not hot takes the slow path, and
+/// so a reference that leads to a value, as one of a forged file may, ends there.
 ///
 /// Invariants:
 /// 1. A page number is given to a new page, or to a value, only while its word is zero.
-/// 2. Bit 0 is never set beside bit 2.
+/// 2. Bit 0 is never set beside bit 2, bit 4 only beside it.
 struct PageTable: @unchecked Sendable {
   // Sendable: safe because the words are atomics, as is the count.
   private let words: SparseTable
@@ -33,7 +34,8 @@ struct PageTable: @unchecked Sendable {
   private static let unsyncedBit: UInt = 2
   private static let valueBit: UInt = 4
   private static let warmBit: UInt = 8
-  private static let tagBits: UInt = 15
+  private static let unwrittenBit: UInt = 16
+  private static let tagBits: UInt = 31
 
   init() throws(StorageError) {
     words = try SparseTable(entryByteCount: 8, chunkShift: Self.chunkShift, maximumCount: Limits.pageCount)
@@ -148,7 +150,7 @@ struct PageTable: @unchecked Sendable {
   /// One step of the evictor's hand: cools a hot page; takes a cool one out and returns its slot.
   func coolOrTake(_ number: PageNumber) -> UnsafeMutableRawPointer? {
     let value = word(number).pointee.load(ordering: .relaxed)
-    if value == 0 || value & Self.unsyncedBit != 0 { return nil }
+    if value == 0 || value & (Self.unsyncedBit | Self.unwrittenBit) != 0 { return nil }
     if value & (Self.hotBit | Self.warmBit) != 0 {
       // Whoever comes in between has heated it or taken it out; either way the hand moves on.
       _ = word(number).pointee.compareExchange(
@@ -192,24 +194,53 @@ extension PageTable {
     number.rawValue < counters.pointee.sums.load(ordering: .acquiring)
   }
 
-  /// Makes room for checksums of all numbers that have a word. One caller at a time.
+  /// Makes room for checksums of all numbers that have a word, and of those that share a chunk with them. One caller at
+  /// a time.
   func growSums() throws(StorageError) {
-    let count = pageCount
+    let chunk: UInt64 = 1 << UInt64(Self.chunkShift)
+    let count = min(Limits.pageCount, (pageCount + chunk - 1) & ~(chunk - 1))
     try sums.grow(to: Int(count))
     counters.pointee.sums.store(count, ordering: .releasing)
   }
 
-  /// Enters a value that was read and verified, and for whose checksum there is room; false if something else was
-  /// faster. It starts cool.
+  /// Enters a value that was read and verified, or that `isUnwritten` yet, and for whose checksum there is room; false
+  /// if something else was faster. It starts cool.
   ///
   /// In a forged file two references with checksums of their own may lead here at once. Which of them the entry then
   /// answers to is not defined.
-  func publishValue(_ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64) -> Bool {
+  func publishValue(
+    _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64, isUnwritten: Bool = false
+  ) -> Bool {
     guard !isResident(number) else { return false }
     sum(number).pointee.store(checksum, ordering: .releasing)
+    let tags = isUnwritten ? Self.valueBit | Self.unwrittenBit : Self.valueBit
     let result = word(number).pointee.compareExchange(
-      expected: 0, desired: UInt(bitPattern: slot) | Self.valueBit, ordering: .acquiringAndReleasing)
+      expected: 0, desired: UInt(bitPattern: slot) | tags, ordering: .acquiringAndReleasing)
     if result.exchanged { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
     return result.exchanged
+  }
+
+  /// Whether the value at `number` has yet to be written home.
+  func isUnwritten(_ number: PageNumber) -> Bool {
+    word(number).pointee.load(ordering: .acquiring) & Self.unwrittenBit != 0
+  }
+
+  /// The slot of the value at `number` that has yet to be written home; with a checksum, only if it has this one.
+  func unwrittenSlot(_ number: PageNumber, checksum: UInt64? = nil) -> UnsafeMutableRawPointer? {
+    let value = word(number).pointee.load(ordering: .acquiring)
+    guard value & Self.unwrittenBit != 0 else { return nil }
+    if let checksum, sum(number).pointee.load(ordering: .acquiring) != checksum { return nil }
+    return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits)
+  }
+
+  /// Says that the value at `number` has been written. It is not taken out before `noteSynced`.
+  func noteWritten(_ number: PageNumber) {
+    while true {
+      let value = word(number).pointee.load(ordering: .relaxed)
+      if value & Self.unwrittenBit == 0 { return }
+      let result = word(number).pointee.compareExchange(
+        expected: value, desired: value & ~Self.unwrittenBit | Self.unsyncedBit, ordering: .acquiringAndReleasing)
+      if result.exchanged { return }
+    }
   }
 }

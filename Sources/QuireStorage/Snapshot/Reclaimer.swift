@@ -267,15 +267,6 @@ package final class Reclaimer: Sendable {
   /// From now on frames may be written.
   package func beginCheckpoint() { state.withLock { $0.isCheckpointing = true } }
 
-  /// Who has written a frame home.
-  package enum Flipper {
-    case checkpoint
-    /// A spill of the transaction that will be this commit.
-    case spill(csn: UInt64)
-    /// A spill of what only snapshots older than every checkpoint to come can reach: entry and place go when they do.
-    case heldPages
-  }
-
   /// Flips a frame to the place it was written to. `image` is the slot with the final image.
   package func flip(
     _ frame: FrameIndex, to number: PageNumber, checksum: UInt64, image: UnsafeMutableRawPointer, by flipper: Flipper
@@ -340,6 +331,15 @@ package final class Reclaimer: Sendable {
       let announced = slots.announcedCSNs()
       return state.snapshots.filter { $0.csn < csn && announced.contains($0.csn.rawValue) }
         .map { (slots.announce($0.csn, isOwn: true), $0) }
+    }
+  }
+
+  /// The places, ascending, of what may be values of one page that nobody but readers of these snapshots needs. They
+  /// stay as they are for as long as the caller announces the snapshots.
+  package func heldValues(of snapshots: [CSN]) -> [UInt64] {
+    state.withLock { state in
+      let items = snapshots.compactMap { state.held[$0.rawValue] }.joined()
+      return items.filter { $0.kind == .extent && $0.pageCount == 1 }.map(\.value).sorted()
     }
   }
 

@@ -3,13 +3,17 @@
 extension WriteContext {
   /// Stores an entry whose value goes to an extent; the lengths have been checked. If writing that fails, nothing has
   /// changed and the transaction goes on.
+  ///
+  /// A value of one page stays in memory, as the log has it, until the next checkpoint writes it home with others; one
+  /// that is replaced before is never written. A longer one takes no memory, and is written now.
   @inline(never) func putLong(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, mode: PutMode, in tree: Tree, at index: Int
   ) throws(StorageError) -> PutOutcome {
     // Looked up first: a gigabyte that is not stored after all should not have been written.
     if mode == .insertIfAbsent, try hasEntry(key, at: index) { return .kept }
     // Written before the tree is touched: the bytes may be borrowed from a page that the put is about to change.
-    let extent = try writeExtent(value)
+    let isKept = value.count <= editor.pageSize && !log.isGivenUp
+    let extent = try writeExtent(value, isKept ? .kept : .now)
     hasGrown = true
     let before = log.position
     let key = log.putLong(tree.id, tree.keys, key, value)
@@ -25,15 +29,19 @@ extension WriteContext {
   /// The same for an operation of the log. Nothing is written before the whole log has been looked at: a database that
   /// is refused must stay as it is. Until then the bytes stay in the log's memory.
   func replayLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int) throws(StorageError) {
-    let extent = try writeExtent(value, isDeferred: true)
+    let extent = try writeExtent(value, .deferred)
     _ = try store(extent, under: key, mode: .insertOrReplace, at: index)
   }
 
-  /// Writes a value that does not fit beside its key, for an entry of the running transaction.
-  func writeExtent(_ value: UnsafeRawBufferPointer, isDeferred: Bool = false) throws(StorageError) -> ExtentReference {
+  /// Gives a value that does not fit beside its key an extent, for an entry of the running transaction. It is written
+  /// now instead of kept if its place may have no blocks yet.
+  func writeExtent(
+    _ value: UnsafeRawBufferPointer, _ writing: ExtentWriting = .now
+  ) throws(StorageError) -> ExtentReference {
     let layout = ExtentLayout(valueByteCount: value.count, pageSize: editor.pageSize)
-    try reservePlaces?(layout.pageCount)
-    return try editor.writeExtent(value, isDeferred: isDeferred, checkWritable: checkWritable)
+    let isBacked = try reservePlaces?(layout.pageCount, writing != .kept) ?? false
+    let isPossible = writing != .kept || isBacked
+    return try editor.writeExtent(value, isPossible ? writing : .now, checkWritable: checkWritable)
   }
 
   private func store(

@@ -132,7 +132,7 @@ extension WriteContext {
         let old = operations[index]
         let keyCount = Int(old.keyCount)
         if keyCount > 0 { place.copyMemory(from: old.key, byteCount: keyCount) }
-        try writeExtent(old.valueBytes, isDeferred: true).withBytes { (bytes) throws(StorageError) in
+        try writeExtent(old.valueBytes, .deferred).withBytes { (bytes) throws(StorageError) in
           UnsafeMutableRawBufferPointer(start: place + keyCount, count: bytes.count).copyMemory(from: bytes)
         }
         let reference = UnsafeRawBufferPointer(start: place + keyCount, count: ExtentReference.byteCount)

@@ -34,8 +34,9 @@ package final class WriteContext {
   package var relieveMemory: (() throws(StorageError) -> Void)?
   /// Has the disk begin with what a load has completed; set by the engine.
   package var writePagesAhead: (() throws(StorageError) -> Void)?
-  /// Makes sure that so many places can be taken beside those that the next checkpoint needs; set once, by the engine.
-  package var reservePlaces: ((Int) throws(StorageError) -> Void)?
+  /// Makes sure that so many places can be taken beside those that the next checkpoint needs, and, if the flag is set,
+  /// written now; returns whether they are certain to have blocks. Set once, by the engine.
+  package var reservePlaces: ((Int, Bool) throws(StorageError) -> Bool)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
   @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
   @exclusivity(unchecked) package private(set) var names = TreeNames([:])

@@ -66,24 +66,46 @@ struct ExtentLedger {
   }
 }
 
+/// When the bytes of a value go to the extent that it has been given.
+package enum ExtentWriting {
+  /// When it is put.
+  case now
+  /// By `writeDeferredExtents` only: the bytes must last until then.
+  case deferred
+  /// By the next checkpoint, or earlier if memory is short; until then a slot has them. For values of one page that the
+  /// log has.
+  case kept
+}
+
 extension TreeEditor {
-  /// Writes a value to an extent of the running transaction. If that fails, nothing has changed.
+  /// Gives a value an extent of the running transaction. If that fails, nothing has changed.
   ///
   /// - Parameters:
-  ///   - isDeferred: whether it is written by `writeDeferredExtents` only; the bytes must last until then.
+  ///   - writing: when it is written.
   ///   - checkWritable: throws if writing has stopped for good.
   /// - Throws: what `checkWritable` throws, `diskFull`, `inputOutput`, `limitReached`, and `damagedPage` if the free
   ///   map calls pages free that are in use.
   package func writeExtent(
-    _ value: UnsafeRawBufferPointer, isDeferred: Bool = false, checkWritable: () throws(StorageError) -> Void
+    _ value: UnsafeRawBufferPointer, _ writing: ExtentWriting = .now, checkWritable: () throws(StorageError) -> Void
   ) throws(StorageError) -> ExtentReference {
     guard let allocator else { preconditionFailure("the catalog has no long values") }
     let count = ExtentLayout(valueByteCount: value.count, pageSize: pageSize).pageCount
     let first = allocator.allocateAhead(count, isCommitted: false)
     return try fillExtent(
-      at: first, pageCount: count, deferred: isDeferred ? value : nil, checkWritable: checkWritable
+      at: first, pageCount: count, deferred: writing == .deferred ? value : nil, checkWritable: checkWritable
     ) { () throws(StorageError) in
-      try store.writeExtent(value, at: first, birth: csn, isWritten: !isDeferred)
+      if writing == .kept { return try keepValue(value, at: first) }
+      return try store.writeExtent(value, at: first, birth: csn, isWritten: writing == .now)
+    }
+  }
+
+  private func keepValue(
+    _ value: UnsafeRawBufferPointer, at number: PageNumber
+  ) throws(StorageError) -> ExtentReference {
+    let slot = try takeSlot()
+    do throws(StorageError) { return try store.keepValue(value, in: slot, at: number, birth: csn) } catch {
+      store.pool.release(slot)
+      throw error
     }
   }
 
@@ -145,9 +167,16 @@ extension TreeEditor {
     if count > 0 { discardExtent(extent.first, pageCount: count) }
   }
 
-  /// Gives back the places of an extent of the transaction, which may have read its value.
+  /// Gives back the places of an extent of the transaction, whose value may be in memory.
   func discardExtent(_ first: PageNumber, pageCount: Int) {
-    store.forgetValue(at: first, pageCount: pageCount)
+    var slots: [UInt] = []
+    discardExtent(first, pageCount: pageCount, &slots)
+    store.retire(slots)
+  }
+
+  /// The same; adds the value's slot, if it has one, to those that the caller retires.
+  func discardExtent(_ first: PageNumber, pageCount: Int, _ slots: inout [UInt]) {
+    if let slot = store.takeValue(at: first, pageCount: pageCount) { slots.append(slot) }
     allocator?.discard(first, count: pageCount)
   }
 

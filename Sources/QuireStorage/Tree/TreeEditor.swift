@@ -117,7 +117,9 @@ package final class TreeEditor {
     for frame in born.from(mark.born) { store.releaseFrame(frame) }
     born.truncate(to: mark.born)
     superseded.truncate(to: mark.superseded)
-    extents.restore(mark.extents) { discardExtent($0, pageCount: $1) }
+    var slots: [UInt] = []
+    extents.restore(mark.extents) { discardExtent($0, pageCount: $1, &slots) }
+    store.retire(slots)
     step &+= 1
   }
 
@@ -135,6 +137,9 @@ package final class TreeEditor {
     born.append(frame)
     return (PageBytes(slot), PageReference(frame: frame))
   }
+
+  /// A slot for a value; its content is what its last owner left.
+  func takeSlot() throws(StorageError) -> UnsafeMutableRawPointer { try supply.takeSlot() }
 
   /// Whether dirty pages have come to be more than `setDirtyLimit` allows. Looked at between operations.
   @inline(__always) package var isOverDirtyLimit: Bool { supply.isOverLimit }

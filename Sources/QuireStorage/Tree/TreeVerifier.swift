@@ -4,8 +4,9 @@
 ///
 /// For every page below a root: it loads and verifies; level, kind of keys and tree are those of the root; its keys are
 /// strictly ascending, agree with their heads and lie between the separators above; its space adds up; the count that
-/// its parent has of it is right; and no other path leads to it. Every chunk of every extent is read from the file and
-/// verified, no other reference leads to its pages, and all pages above say that there are extents.
+/// its parent has of it is right; and no other path leads to it. Every chunk of every extent is read from the file, or
+/// from memory if it has yet to be written there, and verified, no other reference leads to its pages, and all pages
+/// above say that there are extents.
 ///
 /// The walk keeps one page for each level and never
 /// recurses, so a damaged tree can neither exhaust the stack nor run in a circle.

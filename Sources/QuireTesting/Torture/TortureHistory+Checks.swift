@@ -40,7 +40,7 @@ extension TortureHistory {
   private func checkParts(_ core: EngineCore) throws {
     let broken = [
       ("slot pool", core.store.pool.checkInvariants()), ("frames", core.store.frames.checkInvariants()),
-      ("allocator", core.allocator.checkInvariants()),
+      ("allocator", core.allocator.checkInvariants()), ("values", core.store.checkUnwritten()),
     ]
     for (part, text) in broken {
       if let text { throw failure(.broken, "\(part): \(text)") }
@@ -50,11 +50,11 @@ extension TortureHistory {
   /// After a checkpoint without pins each page of the file is reached once or free, and each slot has an owner.
   private func checkForLeaks(_ core: EngineCore) throws {
     core.reclaimer.collect()
-    guard core.store.frames.dirtyCount == 0 else {
+    guard core.store.dirtyCount == 0 else {
       throw failure(
         .broken,
         """
-        \(core.store.frames.dirtyCount) frames are dirty after a checkpoint, \
+        \(core.store.frames.dirtyCount) frames and \(core.store.unwrittenCount) values are dirty after a checkpoint, \
         \(core.reclaimer.waitingCount) items wait, \
         \(core.readerCount) readers, published \(core.slots.newest.csn), head \(core.head.csn)
         """)

@@ -174,6 +174,7 @@ extension StorageEngine {
     }
     for problem in [
       core.store.pool.checkInvariants(), core.store.frames.checkInvariants(), core.allocator.checkInvariants(),
+      core.store.checkUnwritten(),
     ] {
       try require(problem == nil, problem ?? "")
     }
