@@ -172,21 +172,17 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   @inline(never) private func writeZeros(behind end: Int) throws(StorageError) {
-    let count = min(Self.zeros.count, current.descriptor.byteCount - end)
-    if count > 0 {
-      let outcome: Result<Void, StorageError> = Self.zeros.withUnsafeBytes { zeros in
-        do throws(StorageError) {
-          return .success(try current.file.writeFully(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: end))
-        } catch {
-          return .failure(error)
-        }
-      }
-      try outcome.get()
-    }
+    // Without memory for them every flush takes half as long again, and that is all.
+    let count = Self.zeros == nil ? 0 : min(Self.zeroByteCount, current.descriptor.byteCount - end)
+    if count > 0 { try current.file.writeFully(UnsafeRawBufferPointer(start: Self.zeros, count: count), at: end) }
     current.writtenByteCount = end + count
   }
 
-  private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
+  private static let zeroByteCount = 256 << 10
+  /// Fresh memory of the system, never given back: nobody fills it, and all of it may be one page.
+  // nonisolated(unsafe): safe because nobody ever writes there.
+  nonisolated(unsafe) private static let zeros: UnsafeRawPointer? =
+    (try? VirtualMemory.reserve(byteCount: zeroByteCount)).map { UnsafeRawPointer($0.base) }
   private static let longRecordByteCount = 32 << 10
   private static let longGroupByteCount = 128 << 10
 
