@@ -94,7 +94,7 @@ extension DatabaseCore {
       let (result, ticket) = try storage.writeWithoutWaiting { _ in
         watch?.didBegin()
         // A second handle to what is lent for the time of this closure; the first one cannot be kept in an object.
-        let handle = QuireStorage.WriteTransaction(storage.context, slots: storage.slots, slot: storage.writerSlot)
+        let handle = QuireStorage.WriteTransaction(storage.context)
         let state = TransactionState(writing: handle, self, connection, outer: outer)
         CurrentTransaction.set(state)
         defer {

@@ -56,6 +56,8 @@ extension EngineCore {
       page.logOffset = log.position
       page.lsn = log.current.descriptor.lsn(at: log.position)
     }
+    // Whoever asks after a checkpoint finds that nothing is dirty, and every slot with a page in it.
+    context.editor.giveBackSupply()
     let slot = slots.announce(state.csn, isOwn: true)
     // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
     slots.rest(slot)

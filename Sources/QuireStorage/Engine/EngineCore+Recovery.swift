@@ -87,10 +87,10 @@ extension EngineCore {
 
   /// The snapshot of what the write context holds.
   func makeSnapshot(csn: CSN, endLSN: LSN) -> SnapshotRecord {
-    let snapshot = pool.make(csn: csn, trees: context.trees, names: context.names)
-    snapshot.nextTreeID = context.treeIDCounter
-    snapshot.nextRowID = context.rowIDCounter
+    let snapshot = pool.take(treeCount: context.trees.count)
+    context.enter(into: snapshot)
     snapshot.endLSN = endLSN
+    snapshot.setCSN(csn.rawValue)
     return snapshot
   }
 

@@ -34,7 +34,7 @@ extension EngineCore {
     defer { giveBackMemory() }
     let result: Result
     do {
-      result = try body(WriteTransaction(context, slots: slots, slot: writerSlot))
+      result = try body(WriteTransaction(context))
       try context.checkCommittable()
     } catch {
       let ticket = rollBack()
@@ -59,18 +59,12 @@ extension EngineCore {
       context.discardDeadExtents()
       try queue.checkFailure()
       try reservePlaces()
-      if withLog({ $0 == nil }) { try activateLog() }
-      while true {
-        guard try makeRoom() else {
-          _ = rollBack()
-          return
-        }
-        guard let endLSN = try appendRecord(.commit) else { continue }
-        // Nobody waits for it; readers see it once it is durable, like any other.
-        _ = publish(
-          endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
+      guard let endLSN = try appendCommit() else {
+        _ = rollBack()
         return
       }
+      // Nobody waits for it; readers see it once it is durable, like any other.
+      _ = publish(endLSN: endLSN, retiring: context.editor.superseded, waitsForFlush: options.durability.waitsForFlush)
     } catch {
       _ = rollBack()
       throw error
@@ -86,12 +80,10 @@ extension EngineCore {
     do throws(StorageError) {
       try checkOpen()
       try queue.checkFailure()
-      reclaimer.collect()
+      reclaimer.collect(into: context.editor.hand)
       throttle()
-      _ = slots.refresh(writerSlot)
+      // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
       context.begin(on: head)
-      // The body may do anything before it comes back.
-      slots.rest(writerSlot)
     } catch {
       writerLock.unlock()
       throw error
@@ -136,17 +128,23 @@ extension EngineCore {
       // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
       // have taken out of memory meanwhile would wait too, and add to it.
       slots.rest(writerSlot)
-      if withLog({ $0 == nil }) { try activateLog() }
-      while true {
-        guard try makeRoom() else { return try commitByCheckpoint(willPublish) }
-        guard let endLSN = try appendRecord(.commit) else { continue }
-        willPublish?(context.csn)
-        return publish(
-          endLSN: endLSN, retiring: context.superseded, waitsForFlush: options.durability.waitsForFlush)
-      }
+      guard let endLSN = try appendCommit() else { return try commitByCheckpoint(willPublish) }
+      willPublish?(context.csn)
+      return publish(
+        endLSN: endLSN, retiring: context.editor.superseded, waitsForFlush: options.durability.waitsForFlush)
     } catch {
       _ = rollBack()
       throw error
+    }
+  }
+
+  /// Appends the record of the commit; nil if it is too long for the log. Nearly always there is room for it: that is
+  /// found out by appending it, under one latch.
+  private func appendCommit() throws(StorageError) -> LSN? {
+    while true {
+      if !context.log.isGivenUp, let endLSN = try appendRecord(.commit) { return endLSN }
+      if withLog({ $0 == nil }) { try activateLog() }
+      guard try makeRoom() else { return nil }
     }
   }
 
@@ -207,7 +205,8 @@ extension EngineCore {
     releaseLists()
     setHead(snapshot)
     slots.rest(writerSlot)
-    counters.commits.wrappingAdd(1, ordering: .relaxed)
+    // Under the writer lock, so that no addition is lost.
+    counters.commits.store(counters.commits.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush, isDurable: isDurable)
     beginOwedCheckpoint()
     writerLock.unlock()

@@ -306,9 +306,8 @@ package final class LogBuffer {
     makeRoom(0)
     let padded = LogLayout.align(bodyByteCount, to: 8)
     let body = memory + LogLayout.headerByteCount
-    if padded > bodyByteCount {
-      (body + bodyByteCount).initializeMemory(as: UInt8.self, repeating: 0, count: padded - bodyByteCount)
-    }
+    // A whole word, and no call to fill less: what it covers too much is the trailer's.
+    (body + bodyByteCount).storeBytes(of: 0, as: UInt64.self)
     let headerChecksum = header.encode(to: memory, seed: seed)
     let checksum = LogRecordHeader.recordChecksum(
       body: UnsafeRawPointer(body), paddedByteCount: padded, headerChecksum: headerChecksum)

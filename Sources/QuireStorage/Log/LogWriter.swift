@@ -22,22 +22,20 @@ package struct OpenSegment: Sendable {
 /// The end of the log.
 ///
 /// Appending, switching and naming segments is done under the engine's log latch, one caller at a time; syncing is the
-/// business of the flush leader, of which there is one at a time. What the two share is behind a mutex.
+/// business of the flush leader, of which there is one at a time. What the two share is atomic, but for the list of
+/// files, which is behind a mutex and which an append looks at only when it may be the first to a file.
 ///
 /// Invariants:
 /// 1. `current` has room from `offset` on, where nothing of this life of the segment has been written.
 /// 2. `chain` and `endLSN` are those of the last record appended, `lastCSN` that of the last commit.
-/// 3. `unsynced` lists, oldest first, every file that holds bytes which no sync has covered.
+/// 3. `newest`, and before it `older`, oldest first, list every file that holds bytes which no sync has covered. There
+///    is nothing in `older` without `newest`.
+/// 4. `enteredNumber` is that of `newest`, or `none` while a sync finds out whether that may go.
 package final class LogWriter: @unchecked Sendable {
   // Sendable: safe because everything outside the mutex is touched under the engine's log latch only.
-  private struct Shared {
-    var unsynced: [OpenSegment] = []
-    var endLSN: LSN
-    /// Appends begun and finished: where they differ, one is between its write call and `endLSN`.
-    var begun = 0
-    var finished = 0
-    /// The highest checkpoint that an appended record testifies to.
-    var testified: UInt64 = 0
+  private struct Unsynced {
+    var older: [OpenSegment] = []
+    var newest: OpenSegment?
   }
 
   // Under one latch, and nothing here calls back: the checks for overlapping access would find nothing, and cost a
@@ -54,9 +52,22 @@ package final class LogWriter: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var endsWithMark = false
   /// The LSN behind the last record that is no part: what readers and those who wait depend on ends there.
   @exclusivity(unchecked) package private(set) var commitLSN: LSN
-  private let shared: Latch<Shared>
+  private let unsynced = Latch(Unsynced())
+  private let enteredNumber = Atomic<UInt64>(LogWriter.none)
+  /// Appends begun and finished: where they differ, one is between its write call and `endWord`.
+  private let begun = Atomic<Int>(0)
+  private let finished = Atomic<Int>(0)
+  private let endWord: Atomic<UInt64>
+  /// The highest checkpoint that an appended record testifies to.
+  private let testified = Atomic<UInt64>(0)
   private let bytesAppended = Atomic<Int>(0)
   private let syncs = Atomic<Int>(0)
+  /// Where the last sync began, and how many bytes there were between syncs, on average over the last few.
+  private let syncedLSN: Atomic<UInt64>
+  private let averageGroup = Atomic<Int>(0)
+
+  /// No segment has this number.
+  private static let none = UInt64.max
 
   /// Starts at `offset` of `current`.
   package init(current: OpenSegment, next: OpenSegment, offset: Int, chain: UInt64, lastCSN: CSN) {
@@ -66,11 +77,12 @@ package final class LogWriter: @unchecked Sendable {
     self.chain = chain
     self.lastCSN = lastCSN
     commitLSN = current.descriptor.lsn(at: offset)
-    shared = Latch(Shared(endLSN: current.descriptor.lsn(at: offset)))
+    syncedLSN = Atomic(current.descriptor.lsn(at: offset).rawValue)
+    endWord = Atomic(current.descriptor.lsn(at: offset).rawValue)
   }
 
   /// The LSN behind the last record.
-  package var endLSN: LSN { shared.withLock { $0.endLSN } }
+  package var endLSN: LSN { LSN(endWord.load(ordering: .acquiring)) }
   /// Bytes handed to write calls since opening.
   package var appendedByteCount: Int { bytesAppended.load(ordering: .relaxed) }
   /// Successful syncs since opening.
@@ -109,16 +121,14 @@ package final class LogWriter: @unchecked Sendable {
     let record = buffer.seal(header, seed: LogLayout.seed(current.descriptor, offset: offset))
     precondition(record.count <= current.descriptor.byteCount - offset, "a log record was appended without room")
     // Entered before the write: a sync that begins meanwhile covers more than it must, never less.
-    let segment = current
-    shared.withLock { shared in
-      if shared.unsynced.last?.file !== segment.file { shared.unsynced.append(segment) }
-      shared.begun += 1
-    }
+    begun.store(begun.load(ordering: .relaxed) &+ 1, ordering: .sequentiallyConsistent)
+    if enteredNumber.load(ordering: .sequentiallyConsistent) != current.descriptor.number { enterCurrent() }
     if offset &+ record.count > current.writtenByteCount {
       try writeAhead(of: record.count, isLong: kind == .part || buffer.partCount > 0)
     }
-    try segment.file.writeFully(record, at: offset)
-    bytesAppended.wrappingAdd(record.count, ordering: .relaxed)
+    try current.file.writeFully(record, at: offset)
+    // One caller at a time changes it.
+    bytesAppended.store(bytesAppended.load(ordering: .relaxed) &+ record.count, ordering: .relaxed)
     offset += record.count
     chain = LogBuffer.chain(ofSealed: record)
     let endLSN = current.descriptor.lsn(at: offset)
@@ -127,42 +137,59 @@ package final class LogWriter: @unchecked Sendable {
       endsWithMark = kind == .mark
       commitLSN = endLSN
     }
-    shared.withLock { shared in
-      shared.endLSN = endLSN
-      shared.finished += 1
-      shared.testified = max(shared.testified, durableCheckpoint)
+    if durableCheckpoint > testified.load(ordering: .relaxed) {
+      testified.store(durableCheckpoint, ordering: .releasing)
     }
+    endWord.store(endLSN.rawValue, ordering: .releasing)
+    finished.store(finished.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     return endLSN
   }
 
+  /// Lists the current file as one to sync, if it is not.
+  @inline(never) private func enterCurrent() {
+    unsynced.withLock { unsynced in
+      defer { enteredNumber.store(current.descriptor.number, ordering: .sequentiallyConsistent) }
+      if let segment = unsynced.newest {
+        if segment.descriptor.number == current.descriptor.number { return }
+        unsynced.older.append(segment)
+      }
+      unsynced.newest = current
+    }
+  }
+
   /// Writes zeros behind where a record is about to go, so that the flush after it makes many blocks written ones, and
-  /// not each flush one: the file system's journal has to take note of that, which costs half a flush. A long record
-  /// is its own remedy.
+  /// not each flush one: the file system's journal has to take note of that, which costs half a flush.
+  ///
+  /// A long record is its own remedy, and so are many short ones between two flushes: then zeros would be as many bytes
+  /// again, for a flush that has as many blocks to take note of with them as without.
   ///
   /// - Parameter isLong: whether the record is one of several of its transaction, however short: the next such
   ///   transaction would write over the zeros.
   @inline(never) private func writeAhead(of byteCount: Int, isLong: Bool) throws(StorageError) {
     let end = offset + byteCount
-    guard byteCount < Self.longRecordByteCount, !isLong else {
+    let unsynced = Int(clamping: current.descriptor.lsn(at: end).rawValue &- syncedLSN.load(ordering: .relaxed))
+    let group = max(unsynced, averageGroup.load(ordering: .relaxed))
+    guard byteCount < Self.longRecordByteCount, group < Self.longGroupByteCount, !isLong else {
       current.writtenByteCount = end
       return
     }
-    let count = min(Self.zeros.count, current.descriptor.byteCount - end)
-    if count > 0 {
-      let outcome: Result<Void, StorageError> = Self.zeros.withUnsafeBytes { zeros in
-        do throws(StorageError) {
-          return .success(try current.file.writeFully(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: end))
-        } catch {
-          return .failure(error)
-        }
-      }
-      try outcome.get()
-    }
+    try writeZeros(behind: end)
+  }
+
+  @inline(never) private func writeZeros(behind end: Int) throws(StorageError) {
+    // Without memory for them every flush takes half as long again, and that is all.
+    let count = Self.zeros == nil ? 0 : min(Self.zeroByteCount, current.descriptor.byteCount - end)
+    if count > 0 { try current.file.writeFully(UnsafeRawBufferPointer(start: Self.zeros, count: count), at: end) }
     current.writtenByteCount = end + count
   }
 
-  private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
+  private static let zeroByteCount = 256 << 10
+  /// Fresh memory of the system, never given back: nobody fills it, and all of it may be one page.
+  // nonisolated(unsafe): safe because nobody ever writes there.
+  nonisolated(unsafe) private static let zeros: UnsafeRawPointer? =
+    (try? VirtualMemory.reserve(byteCount: zeroByteCount)).map { UnsafeRawPointer($0.base) }
   private static let longRecordByteCount = 32 << 10
+  private static let longGroupByteCount = 128 << 10
 
   /// Appends an empty record that testifies to what is durable, in a block of its own: proof and proven must not share
   /// a block that one fault could take (hazard A12). Nil if the segment has no block left.
@@ -201,21 +228,44 @@ package final class LogWriter: @unchecked Sendable {
   /// - Parameter watch: looks whether what was synced can be found again.
   /// - Returns: the LSN up to which the log is durable now, and the newest checkpoint that a record below testifies to.
   package func synchronize(_ watch: FileWatch? = nil) throws(StorageError) -> (durable: LSN, testified: UInt64) {
-    let start = shared.withLock { $0 }
-    let segments = start.unsynced
-    for segment in segments {
-      do throws(SystemError) { try segment.file.synchronize() } catch {
-        throw StorageError(synchronizing: error, path: segment.file.path)
+    // In this order: an append that is not finished has begun, and the file of every record below `end` is listed.
+    let finishedCount = finished.load(ordering: .acquiring)
+    let end = LSN(endWord.load(ordering: .acquiring))
+    let testified = testified.load(ordering: .acquiring)
+    let begunCount = begun.load(ordering: .sequentiallyConsistent)
+    let start = unsynced.withLock { $0 }
+    for segment in start.older { try synchronize(segment, watch) }
+    if let segment = start.newest { try synchronize(segment, watch) }
+    unsynced.withLock { unsynced in
+      if !start.older.isEmpty { unsynced.older.removeFirst(start.older.count) }
+      // The last file stays listed if anything may have been written to it since: the sync need not have covered it.
+      // An append says that it has begun and then looks at the number; here it is the other way round, so that either
+      // its beginning is seen here, or it comes to enter its file again and waits for the end of this.
+      guard let newest = unsynced.newest else { return }
+      enteredNumber.store(Self.none, ordering: .sequentiallyConsistent)
+      if finishedCount == begunCount, begun.load(ordering: .sequentiallyConsistent) == begunCount {
+        unsynced.newest = nil
+      } else {
+        enteredNumber.store(newest.descriptor.number, ordering: .sequentiallyConsistent)
       }
-      try watch?.check(segment.file, byteCount: segment.descriptor.byteCount)
-      syncs.wrappingAdd(1, ordering: .relaxed)
     }
-    shared.withLock { shared in
-      // The last file stays entered if anything may have been written to it since: the sync need not have covered it.
-      let isQuiet = start.begun == start.finished && shared.begun == start.begun
-      shared.unsynced.removeFirst(isQuiet ? segments.count : max(0, segments.count - 1))
+    noteGroup(upTo: end)
+    return (end, testified)
+  }
+
+  private func synchronize(_ segment: OpenSegment, _ watch: FileWatch?) throws(StorageError) {
+    do throws(SystemError) { try segment.file.synchronize() } catch {
+      throw StorageError(synchronizing: error, path: segment.file.path)
     }
-    return (start.endLSN, start.testified)
+    try watch?.check(segment.file, byteCount: segment.descriptor.byteCount)
+    syncs.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  private func noteGroup(upTo end: LSN) {
+    let before = syncedLSN.exchange(end.rawValue, ordering: .relaxed)
+    let group = Int(clamping: end.rawValue &- min(before, end.rawValue))
+    // The newest counts for half: a checkpoint flushes a whole segment, and next to nothing a moment later.
+    averageGroup.store((averageGroup.load(ordering: .relaxed) &+ group) / 2, ordering: .relaxed)
   }
 
   /// Closes the files.

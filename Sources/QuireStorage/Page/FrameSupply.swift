@@ -3,14 +3,17 @@
 /// A few slots and frame indexes in the hand of one editor.
 ///
 /// The batches grow with the transaction: a commit of one row takes no more than it needs, one of thousands of pages
-/// takes 64 at a time. What is left goes back at the end of the transaction.
+/// takes 64 at a time. What is left goes back at the end of the transaction, but for a few that stay in hand: to them
+/// come the frames that small commits have replaced, so that the next ones take no lock at all, and write to memory
+/// that the processor's cache still has.
 ///
-/// Invariant: every slot and index in hand is lent by the pool and in use in the frame table, and nobody else knows it.
+/// Invariants:
+/// 1. Every slot and index in hand is lent by the pool and in use in the frame table, and nobody else knows it.
+/// 2. Between transactions there are at most `hand.keptCount` of each. A checkpoint begins with none.
 struct FrameSupply {
   private let store: PageStore
   private let frames: FrameTable
-  private var slots: [UInt] = []
-  private var indexes: [FrameIndex] = []
+  let hand: FrameHand
   private var batch = FrameSupply.smallestBatch
 
   private static let smallestBatch = 4
@@ -20,36 +23,42 @@ struct FrameSupply {
   /// Whether there are more.
   var isOverLimit = false
 
+  /// Nothing yet; `deallocate` ends it.
   init(_ store: PageStore) {
     self.store = store
-    largestBatch = max(Self.smallestBatch, min(64, store.pool.slotLimit / 32))
+    largestBatch = max(Self.smallestBatch, min(FrameHand.capacity, store.pool.slotLimit / 32))
+    hand = FrameHand(slotLimit: store.pool.slotLimit)
     frames = store.frames
   }
+
+  /// Frees the memory; what is in hand stays taken.
+  func deallocate() { hand.deallocate() }
 
   /// A slot and the frame around it, born with commit `birth`. The slot's content is what its last owner left.
   @inline(__always) mutating func take(
     birth: UInt64
   ) throws(StorageError) -> (slot: UnsafeMutableRawPointer, frame: FrameIndex) {
-    if slots.isEmpty || indexes.isEmpty { try refill() }
-    // Of a slot, so not zero.
-    let slot = UnsafeMutableRawPointer(bitPattern: slots.removeLast()).unsafelyUnwrapped
-    let frame = indexes.removeLast()
+    if hand.slotCount == 0 || hand.frameCount == 0 { try refill() }
+    let (slot, frame) = hand.take()
     frames.assign(frame, slot: slot, birth: birth)
     return (slot, frame)
   }
 
   /// A slot alone, for a value. Its content is what its last owner left.
   mutating func takeSlot() throws(StorageError) -> UnsafeMutableRawPointer {
-    if slots.isEmpty {
-      try store.allocateSlots(batch, into: &slots)
+    if hand.slotCount == 0 {
+      try store.allocateSlots(batch) { [hand] address in hand.add(address) }
       noteRefill()
     }
-    return UnsafeMutableRawPointer(bitPattern: slots.removeLast()).unsafelyUnwrapped
+    return hand.takeSlot()
   }
 
   @inline(never) private mutating func refill() throws(StorageError) {
-    if slots.isEmpty { try store.allocateSlots(batch, into: &slots) }
-    if indexes.isEmpty { try frames.reserve(batch, into: &indexes) }
+    if hand.slotCount == 0 { try store.allocateSlots(batch) { [hand] address in hand.add(address) } }
+    if hand.frameCount == 0 {
+      try frames.reserve(batch, into: hand.frames)
+      hand.frameCount = batch
+    }
     noteRefill()
   }
 
@@ -58,12 +67,95 @@ struct FrameSupply {
     if store.dirtyCount > dirtyLimit { isOverLimit = true }
   }
 
+  /// At the end of a transaction that has committed: gives back what is left, unless that is little.
+  @inline(__always) mutating func rest() {
+    batch = Self.smallestBatch
+    if hand.slotCount > hand.keptCount || hand.frameCount > hand.keptCount { giveBack() }
+  }
+
   /// Gives back what is left.
   mutating func giveBack() {
     batch = Self.smallestBatch
-    if !slots.isEmpty { store.pool.release(addresses: slots) }
-    if !indexes.isEmpty { frames.unreserve(indexes) }
-    slots.removeAll(keepingCapacity: true)
-    indexes.removeAll(keepingCapacity: true)
+    if hand.slotCount > 0 {
+      store.pool.release(addresses: UnsafeBufferPointer(start: hand.slots, count: hand.slotCount))
+      hand.slotCount = 0
+    }
+    if hand.frameCount > 0 {
+      frames.unreserve(UnsafeBufferPointer(start: hand.frames, count: hand.frameCount))
+      hand.frameCount = 0
+    }
+  }
+}
+
+/// The memory of what an editor has in hand: a plain value, so that no reference is counted when it is lent to the
+/// reclaimer.
+struct FrameHand {
+  /// The most that is taken at a time.
+  static let capacity = 64
+  private static let mostKept = 16
+
+  private let counts: UnsafeMutablePointer<Int>
+  let slots: UnsafeMutablePointer<UInt>
+  let frames: UnsafeMutablePointer<FrameIndex>
+  /// How many may stay in hand between transactions: none where memory is so short that they would be missed.
+  let keptCount: Int
+
+  fileprivate init(slotLimit: Int) {
+    counts = UnsafeMutablePointer.allocate(capacity: 2)
+    counts.initialize(repeating: 0, count: 2)
+    slots = UnsafeMutablePointer.allocate(capacity: Self.capacity)
+    frames = UnsafeMutablePointer.allocate(capacity: Self.capacity)
+    keptCount = min(Self.mostKept, slotLimit / 64)
+  }
+
+  fileprivate func deallocate() {
+    counts.deallocate()
+    slots.deallocate()
+    frames.deallocate()
+  }
+
+  var slotCount: Int {
+    @inline(__always) get { counts[0] }
+    nonmutating set { counts[0] = newValue }
+  }
+  var frameCount: Int {
+    @inline(__always) get { counts[1] }
+    nonmutating set { counts[1] = newValue }
+  }
+
+  /// Takes the last of each; there are some.
+  @inline(__always) fileprivate func take() -> (slot: UnsafeMutableRawPointer, frame: FrameIndex) {
+    slotCount &-= 1
+    frameCount &-= 1
+    // Of a slot, so not zero.
+    return (UnsafeMutableRawPointer(bitPattern: slots[slotCount]).unsafelyUnwrapped, frames[frameCount])
+  }
+
+  /// Takes the last slot; there are some.
+  fileprivate func takeSlot() -> UnsafeMutableRawPointer {
+    slotCount &-= 1
+    return UnsafeMutableRawPointer(bitPattern: slots[slotCount]).unsafelyUnwrapped
+  }
+
+  /// Adds a slot; there is room.
+  @inline(__always) func add(_ slot: UInt) {
+    slots[slotCount] = slot
+    slotCount &+= 1
+  }
+
+  /// Takes a frame in memory that nobody can reach any more, with its slot; false if there is enough in hand.
+  @inline(__always) func keep(_ frame: FrameIndex, _ slot: UnsafeMutableRawPointer) -> Bool {
+    guard slotCount < keptCount, frameCount < keptCount else { return false }
+    add(UInt(bitPattern: slot))
+    frames[frameCount] = frame
+    frameCount &+= 1
+    return true
+  }
+
+  /// Takes a slot that has no owner any more; false if there are enough in hand.
+  @inline(__always) func keep(_ slot: UnsafeMutableRawPointer) -> Bool {
+    guard slotCount < keptCount else { return false }
+    add(UInt(bitPattern: slot))
+    return true
   }
 }

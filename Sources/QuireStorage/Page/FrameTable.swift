@@ -66,8 +66,9 @@ package final class FrameTable: @unchecked Sendable {
   @inline(__always) package func birth(_ index: FrameIndex) -> UInt64 {
     details.entry(Int(index.rawValue)).load(fromByteOffset: 8, as: UInt64.self)
   }
-  /// Takes `count` indexes, to be given a page each by `assign` or back by `unreserve`.
-  package func reserve(_ count: Int, into indexes: inout [FrameIndex]) throws(StorageError) {
+  /// Takes `count` indexes, to be given a page each by `assign` or back by `unreserve`, and writes them to `indexes`;
+  /// none if it throws.
+  package func reserve(_ count: Int, into indexes: UnsafeMutablePointer<FrameIndex>) throws(StorageError) {
     let failure: StorageError? = free.withLock { free in
       let recycledCount = min(count, free.indexes.count)
       let missing = count - recycledCount
@@ -82,10 +83,12 @@ package final class FrameTable: @unchecked Sendable {
           return error
         }
       }
-      for _ in 0..<recycledCount {
-        if let index = free.indexes.popLast() { indexes.append(FrameIndex(index)) }
+      for place in 0..<recycledCount {
+        if let index = free.indexes.popLast() { indexes[place] = FrameIndex(index) }
       }
-      for offset in 0..<missing { indexes.append(FrameIndex(UInt32(free.count + missing - 1 - offset))) }
+      for offset in 0..<missing {
+        indexes[recycledCount + offset] = FrameIndex(UInt32(free.count + missing - 1 - offset))
+      }
       free.count += missing
       return nil
     }
@@ -94,7 +97,7 @@ package final class FrameTable: @unchecked Sendable {
   }
 
   /// Gives back indexes that got no page.
-  package func unreserve(_ indexes: [FrameIndex]) {
+  package func unreserve(_ indexes: some Collection<FrameIndex>) {
     dirty.wrappingSubtract(indexes.count, ordering: .relaxed)
     free.withLock { free in
       for index in indexes { free.indexes.append(index.rawValue) }

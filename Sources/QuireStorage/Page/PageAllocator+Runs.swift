@@ -11,7 +11,7 @@ extension PageAllocator {
       guard let first = found, first + UInt64(count) <= limit else { return nil }
       for number in first..<(first + UInt64(count)) {
         state.setProven(number, false)
-        state.aheadOfCommit[number] = true
+        enterAheadOfCommit(&state, number)
       }
       publish(state)
       return PageNumber(first)
@@ -24,7 +24,7 @@ extension PageAllocator {
       let first = state.pageCount
       for number in first..<(first + UInt64(count)) {
         setMap(&state, number, isFree: true)
-        state.aheadOfCommit[number] = true
+        enterAheadOfCommit(&state, number)
       }
       state.pageCount = first + UInt64(count)
       publish(state)

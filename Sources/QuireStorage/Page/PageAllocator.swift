@@ -36,6 +36,8 @@ package final class PageAllocator: Sendable {
   let state: Latch<PlaceState>
   private let available: Atomic<Int>
   let supersededPages = Atomic<Int>(0)
+  /// Whether the running transaction may have been given places ahead.
+  private let hasAheadOfCommit = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - free: the page numbers that the map of the newest checkpoint says are free.
@@ -131,7 +133,7 @@ package final class PageAllocator: Sendable {
         } else {
           state.setProven(number, false)
         }
-        if isCommitted { state.aheadOfCheckpoint[number] = true } else { state.aheadOfCommit[number] = true }
+        if isCommitted { state.aheadOfCheckpoint[number] = true } else { enterAheadOfCommit(&state, number) }
       }
       state.pageCount = max(state.pageCount, first + UInt64(count))
       if count == 1 { state.cursor = first + 1 }
@@ -140,8 +142,17 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Notes that the running transaction, whose pages were given places ahead, is the newest commit.
+  /// Notes a place that was given out for the running transaction.
+  func enterAheadOfCommit(_ state: inout PlaceState, _ number: UInt64) {
+    state.aheadOfCommit[number] = true
+    hasAheadOfCommit.store(true, ordering: .relaxed)
+  }
+
+  /// Notes that the running transaction, whose pages were given places ahead, is the newest commit. Under the writer
+  /// lock, as whatever gave out the places was; nearly always there are none, and that costs no lock.
   package func commitAhead() {
+    guard hasAheadOfCommit.load(ordering: .relaxed) else { return }
+    hasAheadOfCommit.store(false, ordering: .relaxed)
     state.withLock { state in
       state.aheadOfCheckpoint.formUnion(state.aheadOfCommit)
       state.aheadOfCommit = PageBits()
@@ -354,6 +365,8 @@ package final class PageAllocator: Sendable {
   /// Notes that a synced log record testifies to `checkpoint`, or that nothing older can be fallen back to.
   package func prove(_ checkpoint: UInt64) {
     state.withLock { state in
+      // Every flush asks, and few come after a checkpoint.
+      guard !state.unproven.isEmpty else { return }
       for entry in state.unproven where entry.checkpoint <= checkpoint {
         for number in entry.numbers { state.setProven(number, true) }
       }

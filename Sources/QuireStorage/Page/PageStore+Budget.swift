@@ -21,11 +21,11 @@ extension PageStore {
     return try pool.allocate()
   }
 
-  /// Lends `count` slots, by their addresses; if it throws, those that it has lent so far.
-  func allocateSlots(_ count: Int, into slots: inout [UInt]) throws(StorageError) {
+  /// Lends `count` slots and hands their addresses to `add`; if it throws, those that it has lent so far.
+  func allocateSlots(_ count: Int, _ add: (UInt) -> Void) throws(StorageError) {
     // One lock for all while memory is plenty, which is what a commit in steady state sees.
-    if try pool.take(count, leaving: pool.slotLimit / 8, into: &slots) { return }
-    for _ in 0..<count { slots.append(UInt(bitPattern: try allocateSlot())) }
+    if try pool.take(count, leaving: pool.slotLimit / 8, add) { return }
+    for _ in 0..<count { add(UInt(bitPattern: try allocateSlot())) }
   }
 
   /// What the tables of frames and of pages take.

@@ -29,7 +29,7 @@ extension PageStore {
     guard run.count > 1 else { return }
     if step < 0 { run.reverse() }
     var addresses: [UInt] = []
-    do throws(StorageError) { try allocateSlots(run.count, into: &addresses) } catch {
+    do throws(StorageError) { try allocateSlots(run.count) { addresses.append($0) } } catch {
       // There is no memory: each page has a visit of its own, which tells.
       return pool.release(addresses: addresses)
     }

@@ -36,7 +36,9 @@ final class RetiredSlots: Sendable {
       state.slots.append(contentsOf: addresses)
       let count = state.slots.count - before
       // The epoch ends under the lock, so that the groups stay in order.
-      if count > 0 { state.groups.append((epochs.advanceEpoch(), count)) }
+      guard count > 0 else { return }
+      state.groups.append((epochs.advanceEpoch(), count))
+      pool.hasRetired.store(true, ordering: .relaxed)
     }
   }
 
@@ -54,6 +56,7 @@ final class RetiredSlots: Sendable {
       guard count > 0 else { return state.slots.count }
       pool.release(state.slots.prefix(count).compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
       state.slots.removeFirst(count)
+      if state.slots.isEmpty { pool.hasRetired.store(false, ordering: .relaxed) }
       if state.slots.isEmpty, count > Self.keptCount { state.slots = [] }
       return state.slots.count
     }

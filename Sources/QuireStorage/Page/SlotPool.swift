@@ -48,6 +48,10 @@ package final class SlotPool: Sendable {
   /// How many slots may be lent as long as nothing else takes more memory than its allowance: the memory budget.
   package var budget: Int { budgetWord.load(ordering: .relaxed) }
   private let budgetWord: Atomic<Int>
+  /// Whether slots may wait for readers to move on, in `RetiredSlots`, which says so.
+  let hasRetired = Atomic<Bool>(false)
+  /// The same, for every transaction to ask. What another thread is retiring at this moment, the next one finds.
+  @inline(__always) var mayHaveRetired: Bool { hasRetired.load(ordering: .relaxed) }
   /// How many slots beyond the budget have memory before those that come back are made bare.
   private let slackCount: Int
   private let slabByteCount: Int
@@ -96,11 +100,9 @@ package final class SlotPool: Sendable {
     return (UnsafeMutableRawPointer(bitPattern: address), room)
   }
 
-  /// Lends `count` slots, by their addresses, if the budget then has at least `reserve` more, or none at all; returns
-  /// whether it did.
-  func take(
-    _ count: Int, leaving reserve: Int, into slots: inout [UInt]
-  ) throws(StorageError) -> Bool {
+  /// Lends `count` slots and hands their addresses to `add`, if the budget then has at least `reserve` more, or none at
+  /// all; returns whether it did.
+  func take(_ count: Int, leaving reserve: Int, _ add: (UInt) -> Void) throws(StorageError) -> Bool {
     let outcome: Result<Bool, StorageError> = state.withLock { state in
       guard state.lent + count + reserve <= budget else { return .success(false) }
       do throws(StorageError) {
@@ -109,7 +111,7 @@ package final class SlotPool: Sendable {
         return .failure(error)
       }
       state.lent += count
-      for index in (state.free.count - count)..<state.free.count { slots.append(UInt(bitPattern: state.free[index])) }
+      for index in (state.free.count - count)..<state.free.count { add(UInt(bitPattern: state.free[index])) }
       state.free.removeLast(count)
       return .success(true)
     }
@@ -168,7 +170,7 @@ package final class SlotPool: Sendable {
   }
 
   /// The same by their addresses.
-  func release(addresses: [UInt]) {
+  func release(addresses: some Collection<UInt>) {
     state.withLock { state in
       for address in addresses {
         if let slot = UnsafeMutableRawPointer(bitPattern: address) { takeBack(slot, &state) }

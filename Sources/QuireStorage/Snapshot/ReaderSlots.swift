@@ -36,6 +36,9 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   // Sendable: safe because blocks are added under a mutex, published by an atomic count, and never move.
   private static let slotsPerBlock = 64
   private static let slotByteCount = 64
+  /// Ahead of a block's slots: a word with one bit for each, set for good when the slot is first taken. Whoever looks
+  /// for announcements looks at these slots alone, and not at a cache line for each reader that there might be.
+  private static let blockHeaderByteCount = 64
   private static let blockCount = 1024
   private static let ownBit: UInt64 = 1 << 63
 
@@ -64,19 +67,32 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     growth.withLock { _ in
       // Somebody else may have added one while we waited.
       guard usedBlocks.load(ordering: .relaxed) == count, count < Self.blockCount else { return }
-      let byteCount = Self.slotsPerBlock * Self.slotByteCount
+      let byteCount = Self.blockHeaderByteCount + Self.slotsPerBlock * Self.slotByteCount
       let block = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: Self.slotByteCount)
       // All words start as zero bits, the plain ones too.
       let words = block.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / 8)
       for index in 0..<(byteCount / 8) { (words + index).initialize(to: Atomic(0)) }
       blocks[count] = UInt(bitPattern: block)
-      usedBlocks.store(count + 1, ordering: .releasing)
+      usedBlocks.store(count + 1, ordering: .sequentiallyConsistent)
     }
   }
 
   @inline(__always) private func slot(_ block: Int, _ index: Int) -> ReaderSlot {
     let base = UnsafeMutableRawPointer(bitPattern: blocks[block]).unsafelyUnwrapped
-    return ReaderSlot(base: base + index &* Self.slotByteCount)
+    return ReaderSlot(base: base + (Self.blockHeaderByteCount &+ index &* Self.slotByteCount))
+  }
+
+  /// Which slots of a block have ever been taken, one bit each.
+  @inline(__always) private func taken(_ block: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
+    UnsafeMutableRawPointer(bitPattern: blocks[block]).unsafelyUnwrapped.assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  /// Says that a slot has been taken. Between the announcement and the reader's second look: whoever misses the bit has
+  /// published before that look, so that the reader announces again and is none of those that were looked for.
+  @inline(__always) private func noteTaken(_ block: Int, _ index: Int) {
+    let (word, bit) = (taken(block), UInt64(1) << UInt64(index))
+    if word.pointee.load(ordering: .sequentiallyConsistent) & bit != 0 { return }
+    word.pointee.bitwiseOr(bit, ordering: .sequentiallyConsistent)
   }
 
   // MARK: Readers
@@ -160,11 +176,15 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
       let count = usedBlocks.load(ordering: .acquiring)
       for block in 0..<count {
         for index in 0..<Self.slotsPerBlock {
-          let slot = slot(block, (start &+ index) % Self.slotsPerBlock)
+          let place = (start &+ index) % Self.slotsPerBlock
+          let slot = slot(block, place)
           guard slot.announced.pointee.load(ordering: .relaxed) == 0 else { continue }
           let result = slot.announced.pointee.compareExchange(
             expected: 0, desired: word, ordering: .sequentiallyConsistent)
-          if result.exchanged { return slot }
+          if result.exchanged {
+            noteTaken(block, place)
+            return slot
+          }
         }
       }
       precondition(count < Self.blockCount, "more than \(Self.blockCount * Self.slotsPerBlock) readers at one time")
@@ -179,15 +199,30 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     published.store(snapshot.address, ordering: .sequentiallyConsistent)
   }
 
-  /// The announced CSNs in ascending order, with duplicates removed. O(slots in use).
+  /// The announced CSNs in ascending order, with duplicates removed. O(slots that were ever in use at one time).
   package func announcedCSNs() -> [UInt64] {
     var found: [UInt64] = []
+    findAnnounced(below: .max, into: &found)
+    return found
+  }
+
+  /// Replaces `found` by those below `limit`: with the published CSN as the limit, the ones that keep anything. Nearly
+  /// always there are none, and then nothing is allocated.
+  func findAnnounced(below limit: UInt64, into found: inout [UInt64]) {
+    if !found.isEmpty { found.removeAll(keepingCapacity: true) }
     forEachSlot { slot in
       let word = slot.announced.pointee.load(ordering: .sequentiallyConsistent)
-      if word != 0 { found.append((word & ~Self.ownBit) &- 1) }
+      let csn = (word & ~Self.ownBit) &- 1
+      if word != 0, csn < limit { found.append(csn) }
     }
-    if found.count < 2 { return found }
-    return Array(Set(found)).sorted()
+    guard found.count > 1 else { return }
+    found.sort()
+    var kept = 1
+    for index in 1..<found.count where found[index] != found[kept - 1] {
+      found[kept] = found[index]
+      kept += 1
+    }
+    found.removeLast(found.count - kept)
   }
 
   /// The oldest CSN that a reader has announced, the engine's own slots left out; nil if there is no reader.
@@ -240,9 +275,15 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     return oldest
   }
 
-  private func forEachSlot(_ body: (ReaderSlot) -> Void) {
-    for block in 0..<usedBlocks.load(ordering: .acquiring) {
-      for index in 0..<Self.slotsPerBlock { body(slot(block, index)) }
+  /// Calls `body` with every slot that was ever taken; what the caller has published or ended before the call is seen
+  /// by whoever takes another one meanwhile.
+  @inline(__always) private func forEachSlot(_ body: (ReaderSlot) -> Void) {
+    for block in 0..<usedBlocks.load(ordering: .sequentiallyConsistent) {
+      var rest = taken(block).pointee.load(ordering: .sequentiallyConsistent)
+      while rest != 0 {
+        body(slot(block, rest.trailingZeroBitCount))
+        rest &= rest &- 1
+      }
     }
   }
 }

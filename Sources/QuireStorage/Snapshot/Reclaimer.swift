@@ -1,7 +1,6 @@
 // Giving back what no snapshot needs: a version made by commit b and replaced by commit d is needed by the snapshots
 // from b to d - 1 and by nobody else, however old the oldest reader is.
 
-internal import DequeModule
 internal import Synchronization
 
 /// Frees frames and places when the last snapshot that can reach them is gone.
@@ -46,7 +45,9 @@ package final class Reclaimer: Sendable {
     /// queue's first item keeps one behind it that is due.
     let entries = ChunkedList<Item>()
     var held: [UInt64: ChunkedList<Item>] = [:]
-    var snapshots = Deque<SnapshotRecord>()
+    var snapshots: [SnapshotRecord] = []
+    /// What readers had announced below the published CSN when the running collection began.
+    var announced: [UInt64] = []
     /// What a collection has found to be free; given back in one go.
     var freeSlots: [UInt] = []
     var freeFrames: [FrameIndex] = []
@@ -155,57 +156,77 @@ package final class Reclaimer: Sendable {
   package func retire(_ snapshot: SnapshotRecord) { state.withLock { $0.snapshots.append(snapshot) } }
 
   /// Frees what can be freed. Cost: the items that have become due, and those of snapshots that were given up.
-  package func collect() {
-    // The published CSN is read before the slots: a reader that comes later sees it or a newer one.
-    let published = slots.newest.csn.rawValue
+  ///
+  package func collect() { collect(into: nil) }
+
+  /// The same under the writer lock; `hand` gets what a transaction that is about to begin will want.
+  func collect(into hand: FrameHand?) {
     state.withLock { state in
-      let announced = slots.announcedCSNs()
+      // The published CSN is read before the slots: a reader that comes later sees it or a newer one. Nothing that is
+      // due is needed by who has announced that one. And it is read under the latch: then it never falls from one
+      // collection to the next, so that every snapshot that `held` has things for is below it, and is among those found
+      // if anybody is there. A number from before the latch, waited for on another thread, would miss readers that
+      // collections in between have found; and the record that it stands in may be another's by then.
+      let published = slots.newest.csn.rawValue
+      slots.findAnnounced(below: published, into: &state.announced)
       while let item = state.waiting.first, item.death <= published {
-        settle(state.waiting.removeFirst(), announced, &state)
+        settle(state.waiting.removeFirst(), &state, hand)
       }
       while let item = state.entries.first, item.death <= published {
-        settle(state.entries.removeFirst(), announced, &state)
+        settle(state.entries.removeFirst(), &state, hand)
       }
-      if !state.held.isEmpty {
-        for snapshot in state.held.keys where !announced.contains(snapshot) {
-          guard let items = state.held.removeValue(forKey: snapshot) else { continue }
-          for item in items { settle(item, announced, &state) }
-        }
+      if !state.held.isEmpty { settleHeld(&state, hand) }
+      // Announced ones stay; there is no point in looking before there are others, and little at each commit.
+      if state.snapshots.count > state.announced.count + Self.waitingSnapshotCount {
+        collectSnapshots(published, &state)
       }
-      collectSnapshots(announced, published, &state)
       collectSlots(&state)
       release(&state)
       charge(&state)
     }
   }
 
+  private func settleHeld(_ state: inout State, _ hand: FrameHand?) {
+    for snapshot in state.held.keys where !state.announced.contains(snapshot) {
+      guard let items = state.held.removeValue(forKey: snapshot) else { continue }
+      for item in items { settle(item, &state, hand) }
+    }
+  }
+
   /// Has the pool's budget know what is kept for readers: as much as they hold, however old they are.
   private func charge(_ state: inout State) {
-    let byteCount = state.held.values.reduce(state.waiting.byteCount + state.entries.byteCount) { $0 + $1.byteCount }
+    var byteCount = state.waiting.byteCount + state.entries.byteCount
+    if !state.held.isEmpty { byteCount = state.held.values.reduce(byteCount) { $0 + $1.byteCount } }
     guard abs(byteCount - state.chargedByteCount) >= Self.chargeStep else { return }
     state.chargedByteCount = byteCount
     store.charge(byteCount, to: .reclaimer)
   }
 
-  private func settle(_ item: Item, _ announced: [UInt64], _ state: inout State) {
+  private func settle(_ item: Item, _ state: inout State, _ hand: FrameHand?) {
     // The newest announced snapshot below the death is the one that needs it longest, if any does.
-    var index = announced.count - 1
-    while index >= 0, announced[index] >= item.death { index -= 1 }
-    if index >= 0, announced[index] >= item.birth {
-      hold(item, for: announced[index], &state)
+    var index = state.announced.count - 1
+    while index >= 0, state.announced[index] >= item.death { index -= 1 }
+    if index >= 0, state.announced[index] >= item.birth {
+      hold(item, for: state.announced[index], &state)
       return
     }
     switch item.kind {
     case .frame:
       let frame = FrameIndex(UInt32(item.value))
       let location = store.frames.location(frame)
-      // Of a frame in memory, the raw value is the slot's address.
-      if location.isPageNumber { releasePlace(location.pageNumber) } else { state.freeSlots.append(location.rawValue) }
+      if location.isPageNumber {
+        releasePlace(location.pageNumber, hand)
+      } else {
+        // Nobody can find it any more: a frame with a slot, as the next transaction would ask for.
+        if let hand, hand.keep(frame, location.slot) { return }
+        // Of a frame in memory, the raw value is the slot's address.
+        state.freeSlots.append(location.rawValue)
+      }
       state.freeFrames.append(frame)
     case .place where item.birth == 0:
       releaseUnread(PageNumber(item.value), &state)
     case .place:
-      releasePlace(PageNumber(item.value))
+      releasePlace(PageNumber(item.value), hand)
     case .extent: releaseUnread(PageNumber(item.value), count: Int(item.pageCount), &state)
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
@@ -222,15 +243,19 @@ package final class Reclaimer: Sendable {
 
   /// Gives back what was found to be free: one lock for many.
   private func release(_ state: inout State) {
-    if !state.freeFrames.isEmpty { store.frames.release(state.freeFrames) }
-    if !state.freeSlots.isEmpty { store.pool.release(addresses: state.freeSlots) }
-    state.freeFrames.removeAll(keepingCapacity: true)
-    state.freeSlots.removeAll(keepingCapacity: true)
+    if !state.freeFrames.isEmpty {
+      store.frames.release(state.freeFrames)
+      state.freeFrames.removeAll(keepingCapacity: true)
+    }
+    if !state.freeSlots.isEmpty {
+      store.pool.release(addresses: state.freeSlots)
+      state.freeSlots.removeAll(keepingCapacity: true)
+    }
   }
 
-  private func releasePlace(_ number: PageNumber) {
+  private func releasePlace(_ number: PageNumber, _ hand: FrameHand?) {
     // Forgotten before it can be given out: a page number is reused only when its table entry is empty (hazard C2).
-    store.forget(number)
+    if let slot = store.take(number), hand?.keep(slot) != true { store.pool.release(slot) }
     allocator.release(number)
   }
 
@@ -242,24 +267,17 @@ package final class Reclaimer: Sendable {
     allocator.release(number, count: count)
   }
 
-  private func collectSnapshots(_ announced: [UInt64], _ published: UInt64, _ state: inout State) {
-    // Announced ones stay; there is no point in looking before there are others, and little at each commit.
-    guard state.snapshots.count > announced.count + Self.waitingSnapshotCount else { return }
-    var kept = Deque<SnapshotRecord>()
-    for snapshot in state.snapshots {
-      if snapshot.csn.rawValue < published, !announced.contains(snapshot.csn.rawValue) {
-        pool.recycle(snapshot)
-      } else {
-        kept.append(snapshot)
-      }
-    }
-    state.snapshots = kept
+  @inline(never) private func collectSnapshots(_ published: UInt64, _ state: inout State) {
+    let announced = state.announced
+    pool.recycle(from: &state.snapshots) { csn in csn.rawValue < published && !announced.contains(csn.rawValue) }
   }
 
   private func collectSlots(_ state: inout State) {
-    store.retire(state.doubtfulSlots)
-    state.doubtfulSlots = []
-    store.collectRetired()
+    if !state.doubtfulSlots.isEmpty {
+      store.retire(state.doubtfulSlots)
+      state.doubtfulSlots = []
+    }
+    if store.pool.mayHaveRetired { store.collectRetired() }
   }
 
   // MARK: Checkpoints

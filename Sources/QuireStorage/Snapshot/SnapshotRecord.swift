@@ -97,11 +97,15 @@ package struct SnapshotRecord: Equatable, @unchecked Sendable {
     return nil
   }
 
-  fileprivate func setNames(_ names: TreeNames?) {
+  /// Whether the record has just these names; a comparison of addresses.
+  @inline(__always) package func hasNames(_ names: TreeNames) -> Bool {
+    namesWord.pointee?.toOpaque() == Unmanaged.passUnretained(names).toOpaque()
+  }
+  func setNames(_ names: TreeNames?) {
     namesWord.pointee?.release()
     namesWord.pointee = names.map(Unmanaged.passRetained)
   }
-  fileprivate func setCSN(_ csn: UInt64) { csnWord.pointee.store(csn, ordering: .releasing) }
+  func setCSN(_ csn: UInt64) { csnWord.pointee.store(csn, ordering: .releasing) }
 
   fileprivate static func make(capacity: Int) -> SnapshotRecord {
     let byteCount = headerByteCount + capacity * MemoryLayout<TreeRoot>.stride
@@ -139,27 +143,43 @@ package final class SnapshotPool: @unchecked Sendable {
 
   /// A record for `csn` with room for as many trees as given, and these in it.
   package func make(csn: CSN, trees: [TreeRoot], names: TreeNames) -> SnapshotRecord {
-    let record = state.withLock { state -> SnapshotRecord in
-      if let index = state.free.lastIndex(where: { $0.capacity >= trees.count }) {
-        return state.free.remove(at: index)
-      }
-      let record = SnapshotRecord.make(capacity: max(8, trees.count * 2))
-      state.all.append(record)
-      return record
-    }
+    let record = take(treeCount: trees.count)
     record.setNames(names)
-    record.treeCount = trees.count
-    trees.withUnsafeBufferPointer { source in
-      if let base = source.baseAddress { record.trees.update(from: base, count: source.count) }
-    }
+    for index in trees.indices { record.trees[index] = trees[index] }
     record.setCSN(csn.rawValue)
     return record
   }
 
-  /// Takes back a record that no reader has announced and none can find any more.
-  package func recycle(_ record: SnapshotRecord) {
-    // A CSN that no reader can mistake for one of its own, and whose announcement protects nothing.
-    record.setCSN(.max - 1)
-    state.withLock { $0.free.append(record) }
+  /// A record with room for `treeCount` trees, for the caller to enter them, their names and last its CSN.
+  func take(treeCount: Int) -> SnapshotRecord {
+    let record = find(treeCount)
+    record.treeCount = treeCount
+    return record
+  }
+
+  private func find(_ treeCount: Int) -> SnapshotRecord {
+    state.withLock { state in
+      if let last = state.free.last, last.capacity >= treeCount {
+        state.free.removeLast()
+        return last
+      }
+      if let index = state.free.lastIndex(where: { $0.capacity >= treeCount }) { return state.free.remove(at: index) }
+      let record = SnapshotRecord.make(capacity: max(8, treeCount * 2))
+      state.all.append(record)
+      return record
+    }
+  }
+
+  /// Takes those records out of `records` that `isDone` says no reader has announced and none can find any more.
+  func recycle(from records: inout [SnapshotRecord], where isDone: (CSN) -> Bool) {
+    state.withLock { state in
+      records.removeAll { record in
+        guard isDone(record.csn) else { return false }
+        // A CSN that no reader can mistake for one of its own, and whose announcement protects nothing.
+        record.setCSN(.max - 1)
+        state.free.append(record)
+        return true
+      }
+    }
   }
 }

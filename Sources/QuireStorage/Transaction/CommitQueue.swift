@@ -62,6 +62,8 @@ package final class CommitQueue: @unchecked Sendable {
   private let watch: FileWatch?
   private let durableWord: Atomic<UInt64>
   private let provenWord: Atomic<UInt64>
+  /// Whether there is a failure: every transaction asks, twice.
+  private let hasFailed = Atomic<Bool>(false)
   /// Asks the engine for a thread that calls `flush`; set once, before the first commit.
   package let requestFlush: @Sendable () -> Void
   /// Tells the engine that a flush has succeeded.
@@ -110,10 +112,17 @@ package final class CommitQueue: @unchecked Sendable {
   // MARK: Fail stop
 
   /// What stopped all writing, if anything has.
-  package var failure: StorageError? { state.withLock { $0.failure } }
+  package var failure: StorageError? {
+    // Set with the failure, under the lock. Who has seen what a failure led to sees the failure.
+    hasFailed.load(ordering: .acquiring) ? state.withLock { $0.failure } : nil
+  }
 
   /// Throws if writing has stopped.
-  package func checkFailure() throws(StorageError) {
+  @inline(__always) package func checkFailure() throws(StorageError) {
+    if hasFailed.load(ordering: .acquiring) { try throwFailure() }
+  }
+
+  @inline(never) private func throwFailure() throws(StorageError) {
     if let failure { throw failure }
   }
 
@@ -126,6 +135,7 @@ package final class CommitQueue: @unchecked Sendable {
         state.failure = StorageError(
           .failStop, "Writing has stopped\(reason): \(error.message) Open the database again.",
           path: error.path, offset: error.offset, systemError: error.systemError)
+        hasFailed.store(true, ordering: .releasing)
       }
       defer {
         state.waiters = []
@@ -157,8 +167,10 @@ package final class CommitQueue: @unchecked Sendable {
   ///   whatever comes, and must be seen even if writing has stopped since.
   package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool, isDurable: Bool) {
     state.withLock { state in
+      let mayPublish = isDurable || !hasFailed.load(ordering: .relaxed)
+      if mayPublish, !waitsForFlush || lsn <= state.durable, state.pending.isEmpty { return publish(snapshot) }
       state.pending.append(Pending(snapshot: snapshot, lsn: lsn, waitsForFlush: waitsForFlush))
-      if state.failure == nil || isDurable { publish(&state) }
+      if mayPublish { publish(&state) }
     }
   }
 
@@ -170,9 +182,13 @@ package final class CommitQueue: @unchecked Sendable {
       if let skipped = newest { reclaimer.retire(skipped) }
       newest = first.snapshot
     }
-    guard let newest else { return }
+    if let newest { publish(newest) }
+  }
+
+  /// Makes `snapshot` what readers begin on, and gives up the one before it. Under the lock, so that they stay in order.
+  private func publish(_ snapshot: SnapshotRecord) {
     let old = slots.newest
-    slots.publish(newest)
+    slots.publish(snapshot)
     reclaimer.retire(old)
   }
 
@@ -245,8 +261,9 @@ package final class CommitQueue: @unchecked Sendable {
 
   /// Flushes once, on behalf of everybody; the caller has set `isFlushing`.
   private func lead() {
-    awaitCompany()
-    guard let log = state.withLock({ $0.log }) else { preconditionFailure("nothing is flushed before there is a log") }
+    let (log, expected) = state.withLock { ($0.log, $0.lastGroup) }
+    guard let log else { preconditionFailure("nothing is flushed before there is a log") }
+    if expected > 1 { awaitCompany(expected) }
     do throws(StorageError) {
       let (durable, testified) = try log.synchronize(watch)
       try watch?.check()
@@ -259,10 +276,8 @@ package final class CommitQueue: @unchecked Sendable {
     }
   }
 
-  /// Waits a little if the last flush served several commits: the others are about to append.
-  private func awaitCompany() {
-    let expected = state.withLock { $0.lastGroup }
-    guard expected > 1 else { return }
+  /// Waits a little, as the last flush served `expected` commits: the others are about to append.
+  private func awaitCompany(_ expected: Int) {
     let start = DispatchTime.now().uptimeNanoseconds
     while DispatchTime.now().uptimeNanoseconds - start < Self.companyNanoseconds {
       let waiting = state.withLock { $0.waiters.count + $0.callbacks.count + 1 }
@@ -279,6 +294,11 @@ package final class CommitQueue: @unchecked Sendable {
       state.durable = max(state.durable, durable)
       durableWord.store(state.durable.rawValue, ordering: .releasing)
       if state.failure == nil { publish(&state) }
+      if state.waiters.isEmpty, state.callbacks.isEmpty {
+        state.lastGroup = 1
+        state.isFlushing = false
+        return ([], [], nil, false)
+      }
       let limit = state.durable
       let waiters = state.waiters.filter { $0.lsn <= limit }
       let callbacks = state.callbacks.filter { $0.lsn <= limit }

@@ -16,9 +16,9 @@ package final class WriteContext {
   let reader: TreeReader
   private let store: PageStore
   let reclaimer: Reclaimer
-  private let slots: ReaderSlots
+  let slots: ReaderSlots
   /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
-  private let slot: ReaderSlot
+  let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
   @exclusivity(unchecked) var savepointTrees: [[TreeRoot]] = []
   @exclusivity(unchecked) var savepointMarks: [TreeEditor.Mark] = []
@@ -87,23 +87,40 @@ package final class WriteContext {
   package func begin(on base: SnapshotRecord) {
     csn = CSN(base.csn.rawValue + 1)
     editor.begin(csn: csn.rawValue)
-    trees.removeAll(keepingCapacity: true)
-    for index in 0..<base.treeCount {
-      var root = base.trees[index]
-      editor.translate(&root)
-      trees.append(root)
-    }
-    names = base.names
+    takeTrees(of: base)
+    // What is as it should be stays: most transactions leave nothing behind, and each of these would count references.
+    if !base.hasNames(names) { names = base.names }
     log.reset()
-    failure = nil
-    savepointTrees = []
-    savepointMarks = []
+    if failure != nil { failure = nil }
+    if !savepointMarks.isEmpty { forgetSavepoints() }
     spilledCount = 0
     unsyncedCount = 0
     examinedCount = 0
     hasGrown = false
     hasRemoved = false
     mutations &+= 1
+  }
+
+  private func takeTrees(of base: SnapshotRecord) {
+    let count = base.treeCount
+    if trees.count > count { trees.removeLast(trees.count - count) }
+    for index in trees.indices { trees[index] = base.trees[index] }
+    for index in trees.count..<count { trees.append(base.trees[index]) }
+    for index in 0..<count { editor.translate(&trees[index]) }
+  }
+
+  /// Enters what a snapshot of this state holds: trees, names and counters. The record has room for the trees.
+  func enter(into record: SnapshotRecord) {
+    // Recycled records nearly always have the names: counting references to an object that all share is for nothing.
+    if !record.hasNames(names) { record.setNames(names) }
+    for index in trees.indices { record.trees[index] = trees[index] }
+    record.nextTreeID = treeIDCounter
+    record.nextRowID = rowIDCounter
+  }
+
+  private func forgetSavepoints() {
+    savepointTrees = []
+    savepointMarks = []
   }
 
   /// Whether the transaction only takes away: it removed something and put nothing, not even in the place of something
@@ -122,15 +139,14 @@ package final class WriteContext {
   package func didCommit() {
     loggedRowID = rowIDCounter
     forgetPending()
-    editor.giveBackSupply()
+    editor.restSupply()
   }
 
   /// Undoes everything.
   package func rollback() {
     forgetPending()
     reclaimer.giveUpPlaces(of: editor.born)
-    savepointTrees = []
-    savepointMarks = []
+    forgetSavepoints()
     editor.rollback()
     log.reset()
     mutations &+= 1

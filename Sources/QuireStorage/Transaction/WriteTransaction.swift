@@ -6,18 +6,15 @@
 /// returns. A closure that throws rolls everything back. Use it on the thread that it was handed to; it cannot leave
 /// the closure.
 public struct WriteTransaction: ~Copyable {
-  // Strong: a borrowed transaction lends its references, so that no call retains them.
+  // Strong: a borrowed transaction lends its reference, so that no call retains it. And the only one: each is counted
+  // up and down once per transaction.
   let context: WriteContext
-  private let slots: ReaderSlots
-  private let slot: ReaderSlot
   /// Whether bytes are lent as copies, as memory is short.
   let lendsCopies: Bool
 
-  /// Lends the context for one transaction. The caller holds the writer lock, and `slot` while addresses are held.
-  package init(_ context: WriteContext, slots: ReaderSlots, slot: ReaderSlot) {
+  /// Lends the context for one transaction. The caller holds the writer lock.
+  package init(_ context: WriteContext) {
     self.context = context
-    self.slots = slots
-    self.slot = slot
     lendsCopies = context.reader.lendsCopies
   }
 
@@ -51,12 +48,12 @@ public struct WriteTransaction: ~Copyable {
 
   @inline(__always) func enter() {
     // The transaction holds no address between its calls.
-    _ = slots.refresh(slot)
+    context.breathe()
   }
 
   /// At the end of each call.
   @inline(__always) func leave() {
-    if lendsCopies { slots.rest(slot) }
+    if lendsCopies { context.slots.rest(context.slot) }
   }
 
   /// Brings all that was put into the trees; throws if an operation has failed half-way.
@@ -182,7 +179,7 @@ public struct WriteTransaction: ~Copyable {
     let root = context.trees[try context.settledIndex(of: tree)]
     guard let value = try context.reader.value(key, in: root) else { return nil }
     if lendsCopies { return BorrowedValue(copying: value) }
-    slots.beginLoan(slot)
+    context.slots.beginLoan(context.slot)
     return value
   }
 
@@ -191,17 +188,17 @@ public struct WriteTransaction: ~Copyable {
     enter()
     defer { leave() }
     try context.reader.lookUp(batch, in: context.trees[try context.settledIndex(of: tree)])
-    if lendsCopies { batch.copyValues() } else { slots.beginLoan(slot) }
+    if lendsCopies { batch.copyValues() } else { context.slots.beginLoan(context.slot) }
   }
 
   /// Takes back what a batch was lent.
   @usableFromInline package func endLoans(_ batch: borrowing LookupBatch) {
-    if lendsCopies { batch.freeCopies() } else { slots.endLoan(slot) }
+    if lendsCopies { batch.freeCopies() } else { context.slots.endLoan(context.slot) }
   }
 
   /// Takes back what `lend` returned.
   @usableFromInline package func endLoan(_ value: BorrowedValue) {
-    if value.isCopy { value.deallocate() } else { slots.endLoan(slot) }
+    if value.isCopy { value.deallocate() } else { context.slots.endLoan(context.slot) }
   }
 
   /// Whether there is an entry; the kind of the key has been checked.
@@ -277,7 +274,9 @@ public struct WriteTransaction: ~Copyable {
   public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
     defer { leave() }
     let root = context.trees[try context.settledIndex(of: tree)]
-    return Cursor(context.reader, root, tree: tree, slots: Unmanaged.passUnretained(slots), slot: slot, writer: context)
+    return Cursor(
+      context.reader, root, tree: tree, slots: Unmanaged.passUnretained(context.slots), slot: context.slot,
+      writer: context)
   }
 
   // MARK: Ids and savepoints

@@ -36,13 +36,14 @@ package final class WriterLock: @unchecked Sendable {
   ///
   /// - Throws: `nestedWrite` at once if this thread holds it: waiting would never end.
   package func lock() throws(StorageError) {
-    guard !isHeldByThisThread else {
+    let thread = ThreadIdentity.current
+    guard owner.load(ordering: .relaxed) != thread else {
       throw StorageError(
         .nestedWrite,
         "A write transaction was begun inside another on the same thread. Pass the transaction along instead.")
     }
     pthread_mutex_lock(mutex)
-    owner.store(ThreadIdentity.current, ordering: .relaxed)
+    owner.store(thread, ordering: .relaxed)
   }
 
   /// Gives the lock up. Only the thread that holds it may.

@@ -206,9 +206,12 @@ final class LeafPacker {
       var placed = done + sum - shared
       while end < count, fills || placed < target * (ends.count + 1) {
         let next = cellByteCount(of: entries[end])
-        let prefix = hasIntegerKeys ? 0 : entries[start].commonPrefixCount(with: entries[end])
-        let needed = PageLayout.headerByteCount + sum + next - (end - start + 1) * prefix + prefix
-        if needed > limit { break }
+        let whole = PageLayout.headerByteCount + sum + next
+        // What fits without a prefix fits with one.
+        if whole > limit {
+          let prefix = hasIntegerKeys ? 0 : entries[start].commonPrefixCount(with: entries[end])
+          if whole - (end - start) * prefix > limit { break }
+        }
         sum += next
         placed += next - shared
         end += 1

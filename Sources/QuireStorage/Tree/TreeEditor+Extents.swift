@@ -61,6 +61,8 @@ struct ExtentLedger {
 
   /// Forgets everything: the extents belong to a commit.
   mutating func clear() {
+    // Nearly every transaction.
+    if entries.isEmpty { return }
     entries.removeAll(keepingCapacity: true)
     indexes.removeAll(keepingCapacity: true)
   }

@@ -1,5 +1,7 @@
 // Putting entries into a tree: in place where there is room, by splitting where there is not.
 
+internal import CQuirePlatform
+
 /// What to do when the key is there already.
 package enum PutMode {
   case insertOrReplace
@@ -32,6 +34,7 @@ extension TreeEditor {
     }
     if root.id.rawValue == tail.treeID, appendToTail(key, value, in: &root) { return .inserted }
     let position = try descend(key, in: root)
+    prefetchLeaf()
     if position.isFound {
       if mode == .insertIfAbsent { return .kept }
       try makePathPrivate(&root)
@@ -50,6 +53,20 @@ extension TreeEditor {
       if position.index == leaf.count &- 1 { rememberTail(root) }
     }
     return .inserted
+  }
+
+  /// Has the processor fetch the cells of the leaf at the end of `path`, which is about to be copied, while the pages
+  /// above it are: those are in its cache, and the leaf of a random key is not. Only at a transaction's first put into
+  /// the tree: later the pages above are private, and there is nothing to do meanwhile.
+  @inline(__always) private func prefetchLeaf() {
+    guard depth > 1, !isPrivate(path[0].reference, path[0].page) else { return }
+    let leaf = path[depth &- 1].page
+    let end = leaf.base + pageSize
+    var line = leaf.base + (leaf.cellStart & ~63)
+    while line < end {
+      quire_prefetch(line)
+      line += 64
+    }
   }
 
   /// Makes the first leaf of a tree.

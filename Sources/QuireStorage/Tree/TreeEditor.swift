@@ -77,6 +77,7 @@ package final class TreeEditor {
   deinit {
     path.deallocate()
     scratch.deallocate()
+    supply.deallocate()
     tail.path.deallocate()
   }
 
@@ -159,8 +160,14 @@ package final class TreeEditor {
     forgetTail()
   }
 
-  /// Gives back what was taken in advance: at the end of a transaction.
+  /// Gives back what was taken in advance: at the end of a transaction that is rolled back, and before a checkpoint.
   package func giveBackSupply() { supply.giveBack() }
+
+  /// The same at the end of a transaction that commits; a few frames stay for the next one.
+  @inline(__always) func restSupply() { supply.rest() }
+
+  /// What the editor has in hand, for whoever gives up frames and slots: the transaction to come wants some.
+  @inline(__always) var hand: FrameHand { supply.hand }
 
   /// Makes an empty page.
   func makePage(
