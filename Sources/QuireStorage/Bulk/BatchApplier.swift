@@ -12,8 +12,8 @@ package final class BatchApplier {
   let leaves: LeafSource
   let runs: LeafRunWriter
   /// Up to which operation there are too few for a run of leaves.
-  var sparseEnd = 0
-  private var ends: [Int] = []
+  @exclusivity(unchecked) var sparseEnd = 0
+  @exclusivity(unchecked) private var ends: [Int] = []
   /// The leaf being merged, if it is itself written anew.
   private let source: UnsafeMutableRawPointer
 

@@ -12,15 +12,16 @@ final class LeafRunWriter {
   let runLimit: Int
   private let editor: TreeEditor
   private let pageSize: Int
-  private(set) var children: [BranchEntry] = []
-  private var spares: [(page: PageBytes, reference: PageReference)] = []
+  // Unchecked as in `TreeEditor`.
+  @exclusivity(unchecked) private(set) var children: [BranchEntry] = []
+  @exclusivity(unchecked) private var spares: [(page: PageBytes, reference: PageReference)] = []
   /// Room for copies of a whole run, once there is anything to copy.
-  private var copies: UnsafeMutableRawPointer?
-  private var copyCount = 0
+  @exclusivity(unchecked) private var copies: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) private var copyCount = 0
   /// How many leaves of the run are not the transaction's own.
-  private var sharedCount = 0
-  private var last: PackedEntry?
-  private var ends: [Int] = []
+  @exclusivity(unchecked) private var sharedCount = 0
+  @exclusivity(unchecked) private var last: PackedEntry?
+  @exclusivity(unchecked) private var ends: [Int] = []
 
   private static let longestRun = 64
   private static let copiesByteCount = 512 << 10

@@ -104,10 +104,11 @@ struct PackedEntry {
 final class LeafPacker {
   let pageSize: Int
   let hasIntegerKeys: Bool
-  private(set) var entries: UnsafeMutablePointer<PackedEntry>
-  private var capacity = 64
-  private(set) var count = 0
-  private(set) var byteCount = 0
+  // Unchecked as in `TreeEditor`: every entry of a batch goes through here.
+  @exclusivity(unchecked) private(set) var entries: UnsafeMutablePointer<PackedEntry>
+  @exclusivity(unchecked) private var capacity = 64
+  @exclusivity(unchecked) private(set) var count = 0
+  @exclusivity(unchecked) private(set) var byteCount = 0
 
   init(pageSize: Int, keyKind: KeyKind) {
     self.pageSize = pageSize
