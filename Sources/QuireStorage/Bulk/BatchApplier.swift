@@ -3,17 +3,22 @@
 /// Merges sorted operations into trees of the running transaction.
 ///
 /// For each leaf: one descent, one merge of its entries with the operations of its range, one encoding over as many
-/// pages as it takes. A tree that is empty is built from the bottom up. Holds no address from one call to the next.
+/// pages as it takes. Where operations are dense, a run of neighbour leaves is merged at a time; see
+/// `BatchApplier+Runs.swift`. A tree that is empty is built from the bottom up. Holds no address from one call to the
+/// next.
 package final class BatchApplier {
-  private let editor: TreeEditor
-  private let pageSize: Int
-  private let leaves: LeafSource
-  private var ends: [Int] = []
+  let editor: TreeEditor
+  let pageSize: Int
+  let leaves: LeafSource
+  let runs: LeafRunWriter
+  /// Up to which operation there are too few for a run of leaves.
+  @exclusivity(unchecked) var sparseEnd = 0
+  @exclusivity(unchecked) private var ends: [Int] = []
   /// The leaf being merged, if it is itself written anew.
   private let source: UnsafeMutableRawPointer
 
   /// A merge takes no more than so many pages of operations at a time.
-  private static let pagesAtOnce = 8
+  static let pagesAtOnce = 8
   /// From so many operations on, a leaf in memory is written anew; fewer are edited in.
   private static let fewest = 3
 
@@ -22,6 +27,7 @@ package final class BatchApplier {
     self.editor = editor
     pageSize = editor.pageSize
     leaves = LeafSource(editor)
+    runs = LeafRunWriter(editor)
     source = UnsafeMutableRawPointer.allocate(byteCount: editor.pageSize, alignment: 16)
   }
 
@@ -42,6 +48,7 @@ package final class BatchApplier {
     _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, breathe: () -> Void, relieve: Relief
   ) throws(StorageError) {
     var next = 0
+    sparseEnd = 0
     leaves.reset()
     editor.forgetTail()
     while next < operations.count {
@@ -110,7 +117,9 @@ package final class BatchApplier {
       operations[start].searchKey(root.keyKind), in: root,
       // An operation for every fourth leaf or so.
       readsAhead: operations.count > root.count / 64)
-    let bound = editor.leafUpperBound()
+    let runLength = denseRunLength(operations, from: start, root.keyKind)
+    if runLength > 0 { return try mergeRun(of: runLength, operations, from: start, in: &root) }
+    let bound = OperationBound(editor.leafUpperBound(), root.keyKind)
     let merger = LeafMerger(leaf, bound: bound, byteLimit: Self.pagesAtOnce * pageSize)
     let few = merger.count(operations, from: start, limit: Self.fewest)
     if few < Self.fewest, !leaves.holds(leaf) { return try applySingly(operations, start..<(start + few), in: &root) }
@@ -122,6 +131,7 @@ package final class BatchApplier {
       old = PageBytes(source)
       source.copyMemory(from: leaf.base, byteCount: pageSize)
     }
+    packer.removeAll()
     // Whatever has an extent to give up is changed.
     let merged = merger.over(old).merge(operations, from: start, into: packer) { editor.supersedeExtent($0) }
     guard merged.isChanged else { return merged.next }
@@ -178,8 +188,11 @@ package final class BatchApplier {
 
 extension TreeEditor {
   /// The separator behind the leaf at the end of `path`; nil for the last leaf.
-  func leafUpperBound() -> SplitKey? {
-    var level = depth - 2
+  func leafUpperBound() -> SplitKey? { upperBound(ofChildAt: depth - 1) }
+
+  /// The separator behind the page `path[level]`; nil for the last one of its level.
+  func upperBound(ofChildAt level: Int) -> SplitKey? {
+    var level = level - 1
     while level >= 0 {
       let step = path[level]
       if step.index + 1 < step.page.count { return step.page.branchKey(step.index + 1) }

@@ -1,5 +1,32 @@
 // One leaf and the operations of its range, merged into one ascending list.
 
+/// A separator that operations are compared with, or the end of a tree.
+struct OperationBound {
+  private let key: SplitKey?
+  private let head: UInt64
+  private let hasIntegerKeys: Bool
+
+  /// The bound at `key`, whose bytes stay where they are; nil is above all keys.
+  init(_ key: SplitKey?, _ kind: KeyKind) {
+    self.key = key
+    hasIntegerKeys = kind == .int64
+    var head: UInt64 = 0
+    if let key, hasIntegerKeys { head = key.integer }
+    if let key, !hasIntegerKeys {
+      for index in 0..<min(8, key.count) { head |= UInt64(key[index]) << UInt64(56 - 8 * index) }
+    }
+    self.head = head
+  }
+
+  /// Whether an operation's key is below the bound.
+  @inline(__always) func isAbove(_ operation: SortableOperation) -> Bool {
+    guard let key else { return true }
+    if operation.head != head { return operation.head < head }
+    if hasIntegerKeys { return false }
+    return SplitKey(SearchKey(base: operation.key, count: Int(operation.keyCount))).order(relativeTo: key, .bytes) < 0
+  }
+}
+
 /// Merges the entries of a leaf with sorted operations.
 struct LeafMerger {
   /// What a merge did.
@@ -17,8 +44,7 @@ struct LeafMerger {
   }
 
   private var leaf: PageBytes
-  private let bound: SplitKey?
-  private let boundHead: UInt64
+  private let bound: OperationBound
   private let byteLimit: Int
   /// Keys and values lie in the order in which they came: each is a cache miss, asked for so many operations ahead.
   private static let prefetchDistance = 12
@@ -26,28 +52,13 @@ struct LeafMerger {
 
   /// - Parameters:
   ///   - leaf: stays as it is while what has been merged is used.
-  ///   - bound: the separator behind the leaf, if any.
-  ///   - byteLimit: the merge ends when it has so many bytes.
-  init(_ leaf: PageBytes, bound: SplitKey?, byteLimit: Int) {
+  ///   - bound: where the leaf's range ends.
+  ///   - byteLimit: the merge ends when the packer has so many bytes.
+  init(_ leaf: PageBytes, bound: OperationBound, byteLimit: Int) {
     self.leaf = leaf
     self.byteLimit = byteLimit
     self.bound = bound
     hasIntegerKeys = leaf.hasIntegerKeys
-    var head: UInt64 = 0
-    if let bound, hasIntegerKeys { head = bound.integer }
-    if let bound, !hasIntegerKeys {
-      for index in 0..<min(8, bound.count) { head |= UInt64(bound[index]) << UInt64(56 - 8 * index) }
-    }
-    boundHead = head
-  }
-
-  /// Whether an operation falls into the leaf's range, whose lower end it is not below.
-  @inline(__always) private func isBelowBound(_ operation: SortableOperation) -> Bool {
-    guard let bound else { return true }
-    if operation.head != boundHead { return operation.head < boundHead }
-    if hasIntegerKeys { return false }
-    return SplitKey(SearchKey(base: operation.key, count: Int(operation.keyCount)))
-      .order(relativeTo: bound, .bytes) < 0
   }
 
   /// The same for a copy of the leaf.
@@ -60,25 +71,27 @@ struct LeafMerger {
   /// How many of the operations from `start` on, the first of which falls into the leaf, do so; `limit` at most.
   func count(_ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, limit: Int) -> Int {
     var count = 1
-    while count < limit, start + count < operations.count, isBelowBound(operations[start + count]) { count += 1 }
+    while count < limit, start + count < operations.count, bound.isAbove(operations[start + count]) { count += 1 }
     return count
   }
 
-  /// Fills `packer` with what the leaf holds after the operations from `start` on; calls `giveUp` with every extent of
-  /// an entry that they replace or remove.
+  /// Adds to `packer` what the leaf holds after the operations from `start` on; calls `giveUp` with every extent of an
+  /// entry that they replace or remove.
+  ///
+  /// - Parameter isLed: whether the first operation is what led to the leaf: it is then part of it in any case.
   func merge(
-    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, into packer: LeafPacker,
-    giveUp: (ExtentReference) -> Void
+    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, isLed: Bool = true,
+    into packer: LeafPacker, giveUp: (ExtentReference) -> Void
   ) -> Outcome {
-    packer.removeAll()
+    let led = isLed ? start : -1
     let count = leaf.count
     var (entry, next, change) = (0, start, 0)
     var (hasDeletes, isChanged, appends, addsExtents) = (false, false, false, false)
-    // The first one led here; an operation more than that is taken as long as there is room.
-    while next < operations.count, next == start || packer.byteCount < byteLimit {
+    // An operation more than the one that led here is taken as long as there is room.
+    while next < operations.count, next == led || packer.byteCount < byteLimit {
       let operation = operations[next]
       if next &+ Self.prefetchDistance < operations.count { operations[next &+ Self.prefetchDistance].prefetch() }
-      guard next == start || isBelowBound(operation) else { break }
+      guard next == led || bound.isAbove(operation) else { break }
       let position = position(of: operation, from: entry)
       packer.append(leaf, entry..<position.index)
       entry = position.index

@@ -20,6 +20,16 @@ extension PageAccess {
     page.prefetchArrays()
   }
 
+  /// Asks for all cache lines of the page, if it is in memory.
+  @inline(__always) package func prefetchWholePage(_ reference: PageReference) {
+    guard let page = residentPage(reference) else { return }
+    var offset = 0
+    while offset <= lastLine {
+      quire_prefetch(page.base + offset)
+      offset &+= 64
+    }
+  }
+
   /// The page if it is in memory; neither loaded nor looked at.
   @inline(__always) package func residentPage(_ reference: PageReference) -> PageBytes? {
     var number = reference.pageNumber

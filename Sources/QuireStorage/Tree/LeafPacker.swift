@@ -18,11 +18,29 @@ struct PackedEntry {
   @inline(__always) var isExtent: Bool { valueField & LeafCell.extentBit != 0 }
   @inline(__always) var keyCount: Int { Int(frontCount) &+ Int(backCount) }
 
+  /// Whether the entry stands in a leaf's cell, with `prefix` bytes of its key in front. Only of such an entry are the
+  /// pieces of the key in different places.
+  @inline(__always) func isCell(_ prefix: Int) -> Bool {
+    Int(frontCount) == prefix && front != back && back + Int(backCount) == payload
+  }
+  /// Where that cell begins.
+  @inline(__always) var cell: UnsafeRawPointer { back - PageLayout.leafCellHeader }
+
   /// The key as the parts of the tree that take pages apart know it.
   var splitKey: SplitKey {
     var key = SplitKey(
       front: UnsafeRawBufferPointer(start: front, count: Int(frontCount)),
       back: UnsafeRawBufferPointer(start: back, count: Int(backCount)))
+    key.integer = integer
+    return key
+  }
+
+  /// The first `count` bytes of the key, borrowed as the key is.
+  func keyPrefix(_ count: Int) -> SplitKey {
+    let fromFront = min(count, Int(frontCount))
+    var key = SplitKey(
+      front: UnsafeRawBufferPointer(start: front, count: fromFront),
+      back: UnsafeRawBufferPointer(start: back, count: count - fromFront))
     key.integer = integer
     return key
   }
@@ -86,10 +104,11 @@ struct PackedEntry {
 final class LeafPacker {
   let pageSize: Int
   let hasIntegerKeys: Bool
-  private(set) var entries: UnsafeMutablePointer<PackedEntry>
-  private var capacity = 64
-  private(set) var count = 0
-  private(set) var byteCount = 0
+  // Unchecked as in `TreeEditor`: every entry of a batch goes through here.
+  @exclusivity(unchecked) private(set) var entries: UnsafeMutablePointer<PackedEntry>
+  @exclusivity(unchecked) private var capacity = 64
+  @exclusivity(unchecked) private(set) var count = 0
+  @exclusivity(unchecked) private(set) var byteCount = 0
 
   init(pageSize: Int, keyKind: KeyKind) {
     self.pageSize = pageSize
@@ -110,6 +129,13 @@ final class LeafPacker {
   func removeAll() {
     count = 0
     byteCount = 0
+  }
+
+  /// Takes the first `number` entries off.
+  func removeFirst(_ number: Int) {
+    for index in 0..<number { byteCount &-= cellByteCount(of: entries[index]) }
+    count &-= number
+    entries.update(from: entries + number, count: count)
   }
 
   /// Adds an entry behind the others.
@@ -198,6 +224,7 @@ final class LeafPacker {
     // Room for one entry is kept aside: leaves are never cut inside one.
     let pieces = (total + room - 1) / max(1, room - total / count)
     let target = fills ? Int.max : (total + pieces - 1) / max(1, pieces)
+    let entries = entries
     var start = 0
     var done = 0
     while start < count {
@@ -206,11 +233,11 @@ final class LeafPacker {
       var placed = done + sum - shared
       while end < count, fills || placed < target * (ends.count + 1) {
         let next = cellByteCount(of: entries[end])
-        let whole = PageLayout.headerByteCount + sum + next
-        // What fits without a prefix fits with one.
-        if whole > limit {
+        let needed = PageLayout.headerByteCount + sum + next
+        if needed > limit {
+          // Only now: to compare keys costs more than all the rest.
           let prefix = hasIntegerKeys ? 0 : entries[start].commonPrefixCount(with: entries[end])
-          if whole - (end - start) * prefix > limit { break }
+          if needed - (end - start) * prefix > limit { break }
         }
         sum += next
         placed += next - shared
@@ -239,34 +266,87 @@ final class LeafPacker {
       (page.base + top + fromFront).copyMemory(from: first.back, byteCount: prefix - fromFront)
     }
     page.count = range.count
-    let slots = page.leafSlots
-    var index = 0
-    for place in range {
-      let entry = entries[place]
-      let keyCount = hasIntegerKeys ? 0 : entry.keyCount &- prefix
-      let payloadCount = Int(entry.payloadCount)
-      top &-= PageLayout.leafCellHeader &+ keyCount &+ payloadCount
-      let cell = page.base + top
-      cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-      cell.storeBytes(of: entry.valueField, toByteOffset: 2, as: UInt16.self)
-      let key = cell + PageLayout.leafCellHeader
-      if hasIntegerKeys {
-        page.heads64[index] = entry.integer
-        key.copyMemory(from: entry.payload, byteCount: payloadCount)
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let count = cellRun(place..<range.upperBound, prefix)
+      if count > 0 {
+        top = encodeCells(place..<(place + count), at: place - range.lowerBound, below: top, into: page)
+        place &+= count
       } else {
-        // In the cell of another leaf the value stands directly behind the key.
-        if prefix >= Int(entry.frontCount), entry.back + Int(entry.backCount) == entry.payload {
-          key.copyMemory(from: entry.payload - keyCount, byteCount: keyCount &+ payloadCount)
-        } else {
-          entry.copyKey(skipping: prefix, to: key)
-          (key + keyCount).copyMemory(from: entry.payload, byteCount: payloadCount)
-        }
-        page.heads32[index] = KeyOrder.head(key, keyCount)
+        top = encode(entries[place], at: place - range.lowerBound, below: top, prefix, into: page)
+        place &+= 1
       }
-      slots[index] = UInt16(truncatingIfNeeded: top)
-      index &+= 1
     }
     page.cellStart = top
     page.garbage = 0
+  }
+
+  /// How many entries at the start of `range` stand in cells that a leaf with this prefix may have as they are, one
+  /// directly below the other.
+  @inline(__always) private func cellRun(_ range: Range<Int>, _ prefix: Int) -> Int {
+    let entries = entries
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let entry = entries[place]
+      guard entry.isCell(prefix), !hasIntegerKeys || entry.backCount == 0 else { break }
+      if place > range.lowerBound, entry.payload + Int(entry.payloadCount) != entries[place &- 1].cell { break }
+      place &+= 1
+    }
+    return place &- range.lowerBound
+  }
+
+  /// Copies the cells of the entries `range`, which lie one directly below the other, below `top`; returns where the
+  /// last one begins.
+  @inline(__always) private func encodeCells(
+    _ range: Range<Int>, at index: Int, below top: Int, into page: PageBytes
+  ) -> Int {
+    let entries = entries
+    let first = entries[range.lowerBound]
+    let lowest = entries[range.upperBound &- 1].cell
+    let byteCount = first.payload + Int(first.payloadCount) - lowest
+    (page.base + (top &- byteCount)).copyMemory(from: lowest, byteCount: byteCount)
+    let slots = page.leafSlots + index
+    var offset = top
+    for place in range {
+      let entry = entries[place]
+      offset &-= PageLayout.leafCellHeader &+ Int(entry.backCount) &+ Int(entry.payloadCount)
+      let number = place &- range.lowerBound
+      slots[number] = UInt16(truncatingIfNeeded: offset)
+      if hasIntegerKeys {
+        page.heads64[index &+ number] = entry.integer
+      } else {
+        let key = page.base + offset + PageLayout.leafCellHeader
+        page.heads32[index &+ number] = KeyOrder.head(key, Int(entry.backCount))
+      }
+    }
+    return offset
+  }
+
+  /// Writes an entry from wherever its pieces are; returns where its cell begins.
+  @inline(__always) private func encode(
+    _ entry: PackedEntry, at index: Int, below top: Int, _ prefix: Int, into page: PageBytes
+  ) -> Int {
+    let keyCount = hasIntegerKeys ? 0 : entry.keyCount &- prefix
+    let payloadCount = Int(entry.payloadCount)
+    let offset = top &- (PageLayout.leafCellHeader &+ keyCount &+ payloadCount)
+    let cell = page.base + offset
+    cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
+    cell.storeBytes(of: entry.valueField, toByteOffset: 2, as: UInt16.self)
+    let key = cell + PageLayout.leafCellHeader
+    if hasIntegerKeys {
+      page.heads64[index] = entry.integer
+      key.copyMemory(from: entry.payload, byteCount: payloadCount)
+    } else {
+      // In the cell of another leaf the value stands directly behind the key.
+      if prefix >= Int(entry.frontCount), entry.back + Int(entry.backCount) == entry.payload {
+        key.copyMemory(from: entry.payload - keyCount, byteCount: keyCount &+ payloadCount)
+      } else {
+        entry.copyKey(skipping: prefix, to: key)
+        (key + keyCount).copyMemory(from: entry.payload, byteCount: payloadCount)
+      }
+      page.heads32[index] = KeyOrder.head(key, keyCount)
+    }
+    page.leafSlots[index] = UInt16(truncatingIfNeeded: offset)
+    return offset
   }
 }

@@ -37,8 +37,10 @@ extension TreeEditor {
     }
   }
 
-  /// Merges or removes the page `path[level]` if it has become too small, and then its ancestors in turn.
-  func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) {
+  /// Merges or removes the page `path[level]` if it has become too small, and then its ancestors in turn. Returns
+  /// whether it has done anything; the path may then lead astray.
+  @discardableResult
+  func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) -> Bool {
     var level = start
     forgetTail()
     while level > 0 {
@@ -47,13 +49,14 @@ extension TreeEditor {
         supersede(path[level].reference, page)
         try removeChild(at: path[level - 1].index, of: level - 1, in: root)
       } else if usedByteCount(page) * 4 < pageSize {
-        guard try merge(level: level, in: root) else { return }
+        guard try merge(level: level, in: root) else { return level < start }
       } else {
-        return
+        return level < start
       }
       level -= 1
     }
     try tidyRoot(&root)
+    return true
   }
 
   /// The bytes of a page that are in use.

@@ -218,6 +218,28 @@ extension TreeEditor {
     try addToParent(of: level, firstCount: firstCount, pages, in: &root)
   }
 
+  /// Writes the private branch `path[level]` anew with the children `new` in the place of `range`, over as many pages as
+  /// it takes, and corrects the counts above; the root's own count stays as it is. The first of them keeps the separator
+  /// of the first one replaced; the other separators are borrowed, from elsewhere than the branch. Returns whether the
+  /// branch has been split: the path then leads astray.
+  func replaceLeaves(
+    _ range: Range<Int>, of level: Int, by new: [BranchEntry], in root: inout TreeRoot
+  ) throws(StorageError) -> Bool {
+    let branch = path[level].page
+    let old = PageBytes(scratch)
+    scratch.copyMemory(from: branch.base, byteCount: pageSize)
+    branchEntries.removeAll(keepingCapacity: true)
+    old.appendBranchEntries(to: &branchEntries)
+    let separator = branchEntries[range.lowerBound].separator
+    branchEntries.replaceSubrange(range, with: new)
+    branchEntries[range.lowerBound].separator = separator
+    let cuts = branchCuts(appends: false, keyKind: root.keyKind)
+    let (firstCount, pages) = try writeBranches(
+      branchEntries, cuts: cuts, into: branch, level: root.level - level, in: root)
+    try addToParent(of: level, firstCount: firstCount, pages, in: &root)
+    return !pages.isEmpty
+  }
+
   /// Writes the pieces of a branch, the first one into `branch`; returns what its parent counts for that, and the pages
   /// that were added.
   private func writeBranches(

@@ -1,0 +1,130 @@
+// Writing leaves in the place of a run of neighbours: as full as suits what comes next, one behind the other.
+
+/// Takes merged entries, writes them to leaves, and remembers what the branch above will say of these.
+///
+/// Invariants:
+/// 1. `children` are the leaves written since `begin`, in the order of their keys.
+/// 2. The bytes of all entries since then stay where they are until the run has ended: pages that may be written over
+///    are copied to `copies` before, and separators are borrowed from the entries.
+/// 3. `spares` are pages of the run that the transaction may edit in place, copied and not written over yet.
+final class LeafRunWriter {
+  /// The most leaves in one run.
+  let runLimit: Int
+  private let editor: TreeEditor
+  private let pageSize: Int
+  // Unchecked as in `TreeEditor`.
+  @exclusivity(unchecked) private(set) var children: [BranchEntry] = []
+  @exclusivity(unchecked) private var spares: [(page: PageBytes, reference: PageReference)] = []
+  /// Room for copies of a whole run, once there is anything to copy.
+  @exclusivity(unchecked) private var copies: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) private var copyCount = 0
+  /// How many leaves of the run are not the transaction's own.
+  @exclusivity(unchecked) private var sharedCount = 0
+  @exclusivity(unchecked) private var last: PackedEntry?
+  @exclusivity(unchecked) private var ends: [Int] = []
+
+  private static let longestRun = 64
+  private static let copiesByteCount = 512 << 10
+  /// What a run keeps from being evicted is no more than this share of the budget.
+  private static let budgetShare = 16
+  /// An eighth of each leaf is left for single puts: about as many of them then split a leaf as where leaves have grown
+  /// by themselves.
+  private static let roomShare = 8
+  /// Where fewer entries than this fill a page, that would be too much for one and too little for the next.
+  private static let fewestEntries = 8
+
+  /// A writer for the transactions of `editor`, which must outlive it.
+  init(_ editor: TreeEditor) {
+    self.editor = editor
+    pageSize = editor.pageSize
+    runLimit = min(
+      Self.longestRun, Self.copiesByteCount / editor.pageSize, editor.store.pool.slotLimit / Self.budgetShare)
+  }
+
+  deinit { copies?.deallocate() }
+
+  /// Starts a run.
+  func begin() {
+    children.removeAll(keepingCapacity: true)
+    spares.removeAll(keepingCapacity: true)
+    (copyCount, sharedCount, last) = (0, 0, nil)
+  }
+
+  /// Takes the next leaf of the run, which the tree will no longer reach; returns where its entries stay.
+  ///
+  /// - Parameters:
+  ///   - isPrivate: whether the leaf may be written over.
+  ///   - isFleeting: whether its bytes go when the next leaf is asked for.
+  func take(_ leaf: PageBytes, _ reference: PageReference, isPrivate: Bool, isFleeting: Bool) -> PageBytes {
+    if isPrivate {
+      spares.append((leaf, reference))
+    } else {
+      sharedCount += 1
+      editor.supersede(reference, leaf)
+    }
+    guard isPrivate || isFleeting else { return leaf }
+    let room = copies ?? UnsafeMutableRawPointer.allocate(byteCount: runLimit * pageSize, alignment: 16)
+    copies = room
+    let copy = PageBytes(room + copyCount * pageSize)
+    copyCount += 1
+    copy.base.copyMemory(from: leaf.base, byteCount: pageSize)
+    return copy
+  }
+
+  /// Writes the entries of `packer` that fill leaves, or all of them; the others stay there.
+  func write(_ packer: LeafPacker, all: Bool, in root: TreeRoot) throws(StorageError) {
+    guard packer.count > 0 else { return }
+    var limit = leafLimit(packer)
+    if all, packer.leafByteCount(0..<packer.count) <= pageSize { limit = pageSize }
+    packer.cuts(limit: limit, fills: !all, into: &ends)
+    var start = 0
+    // The last leaf has room for what comes next.
+    for end in all ? ends[...] : ends.dropLast() {
+      try writeLeaf(packer, start..<end, in: root)
+      start = end
+    }
+    packer.removeFirst(start)
+  }
+
+  /// How many bytes of a leaf are used. What the transaction has made alone has no room left, as in a tree that is
+  /// built: it may well be the only one of its size.
+  private func leafLimit(_ packer: LeafPacker) -> Int {
+    if sharedCount == 0 || packer.byteCount * Self.fewestEntries > packer.count * pageSize { return pageSize }
+    return pageSize - pageSize / Self.roomShare
+  }
+
+  private func writeLeaf(_ packer: LeafPacker, _ range: Range<Int>, in root: TreeRoot) throws(StorageError) {
+    let target = try nextPage(in: root)
+    packer.encode(range, into: target.page)
+    let first = packer.entries[range.lowerBound]
+    var separator = SplitKey(integer: first.integer)
+    if let last, root.keyKind == .bytes {
+      separator = first.keyPrefix(min(last.commonPrefixCount(with: first) + 1, first.keyCount))
+    }
+    last = packer.entries[range.upperBound - 1]
+    children.append(
+      BranchEntry(
+        separator: separator, reference: target.reference.rawValue, checksum: 0, count: packer.childCount(range)))
+  }
+
+  private func nextPage(in root: TreeRoot) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
+    guard let spare = spares.popLast() else {
+      return try editor.makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    }
+    editor.initialize(spare.page, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    return spare
+  }
+
+  /// Ends the run: gives up pages that nothing was written to. There is one leaf at least, if only an empty one.
+  func finish(in root: TreeRoot) throws(StorageError) {
+    if children.isEmpty {
+      let target = try nextPage(in: root)
+      children.append(
+        BranchEntry(
+          separator: SplitKey(integer: 0), reference: target.reference.rawValue, checksum: 0,
+          count: ChildCount.word(0, mayHaveExtents: false)))
+    }
+    for spare in spares { editor.supersede(spare.reference, spare.page) }
+    spares.removeAll(keepingCapacity: true)
+  }
+}
