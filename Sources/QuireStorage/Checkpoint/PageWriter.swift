@@ -1,16 +1,5 @@
 // Writing dirty pages home: children before parents, in key order, in long runs.
 
-extension Reclaimer {
-  /// Who has written a frame home.
-  package enum Flipper {
-    case checkpoint
-    /// A spill of the transaction that will be this commit.
-    case spill(csn: UInt64)
-    /// A spill of what only snapshots older than every checkpoint to come can reach: entry and place go when they do.
-    case heldPages
-  }
-}
-
 /// Writes the dirty pages of trees to unused places of the data file.
 ///
 /// Works in steps of one buffer, so that a checkpoint can be stepped, stopped and killed between any two writes. A page

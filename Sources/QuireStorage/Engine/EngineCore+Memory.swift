@@ -88,8 +88,8 @@ extension EngineCore {
 
   /// In the middle of a load that commits by checkpoint: has the disk begin with the pages that are complete, while
   /// more are being made. Waits for nothing as a rule: what was written stays in memory until the checkpoint has synced
-  /// it. Once that is an eighth of the budget it is synced here, or a load larger than memory would fill that with pages
-  /// that nobody may take out.
+  /// it. Once that is an eighth of the budget it is synced here, or a load larger than memory would fill that with
+  /// pages that nobody may take out.
   ///
   /// - Throws: as `relieveMemory`.
   func writeAhead() throws(StorageError) {

@@ -19,7 +19,7 @@ internal import Synchronization
 ///    commits, and of the running transaction, whose rollback would free their entries.
 package final class Reclaimer: Sendable {
   /// What there is to free.
-  private enum Kind: UInt8 {
+  enum Kind: UInt8 {
     /// A page version that has a frame: slot and entry, or the place it was written to and the entry.
     case frame
     /// A page version that stands in the file.
@@ -30,7 +30,7 @@ package final class Reclaimer: Sendable {
     case entry
   }
 
-  private struct Item {
+  struct Item {
     let kind: Kind
     /// The number of pages of an extent.
     var pageCount: UInt32 = 1
@@ -39,7 +39,7 @@ package final class Reclaimer: Sendable {
     let death: UInt64
   }
 
-  private struct State {
+  struct State {
     let waiting = ChunkedList<Item>()
     /// Entries of frames, which die later than what commits replace meanwhile: in a queue of their own, so that neither
     /// queue's first item keeps one behind it that is due.
@@ -76,11 +76,11 @@ package final class Reclaimer: Sendable {
   /// How many bytes more or less the pool is told of.
   private static let chargeStep = 256 << 10
 
-  private let store: PageStore
-  private let allocator: PageAllocator
-  private let slots: ReaderSlots
+  let store: PageStore
+  let allocator: PageAllocator
+  let slots: ReaderSlots
   private let pool: SnapshotPool
-  private let state = Latch(State())
+  let state = Latch(State())
 
   /// Frees into `store`, `allocator` and `pool` what the readers in `slots` do not need.
   package init(store: PageStore, allocator: PageAllocator, slots: ReaderSlots, pool: SnapshotPool) {
@@ -278,135 +278,6 @@ package final class Reclaimer: Sendable {
       state.doubtfulSlots = []
     }
     if store.pool.mayHaveRetired { store.collectRetired() }
-  }
-
-  // MARK: Checkpoints
-
-  /// From now on frames may be written.
-  package func beginCheckpoint() { state.withLock { $0.isCheckpointing = true } }
-
-  /// Flips a frame to the place it was written to. `image` is the slot with the final image.
-  package func flip(
-    _ frame: FrameIndex, to number: PageNumber, checksum: UInt64, image: UnsafeMutableRawPointer, by flipper: Flipper
-  ) {
-    let address = UInt(bitPattern: image)
-    state.withLock { state in
-      store.install(address, at: number, checksum: checksum)
-      store.frames.flip(frame, to: number, checksum: checksum)
-      switch flipper {
-      case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true
-      case .spill(let csn) where store.frames.birth(frame) == csn:
-        state.spilledByRunning[UInt64(frame.rawValue)] = true
-      case .spill: state.spilled[UInt64(frame.rawValue)] = true
-      case .heldPages: break
-      }
-    }
-  }
-
-  /// Gives up the places that frames of the running transaction have spilled to: nobody else can reach them. The
-  /// frames themselves stay their owner's to release.
-  package func giveUpPlaces(of frames: some Sequence<FrameIndex>) {
-    state.withLock { state in
-      for frame in frames { giveUpPlace(frame, &state) }
-    }
-  }
-
-  /// Frees frames of the running transaction that nobody can reach, and the places that they have spilled to. What the
-  /// writer has borrowed from their slots stays until it moves on.
-  package func releaseDead(_ frames: [FrameIndex]) {
-    guard !frames.isEmpty else { return }
-    state.withLock { state in
-      var slotAddresses: [UInt] = []
-      for frame in frames {
-        giveUpPlace(frame, &state)
-        let location = store.frames.location(frame)
-        if !location.isPageNumber { slotAddresses.append(UInt(bitPattern: location.slot)) }
-      }
-      store.frames.release(frames)
-      store.retire(slotAddresses)
-    }
-  }
-
-  private func giveUpPlace(_ frame: FrameIndex, _ state: inout State) {
-    let location = store.frames.location(frame)
-    guard location.isPageNumber, location.pageNumber != .none else { return }
-    _ = state.flipped.remove(UInt64(frame.rawValue))
-    _ = state.spilled.remove(UInt64(frame.rawValue))
-    _ = state.spilledByRunning.remove(UInt64(frame.rawValue))
-    store.forget(location.pageNumber)
-    allocator.discard(location.pageNumber)
-    store.frames.clear(frame)
-  }
-
-  /// Takes the slots of branch pages whose translated images took their place; readers may be inside them.
-  package func retireSlots(_ oldSlots: [UInt]) { store.retire(oldSlots) }
-
-  /// Announces every snapshot below `csn` that a reader holds, so that its dirty pages can be written; the caller ends
-  /// each announcement.
-  package func announceHeld(below csn: CSN) -> [(slot: ReaderSlot, snapshot: SnapshotRecord)] {
-    state.withLock { state in
-      // Nothing is given up while this lock is held: an announcement made now is in time.
-      let announced = slots.announcedCSNs()
-      return state.snapshots.filter { $0.csn < csn && announced.contains($0.csn.rawValue) }
-        .map { (slots.announce($0.csn, isOwn: true), $0) }
-    }
-  }
-
-  /// The places, ascending, of what may be values of one page that nobody but readers of these snapshots needs. They
-  /// stay as they are for as long as the caller announces the snapshots.
-  package func heldValues(of snapshots: [CSN]) -> [UInt64] {
-    state.withLock { state in
-      let items = snapshots.compactMap { state.held[$0.rawValue] }.joined()
-      return items.filter { $0.kind == .extent && $0.pageCount == 1 }.map(\.value).sorted()
-    }
-  }
-
-  /// Frees at once the entry of a frame that has been written and that no page in memory refers to: the catalog's.
-  package func releaseEntry(_ frame: FrameIndex) {
-    state.withLock { state in
-      state.flipped[UInt64(frame.rawValue)] = false
-      store.frames.release(frame)
-    }
-  }
-
-  /// Ends a checkpoint.
-  ///
-  /// Entries of the frames it wrote are kept: branch pages made up to `horizon` may refer to them, and every one made
-  /// later was translated when it was copied. Those of a checkpoint before are retired if all pages made up to *its*
-  /// horizon are part of this one, and hence written by now, or were replaced. The last checkpoint need not be such a
-  /// one: a transaction that ran while it ended may have been appended only after this one had frozen its state.
-  /// Snapshots up to `horizon` may still have such a frame as a root, hence the death at `horizon + 1`.
-  ///
-  /// - Parameters:
-  ///   - csn: the commit that the checkpoint holds.
-  ///   - oldSlots: slots of branch pages whose translated images took their place; readers may be inside them.
-  ///   - horizon: the CSN of the transaction that is running, or of the next one.
-  ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
-  package func finishCheckpoint(of csn: CSN, oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
-    state.withLock { state in
-      for (frame, csn) in state.raced where state.flipped[UInt64(frame)] {
-        state.flipped[UInt64(frame)] = false
-        // Replaced while it was being written: the place is known only now.
-        allocator.supersede(store.frames.location(FrameIndex(frame)).pageNumber, csn: csn)
-      }
-      state.raced = []
-      state.isCheckpointing = false
-      store.retire(oldSlots)
-      guard isDone else { return }
-      for group in state.written where group.horizon <= csn.rawValue {
-        for frame in group.frames {
-          let birth = store.frames.birth(FrameIndex(frame))
-          state.entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
-        }
-      }
-      state.written.removeAll { $0.horizon <= csn.rawValue }
-      let frames = ChunkedList<UInt32>()
-      state.flipped.formUnion(state.spilled)
-      state.flipped.forEach { frames.append(UInt32($0)) }
-      state.written.append((horizon, frames))
-      state.flipped = PageBits()
-      state.spilled = PageBits()
-    }
   }
 
   /// The number of items that wait for a reader or a commit.

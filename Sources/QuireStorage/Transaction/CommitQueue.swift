@@ -185,7 +185,8 @@ package final class CommitQueue: @unchecked Sendable {
     if let newest { publish(newest) }
   }
 
-  /// Makes `snapshot` what readers begin on, and gives up the one before it. Under the lock, so that they stay in order.
+  /// Makes `snapshot` what readers begin on, and gives up the one before it. Under the lock, so that they stay in
+  /// order.
   private func publish(_ snapshot: SnapshotRecord) {
     let old = slots.newest
     slots.publish(snapshot)
