@@ -218,10 +218,10 @@ extension TreeEditor {
     try addToParent(of: level, firstCount: firstCount, pages, in: &root)
   }
 
-  /// Writes the private branch `path[level]` anew with the children `new` in the place of `range`, over as many pages as
-  /// it takes, and corrects the counts above; the root's own count stays as it is. The first of them keeps the separator
-  /// of the first one replaced; the other separators are borrowed, from elsewhere than the branch. Returns whether the
-  /// branch has been split: the path then leads astray.
+  /// Writes the private branch `path[level]` anew with the children `new` in the place of `range`, over as many pages
+  /// as it takes, and corrects the counts above; the root's own count stays as it is. The first of them keeps the
+  /// separator of the first one replaced; the other separators are borrowed, from elsewhere than the branch. Returns
+  /// whether the branch has been split: the path then leads astray.
   func replaceLeaves(
     _ range: Range<Int>, of level: Int, by new: [BranchEntry], in root: inout TreeRoot
   ) throws(StorageError) -> Bool {
