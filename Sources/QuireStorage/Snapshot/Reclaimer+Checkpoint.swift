@@ -57,7 +57,7 @@ extension Reclaimer {
     }
   }
 
-  private func giveUpPlace(_ frame: FrameIndex, _ state: inout State) {
+  func giveUpPlace(_ frame: FrameIndex, _ state: inout State) {
     let location = store.frames.location(frame)
     guard location.isPageNumber, location.pageNumber != .none else { return }
     _ = state.flipped.remove(UInt64(frame.rawValue))

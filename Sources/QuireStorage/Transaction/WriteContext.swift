@@ -39,10 +39,10 @@ package final class WriteContext {
   package var reservePlaces: ((Int, Bool) throws(StorageError) -> Bool)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
   @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
-  @exclusivity(unchecked) package private(set) var names = TreeNames([:])
+  @exclusivity(unchecked) package internal(set) var names = TreeNames([:])
   @exclusivity(unchecked) package private(set) var csn = CSN(0)
   @exclusivity(unchecked) package var rowIDCounter: Int64
-  @exclusivity(unchecked) package private(set) var treeIDCounter: UInt64
+  @exclusivity(unchecked) package internal(set) var treeIDCounter: UInt64
   /// The next row id as the newest commit recorded it.
   @exclusivity(unchecked) private var loggedRowID: Int64
   /// Counts changes, so that a cursor can tell that its tree moved under it.
