@@ -66,7 +66,7 @@ import Testing
   @Test("A load hands complete pages to the system while it makes more, and syncs nothing", arguments: [false, true])
   func writesAhead(isStopped: Bool) throws {
     let disk = SimulatedDisk()
-    let options = StorageOptions(pageSize: 512, cacheSize: 4 << 20, logLimit: 256 * Self.kibibyte)
+    let options = StorageOptions(pageSize: 512, cacheSize: 16 << 20, logLimit: 256 * Self.kibibyte)
     let engine = try open(disk, options) { _ in }
     try engine.write { tx in try put(0..<100, 0, tx) }
     let before = engine.statistics
