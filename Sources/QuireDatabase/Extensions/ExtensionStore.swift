@@ -122,6 +122,7 @@ public struct ExtensionStore {
   public func cachedObject<Object, Metadata>(
     of rowID: RowID, in collection: RowCollection<Object, Metadata>
   ) throws(DatabaseError) -> Object? {
+    guard state.database.objectCache != nil, !state.isWriting else { return nil }
     let handle = state.open(collection)
     try handle.opened.check()
     return handle.objectCached(rowID)

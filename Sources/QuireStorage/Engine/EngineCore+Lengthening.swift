@@ -67,7 +67,7 @@ extension EngineCore {
     let named = meta.current.segments
     let total = named.reduce(0) { $0 + $1.byteCount }
     let isStreamed = context.log.partCount > 0
-    let room = ((isStreamed ? options.logLimit : logAllowance) - total) & ~7
+    let room = ((isStreamed ? longestLogByteCount : logAllowance) - total) & ~7
     guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
       return nil
     }

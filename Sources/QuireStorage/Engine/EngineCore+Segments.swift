@@ -57,10 +57,18 @@ extension EngineCore {
 
   /// How long a segment may become, and the log without a checkpoint: as long as the data, as far as the limit allows.
   /// Random changes touch nearly every page between two checkpoints; with a log in proportion each of them still writes
-  /// about as much as was logged, where with a short log every checkpoint would write all data for a little log.
+  /// about as much as was logged, where with a short log every checkpoint would write all data for a little log. Not
+  /// longer than half of the cache beyond the usual: recovery has the log in memory.
   var logAllowance: Int {
     let dataByteCount = (Int(allocator.pageCount) + store.frames.dirtyCount) * store.pageSize
-    return min(options.logLimit, max(environment.usualLogByteCount, smallestSegmentByteCount, dataByteCount)) & ~7
+    return max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
+  }
+
+  /// How long the log may become at the most.
+  var longestLogByteCount: Int { max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2) & ~7) }
+
+  private var usualLogByteCount: Int {
+    min(options.logLimit, max(environment.usualLogByteCount, smallestSegmentByteCount)) & ~7
   }
 
   /// The size of the first segments. Sizes are multiples of 8, as records are.

@@ -122,13 +122,14 @@ package final class SlotPool: Sendable {
   var room: Int { state.withLock { budget - $0.lent } }
 
   /// Says how much memory `consumer` takes now. Beyond an allowance it is taken from the budget for pages, at most half
-  /// of which goes that way.
+  /// of which goes that way; or what a load has asked for, if that is more, as far as a quarter is left.
   func charge(_ byteCount: Int, to consumer: Consumer) {
     state.withLock { state in
       guard state.charges[consumer.rawValue] != byteCount else { return }
       state.charges[consumer.rawValue] = byteCount
       let beyond = max(0, state.charges.reduce(0, +) - Self.allowanceByteCount)
-      budgetWord.store(slotLimit - min(slotLimit / 2, beyond / pageSize), ordering: .relaxed)
+      let load = min(slotLimit / 4 * 3, state.charges[Consumer.load.rawValue] / pageSize)
+      budgetWord.store(slotLimit - min(max(slotLimit / 2, load), beyond / pageSize), ordering: .relaxed)
       while state.lent + state.free.count > budget + slackCount, let slot = state.free.last, makeBare(slot, &state) {
         state.free.removeLast()
       }
@@ -272,7 +273,7 @@ package final class SlotPool: Sendable {
       if Set(free).count != free.count { return "a slot is free twice" }
       let total = state.slabs.reduce(0) { $0 + $1.byteCount / pageSize }
       if state.lent + free.count != total { return "slots have been lost: \(total) in all" }
-      return (slotLimit - slotLimit / 2)...slotLimit ~= budget ? nil : "the budget is \(budget) of \(slotLimit) slots"
+      return (slotLimit - slotLimit / 4 * 3)...slotLimit ~= budget ? nil : "the budget is \(budget) of \(slotLimit) slots"
     }
   }
 }
