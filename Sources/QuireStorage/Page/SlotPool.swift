@@ -273,7 +273,8 @@ package final class SlotPool: Sendable {
       if Set(free).count != free.count { return "a slot is free twice" }
       let total = state.slabs.reduce(0) { $0 + $1.byteCount / pageSize }
       if state.lent + free.count != total { return "slots have been lost: \(total) in all" }
-      return (slotLimit - slotLimit / 4 * 3)...slotLimit ~= budget ? nil : "the budget is \(budget) of \(slotLimit) slots"
+      return (slotLimit - slotLimit / 4 * 3)...slotLimit ~= budget
+        ? nil : "the budget is \(budget) of \(slotLimit) slots"
     }
   }
 }
