@@ -170,22 +170,11 @@ internal import Synchronization
     _ place: inout CachePlace, _ key: String, csn: UInt64, cleared: UInt64, _ types: CachedTypes,
     _ body: (Unmanaged<CacheEntry>) -> Bool
   ) -> Bool {
-    let first = bucket(place.hash) &* Self.wayCount
-    for index in first..<first &+ Self.wayCount where unsafe hashes[index] == place.hash {
-      unsafe slots[index].lines.prefetch()
-      guard let entry = unsafe slots[index].entry,
-        unsafe entry._withUnsafeGuaranteedRef({ entry in
-          entry.collection == place.collection && entry.types == types && key.hasSameBytes(as: entry.key)
-        })
-      else { continue }
-      guard unsafe slots[index].since <= csn, unsafe csn < slots[index].until, unsafe slots[index].since >= cleared,
-        unsafe body(entry)
-      else { break }
-      // Without a write where it says so already: the line stays with all threads that read it.
-      if unsafe !slots[index].isUsed { unsafe slots[index].isUsed = true }
-      statistics.hits &+= 1
-      return true
+    let collection = place.collection
+    let isFound = unsafe use(place.hash, csn: csn, cleared: cleared, types, body) { entry in
+      entry.collection == collection && key.hasSameBytes(as: entry.key)
     }
+    if isFound { return true }
     place.isWanted = isWanted(place.hash, csn: csn)
     return false
   }
@@ -197,13 +186,20 @@ internal import Synchronization
     _ rowID: RowID, _ hash: UInt64, _ collection: UInt32, csn: UInt64, cleared: UInt64, _ types: CachedTypes,
     _ body: (Unmanaged<CacheEntry>) -> Bool
   ) -> Bool {
+    unsafe use(hash, csn: csn, cleared: cleared, types, body) { $0.rowID == rowID && $0.collection == collection }
+  }
+
+  /// The entry of a hash that `isOfRow` says is the row's, if the snapshot shows it.
+  @inline(__always)
+  private mutating func use(
+    _ hash: UInt64, csn: UInt64, cleared: UInt64, _ types: CachedTypes, _ body: (Unmanaged<CacheEntry>) -> Bool,
+    isOfRow: (CacheEntry) -> Bool
+  ) -> Bool {
     let first = bucket(hash) &* Self.wayCount
     for index in first..<first &+ Self.wayCount where unsafe hashes[index] == hash {
       unsafe slots[index].lines.prefetch()
       guard let entry = unsafe slots[index].entry,
-        unsafe entry._withUnsafeGuaranteedRef({ entry in
-          entry.rowID == rowID && entry.collection == collection && entry.types == types
-        })
+        unsafe entry._withUnsafeGuaranteedRef({ entry in entry.types == types && isOfRow(entry) })
       else { continue }
       guard unsafe slots[index].since <= csn, unsafe csn < slots[index].until, unsafe slots[index].since >= cleared,
         unsafe body(entry)

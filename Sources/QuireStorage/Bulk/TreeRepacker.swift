@@ -268,13 +268,7 @@ extension TreeEditor {
   /// the separator of the first one replaced.
   func replaceChildren(_ range: Range<Int>, of level: Int, by new: [BranchEntry], in root: TreeRoot) {
     let branch = path[level].page
-    let old = PageBytes(scratch)
-    scratch.copyMemory(from: branch.base, byteCount: pageSize)
-    branchEntries.removeAll(keepingCapacity: true)
-    old.appendBranchEntries(to: &branchEntries)
-    let separator = branchEntries[range.lowerBound].separator
-    branchEntries.replaceSubrange(range, with: new)
-    branchEntries[range.lowerBound].separator = separator
+    takeApart(branch, replacing: range, by: new)
     initialize(branch, kind: .branch, level: root.level - level, keyKind: root.keyKind, treeID: root.id.rawValue)
     PageEncoder.encodeBranch(branchEntries[...], into: branch, pageSize: pageSize)
   }

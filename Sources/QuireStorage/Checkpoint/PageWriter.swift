@@ -50,7 +50,8 @@ final class PageWriter {
 
   private var starter = WriteStarter()
 
-  private static let bufferByteCount = 512 << 10
+  /// How much is written in one call.
+  static let bufferByteCount = 512 << 10
 
   init(
     store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint

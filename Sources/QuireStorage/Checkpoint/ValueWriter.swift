@@ -18,12 +18,10 @@ final class ValueWriter {
   /// How many values were written.
   private(set) var writtenCount = 0
 
-  private static let bufferByteCount = 512 << 10
-
   /// A writer for the values of `store`. Its buffer is as large as what there is to be written, within limits.
   init(_ store: PageStore) {
     self.store = store
-    bufferPages = max(1, min(Self.bufferByteCount / store.pageSize, store.unwrittenCount))
+    bufferPages = max(1, min(PageWriter.bufferByteCount / store.pageSize, store.unwrittenCount))
     buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferPages * store.pageSize, alignment: 4096)
   }
 

@@ -6,7 +6,7 @@ extension EngineCore {
   /// Dirty pages that a checkpoint begins at: half of the budget.
   private var softDirtyLimit: Int { store.pool.budget / 2 }
   /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
-  private var hardDirtyLimit: Int { store.pool.budget / 4 * 3 }
+  private var hardDirtyLimit: Int { store.hardDirtyLimit }
 
   /// Has the running transaction ask for relief at the hard limit.
   func limitDirtyPages() { context.setDirtyLimit(hardDirtyLimit) }

@@ -28,6 +28,9 @@ extension PageStore {
     for _ in 0..<count { add(UInt(bitPattern: try allocateSlot())) }
   }
 
+  /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
+  var hardDirtyLimit: Int { pool.budget / 4 * 3 }
+
   /// What the tables of frames and of pages take.
   package var tableByteCount: Int { frames.byteCount + Int(pageCount) * MemoryLayout<UInt>.stride }
 

@@ -52,12 +52,19 @@ extension PageStore {
   /// Copies a value that has yet to be written home; false if it is in the file, or not there at all.
   func copyUnwritten(_ extent: ExtentReference, into target: UnsafeMutableRawPointer) -> Bool {
     guard extent.valueByteCount <= pageSize, table.isUnwritten(extent.first) else { return false }
+    return copyUnwritten(extent.first, checksum: extent.checksum, byteCount: extent.valueByteCount, into: target)
+  }
+
+  /// Under the latch, so that the slot stays the value's while it is copied.
+  private func copyUnwritten(
+    _ number: PageNumber, checksum: UInt64?, byteCount: Int, into target: UnsafeMutableRawPointer
+  ) -> Bool {
     let address = UInt(bitPattern: target)
     return unwritten.withLock { _ in
-      guard let slot = table.unwrittenSlot(extent.first, checksum: extent.checksum),
+      guard let slot = table.unwrittenSlot(number, checksum: checksum),
         let target = UnsafeMutableRawPointer(bitPattern: address)
       else { return false }
-      target.copyMemory(from: slot, byteCount: extent.valueByteCount)
+      target.copyMemory(from: slot, byteCount: byteCount)
       return true
     }
   }
@@ -79,14 +86,7 @@ extension PageStore {
 
   /// Copies the image of the page with the value at `number`; false if it need not be written any more.
   func copyUnwrittenPage(_ number: UInt64, into target: UnsafeMutableRawPointer) -> Bool {
-    let address = UInt(bitPattern: target)
-    return unwritten.withLock { _ in
-      guard let slot = table.unwrittenSlot(PageNumber(number)),
-        let target = UnsafeMutableRawPointer(bitPattern: address)
-      else { return false }
-      target.copyMemory(from: slot, byteCount: pageSize)
-      return true
-    }
+    copyUnwritten(PageNumber(number), checksum: nil, byteCount: pageSize, into: target)
   }
 
   /// Notes that the values at `range` have been handed to the system: after the next sync they may be taken out of

@@ -51,7 +51,7 @@ final class BulkLoad {
   private func charge(_ byteCount: Int) {
     let store = context.editor.store
     store.charge(byteCount, to: .load)
-    context.setDirtyLimit(store.pool.budget / 4 * 3)
+    context.setDirtyLimit(store.hardDirtyLimit)
   }
 
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {

@@ -225,19 +225,23 @@ extension TreeEditor {
   func replaceLeaves(
     _ range: Range<Int>, of level: Int, by new: [BranchEntry], in root: inout TreeRoot
   ) throws(StorageError) -> Bool {
-    let branch = path[level].page
-    let old = PageBytes(scratch)
+    takeApart(path[level].page, replacing: range, by: new)
+    let cuts = branchCuts(appends: false, keyKind: root.keyKind)
+    let (firstCount, pages) = try writeBranches(
+      branchEntries, cuts: cuts, into: path[level].page, level: root.level - level, in: root)
+    try addToParent(of: level, firstCount: firstCount, pages, in: &root)
+    return !pages.isEmpty
+  }
+
+  /// Fills `branchEntries` with the children of a branch, with others in the place of `range`, of which the first keeps
+  /// the separator of the first one replaced. What they borrow of the branch is a copy: it can be written over.
+  func takeApart(_ branch: PageBytes, replacing range: Range<Int>, by new: [BranchEntry]) {
     scratch.copyMemory(from: branch.base, byteCount: pageSize)
     branchEntries.removeAll(keepingCapacity: true)
-    old.appendBranchEntries(to: &branchEntries)
+    PageBytes(scratch).appendBranchEntries(to: &branchEntries)
     let separator = branchEntries[range.lowerBound].separator
     branchEntries.replaceSubrange(range, with: new)
     branchEntries[range.lowerBound].separator = separator
-    let cuts = branchCuts(appends: false, keyKind: root.keyKind)
-    let (firstCount, pages) = try writeBranches(
-      branchEntries, cuts: cuts, into: branch, level: root.level - level, in: root)
-    try addToParent(of: level, firstCount: firstCount, pages, in: &root)
-    return !pages.isEmpty
   }
 
   /// Writes the pieces of a branch, the first one into `branch`; returns what its parent counts for that, and the pages
