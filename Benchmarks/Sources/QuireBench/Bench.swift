@@ -147,6 +147,9 @@ final class Bench {
 
   private func loadedFolder(_ kind: any StoreUnderTest.Type) throws -> String { try folder("\(kind.name)-loaded") }
 
+  /// Has the machine find the memory that a measurement needs, before it begins.
+  func provideMemory() throws { try MachineMemory.provide(byteCount: plan.memoryAtHand) }
+
   /// How stores are opened.
   func options(_ durability: CommitDurability = .full) -> StoreOptions {
     StoreOptions(cacheSize: plan.cacheSize, durability: durability, tidiesWhenIdle: plan.tidiesWhenIdle)

@@ -13,6 +13,9 @@ struct Plan: Codable {
   var cacheSize = 512 << 20
   /// Whether stores may tidy their files when they have nothing else to do.
   var tidiesWhenIdle = true
+  /// How much memory the machine is made to have at hand before a measurement that needs fresh memory: more than the
+  /// cache, the rows and what any store writes meanwhile. 0: what is there is what is there.
+  var memoryAtHand: Int
   /// Rows per transaction while loading.
   var loadBatch: Int
   /// Keys looked up in rows that get.
@@ -46,6 +49,7 @@ struct Plan: Codable {
     func scaled(_ value: Double, atLeast least: Int) -> Int { max(least, Int(value * scale)) }
     self.scale = scale
     count = scaled(1_000_000, atLeast: 1_000)
+    memoryAtHand = scaled(2_147_483_648, atLeast: 16 << 20)
     loadBatch = scaled(100_000, atLeast: 500)
     lookups = scaled(250_000, atLeast: 1_000)
     rangeReads = scaled(100_000, atLeast: 200)

@@ -22,6 +22,8 @@ struct PlanOptions: ParsableArguments {
   var seed = Plan().seed
   @Option(help: "Mebibytes of pages or blocks kept in memory, for stores that keep them.")
   var cache = Plan().cacheSize >> 20
+  @Flag(help: "Takes memory as it comes: on some virtual machines the host's then decides about rows that load.")
+  var coldMemory = false
   @Option(help: "Keeps the files below this folder; a temporary one, removed afterwards, if absent.")
   var directory: String?
 
@@ -35,6 +37,7 @@ struct PlanOptions: ParsableArguments {
   var plan: Plan {
     var plan = Plan(scale: scale)
     (plan.seed, plan.cacheSize) = (seed, cache << 20)
+    if coldMemory { plan.memoryAtHand = 0 }
     return plan
   }
 }

@@ -145,6 +145,7 @@ private func measureRemovals(_ bench: Bench, _ kind: any StoreUnderTest.Type, ru
   try bench.withEmptyStore(kind) { store, _ in
     let rows = bench.rows
     try store.put(rows, 0..<rows.count, perTransaction: bench.plan.loadBatch)
+    try bench.provideMemory()
     let half = rows.count / 2
     let bytes = ProcessCounters.bytesWritten()
     let time = try microseconds { try store.remove(rows, 0..<half) }

@@ -86,6 +86,7 @@ private func measureColdScan(_ bench: Bench, _ kind: any StoreUnderTest.Type, ru
   let (loaded, opening) = try bench.reopen(kind) { folder in
     size = byteCount(of: folder)
     try evictFiles(in: folder)
+    try bench.provideMemory()
     fetched = ProcessCounters.bytesFetched()
   }
   let start = Clocks.wall()

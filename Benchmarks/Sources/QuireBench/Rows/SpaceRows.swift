@@ -65,6 +65,7 @@ private func measureRecovery(_ bench: Bench, _ kind: any StoreUnderTest.Type, ru
   defer { try? FileManager.default.removeItem(atPath: copy) }
   // A crash leaves files that were synced before; the copying is not the opening's to pay for.
   try synchronizeFiles(in: copy)
+  try bench.provideMemory()
   let start = Clocks.wall()
   let store = try kind.init(directory: copy, options: bench.options())
   let time = Clocks.wall() - start
