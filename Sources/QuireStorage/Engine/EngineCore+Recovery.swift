@@ -29,8 +29,8 @@ extension EngineCore {
     // is refused is left as it was.
     try batch.flush()
     counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
-    // Nothing waits for the log that this came from: before anybody sees the result it is durable in the data file, and
-    // there may be no log to flush until the next commit.
+    // Nothing waits for the log that this came from: before anybody sees the result it is durable, in the data file or
+    // in the log, and there may be no log to flush until the next commit.
     let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: queue.durableLSN)
     context.discardDeadExtents()
     try context.writeDeferredExtents()

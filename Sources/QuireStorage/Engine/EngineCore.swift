@@ -59,6 +59,8 @@ package final class EngineCore: @unchecked Sendable {
   var frozenPosition = 0
   /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
   @exclusivity(unchecked) var owesCheckpoint = false
+  /// Whether opening left it to a checkpoint to write home what the log held; set before anybody has the engine.
+  package internal(set) var hasContinuedLog = false
   /// Whether the log was made longer in vain.
   let lacksSegment = Atomic<Bool>(false)
   /// Whether the running transaction has had to be relieved of dirty pages; writer lock.

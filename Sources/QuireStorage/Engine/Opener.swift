@@ -159,7 +159,7 @@ package struct Opener {
     // Read-only, it rests on what the system shows; whether the disk has it is the business of the next who writes.
     if !meta.isSettled {
       try core.replay(scan, reader)
-      if !options.isReadOnly { try core.finishRecovery(scan) }
+      if !options.isReadOnly, try !core.continueLog(scan, reader) { try core.finishRecovery(scan) }
       environment.noteRecovery?(.settled)
     }
     return core

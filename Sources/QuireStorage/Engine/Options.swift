@@ -97,6 +97,9 @@ package struct StorageEnvironment: Sendable {
   package var partByteCount: Int
   /// How many bytes a transaction streams at the least before it goes unlogged as it outgrows all data.
   package var unloggedByteCount: Int
+  /// From how many bytes of log on a recovery leaves it to a checkpoint beside the first transactions to write home
+  /// what it has replayed. Less takes no time, and leaves a database without a log.
+  package var continuedLogByteCount: Int
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
   /// Told when a checkpoint has failed, on the thread that ran it, which may hold the writer lock.
@@ -110,7 +113,7 @@ package struct StorageEnvironment: Sendable {
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
     scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
     usualLogByteCount: Int = 64 << 20, partByteCount: Int = 1 << 20,
-    unloggedByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000
+    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000
   ) {
     self.fileSystem = fileSystem
     self.random = random
@@ -120,6 +123,7 @@ package struct StorageEnvironment: Sendable {
     self.usualLogByteCount = usualLogByteCount
     self.partByteCount = partByteCount
     self.unloggedByteCount = unloggedByteCount
+    self.continuedLogByteCount = continuedLogByteCount
     self.putsBeforeDeferral = putsBeforeDeferral
   }
 }

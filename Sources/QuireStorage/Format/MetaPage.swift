@@ -245,8 +245,8 @@ extension ByteReader {
     let byteCount = word(at: offset + 16)
     let firstLSN = word(at: offset + 24)
     let fileIndex = word(at: offset + 32)
-    guard byteCount >= 8192, byteCount <= UInt64(Limits.segmentByteCounts.upperBound), firstLSN < 1 << 62,
-      byteCount % 8 == 0, word(at: offset) < 1 << 62, fileIndex < UInt64(Limits.segmentFileCount)
+    guard byteCount >= UInt64(Limits.leastSegmentByteCount), byteCount <= UInt64(Limits.segmentByteCounts.upperBound),
+      firstLSN < 1 << 62, byteCount % 8 == 0, word(at: offset) < 1 << 62, fileIndex < UInt64(Limits.segmentFileCount)
     else { return nil }
     return SegmentDescriptor(
       number: word(at: offset), salt: word(at: offset + 8), byteCount: Int(byteCount), firstLSN: LSN(firstLSN),

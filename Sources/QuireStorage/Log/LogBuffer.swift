@@ -301,6 +301,14 @@ package final class LogBuffer {
     appendVarint(LogOperation.zigzag(rowID))
   }
 
+  /// Adds operations as another record holds them.
+  func append(operations: UnsafeRawBufferPointer) {
+    guard let base = operations.baseAddress else { return }
+    reserve(operations.count)
+    cursor.copyMemory(from: base, byteCount: operations.count)
+    bodyByteCount += operations.count
+  }
+
   /// Completes the record: header in front, padding and checksum behind. Returns all its bytes.
   package func seal(_ header: LogRecordHeader, seed: UInt64) -> UnsafeRawBufferPointer {
     makeRoom(0)

@@ -30,8 +30,12 @@ package struct LogFiles: Sendable {
   /// - Parameter isFilled: false to allocate the blocks and leave them unwritten. That takes no time, and each flush
   ///   that comes to new blocks then takes longer, as the file system must note that they are written: it is for those
   ///   who write much at once.
+  /// - Parameter hasHeader: false to leave the header to `writeHeader`: for a segment that gets records before a meta
+  ///   page names it, and would be taken for a newer one than any that is named.
   /// - Returns: the segment, open.
-  package func create(_ segment: SegmentDescriptor, isFilled: Bool = true) throws(StorageError) -> OpenSegment {
+  package func create(
+    _ segment: SegmentDescriptor, isFilled: Bool = true, hasHeader: Bool = true
+  ) throws(StorageError) -> OpenSegment {
     let path = path(segment.fileIndex)
     // A file of this name belongs to nobody: it is what a crash left of an earlier attempt, or a segment that no meta
     // page has named since.
@@ -48,7 +52,7 @@ package struct LogFiles: Sendable {
       let isAllocated = isFilled ? false : try file.allocateFully(from: 0, count: segment.byteCount)
       writtenByteCount = isAllocated ? LogLayout.segmentHeaderByteCount : segment.byteCount
       if !isAllocated { try writeZeros(file, 0..<segment.byteCount) }
-      try writeHeader(segment, to: file)
+      if hasHeader { try writeHeader(segment, to: file) }
       do throws(SystemError) {
         try file.synchronize()
         try fileSystem.synchronizeDirectory(of: path)

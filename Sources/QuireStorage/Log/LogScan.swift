@@ -35,7 +35,7 @@ package struct LogScan {
 ///
 /// Invariant: the first `loaded[n]` bytes of segment n are in memory.
 package final class LogReader {
-  private let meta: MetaPage
+  let meta: MetaPage
   private let files: [any File]
   private let segments: [UnsafeMutableRawBufferPointer]
   private let memory: [VirtualMemory]
@@ -186,6 +186,11 @@ package final class LogReader {
       decoded.header.lsn == descriptor.lsn(at: offset)
     else { return nil }
     return decoded.header
+  }
+
+  /// Whether a record of this life of the segment stands at its beginning, wherever it belongs.
+  func hasRecord(inSegment segment: Int) -> Bool {
+    header(segment: segment, offset: LogLayout.firstRecordOffset) != nil
   }
 
   private func hasIntactBody(_ header: LogRecordHeader, segment: Int, offset: Int) -> Bool {

@@ -2,7 +2,7 @@
 
 extension PageStore {
   /// What one call reads at the most: little enough that a scan which ends early has not filled the cache in vain.
-  private static let runByteCount = 128 << 10
+  private static let runByteCount = 64 << 10
 
   /// A page to be read, as its parent refers to it.
   private struct Wanted {
@@ -88,7 +88,8 @@ extension PageStore {
 
   // MARK: Hints
 
-  /// Asks the disk for the children of `parent` from `index` on, in the direction of `step`, that are not in memory.
+  /// Asks the disk for the children of `parent` from `index` on, in the direction of `step`, that are not in memory, as
+  /// far as they do not stand in a long row in the file.
   @inline(never) func startReading(childrenOf parent: PageBytes, from index: Int, step: Int) {
     var wanted: Range<Int>?
     var child = index
@@ -99,14 +100,22 @@ extension PageStore {
         if let range = wanted, start <= range.upperBound + Self.hintGap, end + Self.hintGap >= range.lowerBound {
           wanted = min(range.lowerBound, start)..<max(range.upperBound, end)
         } else {
-          if let wanted { file.startReading(wanted) }
+          if let wanted { ask(for: wanted) }
           wanted = start..<end
         }
       }
       child += step
     }
-    if let wanted { file.startReading(wanted) }
+    if let wanted { ask(for: wanted) }
   }
+
+  /// A long row is left to the system, which reads ahead of whoever reads on, in larger pieces than it does when asked:
+  /// asking for those as well took half as long again.
+  private func ask(for range: Range<Int>) {
+    if range.count <= Self.longestHint { file.startReading(range) }
+  }
+
+  private static let longestHint = 64 << 10
 
   /// Reading so much in vain costs less than another call.
   private static let hintGap = 32 << 10

@@ -62,6 +62,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var unloggedByteCount = 1 << 20
   /// How long the log may become however little data there is.
   var usualLogByteCount = 1 << 20
+  /// From how many bytes of log on a recovery has the log go on.
+  var continuedLogByteCount = 1 << 20
   /// After how many puts in a row the next ones wait.
   var putsBeforeDeferral = 0
   var cachePages = 64
@@ -154,6 +156,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     // A chunk has sixteen pages, or fewer of the larger sizes: lists of chunks are met too.
     longestValue = random.pick([2, 4, 20, 40]) * min(pageSize, 1024)
     putsBeforeDeferral = random.pick([0, 0, 1, 4, 20, 2000])
+    continuedLogByteCount = random.pick([0, 0, 0, 1000, 1 << 20])
   }
 
   private mutating func drawWeights(_ random: inout SeededRandom) {
@@ -221,6 +224,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     return """
       pages \(pageSize), segments \(segmentByteCount) to \(logLimit), usually \(usualLogByteCount), \
       parts \(partByteCount), unlogged from \(unloggedByteCount), \
+      logs go on from \(continuedLogByteCount), \
       puts wait after \(putsBeforeDeferral), \
       cache \(cachePages) pages, \(durability), \
       \(lifeCount) lives of \(operationsPerLife), transactions of \(transactionLength), \

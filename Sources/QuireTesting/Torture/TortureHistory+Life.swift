@@ -275,9 +275,11 @@ extension TortureHistory {
 
   /// Adds what the engine has done in this life.
   func countWork() {
-    guard let statistics = engine?.statistics else { return }
+    guard let engine else { return }
+    let statistics = engine.statistics
     report.checkpoints += statistics.checkpoints
     report.logLengthenings += statistics.logLengthenings
+    report.logContinuations += engine.core.hasContinuedLog ? 1 : 0
     report.pagesSpilled += statistics.pagesSpilled
     report.pagesEvicted += statistics.pagesEvicted
   }

@@ -158,6 +158,7 @@ package final class TortureHistory {
       fileSystem: disk, random: { engineRandom.next() }, scheduling: .stepped, allowsTestPages: true,
       initialSegmentByteCount: configuration.segmentByteCount, usualLogByteCount: configuration.usualLogByteCount,
       partByteCount: configuration.partByteCount, unloggedByteCount: configuration.unloggedByteCount,
+      continuedLogByteCount: configuration.continuedLogByteCount,
       putsBeforeDeferral: configuration.putsBeforeDeferral)
   }
 

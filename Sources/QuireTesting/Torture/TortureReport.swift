@@ -48,6 +48,8 @@ package struct TortureReport: Sendable {
   package var checkpoints = 0
   /// How often a log got another segment without a checkpoint.
   package var logLengthenings = 0
+  /// Openings that left it to a checkpoint to write home what the log held.
+  package var logContinuations = 0
   /// Pages that were written home early, as memory was short.
   package var pagesSpilled = 0
   /// Clean pages that were taken out of memory.
@@ -84,6 +86,7 @@ package struct TortureReport: Sendable {
     commits += other.commits
     checkpoints += other.checkpoints
     logLengthenings += other.logLengthenings
+    logContinuations += other.logContinuations
     pagesSpilled += other.pagesSpilled
     pagesEvicted += other.pagesEvicted
     commitsByCheckpoint += other.commitsByCheckpoint
@@ -101,7 +104,8 @@ package struct TortureReport: Sendable {
   /// What was met on the way, in one line: a zero here is a hole in the torture.
   package var coverageLine: String {
     "commits \(commits), by checkpoint \(commitsByCheckpoint), checkpoints \(checkpoints), "
-      + "log lengthened \(logLengthenings), pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
+      + "log lengthened \(logLengthenings), continued \(logContinuations), "
+      + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
       + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), "
       + "backups \(backups), made \(backupsMade), compactions \(compactions), decoded \(decoded)"
   }
