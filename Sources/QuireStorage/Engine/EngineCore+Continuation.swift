@@ -23,16 +23,16 @@ extension EngineCore {
     else { return false }
     var named = Array(meta.current.segments[...cut.segment])
     named[cut.segment].byteCount = cut.offset
-    guard let fresh = describeSegments(behind: named[cut.segment], holding: cut.tailByteCount) else { return false }
+    guard let fresh = describeSegments(behind: named[cut.segment], cut, logByteCount) else { return false }
     guard let log = try makeLog(fresh, behind: cut) else { return false }
     do throws(StorageError) {
-      try copy(cut.tail, reader, to: log)
+      let durableLSN = try copy(cut.tail, reader, to: log)
       try checkFiles()
       var page = meta.current
       page.checkpointNumber += 1
       page.segments = named + fresh
       try writeMeta(page)
-      try testify(log)
+      try testify(log, durableLSN)
       try logFiles.writeHeader(fresh[0], to: log.current.file)
     } catch {
       log.close()
@@ -44,43 +44,59 @@ extension EngineCore {
     frozenPosition = log.position
     queue.noteRecovered(log.endLSN)
     setLog(log)
+    try beginSettling()
+    return true
+  }
+
+  /// Begins the checkpoint that writes home what was replayed.
+  private func beginSettling() throws(StorageError) {
     try writerLock.lock()
-    beginCheckpoint()
+    // No commit of this life has made sure of places for these pages. Without them the checkpoint takes what there is,
+    // and tells of the full disk; the next writer makes another try.
+    do throws(StorageError) { try reservePlaces() } catch {}
+    if checkpoints.current == nil, queue.failure == nil { beginCheckpoint() }
     writerLock.unlock()
     dispatchCheckpoint()
-    return true
   }
 
   /// More than that is not copied. A group of commits is far less; commits that did not wait for the disk may be more.
   private static let copiedTailByteCount = 1 << 20
 
-  /// Two segments behind `last`, the first with room for a tail of so many bytes; nil if there are no files for them
-  /// that no meta page may need, or if they would be too long.
+  /// Two segments behind `last`: one for the tail and the mark, in which nothing else will stand, because the
+  /// checkpoint goes on in the other; nil if there are no files for them that no meta page may need.
+  ///
+  /// The other has a quarter of the length of the log that was replayed: so much was written before the crash, and
+  /// writers wait for the checkpoint when it is full.
   private func describeSegments(
-    behind last: SegmentDescriptor, holding tailByteCount: Int
+    behind last: SegmentDescriptor, _ cut: LogCut, _ logByteCount: Int
   ) -> [SegmentDescriptor]? {
     let used = meta.current.segments + (meta.predecessor?.segments ?? [])
     let taken = Set(used.map(\.fileIndex))
     let free = (0..<Limits.segmentFileCount).filter { !taken.contains($0) }
-    // The mark behind the tail has a block of its own.
-    let byteCount =
-      desiredSegmentByteCount + LogLayout.align(tailByteCount, to: LogLayout.blockByteCount) + LogLayout.blockByteCount
-    guard free.count >= 2, byteCount <= Limits.segmentByteCounts.upperBound else { return nil }
+    guard free.count >= 2 else { return nil }
+    desiredSegmentByteCount = max(desiredSegmentByteCount, min(logAllowance / 2, logByteCount / 4) & ~7)
     let number = (used.map(\.number).max() ?? last.number) + 1
+    // The mark has a block of its own.
+    let tail = LogLayout.align(cut.tailByteCount, to: LogLayout.blockByteCount)
     let first = SegmentDescriptor(
-      number: number, salt: environment.random(), byteCount: byteCount, firstLSN: last.endLSN, fileIndex: free[0])
+      number: number, salt: environment.random(),
+      byteCount: LogLayout.firstRecordOffset + tail + LogLayout.blockByteCount, firstLSN: last.endLSN,
+      fileIndex: free[0])
     let second = SegmentDescriptor(
       number: number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount, firstLSN: first.endLSN,
       fileIndex: free[1])
     return [first, second]
   }
 
+  /// A longer segment is allocated and not filled with zeros, so that opening does not wait for them.
+  private static let filledByteCount = 1 << 20
+
   /// Makes the files of both; nil if the disk is full.
   private func makeLog(_ segments: [SegmentDescriptor], behind cut: LogCut) throws(StorageError) -> LogWriter? {
     var made: [OpenSegment] = []
     do throws(StorageError) {
       made.append(try logFiles.create(segments[0], hasHeader: false))
-      made.append(try logFiles.create(segments[1]))
+      made.append(try logFiles.create(segments[1], isFilled: segments[1].byteCount <= Self.filledByteCount))
     } catch {
       // No meta page names the first one: its space goes back to a disk that is full.
       for segment in made {
@@ -95,23 +111,29 @@ extension EngineCore {
   }
 
   /// Writes the commits that nothing proves to the fresh segment, and syncs it.
-  private func copy(_ tail: [LogScan.Record], _ reader: LogReader, to log: LogWriter) throws(StorageError) {
+  ///
+  /// - Returns: the LSN up to which the log is durable then: behind the last of them, or the cut. Not where the next
+  ///   record goes, which a torn mark would then say of itself.
+  private func copy(_ tail: [LogScan.Record], _ reader: LogReader, to log: LogWriter) throws(StorageError) -> LSN {
+    var durableLSN = log.current.descriptor.firstLSN
+    if tail.isEmpty { return durableLSN }
     let buffer = LogBuffer()
     for record in tail {
       buffer.reset()
       buffer.append(operations: reader.committedBody(of: record))
-      _ = try log.append(
-        buffer, kind: .commit, csn: record.header.csn, durableLSN: LSN(log.current.descriptor.firstLSN.rawValue),
+      durableLSN = try log.append(
+        buffer, kind: .commit, csn: record.header.csn, durableLSN: log.current.descriptor.firstLSN,
         durableCheckpoint: meta.current.checkpointNumber)
     }
     _ = try log.synchronize()
+    return durableLSN
   }
 
   /// Appends the mark that testifies to the meta page, and syncs it.
-  private func testify(_ log: LogWriter) throws(StorageError) {
+  private func testify(_ log: LogWriter, _ durableLSN: LSN) throws(StorageError) {
     do throws(StorageError) {
       let lsn = try log.appendMark(
-        LogBuffer(), durableLSN: log.endLSN, durableCheckpoint: meta.current.checkpointNumber)
+        LogBuffer(), durableLSN: durableLSN, durableCheckpoint: meta.current.checkpointNumber)
       precondition(lsn != nil, "the fresh segment was made with room for the mark")
       _ = try log.synchronize()
     } catch {

@@ -27,7 +27,8 @@ public final class StorageEngine: Sendable {
   ///
   /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `damagedPage`, `damagedLog`, `missingLog`,
   ///   `truncatedFile`, `alreadyOpen` (with the holder's process id), `notFound`, `invalidOption`, `diskFull`,
-  ///   `inputOutput`.
+  ///   `inputOutput`. After a crash with a long log, what keeps its content from being written home is told by the next
+  ///   write, `checkpoint` or `close`.
   public convenience init(at path: String, options: StorageOptions = StorageOptions()) throws(StorageError) {
     try self.init(at: path, options: options, environment: StorageEnvironment())
   }

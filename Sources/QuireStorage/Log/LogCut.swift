@@ -20,7 +20,8 @@ struct LogCut {
 extension LogReader {
   /// The cut of a log that has been scanned and whose testimony holds; nil if it must not go on: parts of a transaction
   /// without a commit stand at its end, the part to be written anew reaches over the end of a segment or holds parts, a
-  /// segment behind has a record that no chain leads to, or too little would be left of the segment for the format.
+  /// segment behind has a record that no chain leads to or cannot be read, or too little would be left of the segment
+  /// for the format.
   func cut(_ scan: LogScan) -> LogCut? {
     let records = scan.records
     let proven = records.prefix { meta.segments[$0.segment].lsn(at: $0.end) <= scan.durableLSN }
@@ -30,7 +31,8 @@ extension LogReader {
     guard offset >= Limits.leastSegmentByteCount, !endsInParts(proven),
       unproven.allSatisfy({ $0.segment == segment && $0.header.kind != .part && $0.header.partNumber == 0 }),
       unproven.allSatisfy({ !$0.header.hasUndo }),
-      !((segment + 1)..<max(segment + 1, meta.segments.count)).contains(where: hasRecord(inSegment:))
+      !((segment + 1)..<max(segment + 1, meta.segments.count)).contains(where: hasRecord(inSegment:)),
+      failure == nil
     else { return nil }
     return LogCut(
       segment: segment, offset: offset, chain: unproven.first?.header.chain ?? scan.endChain,

@@ -41,7 +41,7 @@ package final class LogReader {
   private let memory: [VirtualMemory]
   private var loaded: [Int]
   /// Why a segment could not be read.
-  private var failure: StorageError?
+  private(set) var failure: StorageError?
 
   /// Segments from here on are read into huge pages: touching 64 MiB page by page takes longer than reading it. They
   /// are read in pieces of one, as far as the chain leads: fresh memory costs more than what is read into it.
@@ -188,7 +188,8 @@ package final class LogReader {
     return decoded.header
   }
 
-  /// Whether a record of this life of the segment stands at its beginning, wherever it belongs.
+  /// Whether a record of this life of the segment stands at its beginning, wherever it belongs. No if it cannot be
+  /// read, and then there is a `failure`.
   func hasRecord(inSegment segment: Int) -> Bool {
     header(segment: segment, offset: LogLayout.firstRecordOffset) != nil
   }

@@ -45,6 +45,11 @@ package final class ExhaustiveTorture {
     }
     configuration.longValueOneIn = random.pick([0, 3])
     configuration.longestValue = 1024
+    if random.oneIn(2) {
+      // Logs long enough to be cut, and to go on.
+      configuration.continuedLogByteCount = 0
+      configuration.valueSizes = .equal(400)
+    }
     return configuration
   }
 
@@ -102,6 +107,7 @@ package final class ExhaustiveTorture {
       throw history.failure(.falseAlarm, "\(text): opening threw \(error)")
     }
     recoveryChanges = image.changeCount
+    if engine.core.hasContinuedLog { report.logContinuations += 1 }
     _ = try history.identify(engine, floor: history.model.durable)
   }
 
