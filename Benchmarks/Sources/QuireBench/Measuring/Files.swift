@@ -48,3 +48,22 @@ func evictFiles(in folder: String) throws {
     }
   #endif
 }
+
+/// Copies all files below a folder, which may be at work: each is read to where it ends by then, and one that is gone
+/// when its turn comes ends the copying.
+///
+/// - Returns: whether all were there.
+func copyFiles(of folder: String, to copy: String) throws -> Bool {
+  for path in files(in: folder) {
+    let target = URL(fileURLWithPath: copy + path.dropFirst(folder.count))
+    try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+    guard let source = FileHandle(forReadingAtPath: path) else { return false }
+    defer { try? source.close() }
+    guard FileManager.default.createFile(atPath: target.path, contents: nil),
+      let output = FileHandle(forWritingAtPath: target.path)
+    else { throw StoreFailure(description: "\(target.path) cannot be made") }
+    defer { try? output.close() }
+    while let piece = try source.read(upToCount: 1 << 20), !piece.isEmpty { try output.write(contentsOf: piece) }
+  }
+  return true
+}

@@ -61,7 +61,7 @@ private func measureReopening(_ bench: Bench, _ kind: any StoreUnderTest.Type, r
 private func measureRecovery(_ bench: Bench, _ kind: any StoreUnderTest.Type, run: Int) throws -> Sample {
   let crashed = try bench.crashedStore(kind)
   let copy = "\(crashed.folder)-\(run)"
-  try FileManager.default.copyItem(atPath: crashed.folder, toPath: copy)
+  try expect(copyFiles(of: crashed.folder, to: copy), "a file of \(crashed.folder) is gone")
   defer { try? FileManager.default.removeItem(atPath: copy) }
   // A crash leaves files that were synced before; the copying is not the opening's to pay for.
   try synchronizeFiles(in: copy)
@@ -106,15 +106,12 @@ extension Bench {
   /// their turn, and no crash ever left such a set behind: then the whole copy is made again, a little later.
   private func copyAlive(_ place: String, to image: String) throws {
     for attempt in 1... {
-      do {
-        return try FileManager.default.copyItem(atPath: place, toPath: image)
-      } catch CocoaError.fileReadNoSuchFile, CocoaError.fileNoSuchFile {
-        guard attempt < 20 else {
-          throw StoreFailure(description: "the files of \(place) changed during each of 20 copies")
-        }
-        try? FileManager.default.removeItem(atPath: image)
-        Thread.sleep(forTimeInterval: 0.5)
+      if try copyFiles(of: place, to: image) { return }
+      guard attempt < 20 else {
+        throw StoreFailure(description: "the files of \(place) changed during each of 20 copies")
       }
+      try? FileManager.default.removeItem(atPath: image)
+      Thread.sleep(forTimeInterval: 0.5)
     }
   }
 }
