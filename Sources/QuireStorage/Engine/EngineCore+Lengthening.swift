@@ -51,7 +51,8 @@ extension EngineCore {
 
   /// How many segments the log has when nothing has made it longer: one in use, and the next.
   private static let usualSegmentCount = 2
-  /// How many times as long as the log the next segment is, for a transaction that fills segments alone.
+  /// How many times as long as the log the next segment is; and for a transaction that fills segments alone.
+  private static let usualGrowth = 4
   private static let streamedGrowth = 8
 
   /// Whether the newest meta page names more segments than usual: the log has filled one since the last checkpoint, and
@@ -61,6 +62,8 @@ extension EngineCore {
   /// The size of another segment; nil if the meta page has no room for it, or the log would exceed its limit, so that
   /// recovery never has more to replay than what two segments of the largest size hold.
   ///
+  /// The log grows steeply, because a meta page names few segments: a burst that comes after a quiet time finds short
+  /// ones, and would else pay for a checkpoint of all that it touches long before the log is as long as it may be.
   /// A transaction that fills segments alone gets a long one, however little data there is yet: it had better find room
   /// in the log than write its pages home while it runs.
   private func additionalByteCount(behind last: SegmentDescriptor) -> Int? {
@@ -71,8 +74,8 @@ extension EngineCore {
     guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
       return nil
     }
-    guard isStreamed else { return desiredSegmentByteCount }
-    return min(room, max(desiredSegmentByteCount, Self.streamedGrowth * total))
+    let growth = isStreamed ? Self.streamedGrowth : Self.usualGrowth
+    return min(room, max(desiredSegmentByteCount, growth * total))
   }
 
   /// Has the log go on in its next segment, which there is. Writer lock held, no checkpoint runs.
