@@ -9,13 +9,8 @@ import Testing
   private static let kibibyte = 1 << 10
   private static let options = StorageOptions(pageSize: 512, cacheSize: 4 << 20, logLimit: 256 * kibibyte)
 
-  private func open(
-    _ disk: SimulatedDisk, seed: UInt64 = 1, partByteCount: Int = 1 << 20, logLimit: Int = options.logLimit
-  ) throws -> StorageEngine {
-    var options = Self.options
-    options.logLimit = logLimit
-    return try disk.openEngine(
-      options, seed: seed, segmentByteCount: 32 * Self.kibibyte, partByteCount: partByteCount)
+  private func open(_ disk: SimulatedDisk, seed: UInt64 = 1, partByteCount: Int = 1 << 20) throws -> StorageEngine {
+    try disk.openEngine(Self.options, seed: seed, segmentByteCount: 32 * Self.kibibyte, partByteCount: partByteCount)
   }
 
   private func logSizes(_ disk: SimulatedDisk) -> [Int] {
@@ -53,7 +48,7 @@ import Testing
   @Test("A short log gets longer segments without a checkpoint, and a checkpoint leaves two")
   func lengthens() throws {
     let disk = SimulatedDisk()
-    let engine = try open(disk, logLimit: 1024 * Self.kibibyte)
+    let engine = try open(disk)
     var key = 0
     func put(until segmentCount: Int) throws {
       while engine.core.meta.current.segments.count < segmentCount {
@@ -65,9 +60,9 @@ import Testing
     try put(until: 2)
     #expect(segments(engine) == [32, 32])
     try put(until: 3)
-    #expect(segments(engine) == [32, 32, 256])
+    #expect(segments(engine) == [32, 32, 64])
     try put(until: 4)
-    #expect(segments(engine) == [32, 32, 256, 704] && logSizes(disk) == [32, 32, 256, 704])
+    #expect(segments(engine) == [32, 32, 64, 128] && logSizes(disk) == [32, 32, 64, 128])
     #expect(engine.statistics.checkpoints == 0 && engine.statistics.logLengthenings == 2)
     #expect(try count(open(disk.processKillImage())) == key)
     // No meta page has room for a fifth: the last one is begun with a checkpoint.
@@ -76,7 +71,7 @@ import Testing
       key += 1
       while engine.core.stepCheckpoint() {}
     }
-    #expect(segments(engine) == [704, 1024] && logSizes(disk) == [704, 1024])
+    #expect(segments(engine) == [128, 256] && logSizes(disk) == [128, 256])
     let log = try #require(try Inspector(at: "/db", fileSystem: disk.processKillImage()).log())
     #expect(log.defect == nil)
     #expect(try count(open(disk.processKillImage())) == key)

@@ -62,10 +62,10 @@ extension EngineCore {
   /// The size of another segment; nil if the meta page has no room for it, or the log would exceed its limit, so that
   /// recovery never has more to replay than what two segments of the largest size hold.
   ///
-  /// The log grows steeply, because a meta page names few segments: a burst that comes after a quiet time finds short
-  /// ones, and would else pay for a checkpoint of all that it touches long before the log is as long as it may be.
-  /// A transaction that fills segments alone gets a long one, however little data there is yet: it had better find room
-  /// in the log than write its pages home while it runs.
+  /// Where there is much data the log grows steeply, because a meta page names few segments: a burst that comes after a
+  /// quiet time finds short ones, and would else pay for a checkpoint of all that it touches long before the log is as
+  /// long as it may be. A transaction that fills segments alone gets a long one, however little data there is yet: it
+  /// had better find room in the log than write its pages home while it runs.
   private func additionalByteCount(behind last: SegmentDescriptor) -> Int? {
     let named = meta.current.segments
     let total = named.reduce(0) { $0 + $1.byteCount }
@@ -74,8 +74,8 @@ extension EngineCore {
     guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
       return nil
     }
-    let growth = isStreamed ? Self.streamedGrowth : Self.usualGrowth
-    return min(room, max(desiredSegmentByteCount, growth * total))
+    let wanted = isStreamed ? Self.streamedGrowth * total : min(Self.usualGrowth * total, dataByteCount)
+    return min(room, max(desiredSegmentByteCount, wanted & ~7))
   }
 
   /// Has the log go on in its next segment, which there is. Writer lock held, no checkpoint runs.

@@ -60,9 +60,11 @@ extension EngineCore {
   /// about as much as was logged, where with a short log every checkpoint would write all data for a little log. Not
   /// longer than half of the cache beyond the usual: recovery has the log in memory.
   var logAllowance: Int {
-    let dataByteCount = (Int(allocator.pageCount) + store.frames.dirtyCount) * store.pageSize
-    return max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
+    max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
   }
+
+  /// What there is of data, in the file and in memory.
+  var dataByteCount: Int { (Int(allocator.pageCount) + store.frames.dirtyCount) * store.pageSize }
 
   /// How long the log may become at the most.
   var longestLogByteCount: Int { max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2) & ~7) }
