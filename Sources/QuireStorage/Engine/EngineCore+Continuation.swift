@@ -41,6 +41,7 @@ extension EngineCore {
     // Both slots lead to the same trees now, and nothing older can be fallen back to.
     allocator.prove(meta.current.checkpointNumber)
     hasContinuedLog = true
+    desiredSegmentByteCount = fresh[1].byteCount
     frozenPosition = log.position
     queue.noteRecovered(log.endLSN)
     setLog(log)
@@ -74,7 +75,7 @@ extension EngineCore {
     let taken = Set(used.map(\.fileIndex))
     let free = (0..<Limits.segmentFileCount).filter { !taken.contains($0) }
     guard free.count >= 2 else { return nil }
-    desiredSegmentByteCount = max(desiredSegmentByteCount, min(logAllowance / 2, logByteCount / 4) & ~7)
+    let byteCount = max(desiredSegmentByteCount, min(logAllowance / 2, logByteCount / 4) & ~7)
     let number = (used.map(\.number).max() ?? last.number) + 1
     // The mark has a block of its own.
     let tail = LogLayout.align(cut.tailByteCount, to: LogLayout.blockByteCount)
@@ -83,7 +84,7 @@ extension EngineCore {
       byteCount: LogLayout.firstRecordOffset + tail + LogLayout.blockByteCount, firstLSN: last.endLSN,
       fileIndex: free[0])
     let second = SegmentDescriptor(
-      number: number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount, firstLSN: first.endLSN,
+      number: number + 1, salt: environment.random(), byteCount: byteCount, firstLSN: first.endLSN,
       fileIndex: free[1])
     return [first, second]
   }
