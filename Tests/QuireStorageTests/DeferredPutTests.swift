@@ -88,6 +88,57 @@ import Testing
     try engine.close()
   }
 
+  /// Few puts into a large tree go down one by one, behind descents that only ask for memory; where keys stand close,
+  /// leaves are merged all the same. Some pages are in memory and some are not.
+  @Test(arguments: [1, 2, 3, 4] as [UInt64]) func fewIntoMany(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let kind: KeyKind = seed % 2 == 0 ? .bytes : .int64
+    var engine = try engine(after: 2)
+    var model: [Int: [UInt8]] = [:]
+    func put(_ number: Int, _ tx: borrowing WriteTransaction, _ tree: Tree) throws {
+      let value = [UInt8](marked: number, count: 8 + random.below(60))
+      model[number] = value
+      if kind == .bytes {
+        try tx.put(value, for: Self.key(number), in: tree)
+      } else {
+        try tx.put(value, for: Int64(number &* 7919 % 1_000_003), in: tree)
+      }
+    }
+    let tree = try engine.write { tx in
+      let tree = try tx.createTree("t", keys: kind)
+      for number in 0..<4000 { try put(number, tx, tree) }
+      return tree
+    }
+    for round in 0..<12 {
+      if round % 4 == 3 {
+        try engine.close()
+        engine = try self.engine(after: 2)
+      }
+      try engine.write { tx in
+        let start = random.below(4000)
+        for step in 0..<(20 + random.below(150)) {
+          // A third of them side by side, a third over what is there.
+          let number = [random.below(100_000), start + step, random.below(4000)][random.below(3)]
+          try put(number, tx, tree)
+        }
+        #expect(isWaiting(engine))
+        try check(engine)
+      }
+      try engine.verify()
+    }
+    try engine.read { tx throws in
+      #expect(try tx.count(of: tree) == model.count)
+      for (number, value) in model {
+        let found =
+          kind == .bytes
+          ? try tx.value(for: Self.key(number), in: tree)
+          : try tx.value(for: Int64(number &* 7919 % 1_000_003), in: tree)
+        try require(found == value, "\(number) of seed \(seed)")
+      }
+    }
+    try engine.close()
+  }
+
   @Test func theLastOfEqualKeysCounts() throws {
     let engine = try engine()
     let tree = try engine.write { tx in

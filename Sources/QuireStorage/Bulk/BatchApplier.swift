@@ -14,6 +14,11 @@ package final class BatchApplier {
   /// Up to which operation there are too few for a run of leaves.
   @exclusivity(unchecked) var sparseEnd = 0
   @exclusivity(unchecked) private var ends: [Int] = []
+  private let prefetcher = PathPrefetcher()
+  /// Up to which operation the pages on the way have been asked for.
+  @exclusivity(unchecked) private var prefetchEnd = 0
+  /// Whether the operations are so few that nearly each has a leaf of its own.
+  @exclusivity(unchecked) private var isSparse = false
   /// The leaf being merged, if it is itself written anew.
   private let source: UnsafeMutableRawPointer
 
@@ -21,6 +26,8 @@ package final class BatchApplier {
   static let pagesAtOnce = 8
   /// From so many operations on, a leaf in memory is written anew; fewer are edited in.
   private static let fewest = 3
+  /// Where there are more entries than this for each operation, nearly each has a leaf of its own.
+  private static let entriesPerSparseOperation = 16
 
   /// An applier for the transactions of `editor`, which must outlive it.
   package init(_ editor: TreeEditor) {
@@ -49,6 +56,8 @@ package final class BatchApplier {
   ) throws(StorageError) {
     var next = 0
     sparseEnd = 0
+    prefetchEnd = 0
+    isSparse = operations.count < root.count / Self.entriesPerSparseOperation
     leaves.reset()
     editor.forgetTail()
     while next < operations.count {
@@ -61,8 +70,16 @@ package final class BatchApplier {
         leaves.reset()
       }
       breathe()
+      if isSparse, next >= prefetchEnd { prefetch(operations, from: next, in: root) }
       next = try merge(operations, from: next, in: &root)
     }
+  }
+
+  /// Asks for the pages that the next operations, from `start` on, will change.
+  private func prefetch(_ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: TreeRoot) {
+    prefetchEnd = min(start + PathPrefetcher.capacity, operations.count)
+    prefetcher.prefetch(
+      UnsafeBufferPointer(rebasing: operations[start..<prefetchEnd]), in: root, editor.reader.access)
   }
 
   /// Builds an empty tree of the puts that are left.
@@ -96,7 +113,7 @@ package final class BatchApplier {
       level -= 1
       reference = PageReference(rawValue: page.references[index])
       if level == 0 {
-        if index + 2 < page.count {
+        if !isSparse, index + 2 < page.count {
           editor.reader.access.prefetchPlace(of: PageReference(rawValue: page.references[index + 2]))
           editor.reader.access.prefetchPage(PageReference(rawValue: page.references[index + 1]))
         }
@@ -117,6 +134,9 @@ package final class BatchApplier {
       operations[start].searchKey(root.keyKind), in: root,
       // An operation for every fourth leaf or so.
       readsAhead: operations.count > root.count / 64)
+    if isSparse, !leaves.holds(leaf), !isCrowded(leaf, operations, from: start, root.keyKind) {
+      return try applySingly(operations, start..<(start + 1), in: &root)
+    }
     let runLength = denseRunLength(operations, from: start, root.keyKind)
     if runLength > 0 { return try mergeRun(of: runLength, operations, from: start, in: &root) }
     let bound = OperationBound(editor.leafUpperBound(), root.keyKind)
@@ -141,14 +161,29 @@ package final class BatchApplier {
     return merged.next
   }
 
-  /// Applies operations that are too few to write their leaf anew for; it is in memory. Returns the first one behind.
+  /// Whether so many of the operations from `start` on fall among the entries of `leaf` that it is worth being written
+  /// anew. Others may come behind its last entry; where leaves end is not looked at, which would be a miss of the cache.
+  private func isCrowded(
+    _ leaf: PageBytes, _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, _ kind: KeyKind
+  ) -> Bool {
+    let last = start + Self.fewest - 1
+    return last < operations.count && leaf.leafSearch(operations[last].searchKey(kind)).index < leaf.count
+  }
+
+  /// Applies operations that are too few to write their leaf anew for; it is in memory, at the end of the path. Returns
+  /// the first one behind.
   private func applySingly(
     _ operations: UnsafeBufferPointer<SortableOperation>, _ range: Range<Int>, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
-    for operation in operations[range] {
+    for index in range {
+      let operation = operations[index]
       let key = operation.searchKey(root.keyKind)
       if operation.isDelete {
         _ = try editor.delete(key, in: &root)
+      } else if index == range.lowerBound {
+        let position = editor.path[editor.depth - 1].page.leafSearch(key)
+        editor.path[editor.depth - 1].index = position.index
+        _ = try editor.put(key, operation.cellValue, mode: .insertOrReplace, at: position, in: &root)
       } else {
         _ = try editor.put(key, operation.cellValue, mode: .insertOrReplace, in: &root)
       }

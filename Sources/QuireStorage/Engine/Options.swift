@@ -4,7 +4,8 @@
 public struct StorageOptions: Sendable {
   /// The size of a page in bytes, one of `Limits.pageSizes`; used when a database is created.
   public var pageSize: Int
-  /// The budget for pages in memory, clean and dirty, in bytes. A checkpoint starts when dirty pages take half of it.
+  /// The budget for pages in memory, clean and dirty, in bytes. A checkpoint starts when dirty pages take five
+  /// eighths of it.
   public var cacheSize: Int
   /// What a commit waits for.
   public var durability: Durability
@@ -113,7 +114,7 @@ package struct StorageEnvironment: Sendable {
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
     scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
     usualLogByteCount: Int = 64 << 20, partByteCount: Int = 1 << 20,
-    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000
+    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 32
   ) {
     self.fileSystem = fileSystem
     self.random = random

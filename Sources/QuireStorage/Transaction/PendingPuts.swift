@@ -13,6 +13,7 @@
 /// 1. `count` is the number of operations in all lists.
 /// 2. Every operation points into one of `slots`, or, if it has no bytes, nowhere.
 /// 3. `room` is what is left of the last slot, from `place` on.
+/// 4. `used` names the lists that have operations, each once; `restingCapacity` is the capacity of all others.
 final class PendingPuts {
   private let store: PageStore
   private let editor: TreeEditor
@@ -21,6 +22,9 @@ final class PendingPuts {
   @exclusivity(unchecked) private var applier: BatchApplier?
   /// By index of the tree in the context; no tree is removed while there is any operation.
   @exclusivity(unchecked) private var operations: [[SortableOperation]] = []
+  /// The lists that have any: most transactions put into few of many trees.
+  @exclusivity(unchecked) private var used: [Int] = []
+  @exclusivity(unchecked) private var restingCapacity = 0
   @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private var slots: [UnsafeMutableRawPointer] = []
   @exclusivity(unchecked) private var place = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
@@ -32,6 +36,8 @@ final class PendingPuts {
   /// The share of the memory budget, and the most that is worth waiting for.
   private static let budgetShare = 8
   private static let largestByteLimit = 128 << 20
+  /// What the lists may keep from one transaction to the next.
+  private static let keptByteCount = 1 << 20
 
   /// Nothing yet, and no memory; `editor` must outlive it.
   init(_ editor: TreeEditor) {
@@ -60,7 +66,7 @@ final class PendingPuts {
       breathe()
       try addSlot()
     }
-    if index >= operations.count { addLists(upTo: index) }
+    if !has(treeAt: index) { addList(index) }
     let target = place
     if key.count > 0 { target.copyMemory(from: key.base, byteCount: key.count) }
     if value.count > 0, let base = value.baseAddress {
@@ -83,8 +89,12 @@ final class PendingPuts {
     room = store.pageSize
   }
 
-  @inline(never) private func addLists(upTo index: Int) {
-    operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
+  @inline(never) private func addList(_ index: Int) {
+    if index >= operations.count {
+      operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
+    }
+    used.append(index)
+    restingCapacity -= operations[index].capacity
   }
 
   /// Sorts the puts of each tree and hands them to `apply`, of equal keys the last one; then nothing is left, whatever
@@ -99,9 +109,8 @@ final class PendingPuts {
     let sorter = sorter ?? OperationSorter()
     self.sorter = sorter
     // Noted now: whoever asks may do so while these are applied.
-    let capacity = operations.reduce(0) { $0 + $1.capacity }
-    byteCount = 2 * capacity * MemoryLayout<SortableOperation>.stride
-    for index in operations.indices where !operations[index].isEmpty {
+    noteByteCount()
+    for index in used {
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
         let count = sorter.sort(buffer, kind(index))
         do throws(StorageError) {
@@ -114,21 +123,35 @@ final class PendingPuts {
     }
   }
 
-  /// Forgets the puts and gives their memory back to the pool.
+  private func noteByteCount() {
+    let capacity = used.reduce(restingCapacity) { $0 + operations[$1].capacity }
+    byteCount = 2 * capacity * MemoryLayout<SortableOperation>.stride
+  }
+
+  /// Forgets the puts and gives the memory of their bytes back to the pool.
   private func empty() {
-    for index in operations.indices { operations[index].removeAll(keepingCapacity: true) }
+    for index in used {
+      operations[index].removeAll(keepingCapacity: true)
+      restingCapacity += operations[index].capacity
+    }
+    used.removeAll(keepingCapacity: true)
     count = 0
     room = 0
     store.pool.release(slots)
     slots.removeAll(keepingCapacity: true)
   }
 
-  /// The same at the end of a transaction, whose puts may have been applied or not; keeps no memory.
+  /// The same at the end of a transaction, whose puts may have been applied or not. Lists that have become long are
+  /// given up; the others wait for the next transaction.
   func reset() {
+    if count > 0 || !slots.isEmpty {
+      noteByteCount()
+      empty()
+    }
     // Nearly every transaction.
-    if operations.isEmpty, slots.isEmpty { return }
-    if count > 0 || !slots.isEmpty { empty() }
+    if byteCount <= Self.keptByteCount { return }
     operations = []
+    restingCapacity = 0
     byteCount = 0
     sorter = nil
     applier = nil
@@ -138,6 +161,9 @@ final class PendingPuts {
   /// Checks the invariants; returns what is broken.
   func checkInvariants() -> String? {
     if operations.reduce(0, { $0 + $1.count }) != count { return "puts that wait have been miscounted" }
+    if used.sorted() != operations.indices.filter({ !operations[$0].isEmpty }) { return "a list of puts is forgotten" }
+    let resting = operations.indices.filter { operations[$0].isEmpty }.reduce(0) { $0 + operations[$1].capacity }
+    if resting != restingCapacity { return "the lists at rest have been miscounted" }
     let pageSize = store.pageSize
     for operation in operations.joined() where Int(operation.keyCount) + Int(operation.valueCount) > 0 {
       let isInside = slots.contains { operation.key >= UnsafeRawPointer($0) && operation.key < $0 + pageSize }

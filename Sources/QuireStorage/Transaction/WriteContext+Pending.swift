@@ -15,7 +15,7 @@ extension WriteContext {
     deferralScore = isTooLarge ? .max : max(1, score)
   }
 
-  /// Stores an entry, at once or later: after some thousands of puts with no question between them, the following ones
+  /// Stores an entry, at once or later: after a few dozen puts with no question between them, the following ones
   /// are collected and merged into the trees when there are many, or when the transaction is asked for anything.
   ///
   /// What is wrong with key, value or tree is said at once. An error of the trees comes out of whatever had the puts

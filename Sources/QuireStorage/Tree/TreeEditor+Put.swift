@@ -35,6 +35,13 @@ extension TreeEditor {
     if root.id.rawValue == tail.treeID, appendToTail(key, value, in: &root) { return .inserted }
     let position = try descend(key, in: root)
     prefetchLeaf()
+    return try put(key, value, mode: mode, at: position, in: &root)
+  }
+
+  /// The same where `path` leads to the leaf of `key`, and its place there is known.
+  @inline(__always) func put(
+    _ key: SearchKey, _ value: CellValue, mode: PutMode, at position: LeafPosition, in root: inout TreeRoot
+  ) throws(StorageError) -> PutOutcome {
     if position.isFound {
       if mode == .insertIfAbsent { return .kept }
       try makePathPrivate(&root)
