@@ -49,13 +49,15 @@ import Testing
     #expect(segments(engine) == [32, 32, 64, 128] && logSizes(disk) == [32, 32, 64, 128])
     #expect(engine.statistics.checkpoints == 0 && engine.statistics.logLengthenings == 2)
     #expect(try markedCount(open(disk.processKillImage())) == key)
-    // No meta page has room for a fifth: the last one is begun with a checkpoint.
+    // No meta page has room for a fifth: the last one brings a checkpoint.
     while engine.statistics.checkpoints == 0 {
       try self.put(key, engine)
       key += 1
       while engine.core.stepCheckpoint() {}
     }
     #expect(segments(engine) == [128, 256] && logSizes(disk) == [128, 256])
+    // It has waited for half of the last segment.
+    #expect((64 * Self.kibibyte..<65 * Self.kibibyte).contains(engine.core.meta.current.logOffset))
     let log = try #require(try Inspector(at: "/db", fileSystem: disk.processKillImage()).log())
     #expect(log.defect == nil)
     #expect(try markedCount(open(disk.processKillImage())) == key)
@@ -76,6 +78,32 @@ import Testing
     #expect(engine.statistics.logBytes > 100 * Self.kibibyte && engine.statistics.checkpoints == 0)
     #expect(engine.statistics.logLengthenings == 1 && segments(engine) == [32, 32, 192])
     #expect(try markedCount(open(disk.processKillImage())) == 1500)
+    try engine.close()
+  }
+
+  @Test("A transaction that streams finds a checkpoint begun that its log would have waited for")
+  func streamsInLastSegment() throws {
+    let disk = SimulatedDisk()
+    let engine = try open(disk, partByteCount: 500)
+    var key = 0
+    while engine.core.meta.current.segments.count < 4 || !engine.core.owesCheckpoint {
+      try put(key, engine)
+      key += 1
+      while engine.core.stepCheckpoint() {}
+    }
+    #expect(engine.statistics.checkpoints == 0)
+    // More than the last segment has room for.
+    let count = 3000
+    try engine.write { tx in
+      let tree = try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64)
+      for number in key..<(key + count) {
+        try tx.put([UInt8](marked: number, count: 60), for: Int64(number), in: tree)
+      }
+      #expect(!engine.core.context.log.isGivenUp && !engine.core.owesCheckpoint)
+    }
+    #expect(engine.statistics.checkpoints == 1)
+    #expect(try markedCount(open(disk.processKillImage())) == key + count)
+    try engine.verify()
     try engine.close()
   }
 

@@ -36,6 +36,9 @@ extension EngineCore {
       try checkProcess()
       try queue.checkFailure()
       if withLog({ $0 == nil }) { try activateLog() }
+      // Behind the first part no checkpoint may begin, and only one brings another segment: what is left of this one
+      // need not do for all that comes.
+      if owesCheckpoint, context.log.partCount == 0 { payOwedCheckpoint() }
       repeat {
         guard makeRoomBehindParts() else { return false }
       } while try appendRecord(.part) == nil
@@ -94,10 +97,28 @@ extension EngineCore {
     }
   }
 
-  /// Begins the checkpoint for which a transaction that streamed was too busy, or in whose place the log was to become
-  /// longer and did not: it has no next segment now. Called when a transaction has ended; writer lock held.
+  /// Begins the checkpoint that the log owes since it has gone on in its last segment, in the place of a longer log or
+  /// for a transaction that streamed and was too busy, once half of that is used. Called when a transaction has ended;
+  /// writer lock held.
+  ///
+  /// A log that has become longer has most of its room in the last segment. A checkpoint at the beginning of that would
+  /// write home, for a little log, what the transactions to come touch once more. The other half is for the time that
+  /// the checkpoint takes.
   func beginOwedCheckpoint() {
-    guard owesCheckpoint || lacksSegment.load(ordering: .relaxed) else { return }
+    let lacksSegment = lacksSegment.load(ordering: .relaxed)
+    guard owesCheckpoint || lacksSegment else { return }
+    if !lacksSegment, isInFirstHalfOfLastSegment { return }
+    payOwedCheckpoint()
+  }
+
+  private var isInFirstHalfOfLastSegment: Bool {
+    withLog { log in
+      guard let log, log.next == nil else { return false }
+      return log.position < log.current.descriptor.byteCount / 2
+    }
+  }
+
+  private func payOwedCheckpoint() {
     owesCheckpoint = false
     lacksSegment.store(false, ordering: .relaxed)
     guard checkpoints.current == nil, queue.failure == nil, withLog({ $0 != nil && $0?.next == nil }) else { return }

@@ -148,7 +148,7 @@ extension EngineCore {
     }
   }
 
-  /// Makes room for the record in the log: by moving on to the next segment, which starts a checkpoint unless the log
+  /// Makes room for the record in the log: by moving on to the next segment, which the log owes a checkpoint unless it
   /// may become longer, after waiting for the one that runs. False if the record is too long for any segment there is.
   private func makeRoom() throws(StorageError) -> Bool {
     guard !context.log.isGivenUp else { return false }
@@ -178,8 +178,8 @@ extension EngineCore {
         finishRunningCheckpoint()
         growSegments()
         if !lengthenLog() {
-          beginCheckpoint()
-          dispatchCheckpoint()
+          goOnInNextSegment()
+          owesCheckpoint = true
         }
       case .later:
         // The log is full while a checkpoint runs, or since one has failed.

@@ -57,8 +57,9 @@ package final class EngineCore: @unchecked Sendable {
   var segmentUse = SegmentUse()
   /// Where in the current segment the log went on after the last freeze; writer lock.
   var frozenPosition = 0
-  /// Whether the running transaction moved on to the next segment without a checkpoint; writer lock.
-  @exclusivity(unchecked) var owesCheckpoint = false
+  /// Whether the log has gone on in its last segment without a checkpoint, which alone can name another one; writer
+  /// lock.
+  @exclusivity(unchecked) package internal(set) var owesCheckpoint = false
   /// Whether opening left it to a checkpoint to write home what the log held; set before anybody has the engine.
   package internal(set) var hasContinuedLog = false
   /// Whether the log was made longer in vain.
