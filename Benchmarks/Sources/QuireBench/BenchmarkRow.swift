@@ -27,9 +27,6 @@ enum RowGroup: String, Codable, CaseIterable {
   case concurrency
   case space
 
-  /// Whether its rows fill stores; the others read from stores that are there, unless they say so themselves.
-  var needsFreshMemory: Bool { [.load, .commit, .space].contains(self) }
-
   /// What stands above the plot.
   var title: String {
     switch self {
@@ -145,7 +142,6 @@ func measure(
     for turn in stores.indices {
       // Who goes first changes from run to run.
       let index = (turn + run) % stores.count
-      if row.group.needsFreshMemory { try bench.provideMemory() }
       samples[index].append(try row.measure(bench, stores[index], run))
     }
   }

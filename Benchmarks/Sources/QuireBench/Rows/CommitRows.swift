@@ -89,16 +89,19 @@ private func measureBatches(_ bench: Bench, _ kind: any StoreUnderTest.Type, run
   let plan = bench.plan
   let rows = bench.freshRows(plan.batchTransactions * plan.batchRows, for: "batch-put", run: run)
   let loaded = try bench.loadedStore(kind)
+  try bench.provideMemory()
   let sample = try measurePuts(rows, perTransaction: plan.batchRows, loaded.store)
   loaded.contents.add(rows.contents)
   return sample
 }
 
 private func measureLargeValues(_ bench: Bench, _ kind: any StoreUnderTest.Type, run: Int) throws -> Sample {
-  try bench.withEmptyStore(kind) { store, _ in
-    let sample = try measurePuts(bench.largeRows, perTransaction: 100, store)
+  let rows = bench.largeRows
+  try bench.provideMemory()
+  return try bench.withEmptyStore(kind) { store, _ in
+    let sample = try measurePuts(rows, perTransaction: 100, store)
     let found = try store.scan()
-    try expect(found == bench.largeRows.contents, "\(kind.name) holds \(found) instead of \(bench.largeRows.contents)")
+    try expect(found == rows.contents, "\(kind.name) holds \(found) instead of \(rows.contents)")
     return sample
   }
 }
@@ -123,6 +126,7 @@ private func measureRelaxedCommits(_ bench: Bench, _ kind: any StoreUnderTest.Ty
     let loaded = bench.freshRows(bench.plan.loadBatch, for: "relaxed-loaded", run: run)
     try store.put(loaded, 0..<loaded.count, perTransaction: loaded.count)
     let rows = bench.freshRows(bench.plan.relaxedCommits, for: "relaxed-commit", run: run)
+    try bench.provideMemory()
     let bytes = ProcessCounters.bytesWritten()
     var times: [Double] = []
     times.reserveCapacity(rows.count)

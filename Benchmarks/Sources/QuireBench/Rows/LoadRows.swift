@@ -39,6 +39,7 @@ extension Bench {
   ) throws -> Sample {
     // What the block costs at its first use is not the store's.
     try expect(rows.contents == loadedContents, "the rows have changed")
+    try provideMemory()
     return try withEmptyStore(kind) { store, _ in
       let sample = try load(store, rows)
       let found = try store.scan()
