@@ -126,7 +126,7 @@ package final class CheckpointVerifier {
     let map = FreeMapFile(store: store)
     var free = PageBits()
     do throws(StorageError) {
-      for number in try map.load(meta.freeMap, pageCount: meta.pageCount) { free[number] = true }
+      free = try map.load(meta.freeMap, pageCount: meta.pageCount)
     } catch {
       return verifier.note(error)
     }

@@ -24,8 +24,8 @@ package final class FreeMapFile {
 
   // MARK: Reading
 
-  /// Reads the map below `root`; returns the free page numbers, in order. Memory and time: linear in the map.
-  package func load(_ root: PageRoot, pageCount: UInt64) throws(StorageError) -> [UInt64] {
+  /// Reads the map below `root`; returns the free page numbers. Memory and time: linear in the map, 64 pages at a time.
+  package func load(_ root: PageRoot, pageCount: UInt64) throws(StorageError) -> PageBits {
     guard root.number != .none else { return [] }
     let pieces = Int((pageCount + UInt64(bitsPerPiece) - 1) / UInt64(bitsPerPiece))
     guard root.level <= FreeMapFormat.rootLevel(pieces: max(pieces, 1), pageSize: pageSize) + 1 else {
@@ -42,7 +42,7 @@ package final class FreeMapFile {
       }
       level -= 1
     }
-    var free: [UInt64] = []
+    var free = PageBits()
     for (index, reference) in levels[0].enumerated() where reference.number != 0 {
       try readPiece(reference, index: index, pageCount: pageCount, buffer, &free)
     }
@@ -73,21 +73,22 @@ package final class FreeMapFile {
   }
 
   private func readPiece(
-    _ reference: Reference, index: Int, pageCount: UInt64, _ buffer: UnsafeMutableRawPointer, _ free: inout [UInt64]
+    _ reference: Reference, index: Int, pageCount: UInt64, _ buffer: UnsafeMutableRawPointer, _ free: inout PageBits
   ) throws(StorageError) {
     try read(reference, kind: .freeMapLeaf, level: 0, buffer)
-    let first = UInt64(index * bitsPerPiece)
-    for word in 0..<(bitsPerPiece / 64) {
-      var bits = buffer.load(fromByteOffset: PageLayout.headerByteCount + word * 8, as: UInt64.self)
-      while bits != 0 {
-        let number = first + UInt64(word * 64 + bits.trailingZeroBitCount)
-        bits &= bits - 1
-        guard number >= 2, number < pageCount else {
-          throw store.damaged(
-            PageReference(PageNumber(reference.number)), "it calls page \(number) free, which the file does not have")
-        }
-        free.append(number)
+    let wordCount = bitsPerPiece / 64
+    for word in 0..<wordCount {
+      let bits = buffer.load(fromByteOffset: PageLayout.headerByteCount + word * 8, as: UInt64.self)
+      if bits == 0 { continue }
+      let place = index * wordCount + word
+      let lowest = UInt64(place * 64 + bits.trailingZeroBitCount)
+      let highest = UInt64(place * 64 + 63 - bits.leadingZeroBitCount)
+      guard lowest >= 2, highest < pageCount else {
+        throw store.damaged(
+          PageReference(PageNumber(reference.number)),
+          "it calls page \(lowest < 2 ? lowest : highest) free, which the file does not have")
       }
+      free.insert(bits, at: place)
     }
   }
 

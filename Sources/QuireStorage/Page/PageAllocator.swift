@@ -43,14 +43,14 @@ package final class PageAllocator: Sendable {
   ///   - free: the page numbers that the map of the newest checkpoint says are free.
   ///   - isProven: whether that checkpoint is proven durable; if not, only places behind the end of the file are given
   ///     out until `prove` is called for it.
-  package init(pageSize: Int, pageCount: UInt64, free: [UInt64], checkpoint: UInt64, isProven: Bool) {
+  package init(pageSize: Int, pageCount: UInt64, free: PageBits, checkpoint: UInt64, isProven: Bool) {
     bitsPerPiece = (pageSize - PageLayout.headerByteCount) * 8
-    var state = PlaceState(pageCount: pageCount)
-    for number in free {
-      state.mapFree[number] = true
-      if isProven { state.setProven(number, true) }
+    var state = PlaceState(pageCount: pageCount, free: free, isProven: isProven)
+    if !isProven {
+      let numbers = ChunkedList<UInt64>()
+      free.forEach { numbers.append($0) }
+      state.unproven.append((checkpoint, numbers))
     }
-    if !isProven { state.unproven.append((checkpoint, ChunkedList(free))) }
     available = Atomic(state.availableCount)
     self.state = Latch(state)
   }

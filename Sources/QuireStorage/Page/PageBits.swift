@@ -1,8 +1,13 @@
 // A growing set of page numbers, one bit each.
 
 /// A set of page numbers.
-struct PageBits {
+package struct PageBits: ExpressibleByArrayLiteral {
   private(set) var words: [UInt64] = []
+
+  /// The set of `numbers`.
+  package init(arrayLiteral numbers: UInt64...) {
+    for number in numbers { self[number] = true }
+  }
 
   /// Makes room for numbers below `count`.
   mutating func grow(to count: UInt64) {
@@ -34,6 +39,12 @@ struct PageBits {
     guard self[number] else { return false }
     self[number] = false
     return true
+  }
+
+  /// Adds the numbers from `64 * index` on whose bits are set in `word`.
+  mutating func insert(_ word: UInt64, at index: Int) {
+    grow(to: UInt64(index + 1) << 6)
+    words[index] |= word
   }
 
   /// The numbers from `64 * index` on, one bit each.

@@ -7,7 +7,7 @@
 /// 2. The places below `backedEnd` have blocks on the disk: writing there cannot fail for want of space.
 struct PlaceState {
   var pageCount: UInt64
-  var mapFree = PageBits()
+  var mapFree: PageBits
   private(set) var provenFree = PageBits()
   private(set) var held = PageBits()
   /// How many places are in `held`.
@@ -38,11 +38,16 @@ struct PlaceState {
   private(set) var backedEnd: UInt64
   private var freeBackedCount = 0
 
-  /// A file of `pageCount` pages, all of which were written once.
-  init(pageCount: UInt64) {
+  /// A file of `pageCount` pages, all of which were written once; the map calls those in `free` free, and they may be
+  /// given out if that is proven.
+  init(pageCount: UInt64, free: PageBits, isProven: Bool) {
     self.pageCount = pageCount
     backedEnd = pageCount
+    mapFree = free
     mapFree.grow(to: pageCount)
+    guard isProven else { return }
+    provenFree = free
+    freeBackedCount = free.count
   }
 
   /// How many places can be given out and written without asking the disk for space.
