@@ -107,6 +107,36 @@ import Testing
     try engine.close()
   }
 
+  @Test("A checkpoint that the log has outrun makes neither the next one late nor segments short")
+  func outrun() throws {
+    let disk = SimulatedDisk()
+    let engine = try open(disk)
+    var key = 0
+    while !engine.core.owesCheckpoint {
+      try put(key, engine)
+      key += 1
+      while engine.core.stepCheckpoint() {}
+    }
+    // From here on nobody steps but who needs room.
+    while engine.statistics.checkpoints == 0 {
+      try put(key, engine)
+      key += 1
+    }
+    #expect(engine.core.owesCheckpoint && segments(engine) == [128, 256])
+    for round in 2...4 {
+      while engine.statistics.checkpoints < round {
+        try put(key, engine)
+        key += 1
+        while engine.core.stepCheckpoint() {}
+      }
+      #expect((128 * Self.kibibyte..<129 * Self.kibibyte).contains(engine.core.meta.current.logOffset))
+      #expect(segments(engine) == [256, 256])
+    }
+    #expect(try markedCount(open(disk.processKillImage())) == key)
+    try engine.verify()
+    try engine.close()
+  }
+
   @Test("Whenever the machine stops, what was acknowledged is there", arguments: [1, 2, 3])
   func crashes(seed: UInt64) throws {
     // How many changes of the disk the whole life takes, and then a life for each that ends before one of them.

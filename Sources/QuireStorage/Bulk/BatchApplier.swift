@@ -161,13 +161,16 @@ package final class BatchApplier {
     return merged.next
   }
 
-  /// Whether so many of the operations from `start` on fall among the entries of `leaf` that it is worth being written
-  /// anew. Others may come behind its last entry; where leaves end is not looked at, which would be a miss of the cache.
+  /// Whether so many of the operations from `start` on fall among the entries of `leaf`, or behind those of the last
+  /// leaf, that it is worth being written anew. Others may come behind its last entry; where leaves end is not looked
+  /// at, which would be a miss of the cache.
   private func isCrowded(
     _ leaf: PageBytes, _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, _ kind: KeyKind
   ) -> Bool {
     let last = start + Self.fewest - 1
-    return last < operations.count && leaf.leafSearch(operations[last].searchKey(kind)).index < leaf.count
+    guard last < operations.count else { return false }
+    return leaf.leafSearch(operations[last].searchKey(kind)).index < leaf.count
+      || editor.isRightmost(levelsBelow: editor.depth - 1)
   }
 
   /// Applies operations that are too few to write their leaf anew for; it is in memory, at the end of the path. Returns

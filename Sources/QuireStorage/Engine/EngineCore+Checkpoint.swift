@@ -51,10 +51,10 @@ extension EngineCore {
       // Without a next segment, after a checkpoint that failed or a transaction that streamed, the log goes on where
       // it is.
       if log.next != nil { log.switchSegment() }
-      frozenPosition = log.position
       page.segments = [log.current.descriptor]
       page.logOffset = log.position
       page.lsn = log.current.descriptor.lsn(at: log.position)
+      frozenLSN = page.lsn
     }
     // Whoever asks after a checkpoint finds that nothing is dirty, and every slot with a page in it.
     context.editor.giveBackSupply()

@@ -42,7 +42,7 @@ extension EngineCore {
     allocator.prove(meta.current.checkpointNumber)
     hasContinuedLog = true
     desiredSegmentByteCount = fresh[1].byteCount
-    frozenPosition = log.position
+    frozenLSN = log.current.descriptor.lsn(at: log.position)
     queue.noteRecovered(log.endLSN)
     setLog(log)
     try beginSettling()

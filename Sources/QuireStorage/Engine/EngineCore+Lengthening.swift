@@ -81,7 +81,6 @@ extension EngineCore {
   /// Has the log go on in its next segment, which there is. Writer lock held, no checkpoint runs.
   func goOnInNextSegment() {
     withLog { $0?.switchSegment() }
-    frozenPosition = LogLayout.firstRecordOffset
   }
 
   // MARK: Stepping

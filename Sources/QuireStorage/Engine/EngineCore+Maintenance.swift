@@ -61,7 +61,10 @@ extension EngineCore {
   package func maintainStep() throws(StorageError) -> Bool {
     do throws(StorageError) {
       switch try maintenancePhase() {
-      case .idle: return false
+      case .idle:
+        // Nobody writes now, and who opens after a crash would have to write home what a long log holds.
+        try withWriterLock { payOwedCheckpoint() }
+        return false
       case .pack: try pack()
       case .settle:
         try checkpointForMaintenance(vacating: false)

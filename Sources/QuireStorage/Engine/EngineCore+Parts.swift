@@ -38,7 +38,7 @@ extension EngineCore {
       if withLog({ $0 == nil }) { try activateLog() }
       // Behind the first part no checkpoint may begin, and only one brings another segment: what is left of this one
       // need not do for all that comes.
-      if owesCheckpoint, context.log.partCount == 0 { payOwedCheckpoint() }
+      if context.log.partCount == 0 { payOwedCheckpoint() }
       repeat {
         guard makeRoomBehindParts() else { return false }
       } while try appendRecord(.part) == nil
@@ -105,9 +105,7 @@ extension EngineCore {
   /// write home, for a little log, what the transactions to come touch once more. The other half is for the time that
   /// the checkpoint takes.
   func beginOwedCheckpoint() {
-    let lacksSegment = lacksSegment.load(ordering: .relaxed)
-    guard owesCheckpoint || lacksSegment else { return }
-    if !lacksSegment, isInFirstHalfOfLastSegment { return }
+    if owesCheckpoint, !lacksSegment.load(ordering: .relaxed), isInFirstHalfOfLastSegment { return }
     payOwedCheckpoint()
   }
 
@@ -118,10 +116,12 @@ extension EngineCore {
     }
   }
 
-  private func payOwedCheckpoint() {
+  /// Begins the checkpoint that the log owes, if it does and none runs; that one may fail. Writer lock held.
+  func payOwedCheckpoint() {
+    guard owesCheckpoint || lacksSegment.load(ordering: .relaxed), checkpoints.current == nil else { return }
     owesCheckpoint = false
     lacksSegment.store(false, ordering: .relaxed)
-    guard checkpoints.current == nil, queue.failure == nil, withLog({ $0 != nil && $0?.next == nil }) else { return }
+    guard queue.failure == nil, withLog({ $0 != nil && $0?.next == nil }) else { return }
     beginCheckpoint()
     dispatchCheckpoint()
   }

@@ -26,12 +26,12 @@ extension EngineCore {
     desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, newest * 2))
   }
 
-  /// Looks at a freeze how much of the current segment has been used since the one before. Where checkpoints come for
+  /// Looks at a freeze how much of the log has been used since the one before. Where checkpoints come for
   /// other reasons than a full log, several times in a row, a size will do that the fullest would not have found mostly
   /// empty: after a load has made segments long, deletes, which log little, should not leave them so.
   func noteSegmentUse(_ log: LogWriter) {
     let size = log.current.descriptor.byteCount
-    let used = log.position - frozenPosition
+    let used = Int(clamping: log.current.descriptor.lsn(at: log.position).rawValue &- frozenLSN.rawValue)
     // A log that has become longer has filled a segment at least.
     if used > size / Self.emptyShare || isLogLengthened {
       segmentUse = SegmentUse()
@@ -173,7 +173,7 @@ extension EngineCore {
     }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
     queue.durableCheckpoint = page.checkpointNumber
-    frozenPosition = page.logOffset
+    frozenLSN = page.lsn
     removeLogs(except: page.segments + (meta.predecessor?.segments ?? []))
     setLog(
       LogWriter(

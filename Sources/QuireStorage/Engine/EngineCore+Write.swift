@@ -189,6 +189,8 @@ extension EngineCore {
         }
         finishRunningCheckpoint()
         if let failure = checkpoints.lastFailure { throw failure }
+        // Its mark may have found room in the next segment only, and then that is the last one.
+        if withLog({ $0?.next == nil }) { owesCheckpoint = true }
       }
     }
   }

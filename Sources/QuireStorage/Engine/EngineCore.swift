@@ -55,8 +55,8 @@ package final class EngineCore: @unchecked Sendable {
   var desiredSegmentByteCount: Int { didSet { limitParts() } }
   /// How much of their segments the last checkpoints have found used; writer lock.
   var segmentUse = SegmentUse()
-  /// Where in the current segment the log went on after the last freeze; writer lock.
-  var frozenPosition = 0
+  /// Where the log went on after the last freeze; writer lock.
+  var frozenLSN = LSN(0)
   /// Whether the log has gone on in its last segment without a checkpoint, which alone can name another one; writer
   /// lock.
   @exclusivity(unchecked) package internal(set) var owesCheckpoint = false

@@ -2,9 +2,9 @@
 
 extension WriteContext {
   /// What a put adds to `putScore` that had to find its way, and what one takes off that went to the end of its tree.
-  /// Keys that ascend are put faster than they can be collected.
+  /// Keys that ascend are put faster than they can be collected, and of three to a leaf one finds its way.
   private static var strayScore: Int { 4 }
-  private static var tailScore: Int { 1 }
+  private static var tailScore: Int { 2 }
 
   /// How many puts wait.
   package var waitingPutCount: Int { pending.count }
