@@ -114,7 +114,7 @@ package struct StorageEnvironment: Sendable {
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
     scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
     usualLogByteCount: Int = 64 << 20, partByteCount: Int = 1 << 20,
-    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 32
+    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000
   ) {
     self.fileSystem = fileSystem
     self.random = random

@@ -5,6 +5,10 @@ extension WriteContext {
   /// Keys that ascend are put faster than they can be collected, and of three to a leaf one finds its way.
   private static var strayScore: Int { 4 }
   private static var tailScore: Int { 2 }
+  /// Puts into a large tree wait sooner: a leaf that is not in the processor's cache costs more than the second copy of
+  /// what is put there. One in small trees is found there, and edited for half the instructions of a merge.
+  private static var strayCountForLargeTree: Int { 32 }
+  private static var largeTreeEntryCount: Int { 100_000 }
 
   /// How many puts wait.
   package var waitingPutCount: Int { pending.count }
@@ -12,10 +16,11 @@ extension WriteContext {
   /// Sets after how many puts in a row the next ones wait.
   package func setDeferral(after count: Int) {
     let (score, isTooLarge) = count.multipliedReportingOverflow(by: Self.strayScore)
-    deferralScore = isTooLarge ? .max : max(1, score)
+    fullDeferralScore = isTooLarge ? .max : max(1, score)
+    deferralScore = min(fullDeferralScore, Self.strayCountForLargeTree * Self.strayScore)
   }
 
-  /// Stores an entry, at once or later: after a few dozen puts with no question between them, the following ones
+  /// Stores an entry, at once or later: after some puts with no question between them, the following ones
   /// are collected and merged into the trees when there are many, or when the transaction is asked for anything.
   ///
   /// What is wrong with key, value or tree is said at once. An error of the trees comes out of whatever had the puts
@@ -26,15 +31,21 @@ extension WriteContext {
       let index = try index(of: tree)
       if isLong(key, value) {
         try settle()
-      } else if !isAtTail || pending.has(treeAt: index) {
+      } else if pending.has(treeAt: index) || (!isAtTail && mayWait(treeAt: index)) {
         return try deferPut(key, value, in: tree, at: index)
       }
+      // Never lowered from here on: puts may wait.
+      if !isAtTail { putScore &+= Self.strayScore }
     } else if isAtTail {
       putScore = max(0, putScore &- Self.tailScore)
     } else {
       putScore &+= Self.strayScore
     }
     _ = try putNow(key, value, mode: .insertOrReplace, in: tree)
+  }
+
+  private func mayWait(treeAt index: Int) -> Bool {
+    putScore >= fullDeferralScore || trees[index].count >= Self.largeTreeEntryCount
   }
 
   @inline(never) private func deferPut(

@@ -55,9 +55,11 @@ package final class WriteContext {
   @exclusivity(unchecked) var hasGrown = false
   @exclusivity(unchecked) var hasRemoved = false
   let pending: PendingPuts
-  /// Grows with puts in a row; from `deferralScore` on they wait. See `WriteContext+Pending.swift`.
+  /// Grows with puts in a row; from `deferralScore` on they may wait, from `fullDeferralScore` on they do. See
+  /// `WriteContext+Pending.swift`.
   @exclusivity(unchecked) var putScore = 0
   @exclusivity(unchecked) var deferralScore = Int.max
+  @exclusivity(unchecked) var fullDeferralScore = Int.max
   let keyLimit: Int
   let entryLimit: Int
   /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.

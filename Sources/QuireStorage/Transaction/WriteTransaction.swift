@@ -99,7 +99,7 @@ public struct WriteTransaction: ~Copyable {
   /// it is short enough for a log record, it is written to the log at the commit as well; if not, the transaction
   /// commits by a checkpoint.
   ///
-  /// After a few dozen puts in a row, with no question to the transaction between them, the following ones are
+  /// After some puts in a row, with no question to the transaction between them, the following ones are
   /// collected in memory, an eighth of the cache at most, and brought into the tree together. Nobody can tell but by
   /// the time that it takes, and by where an error comes from: the transaction's next other call, or its end, may
   /// throw what a put would have.
