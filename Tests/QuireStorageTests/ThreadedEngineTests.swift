@@ -292,17 +292,20 @@ private final class Home {
       let home = try Home(place, options(round % 2 == 0 ? .full : .relaxed), seed: UInt64(round))
       let bank = try Bank(home.engine)
       let group = ThreadGroup()
+      let hasGivenUp = Atomic(false)
       for worker in 0..<4 {
         group.start {
           var random = SeededRandom(seed: UInt64(worker))
           do {
-            while true {
+            while !hasGivenUp.load(ordering: .relaxed) {
               if worker == 3 { try bank.engine.checkpoint() }
               if worker % 2 == 0 {
                 try bank.engine.write { tx in try bank.transfer(tx, writer: worker, &random) }
               } else {
                 try bank.engine.read { tx in _ = try bank.check(tx) }
               }
+              // Were somebody always at work, the engine would rightly never close.
+              usleep(UInt32(random.below(300)))
             }
           } catch let error as StorageError where error.code == .closed {}
         }
@@ -321,6 +324,7 @@ private final class Home {
         }
       }
       #expect(isClosed)
+      hasGivenUp.store(!isClosed, ordering: .relaxed)
       #expect(group.join() == [])
       do { try bank.engine.read { _ in } } catch let error as StorageError { #expect(error.code == .closed) }
     }
