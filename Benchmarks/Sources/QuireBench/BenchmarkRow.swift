@@ -73,8 +73,9 @@ struct BenchmarkRow {
     self.measure = measure
   }
 
-  /// All rows, those that read before those that add rows to the loaded stores.
-  static var all: [BenchmarkRow] { readRows + concurrencyRows + commitRows + loadRows + spaceRows }
+  /// All rows: those that read, then those that add as many rows to the loaded stores for each of them, then those with
+  /// a writer that adds as many as it can, so that a fast one is not given a larger store to commit to.
+  static var all: [BenchmarkRow] { readRows + commitRows + concurrencyRows + loadRows + spaceRows }
 
   /// The line that `--list` prints.
   var line: String {
