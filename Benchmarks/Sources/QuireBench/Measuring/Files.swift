@@ -67,3 +67,20 @@ func copyFiles(of folder: String, to copy: String) throws -> Bool {
   }
   return true
 }
+
+/// What tells whether a file has been written to.
+struct FileState: Equatable {
+  let byteCount: Int
+  let modified: Date
+
+  /// The states of all files in a folder and below, by path; those that go meanwhile are left out.
+  static func all(in folder: String) throws -> [String: FileState] {
+    var states: [String: FileState] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+      guard let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)") else { continue }
+      states[name] = FileState(
+        byteCount: (attributes[.size] as? Int) ?? 0, modified: (attributes[.modificationDate] as? Date) ?? .distantPast)
+    }
+    return states
+  }
+}

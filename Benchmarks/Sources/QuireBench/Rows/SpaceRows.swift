@@ -107,11 +107,13 @@ extension Bench {
     return (image, contents)
   }
 
-  /// Copies the files of a store at work. One that merges meanwhile deletes files between the listing of the folder and
-  /// their turn, and no crash ever left such a set behind: then the whole copy is made again, a little later.
+  /// Copies the files of a store at work. One that merges or writes home meanwhile deletes, lengthens and changes files
+  /// between the listing of the folder and their turn, and no crash ever left such a set behind: then the whole copy is
+  /// made again, a little later.
   private func copyAlive(_ place: String, to image: String) throws {
     for attempt in 1... {
-      if try copyFiles(of: place, to: image) { return }
+      let before = try FileState.all(in: place)
+      if try copyFiles(of: place, to: image), try FileState.all(in: place) == before { return }
       guard attempt < 20 else {
         throw StoreFailure(description: "the files of \(place) changed during each of 20 copies")
       }
