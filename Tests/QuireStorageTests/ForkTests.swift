@@ -42,9 +42,7 @@ import Testing
 
     /// Every call in the child, and that the parent goes on as before with its lock.
     @Test func childIsRefused() async throws {
-      setenv("QUIRE_TEST_FORKED_PATH", path, 1)
-      await #expect(processExitsWith: .success) {
-        guard let path = getenv("QUIRE_TEST_FORKED_PATH").map({ String(cString: $0) }) else { exit(2) }
+      await #expect(processExitsWith: .success) { [path = path as String] in
         do {
           // Stepped, or its threads would write a mark while the files are looked at.
           let engine = try StorageEngine(
@@ -79,9 +77,7 @@ import Testing
 
     /// In the middle of a transaction of parent's, of any length: nothing of it gets out of the child.
     @Test func transactionDoesNotEndInTheChild() async throws {
-      setenv("QUIRE_TEST_FORKED_PATH", path, 1)
-      await #expect(processExitsWith: .success) {
-        guard let path = getenv("QUIRE_TEST_FORKED_PATH").map({ String(cString: $0) }) else { exit(2) }
+      await #expect(processExitsWith: .success) { [path = path as String] in
         do {
           let engine = try StorageEngine(
             at: path, options: StorageOptions(cacheSize: 2 << 20, logLimit: 1 << 20),
@@ -127,9 +123,7 @@ import Testing
 
     /// What the child opens for itself is its own.
     @Test func childMayOpenWhatItIsAllowedTo() async throws {
-      setenv("QUIRE_TEST_FORKED_PATH", path, 1)
-      await #expect(processExitsWith: .success) {
-        guard let path = getenv("QUIRE_TEST_FORKED_PATH").map({ String(cString: $0) }) else { exit(2) }
+      await #expect(processExitsWith: .success) { [path = path as String] in
         do {
           let engine = try StorageEngine(at: path)
           let other = path + "2"

@@ -61,18 +61,15 @@ import Testing
     @Test func secondOpenerInAnotherProcess() async throws {
       let engine = try openStepped()
       try TinyDatabase.fill(engine, count: 40)
-      setenv("QUIRE_TEST_HELD_PATH", path, 1)
-      setenv("QUIRE_TEST_HOLDER", "\(getpid())", 1)
-      await #expect(processExitsWith: .success) {
-        guard let held = getenv("QUIRE_TEST_HELD_PATH"), let holder = getenv("QUIRE_TEST_HOLDER") else { exit(2) }
+      await #expect(processExitsWith: .success) { [path = path as String, holder = getpid() as pid_t] in
         do {
-          _ = try StorageEngine(at: String(cString: held))
+          _ = try StorageEngine(at: path)
           exit(3)
         } catch {
           guard let error = error as? StorageError, error.code == .alreadyOpen else { exit(4) }
           // A system that does not list locks names nobody.
-          if let process = error.holderProcessID, process != atoi(holder) { exit(5) }
-          guard let inspector = try? Inspector(at: String(cString: held)), inspector.isInUse else { exit(6) }
+          if let process = error.holderProcessID, process != holder { exit(5) }
+          guard let inspector = try? Inspector(at: path), inspector.isInUse else { exit(6) }
           exit(0)
         }
       }

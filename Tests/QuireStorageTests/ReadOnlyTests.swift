@@ -124,19 +124,15 @@ import Testing
       for name in FolderImage(of: folder.path).entries.keys { chmod("\(folder.path)/\(name)", 0o444) }
       chmod(folder.path, 0o555)
       defer { chmod(folder.path, 0o755) }
-      setenv("QUIRE_TEST_READABLE", path, 1)
-      setenv("QUIRE_TEST_READABLE_COUNT", "\(expected.trees["numbers"]?.count ?? 0)", 1)
+      let expectedCount = expected.trees["numbers"]?.count
       let before = FolderImage(of: folder.path)
-      await #expect(processExitsWith: .success) {
-        guard let path = getenv("QUIRE_TEST_READABLE").map({ String(cString: $0) }),
-          let count = getenv("QUIRE_TEST_READABLE_COUNT").map({ atoi($0) })
-        else { exit(2) }
+      await #expect(processExitsWith: .success) { [path = path as String, count = expectedCount as Int?] in
         // Nobody, on every Linux; who is not root has nothing to give up.
         if getuid() == 0 { guard setgid(65534) == 0, setuid(65534) == 0 else { exit(3) } }
         do {
           let engine = try StorageEngine(at: path, options: StorageOptions(isReadOnly: true))
           let found = try engine.read { tx in try tx.tree(named: "numbers").map { try tx.count(of: $0) } }
-          guard found == Int(count) else { exit(4) }
+          guard found == count else { exit(4) }
           try engine.close()
           _ = try StorageEngine(at: path)
           exit(5)

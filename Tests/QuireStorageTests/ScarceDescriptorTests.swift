@@ -101,9 +101,7 @@ import Testing
     /// The real thing: a process that has used up its descriptors.
     @Test func processWithoutDescriptors() async throws {
       let folder = TemporaryFolder()
-      setenv("QUIRE_TEST_SCARCE_PATH", folder.path + "/a.quire", 1)
-      await #expect(processExitsWith: .success) {
-        guard let path = getenv("QUIRE_TEST_SCARCE_PATH").map({ String(cString: $0) }) else { exit(2) }
+      await #expect(processExitsWith: .success) { [path = folder.path + "/a.quire" as String] in
         var limit = rlimit(rlim_cur: 64, rlim_max: 64)
         guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(3) }
         var taken: [Int32] = []
