@@ -69,6 +69,10 @@ package final class CheckpointPages {
   package var pageCount: UInt64 { allocator.mapPageCount }
   /// Tree and catalog pages handed to the system so far.
   package var pagesWritten: Int { writer.pagesWritten }
+  /// How many values of one page have been written while there may be more of them; nil when tree pages are next.
+  var valuesWritten: Int? {
+    if case .values = phase { values.writtenCount } else { nil }
+  }
 
   /// Has the pages of the catalog and of the free map that stand at `limit` or above moved to lower places, as far as
   /// there are any. Called before the first step.

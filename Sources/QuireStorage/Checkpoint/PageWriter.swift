@@ -48,7 +48,7 @@ final class PageWriter {
   private(set) var oldSlots: [UInt] = []
   private(set) var pagesWritten = 0
 
-  private var starter = WriteStarter()
+  private var starter = WriteStarter(startByteCount: 8 << 20)
 
   /// How much is written in one call.
   static let bufferByteCount = 512 << 10

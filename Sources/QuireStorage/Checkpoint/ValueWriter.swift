@@ -14,7 +14,7 @@ final class ValueWriter {
   private let bufferPages: Int
   /// Where the next step goes on.
   private var cursor: UInt64 = 0
-  private var starter = WriteStarter()
+  private var starter = WriteStarter(startByteCount: 1 << 20)
   /// How many values were written.
   private(set) var writtenCount = 0
 
@@ -80,7 +80,9 @@ struct WriteStarter {
   private var byteCount = 0
 
   /// How much is written before the disk is asked to begin: small checkpoints leave it to the sync.
-  private static let startByteCount = 8 << 20
+  private let startByteCount: Int
+
+  init(startByteCount: Int) { self.startByteCount = startByteCount }
 
   /// Notes that `written` has been handed to the system.
   mutating func note(_ written: Range<Int>, of file: any File) {
@@ -88,7 +90,7 @@ struct WriteStarter {
       range.isEmpty
       ? written : min(range.lowerBound, written.lowerBound)..<max(range.upperBound, written.upperBound)
     byteCount += written.count
-    guard byteCount >= Self.startByteCount else { return }
+    guard byteCount >= startByteCount else { return }
     file.startWriting(range)
     (range, byteCount) = (0..<0, 0)
   }

@@ -25,6 +25,9 @@ final class CheckpointGate: @unchecked Sendable {
   /// What the last checkpoint failed with.
   var lastFailure: StorageError? { state.withLock { $0.lastFailure } }
 
+  /// Whether somebody waits for the end of what runs.
+  var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty } }
+
   func begin(_ job: CheckpointJob) {
     state.withLock { state in
       precondition(state.job == nil, "one checkpoint runs at a time")

@@ -74,9 +74,7 @@ extension EngineCore {
 
   /// Has the run finished by the checkpoint thread; when stepped, by the test.
   func dispatchCheckpoint() {
-    services.runCheckpoint { [self] in
-      while stepCheckpoint() {}
-    }
+    services.runCheckpoint { [self] in runCheckpoint() }
   }
 
   /// Waits until no checkpoint runs; when stepped, runs it here and now.

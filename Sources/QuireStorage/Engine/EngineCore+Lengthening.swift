@@ -27,18 +27,27 @@ final class LogLengthening: @unchecked Sendable {
 }
 
 extension EngineCore {
+  /// Has the log go on in its next segment, which there is, as the current one is full: as a longer log, or owing a
+  /// checkpoint. Writer lock held, nothing runs.
+  func leaveSegment() {
+    growSegments()
+    if lengthenLog() { return }
+    withLog { $0?.switchSegment() }
+    owesCheckpoint = true
+  }
+
   /// Has the log go on in its next segment, which there is, and another one named behind that: without a checkpoint, as
   /// long as the log is short. That is when segments are small, and a checkpoint for each of them would write the same
   /// pages over and over. Writer lock held, nothing runs.
   ///
   /// - Returns: false, and nothing has been done, if it takes a checkpoint to name another segment.
-  func lengthenLog() -> Bool {
+  private func lengthenLog() -> Bool {
     guard let current = withLog({ $0?.next?.descriptor }), let byteCount = additionalByteCount(behind: current)
     else { return false }
     // Neither what the newest meta page names nor what the one before the first of this life may still need.
     let taken = Set((meta.current.segments + (meta.predecessor?.segments ?? [])).map(\.fileIndex))
     guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { !taken.contains($0) }) else { return false }
-    goOnInNextSegment()
+    withLog { $0?.switchSegment() }
     checkpoints.begin(
       .lengthening(
         LogLengthening(
@@ -76,11 +85,6 @@ extension EngineCore {
     }
     let wanted = isStreamed ? Self.streamedGrowth * total : min(Self.usualGrowth * total, dataByteCount)
     return min(room, max(desiredSegmentByteCount, wanted & ~7))
-  }
-
-  /// Has the log go on in its next segment, which there is. Writer lock held, no checkpoint runs.
-  func goOnInNextSegment() {
-    withLog { $0?.switchSegment() }
   }
 
   // MARK: Stepping

@@ -5,7 +5,7 @@ internal import Synchronization
 extension EngineCore {
   /// Dirty pages that a checkpoint begins at: five eighths of the budget. With less, one would begin over and over
   /// where all data could be dirty and still fit.
-  private var softDirtyLimit: Int { store.pool.budget / 8 * 5 }
+  var softDirtyLimit: Int { store.pool.budget / 8 * 5 }
   /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
   private var hardDirtyLimit: Int { store.hardDirtyLimit }
 

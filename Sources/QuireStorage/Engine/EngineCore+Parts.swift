@@ -87,19 +87,13 @@ extension EngineCore {
       case .here: return true
       case .never: return false
       case .behindCheckpoint: finishRunningCheckpoint()
-      case .afterSwitch:
-        growSegments()
-        if !lengthenLog() {
-          goOnInNextSegment()
-          owesCheckpoint = true
-        }
+      case .afterSwitch: leaveSegment()
       }
     }
   }
 
-  /// Begins the checkpoint that the log owes since it has gone on in its last segment, in the place of a longer log or
-  /// for a transaction that streamed and was too busy, once half of that is used. Called when a transaction has ended;
-  /// writer lock held.
+  /// Begins the checkpoint that the log owes since it has gone on in its last segment, once half of that is used.
+  /// Called when a transaction has ended; writer lock held.
   ///
   /// A log that has become longer has most of its room in the last segment. A checkpoint at the beginning of that would
   /// write home, for a little log, what the transactions to come touch once more. The other half is for the time that

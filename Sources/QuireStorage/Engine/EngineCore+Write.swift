@@ -176,11 +176,7 @@ extension EngineCore {
       case .afterSwitch:
         // A checkpoint that has named its next segment may still be running.
         finishRunningCheckpoint()
-        growSegments()
-        if !lengthenLog() {
-          goOnInNextSegment()
-          owesCheckpoint = true
-        }
+        leaveSegment()
       case .later:
         // The log is full while a checkpoint runs, or since one has failed.
         if checkpoints.current == nil {

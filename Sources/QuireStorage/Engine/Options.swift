@@ -10,10 +10,10 @@ public struct StorageOptions: Sendable {
   /// What a commit waits for.
   public var durability: Durability
   /// The size that a log segment may grow to, in bytes, once there is as much data; with less data it is the size of
-  /// the data, and 64 MiB at least; beyond 64 MiB never more than half of `cacheSize`. A checkpoint starts when a
-  /// segment is full, unless all of them together are shorter than this. Recovery after a crash replays at most twice
-  /// as much, some 3 to 8 seconds per GiB: a shorter log opens sooner after a crash, a longer one has checkpoints write
-  /// less.
+  /// the data, and 64 MiB at least; beyond 64 MiB never more than half of `cacheSize`. A checkpoint starts when
+  /// half of the last segment is used, and the log gets another one without as long as all of them together are shorter
+  /// than this. Recovery after a crash replays at most twice as much, some 3 to 8 seconds per GiB: a shorter log opens
+  /// sooner after a crash, a longer one has checkpoints write less.
   public var logLimit: Int
   /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with
   /// it: for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4
