@@ -30,7 +30,7 @@ import Testing
         let long = random.oneIn(12) ? random.below(5 * pageSize) : 0
         let value = [UInt8](marked: random.below(1000), count: random.below(70) + long)
         _ = model.put(value, key)
-        _ = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+        try tx.modelPut(value, key, in: tree)
       }
     }
 

@@ -180,6 +180,106 @@ struct MemoryBudgetTests {
     try engine.close()
   }
 
+  @Test("Readers are lent copies while memory is short, and no longer")
+  func plentyComesBack() throws {
+    let engine = try SimulatedDisk().openEngine(Self.options())
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    var round = 0
+    func change() throws {
+      round += 1
+      try engine.write { tx in
+        for key in 0..<600 as Range<Int64> { try tx.put([UInt8](marked: round, count: 60), for: key, in: tree) }
+      }
+    }
+    try change()
+    #expect(!engine.core.store.lendsCopies)
+    // Snapshots keep what is replaced.
+    var pins: [PinnedSnapshot] = []
+    while !engine.core.store.lendsCopies {
+      pins.append(try engine.pin())
+      try change()
+      try #require(pins.count < 20, "memory is never short")
+    }
+    let expected = [UInt8](marked: round, count: 60)
+    try engine.read { tx in
+      // While the transaction lasts, there is plenty again. It goes on as it has begun: between its calls it is in no
+      // epoch, so a cursor that is made now must not keep an address either.
+      pins = []
+      try engine.checkpoint()
+      try engine.write { tx in try tx.put([1], for: Int64(-1), in: tree) }
+      #expect(!engine.core.store.lendsCopies, "copies are lent with \(engine.core.store.pool.room) slots free")
+      var cursor = try tx.cursor(tree)
+      let hasCopy = cursor.path.hasCopy
+      #expect(hasCopy)
+      var count = 0
+      while try cursor.next() {
+        if count % 100 == 0 {
+          try change()
+          try engine.checkpoint()
+        }
+        let value = try cursor.value
+        #expect(value == expected)
+        count += 1
+      }
+      #expect(count == 600)
+    }
+    try engine.read { tx in
+      let lendsCopies = tx.lendsCopies
+      let cursor = try tx.cursor(tree)
+      let hasCopy = cursor.path.hasCopy
+      #expect(!lendsCopies && !hasCopy)
+    }
+    checkMemory(engine)
+    try engine.close()
+  }
+
+  @Test("A cursor shows its entry whatever else its transaction reads", arguments: [KeyKind.bytes, .int64])
+  func cursorsBesideReads(keys: KeyKind) throws {
+    let disk = SimulatedDisk()
+    var engine = try disk.openEngine(Self.options())
+    let tree = try engine.write { tx in try tx.createTree("t", keys: keys) }
+    func name(_ number: Int) -> [UInt8] { keys == .bytes ? Self.key(number) : orderedKey(Int64(number)) }
+    for start in stride(from: 0, to: 6000, by: 200) {
+      try engine.write { tx in
+        for number in start..<(start + 200) {
+          try tx.modelPut([UInt8](marked: number, count: 40), name(number), in: tree)
+        }
+      }
+    }
+    try engine.close()
+    engine = try disk.openEngine(Self.options())
+    try engine.read { tx in
+      // The transaction begins with an empty cache, in plenty, and goes on into eviction.
+      let isShort = tx.lendsCopies
+      #expect(!isShort)
+      var first = try tx.cursor(tree)
+      var second = try tx.cursor(tree)
+      for round in 0..<12 {
+        let isThere = try first.seek(toIndex: round * 450)
+        let (key, value) = (first.key, try first.value)
+        // All other pages come in, and some of them take the place of those that go.
+        for number in stride(from: round, to: 6000, by: 7) {
+          let found = try tx.modelValue(name(number), in: tree)
+          try #require(found == [UInt8](marked: number, count: 40))
+          if number % 5 == 0 { _ = try second.seek(toIndex: number) }
+        }
+        let (keyAgain, valueAgain, integer) = (first.key, try first.value, first.integerKey)
+        #expect(isThere && key != nil && keyAgain == key && valueAgain == value && first.valueByteCount == 40)
+        #expect((integer != nil) == (keys == .int64))
+        // What a cursor has lent stays, though another one steps on.
+        let stays = try first.withValue { span in
+          for number in 0..<600 { _ = try tx.modelValue(name(number * 9), in: tree) }
+          var third = try tx.cursor(tree)
+          for _ in 0..<50 { _ = try third.next() }
+          return span.withUnsafeBytes { Array($0) } == value
+        }
+        #expect(stays == true, "round \(round)")
+      }
+    }
+    #expect(engine.core.store.lendsCopies && engine.statistics.pagesEvicted > 500)
+    try engine.close()
+  }
+
   @Test("A transaction of four times the cache commits", arguments: [64 << 10, 8 << 20])
   func hugeTransactionCommits(logLimit: Int) throws {
     let disk = SimulatedDisk()

@@ -55,7 +55,7 @@ package final class Catalog {
   package func load() throws(StorageError) -> (trees: [TreeRoot], names: TreeNames) {
     var trees: [TreeRoot] = []
     var names: [TreeID: String] = [:]
-    var cursor = CursorPath(TreeReader(store), root)
+    var cursor = CursorPath(TreeReader(store), root, copies: false)
     var isOnEntry = try cursor.seekFirst()
     while isOnEntry, let (page, index) = cursor.entry {
       guard let entry = Self.entry(index, of: page, pageCount: store.pageCount),

@@ -247,6 +247,7 @@ extension EngineCore {
     if run.leavesFiles, hasOwnFiles { removeLogs(except: run.meta.segments) }
     checkpoints.end(nil)
     reclaimer.collect()
+    store.notePlenty()
   }
 
   /// From now on, copies of branch pages made up to the running transaction are translated.

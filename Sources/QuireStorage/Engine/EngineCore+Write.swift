@@ -206,6 +206,7 @@ extension EngineCore {
     // Under the writer lock, so that no addition is lost.
     counters.commits.store(counters.commits.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush, isDurable: isDurable)
+    store.notePlenty()
     beginOwedCheckpoint()
     writerLock.unlock()
     if case .interval(let interval) = options.durability { services.requestFlush(after: interval) }

@@ -54,12 +54,20 @@ package final class PageStore: @unchecked Sendable {
   package func evict(_ epochs: any AccessEpochs) { evictor = Evictor(pool: pool, epochs: epochs) }
 
   /// Whether readers must not keep addresses between their calls, as memory is short: they are lent copies instead. Set
-  /// for good when an eighth of the budget is left, long before anything is evicted, so that nobody who began to read
-  /// without copies stands in the way then.
+  /// when an eighth of the budget is left, long before anything is evicted, so that nobody who began to read without
+  /// copies stands in the way then; taken back when a quarter is left again. A transaction goes by what it found when
+  /// it began.
   package var lendsCopies: Bool { lendsCopiesWord.load(ordering: .relaxed) }
 
   func noteShortage() {
     if evictor != nil, !lendsCopies { lendsCopiesWord.store(true, ordering: .relaxed) }
+  }
+
+  /// Looks whether memory is plentiful again, as after a burst of changes whose old pages nobody reads any more. Called
+  /// when a transaction has committed and when a checkpoint has ended; one load if memory was not short.
+  package func notePlenty() {
+    guard lendsCopies, pool.room > pool.slotLimit / 4 else { return }
+    lendsCopiesWord.store(false, ordering: .relaxed)
   }
 
   /// How many clean pages have been taken out of memory since opening.

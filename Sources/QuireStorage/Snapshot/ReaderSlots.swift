@@ -159,6 +159,11 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   /// A loan is over.
   @inline(__always) package func endLoan(_ slot: ReaderSlot) { slot.loans.pointee &-= 1 }
 
+  /// Whether the slot's reader is in `epoch`: then an address that it has looked up there is good.
+  @inline(__always) package func isAt(_ epoch: UInt64, _ slot: ReaderSlot) -> Bool {
+    slot.epoch.pointee.load(ordering: .relaxed) == epoch
+  }
+
   /// The access epoch as of now.
   @inline(__always) package var currentEpoch: UInt64 { globalEpoch.load(ordering: .acquiring) }
 

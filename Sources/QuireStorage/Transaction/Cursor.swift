@@ -25,9 +25,9 @@ public struct Cursor: ~Copyable {
 
   init(
     _ reader: TreeReader, _ root: TreeRoot, tree: Tree, slots: Unmanaged<ReaderSlots>, slot: ReaderSlot,
-    writer: WriteContext?
+    writer: WriteContext?, copies: Bool
   ) {
-    path = CursorPath(reader, root)
+    path = CursorPath(reader, root, copies: copies)
     self.reader = reader
     self.tree = tree
     self.slots = slots
@@ -143,16 +143,29 @@ public struct Cursor: ~Copyable {
   /// Whether the cursor is on an entry.
   public var isOnEntry: Bool { path.isOnEntry }
 
-  /// The current value, or the reference to its extent, as a pointer that is good until the next step.
+  /// Where the current entry is now; nil if there is none. Another call on the same transaction may have moved the
+  /// slot's epoch since the last step: the address from then may be that of another page by now.
+  ///
+  /// - Throws: what reading the page once more throws, and `cursorInvalidated`: its index is of no use any more.
+  @inline(__always) private func currentEntry() throws(StorageError) -> (page: PageBytes, index: Int)? {
+    guard let entry = path.entry else { return nil }
+    try checkWriter()
+    if path.hasCopy || slots._withUnsafeGuaranteedRef({ $0.isAt(epoch, slot) }) { return entry }
+    return (try path.currentLeaf(), entry.index)
+  }
+
+  /// The current value, or the reference to its extent, as a pointer that is good until the transaction's next call.
   @usableFromInline package var borrowedValue: BorrowedValue? {
-    guard let (page, index) = path.entry else { return nil }
-    return BorrowedValue(page.leafCell(index))
+    get throws(StorageError) {
+      guard let (page, index) = try currentEntry() else { return nil }
+      return BorrowedValue(page.leafCell(index))
+    }
   }
 
   /// The bytes of the current key, put together in the cursor's buffer; for integer keys eight big-endian bytes of the
-  /// ordered form.
+  /// ordered form. Nil also if they cannot be found any more, and the next step throws why.
   @usableFromInline package var borrowedKey: BorrowedValue? {
-    guard let (page, index) = path.entry else { return nil }
+    guard let (page, index) = try? currentEntry() else { return nil }
     return key(page, index)
   }
 
@@ -180,7 +193,8 @@ public struct Cursor: ~Copyable {
     if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
   }
 
-  /// Calls `body` with the current key; nil if the cursor is on no entry or the keys are integers.
+  /// Calls `body` with the current key; nil if the cursor is on no entry, or cannot read its page any more: its next
+  /// step then throws why.
   @inlinable public func withKey<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
     guard let key = borrowedKey else { return nil }
     beginLoan()
@@ -192,10 +206,10 @@ public struct Cursor: ~Copyable {
   ///
   /// A value that is too long for a page is read from the file, into memory that the cursor keeps for the next one.
   ///
-  /// - Throws: `damagedPage`, `truncatedFile`, `inputOutput` and `cursorInvalidated`, for such a value only, and what
-  ///   `body` throws.
+  /// - Throws: `damagedPage`, `truncatedFile` and `inputOutput` if something has to be read, `cursorInvalidated` if the
+  ///   write transaction has changed something, and what `body` throws.
   @inlinable public func withValue<Result>(_ body: (RawSpan) throws -> Result) throws -> Result? {
-    guard let value = borrowedValue else { return nil }
+    guard let value = try borrowedValue else { return nil }
     if value.isExtent { return try body(try longValue(value).bytes) }
     beginLoan()
     defer { endLoan() }
@@ -215,14 +229,14 @@ public struct Cursor: ~Copyable {
     if path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
   }
 
-  /// A copy of the current key; nil if the cursor is on no entry.
+  /// A copy of the current key; nil as `withKey` is.
   public var key: [UInt8]? {
     borrowedKey.map { [UInt8](UnsafeRawBufferPointer(start: $0.base, count: $0.count)) }
   }
 
-  /// The current key of a tree with integer keys; nil if the cursor is on no entry.
+  /// The current key of a tree with integer keys; nil as `withKey` is.
   public var integerKey: Int64? {
-    guard let (page, index) = path.entry, page.hasIntegerKeys else { return nil }
+    guard let (page, index) = try? currentEntry(), page.hasIntegerKeys else { return nil }
     return KeyOrder.key(page.heads64[index])
   }
 
@@ -231,7 +245,7 @@ public struct Cursor: ~Copyable {
   /// - Throws: as `withValue`.
   public var value: [UInt8]? {
     get throws(StorageError) {
-      guard let value = borrowedValue else { return nil }
+      guard let value = try borrowedValue else { return nil }
       guard value.isExtent else { return try reader.copy(value) }
       try checkWriter()
       announce(value)
@@ -240,15 +254,18 @@ public struct Cursor: ~Copyable {
     }
   }
 
-  /// The length of the current value in bytes; nil if the cursor is on no entry. Reads no long value.
-  public var valueByteCount: Int? { borrowedValue.map { reader.byteCount($0) } }
+  /// The length of the current value in bytes; nil as `withKey` is. Reads no long value.
+  public var valueByteCount: Int? {
+    guard let value = try? borrowedValue else { return nil }
+    return reader.byteCount(value)
+  }
 
   /// A copy of the bytes `range` of the current value, what lies behind its end left out; nil if the cursor is on no
   /// entry. Of a long value only those pieces of 64 KiB are read that the range touches.
   ///
   /// - Throws: as `withValue`.
   public func value(range: Range<Int>) throws(StorageError) -> [UInt8]? {
-    guard let value = borrowedValue else { return nil }
+    guard let value = try borrowedValue else { return nil }
     guard value.isExtent else { return try reader.copy(value, range) }
     try checkWriter()
     announce(value)

@@ -150,6 +150,6 @@ public struct ReadTransaction: ~Copyable {
 
   /// A cursor over a tree, not yet on any entry.
   public func cursor(_ tree: Tree) throws(StorageError) -> Cursor {
-    Cursor(reader, try root(tree), tree: tree, slots: slots, slot: slot, writer: nil)
+    Cursor(reader, try root(tree), tree: tree, slots: slots, slot: slot, writer: nil, copies: lendsCopies)
   }
 }

@@ -276,7 +276,7 @@ public struct WriteTransaction: ~Copyable {
     let root = context.trees[try context.settledIndex(of: tree)]
     return Cursor(
       context.reader, root, tree: tree, slots: Unmanaged.passUnretained(context.slots), slot: context.slot,
-      writer: context)
+      writer: context, copies: lendsCopies)
   }
 
   // MARK: Ids and savepoints

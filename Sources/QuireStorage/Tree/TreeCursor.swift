@@ -34,11 +34,15 @@ package struct CursorPath: ~Copyable {
   private let copy: UnsafeMutableRawPointer?
 
   /// A cursor without a position. The reader's store must outlive it, and `root` must stay protected.
-  package init(_ reader: TreeReader, _ root: TreeRoot) {
+  ///
+  /// - Parameter copies: whether the cursor works on a copy of its leaf: it must where its transaction gives up
+  ///   addresses between calls, and must not elsewhere, since it gives up its epoch after each step then, and with it
+  ///   that of everybody else in the transaction.
+  package init(_ reader: TreeReader, _ root: TreeRoot, copies: Bool) {
     self.reader = reader
     self.root = root
     path = UnsafeMutablePointer.allocate(capacity: root.level + 1)
-    copy = reader.lendsCopies ? UnsafeMutableRawPointer.allocate(byteCount: reader.pageSize, alignment: 16) : nil
+    copy = copies ? UnsafeMutableRawPointer.allocate(byteCount: reader.pageSize, alignment: 16) : nil
   }
 
   deinit {
@@ -80,8 +84,13 @@ package struct CursorPath: ~Copyable {
   /// Looks the leaf's address up again. Called when addresses from before may have become invalid.
   package mutating func refresh() throws(StorageError) {
     guard leaf != nil, copy == nil else { return }
+    leaf = try currentLeaf()
+  }
+
+  /// The leaf that the cursor is in, looked up once more. It has a position, and no copy.
+  package func currentLeaf() throws(StorageError) -> PageBytes {
     let step = path[depth - 1]
-    leaf = try reader.page(step.reference, checksum: step.checksum, level: 0)
+    return try reader.page(step.reference, checksum: step.checksum, level: 0)
   }
 
   /// Goes to `key`, or to the first entry above it. Returns whether `key` itself was found.

@@ -89,6 +89,22 @@ protocol TreeReadable: ~Copyable {
 extension ReadTransaction: TreeReadable {}
 extension WriteTransaction: TreeReadable {}
 
+extension WriteTransaction {
+  /// Puts a value under a key given as bytes, whatever the kind of the tree's keys.
+  func modelPut(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws {
+    if tree.keys == .int64 {
+      try put(value, for: integer(key), in: tree)
+    } else {
+      try put(value, for: key, in: tree)
+    }
+  }
+
+  /// Deletes a key given likewise; false if it was not there.
+  func modelDelete(_ key: [UInt8], in tree: Tree) throws -> Bool {
+    try tree.keys == .int64 ? delete(integer(key), in: tree) : delete(key, in: tree)
+  }
+}
+
 extension TreeReadable where Self: ~Copyable {
   /// The value of a key given as bytes, whatever the kind of the tree's keys.
   func modelValue(_ key: [UInt8], in tree: Tree) throws -> [UInt8]? {
