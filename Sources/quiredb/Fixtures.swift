@@ -13,7 +13,7 @@ import QuireTesting
 struct Fixtures: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Writes small databases that show all of the format, and what they hold.",
-    discussion: "For a new version of the format. The files of Fixtures/format-v1 are never written again.")
+    discussion: "For a new version of the format. The files of older versions are never written again.")
 
   @Argument(help: "The folder to write to. Files that are there already are left alone.", completion: .directory)
   var folder: String

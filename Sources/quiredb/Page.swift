@@ -77,7 +77,7 @@ struct Page: ParsableCommand {
       let key =
         page.hasIntegerKeys
         ? "\(KeyOrder.key(page.heads64[index]))"
-        : readable(prefix(page) + UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
+        : readable(page.leafKeyBytes(index))
       let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
       let value = cell.isExtent ? text(cell.extent) : hexadecimalBytes(bytes)
       print("\(aligned(index, 6))  \(key) = \(value)")

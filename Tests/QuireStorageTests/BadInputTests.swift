@@ -93,12 +93,12 @@ import Testing
     try makeClosed()
     edit(path) { bytes in
       for slot in 0..<2 {
-        bytes[slot * pageSize + 16] = 2
+        bytes[slot * pageSize + 16] = 3
         sealMetaPage(&bytes, slot: slot)
       }
     }
     let error = refuse(.newerFormat, at: #_sourceLocation)
-    #expect(error?.message.contains("2") == true)
+    #expect(error?.message.contains("3") == true)
   }
 
   @Test func newerFormatInOneSlotIsLeftAlone() throws {

@@ -76,7 +76,7 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
           for _ in 0..<random.below(60) {
             let key = keys[(first + random.below(round == 1 ? 80 : keys.count)) % keys.count]
             if random.below(100) < scenario.deletes {
-              _ = try tree.keys == .int64 ? tx.delete(integer(key), in: tree) : tx.delete(key, in: tree)
+              _ = try tx.modelDelete(key, in: tree)
               _ = model.delete(key)
               continue
             }

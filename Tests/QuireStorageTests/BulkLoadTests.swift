@@ -85,7 +85,7 @@ private struct Stopped: Error {}
         let key = keys[random.below(keys.count)]
         if random.oneIn(2) {
           _ = model.delete(key)
-          _ = try tree.keys == .int64 ? tx.delete(integer(key), in: tree) : tx.delete(key, in: tree)
+          _ = try tx.modelDelete(key, in: tree)
         } else {
           _ = model.put([7], key)
           _ = try tree.keys == .int64 ? tx.put([7], for: integer(key), in: tree) : tx.put([7], for: key, in: tree)

@@ -29,16 +29,6 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
 @Suite struct DenseBatchTests {
   private struct Abort: Error {}
 
-  private static func put(
-    _ value: [UInt8], _ key: [UInt8], _ tx: borrowing WriteTransaction, _ tree: Tree
-  ) throws {
-    if tree.keys == .int64 {
-      try tx.put(value, for: integer(key), in: tree)
-    } else {
-      try tx.put(value, for: key, in: tree)
-    }
-  }
-
   @Test("Dense batches agree with a sorted array", arguments: DenseScenario.all)
   fileprivate func equalsModel(scenario: DenseScenario) throws {
     var disk = SimulatedDisk()
@@ -64,7 +54,7 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
               let long = random.oneIn(60) ? 2 * scenario.pageSize : 0
               let value = [UInt8](marked: round, count: long + random.below(24))
               _ = changed.put(value, key)
-              try Self.put(value, key, tx, tree)
+              try tx.modelPut(value, key, in: tree)
             }
             // A question: what waited is merged, and the second half meets leaves of the transaction's own.
             if part == 0, try tx.count(of: tree) != changed.count { throw Abort() }
@@ -73,7 +63,7 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
               do {
                 try tx.savepoint { tx in
                   for key in keys.shuffled(using: &random).prefix(count) {
-                    try Self.put([UInt8](marked: round, count: 9), key, tx, tree)
+                    try tx.modelPut([UInt8](marked: round, count: 9), key, in: tree)
                   }
                   throw Abort()
                 }
@@ -146,7 +136,7 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
       try engine.write { tx in
         for _ in 0..<count {
           let number = Int64(bitPattern: random.next())
-          try Self.put([UInt8](repeating: 7, count: 100), orderedKey(number), tx, tree)
+          try tx.modelPut([UInt8](repeating: 7, count: 100), orderedKey(number), in: tree)
         }
       }
     }

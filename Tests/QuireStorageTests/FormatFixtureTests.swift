@@ -14,23 +14,26 @@ import Testing
     var digest: String
   }
 
-  private static let folder = URL(filePath: #filePath)
+  private static let repository = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .appending(path: "Fixtures/format-v1")
+
+  private static let versions = [1, 2]
+
+  private func folder(_ version: Int) -> URL { Self.repository.appending(path: "Fixtures/format-v\(version)") }
 
   /// The files of a database, by the ends of their names.
-  private func files(_ name: String) throws -> FormatFixture.Files {
+  private func files(_ name: String, _ version: Int) throws -> FormatFixture.Files {
     var files: FormatFixture.Files = [:]
-    for file in try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder(version).path)
     where file.hasPrefix("\(name).db") {
-      files[String(file.dropFirst(name.count + 3))] = readFile(Self.folder.appending(path: file).path)
+      files[String(file.dropFirst(name.count + 3))] = readFile(folder(version).appending(path: file).path)
     }
     try #require(files[""] != nil, "there is no \(name).db")
     return files
   }
 
-  private func expected() throws -> [String: Expected] {
-    let text = try String(contentsOf: Self.folder.appending(path: "contents.txt"), encoding: .utf8)
+  private func expected(_ version: Int) throws -> [String: Expected] {
+    let text = try String(contentsOf: folder(version).appending(path: "contents.txt"), encoding: .utf8)
     var result: [String: Expected] = [:]
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
       let fields = line.split(separator: " ").map(String.init)
@@ -47,18 +50,19 @@ import Testing
     return try DecodedDatabase(data: files[""] ?? [], logs: logs)
   }
 
-  @Test func everyFixtureIsDescribed() throws {
-    let expected = try expected()
+  @Test(arguments: versions) func everyFixtureIsDescribed(version: Int) throws {
+    let expected = try expected(version)
     #expect(Set(expected.keys).isSuperset(of: FormatFixture.allCases.map(\.rawValue)))
     var byteCount = 0
-    for name in expected.keys { byteCount += try files(name).values.reduce(0) { $0 + $1.count } }
+    for name in expected.keys { byteCount += try files(name, version).values.reduce(0) { $0 + $1.count } }
     #expect(byteCount < 400 << 10, "\(byteCount) bytes")
   }
 
-  @Test(arguments: FormatFixture.allCases) func engineOpensAndGoesOn(fixture: FormatFixture) throws {
-    let expected = try #require(try expected()[fixture.rawValue])
+  @Test(arguments: FormatFixture.allCases, versions)
+  func engineOpensAndGoesOn(fixture: FormatFixture, version: Int) throws {
+    let expected = try #require(try expected(version)[fixture.rawValue])
     let folder = TemporaryFolder()
-    for (suffix, bytes) in try files(fixture.rawValue) { writeFile(bytes, "\(folder.path)/a.quire\(suffix)") }
+    for (suffix, bytes) in try files(fixture.rawValue, version) { writeFile(bytes, "\(folder.path)/a.quire\(suffix)") }
     let path = "\(folder.path)/a.quire"
     for round in 0..<2 {
       let engine = try StorageEngine(at: path)
@@ -79,36 +83,43 @@ import Testing
     #expect(try Inspector(at: path).check().isEmpty)
   }
 
-  @Test(arguments: FormatFixture.allCases) func decoderReads(fixture: FormatFixture) throws {
-    let decoded = try decode(files(fixture.rawValue))
+  @Test(arguments: FormatFixture.allCases, versions) func decoderReads(fixture: FormatFixture, version: Int) throws {
+    let decoded = try decode(files(fixture.rawValue, version))
     let found = Expected(
       csn: decoded.csn, nextRowID: decoded.nextRowID, nextTreeID: decoded.nextTreeID,
       digest: decoded.digest.description)
-    #expect(found == (try expected()[fixture.rawValue]))
+    #expect(found == (try expected(version)[fixture.rawValue]))
   }
 
   /// What the fixtures are there to show must be in them.
-  @Test func fixturesShowTheFormat() throws {
+  @Test(arguments: versions) func fixturesShowTheFormat(version: Int) throws {
     var purposes: Set<String> = []
     var sizes: Set<Int> = []
     for fixture in FormatFixture.allCases {
-      let decoded = try decode(files(fixture.rawValue))
+      let files = try files(fixture.rawValue, version)
+      let decoded = try decode(files)
       sizes.insert(decoded.pageSize)
+      let data = files[""] ?? []
+      #expect(Int(data[16]) == version)
       for range in decoded.liveness.ranges {
+        if range.purpose == .leaf, data[range.bytes.lowerBound + PageLayout.uniformKeyOffset] != 0 {
+          let isInteger = data[range.bytes.lowerBound + PageLayout.keyKindOffset] == KeyKind.int64.rawValue
+          purposes.insert(isInteger ? "uniformIntegers" : "uniformBytes")
+        }
         if case .record = range.purpose { purposes.insert("record") } else { purposes.insert("\(range.purpose)") }
       }
     }
     #expect(sizes == [4096, 16384])
     let needed = ["metaPage", "spareMetaPage", "catalog", "branch", "leaf", "freeMap", "extent", "record"]
     #expect(purposes.isSuperset(of: needed), "\(purposes)")
-    let crashed = try decode(files(FormatFixture.crashed4k.rawValue))
+    #expect(purposes.intersection(["uniformBytes", "uniformIntegers"]).count == (version == 1 ? 0 : 2))
+    let crashed = try decode(files(FormatFixture.crashed4k.rawValue, version))
     #expect(crashed.records.contains { !$0.isCommit } && crashed.records.count > 4)
   }
 
   /// The document's example is the fixture, byte by byte.
   @Test func documentShowsTheExample() throws {
-    let document = Self.folder.deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "Sources/Quire/Quire.docc/Format.md")
+    let document = Self.repository.appending(path: "Sources/Quire/Quire.docc/Format.md")
     let lines = try String(contentsOf: document, encoding: .utf8).split(separator: "\n").map(String.init)
     var shown: [Int: [UInt8]] = [:]
     for line in lines where line.hasPrefix("    0") {
@@ -116,7 +127,7 @@ import Testing
       guard let offset = Int(fields[0], radix: 16) else { continue }
       shown[offset] = try fields.dropFirst().map { try #require(UInt8($0, radix: 16)) }
     }
-    let bytes = try #require(try files("tiny")[""])
+    let bytes = try #require(try files("tiny", 2)[""])
     let needed = stride(from: 0, to: bytes.count, by: 16).filter { offset in
       bytes[offset..<(offset + 16)].contains { $0 != 0 }
     }

@@ -5,7 +5,7 @@ import QuireTesting
 import Testing
 
 @Suite struct ReadAheadTests {
-  private static let rows = 60_000
+  private static let rows = 64_000
 
   /// A closed database whose tree was loaded in order, and so stands in order in the file.
   private func makeDisk() throws -> SimulatedDisk {

@@ -138,7 +138,7 @@ import Testing
       edit(path) { bytes in for slot in 0..<2 { bytes[(slot * 4096)..<(slot * 4096 + 8)].reverse() } }
     },
     Case("newer format", isClean: true, .refused(.newerFormat)) { path, _, _ in
-      edit(path) { setVersion(&$0, [2, 0, 0, 0]) }
+      edit(path) { setVersion(&$0, [3, 0, 0, 0]) }
     },
     Case("far newer format", .refused(.newerFormat)) { path, _, _ in edit(path) { setVersion(&$0, [0, 0, 1, 0]) } },
     Case("other page size", isClean: true, .refused(.truncatedFile)) { path, _, _ in

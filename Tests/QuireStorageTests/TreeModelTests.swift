@@ -113,7 +113,7 @@ private struct ModelRun {
   mutating func change(_ tx: borrowing WriteTransaction, _ tree: Tree, deletes: Int) throws {
     let key = pick()
     if random.below(100) < deletes {
-      let isDeleted = try tree.keys == .int64 ? tx.delete(integer(key), in: tree) : tx.delete(key, in: tree)
+      let isDeleted = try tx.modelDelete(key, in: tree)
       try require(isDeleted == model.delete(key), "delete \(key) did: \(isDeleted)")
       return
     }
@@ -133,7 +133,7 @@ private struct ModelRun {
         ? tx.upsert(value, for: integer(key), in: tree) : tx.upsert(value, for: key, in: tree)
       try require(isNew == model.put(value, key), "put \(key) was new: \(isNew)")
     } else {
-      _ = try tree.keys == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+      try tx.modelPut(value, key, in: tree)
       _ = model.put(value, key)
     }
     if random.oneIn(20) {
@@ -224,7 +224,7 @@ private struct ModelRun {
   private func drain(_ engine: StorageEngine, _ tree: Tree, _ run: inout ModelRun) throws {
     try engine.write { tx in
       for key in run.model.keys {
-        let isDeleted = try tree.keys == .int64 ? tx.delete(integer(key), in: tree) : tx.delete(key, in: tree)
+        let isDeleted = try tx.modelDelete(key, in: tree)
         try require(isDeleted, "\(key) is not there to be deleted")
       }
     }

@@ -7,8 +7,9 @@
 final class EntryBuffer {
   private let memory: VirtualMemory
   private let capacity: Int
-  private var byteCount = 0
-  private(set) var operations: [SortableOperation] = []
+  // Unchecked as in `TreeEditor`: every entry of a load goes through here.
+  @exclusivity(unchecked) private var byteCount = 0
+  @exclusivity(unchecked) private(set) var operations: [SortableOperation] = []
   private let byteLimit: Int
 
   /// What an entry costs beside its bytes: the operation, and room to sort it.

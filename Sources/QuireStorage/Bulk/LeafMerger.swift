@@ -136,10 +136,11 @@ struct LeafMerger {
     let restCount = Int(operation.keyCount) &- leaf.prefixCount
     let head = KeyOrder.head(rest, restCount)
     let heads = leaf.heads32
+    let known = leaf.headOnlyCount
     while index < count, heads[index] < head { index &+= 1 }
     while index < count, heads[index] == head {
       let cell = leaf.leafCell(index)
-      let order = KeyOrder.compare(rest, restCount, cell.key, cell.keyCount)
+      let order = KeyOrder.compare(rest + known, restCount &- known, cell.key, cell.keyCount)
       if order == 0 { return LeafPosition(index: index, isFound: true) }
       if order < 0 { break }
       index &+= 1
@@ -153,10 +154,8 @@ extension LeafPacker {
   @inline(__always) func append(_ operation: SortableOperation) {
     append(
       PackedEntry(
-        front: operation.key, back: operation.key, payload: operation.value,
-        integer: hasIntegerKeys ? operation.head : 0,
-        frontCount: 0, backCount: operation.keyCount,
-        payloadCount: UInt16(truncatingIfNeeded: operation.valueCount),
+        key: SearchKey(base: operation.key, count: Int(operation.keyCount)),
+        integer: hasIntegerKeys ? operation.head : 0, payload: operation.value,
         valueField: operation.cellValue.lengthField))
   }
 }

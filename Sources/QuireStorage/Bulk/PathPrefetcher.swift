@@ -4,8 +4,6 @@
 // lines. The edits of a sorted batch are known in advance: the descents of the next ones take each step together, as
 // lookups do in `LookupBatch.swift`, and find nothing out. What they have asked for has come when the edits want it.
 
-internal import CQuirePlatform
-
 /// Room for the descents of one window of operations. One allocation, used again and again.
 struct PathPrefetcher: ~Copyable {
   /// One operation on its way down; without a page where the next one is not in memory.
@@ -49,7 +47,7 @@ struct PathPrefetcher: ~Copyable {
       }
     }
     for lane in 0..<count {
-      if let leaf = lanes[lane].page { leaf.prefetchCells(to: access.lastLine) }
+      if let leaf = lanes[lane].page { leaf.prefetchLines(from: leaf.cellStart, through: access.lastLine) }
     }
   }
 
@@ -69,18 +67,6 @@ struct PathPrefetcher: ~Copyable {
     for lane in 0..<count {
       guard let page = lanes[lane].page else { continue }
       access.prefetchPage(PageReference(rawValue: page.references[lanes[lane].index]))
-    }
-  }
-}
-
-extension PageBytes {
-  /// Asks for all that an edit of a leaf copies beyond what `prefetchArrays` brings; `lastLine` is where the last line
-  /// of a page begins. The header must be in the cache.
-  @inline(__always) fileprivate func prefetchCells(to lastLine: Int) {
-    var offset = cellStart & ~63
-    while offset <= lastLine {
-      quire_prefetch(base + offset)
-      offset &+= 64
     }
   }
 }

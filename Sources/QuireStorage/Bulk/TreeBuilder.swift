@@ -26,15 +26,16 @@ package final class TreeBuilder {
   private let packer: LeafPacker
   private let leafLimit: Int
   private let branchLimit: Int
-  private var staging: UnsafeMutableRawPointer
-  private var stagingCapacity: Int
-  private var stagingCount = 0
+  // Unchecked as in `TreeEditor`: every entry of a load goes through here.
+  @exclusivity(unchecked) private var staging: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private var stagingCapacity: Int
+  @exclusivity(unchecked) private var stagingCount = 0
   private var levels: [Level] = []
   /// The last key of the leaf before.
   private var lastKey: [UInt8] = []
   private var hasLeaf = false
   /// The number of entries so far.
-  package private(set) var count = 0
+  @exclusivity(unchecked) package private(set) var count = 0
 
   /// Starts an empty tree.
   ///
@@ -73,19 +74,17 @@ package final class TreeBuilder {
       (place + key.count).copyMemory(from: base, byteCount: value.count)
     }
     let entry = PackedEntry(
-      front: UnsafeRawPointer(place), back: UnsafeRawPointer(place), payload: UnsafeRawPointer(place + key.count),
-      integer: key.integer, frontCount: 0, backCount: UInt16(truncatingIfNeeded: key.count),
-      payloadCount: UInt16(truncatingIfNeeded: value.count), valueField: value.lengthField)
-    if packer.count > 0, packer.leafByteCount(adding: entry) > leafLimit {
+      key: SearchKey(base: UnsafeRawPointer(place), count: key.count), integer: key.integer,
+      payload: UnsafeRawPointer(place + key.count), valueField: value.lengthField)
+    if packer.count > 0, !packer.hasRoom(for: entry, limit: leafLimit) {
       try flushLeaf(before: entry)
       // The entry moves to the front of the staging area; both places may overlap.
       let old = place
       staging.copyMemory(from: old, byteCount: byteCount)
       packer.append(
         PackedEntry(
-          front: UnsafeRawPointer(staging), back: UnsafeRawPointer(staging),
-          payload: UnsafeRawPointer(staging + key.count), integer: key.integer, frontCount: 0,
-          backCount: entry.backCount, payloadCount: entry.payloadCount, valueField: entry.valueField))
+          key: SearchKey(base: UnsafeRawPointer(staging), count: key.count), integer: key.integer,
+          payload: UnsafeRawPointer(staging + key.count), valueField: entry.valueField))
       stagingCount = byteCount
     } else {
       packer.append(entry)
@@ -201,12 +200,6 @@ package final class TreeBuilder {
 }
 
 extension LeafPacker {
-  /// The bytes that a leaf of all entries and one more needs, header included.
-  @inline(__always) func leafByteCount(adding entry: PackedEntry) -> Int {
-    let prefix = hasIntegerKeys || count == 0 ? 0 : entries[0].commonPrefixCount(with: entry)
-    return PageLayout.headerByteCount + byteCount + cellByteCount(of: entry) - (count + 1) * prefix + prefix
-  }
-
   /// Follows the entries' bytes to another place.
   func rebase(from old: UnsafeRawPointer, to new: UnsafeRawPointer) {
     for index in 0..<count {

@@ -101,8 +101,7 @@ package final class TreeCopier {
       if page.hasIntegerKeys {
         search = SearchKey(ordered: page.heads64[index])
       } else {
-        if cell.keyCount > 0 { (key + prefixCount).copyMemory(from: cell.key, byteCount: cell.keyCount) }
-        search = SearchKey(base: UnsafeRawPointer(key), count: prefixCount + cell.keyCount)
+        search = SearchKey(base: UnsafeRawPointer(key), count: page.copyLeafKey(index, behindPrefixAt: key))
       }
       if cell.isExtent {
         let extent = cell.extent

@@ -4,7 +4,7 @@
 //   0..<8     magic number, "QuireDB" and a zero byte
 //   8..<16    checksum: XXH3-64 of bytes 16..<512, seeded by the magic number plus the slot, 0 or 1. Guards against a
 //             copy of the one page where the other should be.
-//   16..<20   format version: a reader refuses a version above its own
+//   16..<20   format version: a reader refuses a version above its own; files of version 1 have no uniform leaves
 //   20..<24   page size
 //   24..<40   database identity
 //   40..<48   checkpoint number: the valid page with the higher one counts
@@ -88,7 +88,8 @@ package struct MetaPage: Equatable, Sendable {
 
   /// "QuireDB" and a zero byte, as a little-endian number.
   package static let magic: UInt64 = 0x0042_4465_7269_7551
-  package static let formatVersion: UInt32 = 1
+  /// What is written: 2 since leaves may be uniform.
+  package static let formatVersion: UInt32 = 2
   package static let byteCount = 512
   private static let segmentsOffset = 176
   private static let segmentByteCount = 40
@@ -176,7 +177,7 @@ package struct MetaPage: Equatable, Sendable {
     let version = reader.half(at: 16)
     guard version <= formatVersion else { return .newerFormat(version: version) }
     let pageSize = Int(reader.half(at: 20))
-    guard version == formatVersion, pageSize >= 512, pageSize <= 32768, pageSize & (pageSize - 1) == 0 else {
+    guard version >= 1, pageSize >= 512, pageSize <= 32768, pageSize & (pageSize - 1) == 0 else {
       return .damaged("its page size, \(pageSize), or version, \(version), is none that was ever written")
     }
     var page = MetaPage(

@@ -37,6 +37,7 @@ package enum PageValidation {
   }
 
   private static func leafDefect(_ page: PageBytes, pageSize: Int, pageCount: UInt64) -> String? {
+    if page.isUniform { return uniformDefect(page, pageSize: pageSize) }
     let slots = page.leafSlots
     let cellStart = page.cellStart
     let prefixCount = page.prefixCount
@@ -54,6 +55,24 @@ package enum PageValidation {
       if cell.isExtent, let defect = extentDefect(cell, pageSize: pageSize, pageCount: pageCount) {
         return "the extent of cell \(index) is impossible: \(defect)"
       }
+    }
+    return nil
+  }
+
+  /// The same for a leaf whose header has the lengths of all entries.
+  private static func uniformDefect(_ page: PageBytes, pageSize: Int) -> String? {
+    let (keyCount, valueCount) = (page.uniformKeyCount, page.uniformValueCount)
+    // Longer keys stand in plain leaves. With some of its entries taken out, a leaf is written anew without being
+    // measured: it stays uniform only within this limit.
+    guard page.hasIntegerKeys ? keyCount == 0 : page.prefixCount + keyCount <= PageLayout.uniformKeyLimit else {
+      return "the length of its keys is impossible"
+    }
+    // The flag of an extent would make the length longer than any page.
+    guard keyCount + valueCount <= pageSize - page.cellStart else { return "its entries are longer than its cells" }
+    let last = pageSize - keyCount - valueCount
+    let slots = page.leafSlots
+    for index in 0..<page.count where Int(slots[index]) < page.cellStart || Int(slots[index]) > last {
+      return "cell \(index) lies outside the page"
     }
     return nil
   }

@@ -22,12 +22,7 @@ extension PageAccess {
 
   /// Asks for all cache lines of the page, if it is in memory.
   @inline(__always) package func prefetchWholePage(_ reference: PageReference) {
-    guard let page = residentPage(reference) else { return }
-    var offset = 0
-    while offset <= lastLine {
-      quire_prefetch(page.base + offset)
-      offset &+= 64
-    }
+    residentPage(reference)?.prefetchLines(from: 0, through: lastLine)
   }
 
   /// The page if it is in memory; neither loaded nor looked at.
@@ -45,6 +40,15 @@ extension PageAccess {
 }
 
 extension PageBytes {
+  /// Asks for the cache lines from that of `offset` on; `lastLine` is where the last line of a page begins.
+  @inline(__always) package func prefetchLines(from offset: Int, through lastLine: Int) {
+    var line = offset & ~63
+    while line <= lastLine {
+      quire_prefetch(base + line)
+      line &+= 64
+    }
+  }
+
   /// Asks for what a search of a branch touches beyond what `prefetchArrays` brings: the rest of the heads and the
   /// prefix. The header must be in the cache.
   @inline(__always) package func prefetchBranchSearch() {

@@ -8,14 +8,15 @@ final class BulkLoad {
   private let buffer: EntryBuffer
   private var sorter = OperationSorter()
   private var file: RunFile?
-  private(set) var count = 0
+  // Unchecked as in `TreeEditor`: every entry goes through here.
+  @exclusivity(unchecked) private(set) var count = 0
   private var written = 0
   /// Set when entries could not be written to the temporary file: they are lost, and the load with them.
-  private var failure: StorageError?
+  @exclusivity(unchecked) private var failure: StorageError?
   /// What the caller's progress threw.
   private var stopped: (any Error)?
   /// The bytes in the buffer at which the budget for pages is told of them again.
-  private var nextCharge = BulkLoad.chargeStep
+  @exclusivity(unchecked) private var nextCharge = BulkLoad.chargeStep
 
   /// Loads that take no more bytes than this are put one by one, sorted: cheaper than to commit by checkpoint.
   private static let loggedByteCount = 1 << 20

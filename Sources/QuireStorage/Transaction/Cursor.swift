@@ -175,12 +175,13 @@ public struct Cursor: ~Copyable {
       keyBuffer.storeBytes(of: page.heads64[index].bigEndian, as: UInt64.self)
       return BorrowedValue(base: keyBuffer, count: 8)
     }
-    let cell = page.leafCell(index)
     let prefixCount = page.prefixCount
-    if prefixCount == 0 { return BorrowedValue(base: cell.key, count: cell.keyCount) }
-    keyBuffer.copyMemory(from: page.prefix, byteCount: prefixCount)
-    (keyBuffer + prefixCount).copyMemory(from: cell.key, byteCount: cell.keyCount)
-    return BorrowedValue(base: keyBuffer, count: prefixCount + cell.keyCount)
+    if prefixCount == 0, !page.isUniform {
+      let cell = page.leafCell(index)
+      return BorrowedValue(base: cell.key, count: cell.keyCount)
+    }
+    if prefixCount > 0 { keyBuffer.copyMemory(from: page.prefix, byteCount: prefixCount) }
+    return BorrowedValue(base: keyBuffer, count: page.copyLeafKey(index, behindPrefixAt: keyBuffer))
   }
 
   /// Bytes of the leaf are lent; a copy of it needs no protection.

@@ -1,106 +1,10 @@
 // Packing entries into leaves: the one place where bulk work measures and writes them.
 
-/// An entry on its way into a leaf. Bytes are borrowed.
-struct PackedEntry {
-  /// What an old page's prefix held of the key; `back` is the rest. Integer keys are in `integer` alone.
-  var front: UnsafeRawPointer
-  var back: UnsafeRawPointer
-  /// What stands behind the key in the cell: the value, or the reference to its extent.
-  var payload: UnsafeRawPointer
-  var integer: UInt64
-  var frontCount: UInt16
-  var backCount: UInt16
-  var payloadCount: UInt16
-  /// The cell's own statement of the value's length, with the flag of an extent, copied as it is.
-  var valueField: UInt16
-
-  /// Whether the payload is a reference to an extent.
-  @inline(__always) var isExtent: Bool { valueField & LeafCell.extentBit != 0 }
-  @inline(__always) var keyCount: Int { Int(frontCount) &+ Int(backCount) }
-
-  /// Whether the entry stands in a leaf's cell, with `prefix` bytes of its key in front. Only of such an entry are the
-  /// pieces of the key in different places.
-  @inline(__always) func isCell(_ prefix: Int) -> Bool {
-    Int(frontCount) == prefix && front != back && back + Int(backCount) == payload
-  }
-  /// Where that cell begins.
-  @inline(__always) var cell: UnsafeRawPointer { back - PageLayout.leafCellHeader }
-
-  /// The key as the parts of the tree that take pages apart know it.
-  var splitKey: SplitKey {
-    var key = SplitKey(
-      front: UnsafeRawBufferPointer(start: front, count: Int(frontCount)),
-      back: UnsafeRawBufferPointer(start: back, count: Int(backCount)))
-    key.integer = integer
-    return key
-  }
-
-  /// The first `count` bytes of the key, borrowed as the key is.
-  func keyPrefix(_ count: Int) -> SplitKey {
-    let fromFront = min(count, Int(frontCount))
-    var key = SplitKey(
-      front: UnsafeRawBufferPointer(start: front, count: fromFront),
-      back: UnsafeRawBufferPointer(start: back, count: count - fromFront))
-    key.integer = integer
-    return key
-  }
-
-  /// The bytes of the key from `index` on that lie in one piece.
-  @inline(__always) private func piece(at index: Int) -> (start: UnsafeRawPointer, count: Int) {
-    let frontCount = Int(frontCount)
-    if index < frontCount { return (front + index, frontCount &- index) }
-    return (back + (index &- frontCount), Int(backCount) &- (index &- frontCount))
-  }
-
-  /// How many bytes the keys of two entries have in common at their start.
-  func commonPrefixCount(with other: PackedEntry) -> Int {
-    let limit = min(keyCount, other.keyCount)
-    var index = 0
-    while index < limit {
-      let (left, right) = (piece(at: index), other.piece(at: index))
-      let count = min(left.count, right.count)
-      let common = left.start == right.start ? count : PackedEntry.commonCount(left.start, right.start, count)
-      index &+= common
-      if common < count { break }
-    }
-    return min(index, limit)
-  }
-
-  @inline(__always) private static func commonCount(
-    _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int
-  ) -> Int {
-    var index = 0
-    while index &+ 8 <= count {
-      let difference =
-        left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        ^ right.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      if difference != 0 { return index &+ difference.trailingZeroBitCount &>> 3 }
-      index &+= 8
-    }
-    while index < count,
-      left.load(fromByteOffset: index, as: UInt8.self) == right.load(fromByteOffset: index, as: UInt8.self)
-    {
-      index &+= 1
-    }
-    return index
-  }
-
-  /// Copies the key without its first `skipped` bytes.
-  @inline(__always) func copyKey(skipping skipped: Int, to target: UnsafeMutableRawPointer) {
-    let frontCount = Int(frontCount)
-    if skipped >= frontCount {
-      let rest = skipped &- frontCount
-      target.copyMemory(from: back + rest, byteCount: Int(backCount) &- rest)
-      return
-    }
-    target.copyMemory(from: front + skipped, byteCount: frontCount &- skipped)
-    (target + (frontCount &- skipped)).copyMemory(from: back, byteCount: Int(backCount))
-  }
-}
-
 /// A list of entries in ascending order, and the leaves that they fill.
 ///
-/// Invariant: `byteCount` is what the entries take in a leaf without a prefix, header not counted.
+/// Invariants:
+/// 1. `byteCount` is what the entries take in a leaf without a prefix that is not uniform, header not counted.
+/// 2. `isUniform` says whether all entries may stand in one uniform leaf, but for room.
 final class LeafPacker {
   let pageSize: Int
   let hasIntegerKeys: Bool
@@ -109,6 +13,7 @@ final class LeafPacker {
   @exclusivity(unchecked) private var capacity = 64
   @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private(set) var byteCount = 0
+  @exclusivity(unchecked) private var isUniform = false
 
   init(pageSize: Int, keyKind: KeyKind) {
     self.pageSize = pageSize
@@ -121,9 +26,12 @@ final class LeafPacker {
   /// What an entry takes beside key and value.
   @inline(__always) private var overhead: Int { (hasIntegerKeys ? 10 : 6) &+ PageLayout.leafCellHeader }
 
-  /// What an entry takes in a leaf without a prefix.
-  @inline(__always) func cellByteCount(of entry: PackedEntry) -> Int {
-    overhead &+ entry.keyCount &+ Int(entry.payloadCount)
+  /// What an entry takes less in a uniform leaf: the lengths, and the bytes of its head.
+  @inline(__always) private var uniformSaving: Int { PageLayout.leafCellHeader &+ (hasIntegerKeys ? 0 : 4) }
+
+  /// What an entry takes in a leaf without a prefix that is not uniform.
+  @inline(__always) private func cellByteCount(of entry: PackedEntry) -> Int {
+    overhead &+ entry.keyCount &+ entry.payloadCount
   }
 
   func removeAll() {
@@ -136,39 +44,63 @@ final class LeafPacker {
     for index in 0..<number { byteCount &-= cellByteCount(of: entries[index]) }
     count &-= number
     entries.update(from: entries + number, count: count)
+    if !isUniform, count > 0 {
+      isUniform = suitUniformLeaf(0) && (1..<count).allSatisfy { entries[$0].hasLengths(of: entries[0]) }
+    }
   }
 
   /// Adds an entry behind the others.
   @inline(__always) func append(_ entry: PackedEntry) {
-    if count == capacity { grow() }
+    if count == capacity { grow(by: 1) }
     (entries + count).initialize(to: entry)
+    note(count)
     count &+= 1
     byteCount &+= cellByteCount(of: entry)
   }
 
-  @inline(never) private func grow() {
-    let larger = UnsafeMutablePointer<PackedEntry>.allocate(capacity: 2 * capacity)
+  /// Has `isUniform` speak for the entry behind the others too.
+  @inline(__always) private func note(_ index: Int) {
+    if index == 0 {
+      isUniform = suitUniformLeaf(0)
+    } else if isUniform, !entries[index].hasLengths(of: entries[0]) {
+      isUniform = false
+    }
+  }
+
+  /// Whether an entry may stand in a uniform leaf.
+  @inline(__always) private func suitUniformLeaf(_ index: Int) -> Bool {
+    entries[index].suitsUniformLeaf(hasIntegerKeys: hasIntegerKeys)
+  }
+
+  @inline(never) private func grow(by number: Int) {
+    let newCapacity = max(2 * capacity, count + number)
+    let larger = UnsafeMutablePointer<PackedEntry>.allocate(capacity: newCapacity)
     larger.update(from: entries, count: count)
     entries.deallocate()
-    entries = larger
-    capacity *= 2
+    (entries, capacity) = (larger, newCapacity)
   }
 
   /// Adds the entries `range` of a leaf, which must stay as it is while they are used.
   @inline(__always) func append(_ leaf: PageBytes, _ range: Range<Int>) {
-    let (prefix, prefixCount) = (leaf.prefix, UInt16(truncatingIfNeeded: leaf.prefixCount))
-    let slots = leaf.leafSlots
+    if range.isEmpty { return }
+    if count &+ range.count > capacity { grow(by: range.count) }
+    let (source, slots, start) = (PackedEntry.Source(leaf), leaf.leafSlots, count)
+    let (heads32, heads64, hasIntegerKeys) = (leaf.heads32, leaf.heads64, hasIntegerKeys)
+    var target = entries + start
     for index in range {
-      let cell = UnsafeRawPointer(leaf.base + Int(slots[index]))
-      let whole = leaf.leafCell(at: Int(slots[index]))
-      let payload = whole.key + whole.keyCount
-      append(
-        PackedEntry(
-          front: prefix, back: whole.key, payload: payload, integer: hasIntegerKeys ? leaf.heads64[index] : 0,
-          frontCount: hasIntegerKeys ? 0 : prefixCount, backCount: UInt16(truncatingIfNeeded: whole.keyCount),
-          payloadCount: UInt16(
-            truncatingIfNeeded: whole.byteCount &- PageLayout.leafCellHeader &- whole.keyCount),
-          valueField: cell.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+      let head = hasIntegerKeys ? heads64[index] : UInt64(heads32[index])
+      target.initialize(to: PackedEntry(leaf.leafCell(at: Int(slots[index])), of: source, head: head))
+      target += 1
+    }
+    count &+= range.count
+    if leaf.isUniform {
+      note(start)
+      byteCount &+= range.count &* cellByteCount(of: entries[start])
+    } else {
+      for index in start..<count {
+        note(index)
+        byteCount &+= cellByteCount(of: entries[index])
+      }
     }
   }
 
@@ -176,9 +108,7 @@ final class LeafPacker {
   func append(_ key: SearchKey, _ value: CellValue) {
     append(
       PackedEntry(
-        front: key.base, back: key.base, payload: value.bytes.baseAddress ?? key.base, integer: key.integer,
-        frontCount: 0, backCount: UInt16(truncatingIfNeeded: key.count),
-        payloadCount: UInt16(truncatingIfNeeded: value.count), valueField: value.lengthField))
+        key: key, integer: key.integer, payload: value.bytes.baseAddress ?? key.base, valueField: value.lengthField))
   }
 
   /// What the parent of a leaf of the entries `range` counts for it: a word of `ChildCount`.
@@ -188,22 +118,53 @@ final class LeafPacker {
 
   // MARK: Measuring
 
+  /// Whether a leaf of the entries `range` is uniform. An entry that is alone becomes like the one before it: keys in
+  /// ascending order make leaves of one entry, and what comes next is likely to have the same lengths.
+  private func areUniform(_ range: Range<Int>) -> Bool {
+    let start = range.count > 1 ? range.lowerBound : range.lowerBound &- 1
+    guard start >= 0 else { return false }
+    if isUniform { return true }
+    let first = entries[start]
+    guard suitUniformLeaf(start) else { return false }
+    for index in (start + 1)..<range.upperBound where !entries[index].hasLengths(of: first) { return false }
+    return true
+  }
+
+  /// The prefix that two entries give a leaf. A uniform one leaves four bytes of each key for the head.
+  @inline(__always) private func prefixCount(_ first: Int, _ last: Int, isUniform: Bool) -> Int {
+    let common = entries[first].commonPrefixCount(with: entries[last])
+    return isUniform ? min(common, entries[first].keyCount &- 4) : common
+  }
+
   /// The prefix that a leaf of the entries `range` has. A single entry keeps its key whole: as a prefix it would make
   /// the next insert rebuild the page.
-  private func prefixCount(_ range: Range<Int>) -> Int {
+  private func prefixCount(_ range: Range<Int>, isUniform: Bool) -> Int {
     guard !hasIntegerKeys, range.count > 1 else { return 0 }
-    return entries[range.lowerBound].commonPrefixCount(with: entries[range.upperBound - 1])
+    return prefixCount(range.lowerBound, range.upperBound - 1, isUniform: isUniform)
   }
 
   /// The bytes that a leaf of the entries `range` needs, header included.
   func leafByteCount(_ range: Range<Int>) -> Int {
-    let prefix = prefixCount(range)
+    let isUniform = areUniform(range)
+    let prefix = prefixCount(range, isUniform: isUniform)
     var sum = byteCount
     if range.count != count {
       sum = 0
       for index in range { sum += cellByteCount(of: entries[index]) }
     }
-    return PageLayout.headerByteCount + sum - range.count * prefix + prefix
+    return PageLayout.headerByteCount + sum - range.count * (prefix + (isUniform ? uniformSaving : 0)) + prefix
+  }
+
+  /// Whether a leaf of `limit` bytes has room for all entries, of which there are some, and one more.
+  @inline(__always) func hasRoom(for entry: PackedEntry, limit: Int) -> Bool {
+    let isUniform = isUniform && entry.hasLengths(of: entries[0])
+    let saving = isUniform ? (count &+ 1) &* uniformSaving : 0
+    let needed = PageLayout.headerByteCount &+ byteCount &+ cellByteCount(of: entry) &- saving
+    if needed <= limit { return true }
+    if hasIntegerKeys { return false }
+    // Only now: to compare keys costs more than all the rest.
+    let common = entries[0].commonPrefixCount(with: entry)
+    return needed &- count &* (isUniform ? min(common, entry.keyCount &- 4) : common) <= limit
   }
 
   /// Where to cut the entries into leaves: the end of each leaf, in order.
@@ -218,42 +179,69 @@ final class LeafPacker {
       ends.append(count)
       return
     }
-    let shared = prefixCount(0..<count)
-    let total = byteCount - count * shared
+    let shared = prefixCount(0..<count, isUniform: isUniform)
+    let total = byteCount - count * shared - sharedSaving
     let room = limit - PageLayout.headerByteCount - shared
     // Room for one entry is kept aside: leaves are never cut inside one.
     let pieces = (total + room - 1) / max(1, room - total / count)
     let target = fills ? Int.max : (total + pieces - 1) / max(1, pieces)
-    let entries = entries
-    var start = 0
-    var done = 0
+    var (start, done) = (0, 0)
     while start < count {
-      var end = start + 1
-      var sum = cellByteCount(of: entries[start])
-      var placed = done + sum - shared
-      while end < count, fills || placed < target * (ends.count + 1) {
-        let next = cellByteCount(of: entries[end])
-        let needed = PageLayout.headerByteCount + sum + next
-        if needed > limit {
-          // Only now: to compare keys costs more than all the rest.
-          let prefix = hasIntegerKeys ? 0 : entries[start].commonPrefixCount(with: entries[end])
-          if needed - (end - start) * prefix > limit { break }
-        }
-        sum += next
-        placed += next - shared
-        end += 1
-      }
-      done = placed
+      // Where all leaves get as much, what this one takes of the whole.
+      let share = fills ? Int.max : target * (ends.count + 1) - done
+      let (end, byteCount) = cut(from: start, limit: limit, share: share, shared: shared)
+      done += byteCount
       ends.append(end)
       start = end
     }
+  }
+
+  /// What the entries take less in uniform leaves if those with the lengths of a neighbour stand in such.
+  private var sharedSaving: Int {
+    if isUniform { return count * uniformSaving }
+    var number = 0
+    for index in 1..<max(count, 1) where entries[index].hasLengths(of: entries[index - 1]) && suitUniformLeaf(index) {
+      number += 1
+    }
+    return number * uniformSaving
+  }
+
+  /// The end of a leaf that begins with the entry `start`, and what its entries take beside the prefix `shared`: as
+  /// many as fit, or as make up `share`. It is measured as uniform as long as its entries are.
+  @inline(__always)
+  private func cut(from start: Int, limit: Int, share: Int, shared: Int) -> (end: Int, byteCount: Int) {
+    let (entries, first) = (entries, entries[start])
+    var isUniform = suitUniformLeaf(start)
+    var saving = isUniform ? uniformSaving : 0
+    var end = start + 1
+    var sum = cellByteCount(of: first) - saving
+    while end < count, sum - (end - start) * shared < share {
+      let entry = entries[end]
+      let staysUniform = isUniform && entry.hasLengths(of: first)
+      // All of them take more from the first one on that is not like them.
+      let lost = isUniform && !staysUniform ? saving : 0
+      let next = cellByteCount(of: entry) - saving + lost
+      let newSum = sum + (end - start) * lost + next
+      if PageLayout.headerByteCount + newSum > limit {
+        // Only now: to compare keys costs more than all the rest.
+        let prefix = hasIntegerKeys ? 0 : prefixCount(start, end, isUniform: staysUniform)
+        if PageLayout.headerByteCount + newSum - (end - start) * prefix > limit { break }
+      }
+      sum = newSum
+      saving -= lost
+      isUniform = staysUniform
+      end += 1
+    }
+    return (end, sum - (end - start) * shared)
   }
 
   // MARK: Writing
 
   /// Fills `page`, whose header has been initialized, with the entries `range`, which must fit and must not lie in it.
   func encode(_ range: Range<Int>, into page: PageBytes) {
-    let prefix = prefixCount(range)
+    if range.isEmpty { return }
+    let isUniform = areUniform(range)
+    let prefix = prefixCount(range, isUniform: isUniform)
     let first = entries[range.lowerBound]
     var top = pageSize
     page.prefixCount = prefix
@@ -261,14 +249,16 @@ final class LeafPacker {
     if prefix > 0 {
       top -= prefix
       page.prefixOffset = top
-      let fromFront = min(prefix, Int(first.frontCount))
-      (page.base + top).copyMemory(from: first.front, byteCount: fromFront)
-      (page.base + top + fromFront).copyMemory(from: first.back, byteCount: prefix - fromFront)
+      first.keyPrefix(prefix).copy(skipping: 0, to: page.base + top)
     }
     page.count = range.count
+    if isUniform {
+      let keyCount = hasIntegerKeys ? 0 : first.keyCount &- prefix &- 4
+      page.setUniform(keyCount: keyCount, valueCount: first.payloadCount)
+    }
     var place = range.lowerBound
     while place < range.upperBound {
-      let count = cellRun(place..<range.upperBound, prefix)
+      let count = cellRun(place..<range.upperBound, prefix, isUniform)
       if count > 0 {
         top = encodeCells(place..<(place + count), at: place - range.lowerBound, below: top, into: page)
         place &+= count
@@ -283,13 +273,13 @@ final class LeafPacker {
 
   /// How many entries at the start of `range` stand in cells that a leaf with this prefix may have as they are, one
   /// directly below the other.
-  @inline(__always) private func cellRun(_ range: Range<Int>, _ prefix: Int) -> Int {
+  @inline(__always) private func cellRun(_ range: Range<Int>, _ prefix: Int, _ isUniform: Bool) -> Int {
     let entries = entries
     var place = range.lowerBound
     while place < range.upperBound {
       let entry = entries[place]
-      guard entry.isCell(prefix), !hasIntegerKeys || entry.backCount == 0 else { break }
-      if place > range.lowerBound, entry.payload + Int(entry.payloadCount) != entries[place &- 1].cell { break }
+      guard entry.isCell(prefix, uniform: isUniform), !hasIntegerKeys || entry.backCount == 0 else { break }
+      if place > range.lowerBound, entry.payload + entry.payloadCount != entries[place &- 1].cell { break }
       place &+= 1
     }
     return place &- range.lowerBound
@@ -303,20 +293,22 @@ final class LeafPacker {
     let entries = entries
     let first = entries[range.lowerBound]
     let lowest = entries[range.upperBound &- 1].cell
-    let byteCount = first.payload + Int(first.payloadCount) - lowest
+    let byteCount = first.payload + first.payloadCount - lowest
     (page.base + (top &- byteCount)).copyMemory(from: lowest, byteCount: byteCount)
     let slots = page.leafSlots + index
+    let header = page.cellHeader
+    let heads32 = page.heads32
     var offset = top
     for place in range {
       let entry = entries[place]
-      offset &-= PageLayout.leafCellHeader &+ Int(entry.backCount) &+ Int(entry.payloadCount)
+      offset &-= header &+ Int(entry.backCount) &+ entry.payloadCount
       let number = place &- range.lowerBound
       slots[number] = UInt16(truncatingIfNeeded: offset)
+      // The heads of a leaf with the same prefix are the same.
       if hasIntegerKeys {
         page.heads64[index &+ number] = entry.integer
       } else {
-        let key = page.base + offset + PageLayout.leafCellHeader
-        page.heads32[index &+ number] = KeyOrder.head(key, Int(entry.backCount))
+        heads32[index &+ number] = UInt32(truncatingIfNeeded: entry.integer)
       }
     }
     return offset
@@ -326,25 +318,22 @@ final class LeafPacker {
   @inline(__always) private func encode(
     _ entry: PackedEntry, at index: Int, below top: Int, _ prefix: Int, into page: PageBytes
   ) -> Int {
-    let keyCount = hasIntegerKeys ? 0 : entry.keyCount &- prefix
-    let payloadCount = Int(entry.payloadCount)
-    let offset = top &- (PageLayout.leafCellHeader &+ keyCount &+ payloadCount)
-    let cell = page.base + offset
-    cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-    cell.storeBytes(of: entry.valueField, toByteOffset: 2, as: UInt16.self)
-    let key = cell + PageLayout.leafCellHeader
+    let isUniform = page.isUniform
+    let known = prefix &+ page.headOnlyCount
+    let keyCount = hasIntegerKeys ? 0 : entry.keyCount &- known
+    let offset = top &- (page.cellHeader &+ keyCount &+ entry.payloadCount)
+    var cell = page.base + offset
+    if !isUniform {
+      cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
+      cell.storeBytes(of: entry.valueField, toByteOffset: 2, as: UInt16.self)
+      cell += PageLayout.leafCellHeader
+    }
     if hasIntegerKeys {
       page.heads64[index] = entry.integer
-      key.copyMemory(from: entry.payload, byteCount: payloadCount)
+      cell.copyMemory(from: entry.payload, byteCount: entry.payloadCount)
     } else {
-      // In the cell of another leaf the value stands directly behind the key.
-      if prefix >= Int(entry.frontCount), entry.back + Int(entry.backCount) == entry.payload {
-        key.copyMemory(from: entry.payload - keyCount, byteCount: keyCount &+ payloadCount)
-      } else {
-        entry.copyKey(skipping: prefix, to: key)
-        (key + keyCount).copyMemory(from: entry.payload, byteCount: payloadCount)
-      }
-      page.heads32[index] = KeyOrder.head(key, keyCount)
+      entry.copy(skipping: known, to: cell)
+      page.heads32[index] = isUniform ? entry.head(at: prefix) : KeyOrder.head(cell, keyCount)
     }
     page.leafSlots[index] = UInt16(truncatingIfNeeded: offset)
     return offset

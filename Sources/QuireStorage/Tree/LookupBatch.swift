@@ -184,8 +184,8 @@ extension PageBytes {
     var index = candidate
     if !hasIntegerKeys {
       let cell = leafCell(index)
-      let rest = key.base + prefixCount
-      if KeyOrder.compare(rest, key.count &- prefixCount, cell.key, cell.keyCount) != 0 {
+      let known = isUniform ? prefixCount &+ 4 : prefixCount
+      if KeyOrder.compare(key.base + known, key.count &- known, cell.key, cell.keyCount) != 0 {
         // Rarely: another key begins with the same four bytes.
         let position = leafSearch(key)
         guard position.isFound else { return nil }

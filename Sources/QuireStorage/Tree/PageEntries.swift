@@ -1,10 +1,15 @@
 // Taking pages apart and putting them together again: splits, merges and anything else that does not fit in place.
 
-/// A key in two pieces: what a page's prefix holds, and the rest. Integer keys are in `integer` alone.
+/// A key in pieces: what a page's prefix holds, in a uniform leaf what the head alone holds, and the rest. Integer keys
+/// are in `integer` alone.
 struct SplitKey {
   var front: UnsafeRawBufferPointer
   var back: UnsafeRawBufferPointer
   var integer: UInt64 = 0
+  /// How many bytes of `head` come between `front` and `back`: 4 at most.
+  var headCount = 0
+  /// Four bytes of the key as a big-endian number.
+  var head: UInt32 = 0
 
   /// A key that is in one piece.
   init(_ key: SearchKey) {
@@ -18,16 +23,25 @@ struct SplitKey {
     self.back = back
   }
 
+  init(front: UnsafeRawBufferPointer, head: UInt32, headCount: Int, back: UnsafeRawBufferPointer) {
+    self.front = front
+    self.head = head
+    self.headCount = headCount
+    self.back = back
+  }
+
   init(integer: UInt64) {
     front = UnsafeRawBufferPointer(start: nil, count: 0)
     back = front
     self.integer = integer
   }
 
-  var count: Int { front.count + back.count }
+  var count: Int { front.count + headCount + back.count }
 
   @inline(__always) subscript(_ index: Int) -> UInt8 {
-    index < front.count ? front[index] : back[index &- front.count]
+    if index < front.count { return front[index] }
+    let rest = index &- front.count
+    return rest < headCount ? KeyOrder.byte(rest, ofHead: head) : back[rest &- headCount]
   }
 
   /// How many bytes two keys have in common at their start.
@@ -43,12 +57,18 @@ struct SplitKey {
   func copy(skipping skipped: Int, to target: UnsafeMutableRawPointer) -> Int {
     let fromFront = max(0, front.count - skipped)
     if fromFront > 0, let base = front.baseAddress { target.copyMemory(from: base + skipped, byteCount: fromFront) }
-    let skippedBack = max(0, skipped - front.count)
-    let fromBack = back.count - skippedBack
-    if fromBack > 0, let base = back.baseAddress {
-      (target + fromFront).copyMemory(from: base + skippedBack, byteCount: fromBack)
+    var copied = fromFront
+    var index = max(0, skipped - front.count)
+    while index < headCount {
+      target.storeBytes(of: KeyOrder.byte(index, ofHead: head), toByteOffset: copied, as: UInt8.self)
+      copied += 1
+      index += 1
     }
-    return fromFront + fromBack
+    let fromBack = back.count - (index - headCount)
+    if fromBack > 0, let base = back.baseAddress {
+      (target + copied).copyMemory(from: base + (index - headCount), byteCount: fromBack)
+    }
+    return copied + max(0, fromBack)
   }
 
   /// The whole key.
@@ -58,12 +78,6 @@ struct SplitKey {
       if let base = buffer.baseAddress { copy(skipping: 0, to: UnsafeMutableRawPointer(base)) }
     }
   }
-}
-
-/// An entry of a leaf, taken out of its page.
-struct LeafEntry {
-  var key: SplitKey
-  var value: CellValue
 }
 
 /// A child of a branch, taken out of its page; the separator of a page's first child is not used.
@@ -104,27 +118,29 @@ struct OwnedKey {
 }
 
 extension PageBytes {
-  /// Appends the entries of a leaf to `entries`; they point into the page.
-  func appendLeafEntries(to entries: inout [LeafEntry]) {
-    let front = UnsafeRawBufferPointer(start: prefix, count: prefixCount)
-    for index in 0..<count {
-      let cell = leafCell(index)
-      let bytes = UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount)
-      let key =
-        hasIntegerKeys
-        ? SplitKey(integer: heads64[index])
-        : SplitKey(front: front, back: UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
-      entries.append(LeafEntry(key: key, value: CellValue(bytes, isExtent: cell.isExtent)))
-    }
-  }
-
   /// The key of entry `index` of a leaf.
+  package func leafKeyBytes(_ index: Int) -> [UInt8] { leafKey(index).bytes }
+
+  /// The key of entry `index` of a leaf, borrowed from the page.
   func leafKey(_ index: Int) -> SplitKey {
     if hasIntegerKeys { return SplitKey(integer: heads64[index]) }
     let cell = leafCell(index)
     return SplitKey(
-      front: UnsafeRawBufferPointer(start: prefix, count: prefixCount),
-      back: UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
+      front: UnsafeRawBufferPointer(start: prefix, count: prefixCount), head: heads32[index],
+      headCount: headOnlyCount, back: UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
+  }
+
+  /// Copies the key of entry `index` of a leaf with byte-string keys, whose prefix stands at `target` already; returns
+  /// its length.
+  @inline(__always) func copyLeafKey(_ index: Int, behindPrefixAt target: UnsafeMutableRawPointer) -> Int {
+    let cell = leafCell(index)
+    var count = prefixCount
+    if isUniform {
+      (target + count).storeBytes(of: heads32[index].bigEndian, as: UInt32.self)
+      count &+= 4
+    }
+    if cell.keyCount > 0 { (target + count).copyMemory(from: cell.key, byteCount: cell.keyCount) }
+    return count &+ cell.keyCount
   }
 
   /// The separator in front of child `index`, which is at least 1.
@@ -144,49 +160,8 @@ extension PageBytes {
   }
 }
 
-/// Builds pages from entries.
+/// Builds branches from their children.
 enum PageEncoder {
-  /// The bytes that a leaf with these entries needs.
-  static func leafByteCount(_ entries: ArraySlice<LeafEntry>, keyKind: KeyKind) -> Int {
-    guard let first = entries.first, let last = entries.last else { return PageLayout.headerByteCount }
-    var total = PageLayout.headerByteCount + entries.count * (keyKind == .int64 ? 10 : 6)
-    let prefix = keyKind == .int64 || entries.count == 1 ? 0 : first.key.commonPrefixCount(with: last.key)
-    for entry in entries { total += PageLayout.leafCellHeader + entry.key.count - prefix + entry.value.count }
-    return total + prefix
-  }
-
-  /// Fills `page`, whose header has been initialized, with entries that must not lie in it and must fit.
-  static func encodeLeaf(_ entries: ArraySlice<LeafEntry>, into page: PageBytes, pageSize: Int) {
-    guard let first = entries.first, let last = entries.last else { return }
-    let hasIntegerKeys = page.hasIntegerKeys
-    // A single entry keeps its key whole: as a prefix it would make the next insert rebuild the page.
-    let prefix = hasIntegerKeys || entries.count == 1 ? 0 : first.key.commonPrefixCount(with: last.key)
-    var top = pageSize
-    top = placePrefix(of: first.key, count: prefix, in: page, top: top)
-    page.count = entries.count
-    let slots = page.leafSlots
-    for (index, entry) in entries.enumerated() {
-      let keyCount = hasIntegerKeys ? 0 : entry.key.count - prefix
-      top -= PageLayout.leafCellHeader + keyCount + entry.value.count
-      let cell = page.base + top
-      cell.storeBytes(of: UInt16(keyCount), as: UInt16.self)
-      cell.storeBytes(of: entry.value.lengthField, toByteOffset: 2, as: UInt16.self)
-      let keyBase = cell + PageLayout.leafCellHeader
-      if hasIntegerKeys {
-        page.heads64[index] = entry.key.integer
-      } else {
-        entry.key.copy(skipping: prefix, to: keyBase)
-        page.heads32[index] = KeyOrder.head(keyBase, keyCount)
-      }
-      if let base = entry.value.bytes.baseAddress, entry.value.count > 0 {
-        (keyBase + keyCount).copyMemory(from: base, byteCount: entry.value.count)
-      }
-      slots[index] = UInt16(top)
-    }
-    page.cellStart = top
-    page.garbage = 0
-  }
-
   /// The bytes that a branch with these children needs.
   static func branchByteCount(_ entries: ArraySlice<BranchEntry>, keyKind: KeyKind) -> Int {
     let arrays = PageBytes.branchArraysEnd(count: entries.count, hasIntegerKeys: keyKind == .int64)

@@ -60,8 +60,10 @@ enum PageOrder {
   ) -> Bool {
     let (count, prefixCount, hasIntegerKeys) = (page.count, page.prefixCount, page.hasIntegerKeys)
     let slots = page.leafSlots
-    let keyLimit = Limits.keyByteCount(pageSize: pageSize) &- prefixCount
-    let entryLimit = (root.id.rawValue == 0 ? pageSize : Limits.entryByteCount(pageSize: pageSize)) &- prefixCount
+    let known = prefixCount &+ page.headOnlyCount
+    let keyLimit = Limits.keyByteCount(pageSize: pageSize) &- known
+    let entryLimit = (root.id.rawValue == 0 ? pageSize : Limits.entryByteCount(pageSize: pageSize)) &- known
+    let isUniform = page.isUniform
     var top = pageSize &- prefixCount
     if !isTakenApart, prefixCount > 0, page.prefixOffset != top { return false }
     var before = page.leafCell(at: Int(slots[0]))
@@ -73,7 +75,7 @@ enum PageOrder {
       if cell.keyCount > keyLimit || cell.keyCount &+ cell.valueCount > entryLimit { return false }
       if hasIntegerKeys { continue }
       let head = page.heads32[index]
-      if head != KeyOrder.head(cell.key, cell.keyCount) { return false }
+      if !isUniform, head != KeyOrder.head(cell.key, cell.keyCount) { return false }
       if index > 0, head <= page.heads32[index &- 1] {
         guard head == page.heads32[index &- 1],
           KeyOrder.compare(before.key, before.keyCount, cell.key, cell.keyCount) < 0
@@ -96,10 +98,12 @@ enum PageOrder {
       return nil
     }
     let heads = page.heads32
+    // The heads of a uniform leaf are the only place where those bytes are.
+    let isUniform = isLeaf && page.isUniform
     var before = UnsafeRawBufferPointer(start: nil, count: 0)
     for index in first..<page.count {
       let key = rest(page, index, isLeaf: isLeaf)
-      guard let base = key.baseAddress, heads[index] == KeyOrder.head(base, key.count) else {
+      guard let base = key.baseAddress, isUniform || heads[index] == KeyOrder.head(base, key.count) else {
         return "head \(index) is not that of its key"
       }
       if index > first, let left = before.baseAddress {
@@ -113,7 +117,7 @@ enum PageOrder {
     return nil
   }
 
-  /// What remains of a byte-string key after the page's prefix.
+  /// What remains of a byte-string key after the page's prefix, in a uniform leaf after the head.
   @inline(__always)
   private static func rest(_ page: PageBytes, _ index: Int, isLeaf: Bool) -> UnsafeRawBufferPointer {
     if !isLeaf { return page.separator(index) }
@@ -127,7 +131,7 @@ enum PageOrder {
     let entryLimit = root.id.rawValue == 0 ? pageSize : Limits.entryByteCount(pageSize: pageSize)
     for index in 0..<page.count {
       let cell = page.leafCell(index)
-      let keyCount = page.prefixCount + cell.keyCount
+      let keyCount = page.prefixCount + page.headOnlyCount + cell.keyCount
       guard keyCount <= keyLimit else { return "key \(index) has \(keyCount) bytes; the limit is \(keyLimit)" }
       guard keyCount + cell.valueCount <= entryLimit else {
         return "entry \(index) has \(keyCount + cell.valueCount) bytes; the limit is \(entryLimit)"

@@ -63,6 +63,7 @@ extension PageBytes {
     let head = KeyOrder.head(rest, restCount)
     let heads = heads32
     var index = HeadSearch.lowerBound(heads, count, head)
+    let known = isUniform ? 4 : 0
     // Mostly one round: the entry itself. Equal heads in numbers are searched by halving.
     var end = index
     while end < count, heads[end] == head {
@@ -75,7 +76,8 @@ extension PageBytes {
     while index < end {
       let middle = index &+ (end &- index) &>> 1
       let cell = leafCell(middle)
-      let order = KeyOrder.compare(rest, restCount, cell.key, cell.keyCount)
+      // A key that is shorter than a head and equal to one comes before: all keys of a uniform leaf are longer.
+      let order = KeyOrder.compare(rest + known, restCount &- known, cell.key, cell.keyCount)
       if order == 0 { return LeafPosition(index: middle, isFound: true) }
       if order < 0 { end = middle } else { index = middle &+ 1 }
     }

@@ -55,6 +55,11 @@ package enum KeyOrder {
     return head
   }
 
+  /// Byte `index` of the four that a head holds.
+  @inline(__always) static func byte(_ index: Int, ofHead head: UInt32) -> UInt8 {
+    UInt8(truncatingIfNeeded: head &>> UInt32(truncatingIfNeeded: 24 &- 8 &* index))
+  }
+
   /// Negative, zero or positive as the left bytes order before, with or after the right ones.
   @inline(__always) package static func compare(
     _ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int

@@ -53,19 +53,18 @@ extension TreeEditor {
     guard count > 0, isRightmost(levelsBelow: depth - 1) else { return false }
     let packer = packer(root.keyKind)
     packer.removeAll()
-    packer.append(leaf, 0..<1)
-    packer.append(leaf, (count - 1)..<count)
-    packer.append(key, value)
-    // Written anew, the leaf would have the prefix of the new key as well, in front of each entry once less.
-    var gain = leaf.garbage
-    var prefix = 0
-    if !leaf.hasIntegerKeys {
-      prefix = packer.entries[0].commonPrefixCount(with: packer.entries[2])
-      gain += (count - 1) * (prefix - leaf.prefixCount)
+    if leaf.isUniform, !leaf.isUniform(with: key, value) {
+      packer.append(leaf, 0..<count)
+      packer.append(key, value)
+      if packer.leafByteCount(0..<(count + 1)) <= pageSize { return false }
+    } else {
+      packer.append(leaf, 0..<1)
+      packer.append(leaf, (count - 1)..<count)
+      packer.append(key, value)
+      if hasRoom(leaf, packer) { return false }
     }
-    let needed = packer.cellByteCount(of: packer.entries[2]) - prefix
-    if needed <= leaf.cellStart - leaf.leafArraysEnd + gain { return false }
-    let pages = try makeLeaves(packer, from: 2, ends: [3], in: root)
+    let new = packer.count - 1
+    let pages = try makeLeaves(packer, from: new, ends: [new + 1], in: root)
     // The full leaf is not looked at: what its parent says of extents in it stays.
     let hadExtents =
       depth > 1
@@ -73,6 +72,22 @@ extension TreeEditor {
     let firstCount = ChildCount.word(count, mayHaveExtents: hadExtents)
     try addToParent(of: depth - 1, firstCount: firstCount, pages, in: &root)
     return true
+  }
+
+  /// Whether a leaf has room for an entry behind its last one if it is written anew, with a longer prefix and without
+  /// garbage; `packer` holds its first, its last, and the new one.
+  private func hasRoom(_ leaf: PageBytes, _ packer: LeafPacker) -> Bool {
+    let entries = packer.entries
+    var room = leaf.cellStart - leaf.leafArraysEnd + leaf.garbage
+    var needed = leaf.cellHeader + leaf.headWidth + 2 + entries[2].payloadCount
+    if !leaf.hasIntegerKeys {
+      let keyCount = entries[2].keyCount - leaf.headOnlyCount
+      let prefix = min(entries[0].commonPrefixCount(with: entries[2]), keyCount)
+      needed += keyCount - prefix
+      // The prefix of the new key as well, in front of each entry once less.
+      room += (leaf.count - 1) * (prefix - leaf.prefixCount)
+    }
+    return needed <= room
   }
 
   /// Whether `key` is above the last key of a leaf that has entries.
@@ -84,6 +99,11 @@ extension TreeEditor {
     if order != 0 { return order > 0 }
     let cell = leaf.leafCell(last)
     let prefixCount = leaf.prefixCount
-    return KeyOrder.compare(key.base + prefixCount, key.count &- prefixCount, cell.key, cell.keyCount) > 0
+    if leaf.isUniform {
+      let head = KeyOrder.head(key.base + prefixCount, key.count &- prefixCount)
+      if head != leaf.heads32[last] { return head > leaf.heads32[last] }
+    }
+    let known = prefixCount &+ leaf.headOnlyCount
+    return KeyOrder.compare(key.base + known, key.count &- known, cell.key, cell.keyCount) > 0
   }
 }

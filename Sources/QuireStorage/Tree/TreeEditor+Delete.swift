@@ -116,7 +116,8 @@ extension TreeEditor {
     let treeLevel = root.level - level
     let siblingPage = try reader.page(sibling, checksum: parent.checksums[siblingIndex], level: treeLevel)
     let limit = pageSize * 9 / 10
-    // Together they share no more of a prefix than each does by itself, so they take at least this.
+    // Together they share no more of a prefix than each does by itself, so they take at least this. (Two plain leaves
+    // that make a uniform one would take less; they wait until one of them is smaller.)
     let prefixes = path[level].page.prefixCount + siblingPage.prefixCount
     let least = usedByteCount(path[level].page) + usedByteCount(siblingPage) - PageLayout.headerByteCount - prefixes
     guard least <= limit else { return false }
@@ -140,12 +141,13 @@ extension TreeEditor {
     }
     // The page at hand is private and takes everything; the neighbour is given up.
     if treeLevel == 0 {
-      leafEntries.removeAll(keepingCapacity: true)
-      leftCopy.appendLeafEntries(to: &leafEntries)
-      rightCopy.appendLeafEntries(to: &leafEntries)
-      guard PageEncoder.leafByteCount(leafEntries[...], keyKind: root.keyKind) <= limit else { return false }
+      let packer = packer(root.keyKind)
+      packer.removeAll()
+      packer.append(leftCopy, 0..<leftCopy.count)
+      packer.append(rightCopy, 0..<rightCopy.count)
+      guard packer.leafByteCount(0..<packer.count) <= limit else { return false }
       initialize(page, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      PageEncoder.encodeLeaf(leafEntries[...], into: page, pageSize: pageSize)
+      packer.encode(0..<packer.count, into: page)
     } else {
       branchEntries.removeAll(keepingCapacity: true)
       leftCopy.appendBranchEntries(to: &branchEntries)

@@ -150,11 +150,12 @@ extension TreeEditor {
     // What is left shares at least the prefix that all shared, so it fits.
     if level == 0 {
       try supersedeExtents(in: old, range, &givenUp)
-      leafEntries.removeAll(keepingCapacity: true)
-      old.appendLeafEntries(to: &leafEntries)
-      leafEntries.removeSubrange(range)
+      let packer = packer(root.keyKind)
+      packer.removeAll()
+      packer.append(old, 0..<range.lowerBound)
+      packer.append(old, range.upperBound..<old.count)
       initialize(page, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      PageEncoder.encodeLeaf(leafEntries[...], into: page, pageSize: pageSize)
+      packer.encode(0..<packer.count, into: page)
       return
     }
     for index in range { try supersedeAll(belowChild: index, of: old, level: level - 1, in: root, &givenUp) }

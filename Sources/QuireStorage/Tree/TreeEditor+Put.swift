@@ -1,7 +1,5 @@
 // Putting entries into a tree: in place where there is room, by splitting where there is not.
 
-internal import CQuirePlatform
-
 /// What to do when the key is there already.
 package enum PutMode {
   case insertOrReplace
@@ -68,12 +66,7 @@ extension TreeEditor {
   @inline(__always) private func prefetchLeaf() {
     guard depth > 1, !isPrivate(path[0].reference, path[0].page) else { return }
     let leaf = path[depth &- 1].page
-    let end = leaf.base + pageSize
-    var line = leaf.base + (leaf.cellStart & ~63)
-    while line < end {
-      quire_prefetch(line)
-      line += 64
-    }
+    leaf.prefetchLines(from: leaf.cellStart, through: reader.access.lastLine)
   }
 
   /// Makes the first leaf of a tree.
@@ -81,7 +74,10 @@ extension TreeEditor {
     _ key: SearchKey, _ value: CellValue, in root: inout TreeRoot
   ) throws(StorageError) {
     let (page, reference) = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-    PageEncoder.encodeLeaf([LeafEntry(key: SplitKey(key), value: value)], into: page, pageSize: pageSize)
+    let packer = packer(root.keyKind)
+    packer.removeAll()
+    packer.append(key, value)
+    packer.encode(0..<1, into: page)
     root.reference = reference
     root.checksum = 0
     root.level = 0
@@ -89,16 +85,20 @@ extension TreeEditor {
     root.mayHaveExtents = value.isExtent
   }
 
-  /// Inserts an entry into a private leaf; false if there is no room or the key does not share the page's prefix.
+  /// Inserts an entry into a private leaf; false if there is no room, or the key does not share the page's prefix, or
+  /// the leaf is uniform and the entry is not like the others.
   @inline(__always) func insertInPlace(
     _ key: SearchKey, _ value: CellValue, at index: Int, in leaf: PageBytes
   ) -> Bool {
     let hasIntegerKeys = leaf.hasIntegerKeys
     let prefixCount = leaf.prefixCount
     if !hasIntegerKeys, prefixCount > 0, leaf.comparePrefix(with: key) != 0 { return false }
-    let keyCount = hasIntegerKeys ? 0 : key.count &- prefixCount
+    let header = leaf.cellHeader
+    if header == 0, !leaf.isUniform(with: key, value) { return false }
+    let known = prefixCount &+ leaf.headOnlyCount
+    let keyCount = hasIntegerKeys ? 0 : key.count &- known
     let width = hasIntegerKeys ? 8 : 4
-    let cellByteCount = PageLayout.leafCellHeader &+ keyCount &+ value.count
+    let cellByteCount = header &+ keyCount &+ value.count
     let needed = cellByteCount &+ width &+ 2
     if leaf.cellStart &- leaf.leafArraysEnd < needed {
       guard leaf.cellStart &- leaf.leafArraysEnd &+ leaf.garbage >= needed else { return false }
@@ -113,25 +113,27 @@ extension TreeEditor {
     memmoveBytes(newSlots, oldSlots, 2 &* index)
     memmoveBytes(arrays + width &* (index &+ 1), arrays + width &* index, width &* (count &- index))
     let offset = leaf.cellStart &- cellByteCount
-    writeLeafCell(leaf.base + offset, key.base + prefixCount, keyCount, value)
+    writeLeafCell(leaf.base + offset, header, key.base + known, keyCount, value)
     newSlots.storeBytes(of: UInt16(truncatingIfNeeded: offset), toByteOffset: 2 &* index, as: UInt16.self)
     if hasIntegerKeys {
       leaf.heads64[index] = key.integer
     } else {
-      leaf.heads32[index] = KeyOrder.head(key.base + prefixCount, keyCount)
+      leaf.heads32[index] = KeyOrder.head(key.base + prefixCount, key.count &- prefixCount)
     }
     leaf.cellStart = offset
     leaf.count = count &+ 1
     return true
   }
 
-  /// Writes a leaf cell.
+  /// Writes a leaf cell; those of uniform leaves have no header.
   @inline(__always) private func writeLeafCell(
-    _ cell: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ value: CellValue
+    _ cell: UnsafeMutableRawPointer, _ header: Int, _ key: UnsafeRawPointer, _ keyCount: Int, _ value: CellValue
   ) {
-    cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-    cell.storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
-    let body = cell + PageLayout.leafCellHeader
+    if header != 0 {
+      cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
+      cell.storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
+    }
+    let body = cell + header
     if keyCount > 0 { body.copyMemory(from: key, byteCount: keyCount) }
     if value.count > 0, let base = value.bytes.baseAddress {
       (body + keyCount).copyMemory(from: base, byteCount: value.count)
@@ -145,21 +147,26 @@ extension TreeEditor {
     let leaf = path[depth - 1].page
     let cell = leaf.leafCell(index)
     if cell.isExtent { supersedeExtent(cell.extent) }
+    if leaf.isUniform, value.lengthField != cell.lengthField {
+      return try rebuildLeaf(inserting: key, value, at: index, replacing: true, in: &root)
+    }
     if value.count <= cell.valueCount {
       // In place; what becomes free behind a shorter value is garbage until the page is compacted.
       if value.count > 0, let base = value.bytes.baseAddress {
         UnsafeMutableRawPointer(mutating: cell.value).copyMemory(from: base, byteCount: value.count)
       }
-      UnsafeMutableRawPointer(mutating: cell.key - PageLayout.leafCellHeader)
-        .storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
-      leaf.garbage += cell.valueCount - value.count
+      if value.lengthField != cell.lengthField {
+        UnsafeMutableRawPointer(mutating: cell.start)
+          .storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
+        leaf.garbage += cell.valueCount - value.count
+      }
       return
     }
     let cellByteCount = PageLayout.leafCellHeader + cell.keyCount + value.count
     if leaf.cellStart - leaf.leafArraysEnd >= cellByteCount {
       let offset = leaf.cellStart - cellByteCount
       leaf.garbage += cell.byteCount
-      writeLeafCell(leaf.base + offset, cell.key, cell.keyCount, value)
+      writeLeafCell(leaf.base + offset, PageLayout.leafCellHeader, cell.key, cell.keyCount, value)
       leaf.leafSlots[index] = UInt16(truncatingIfNeeded: offset)
       leaf.cellStart = offset
       return
@@ -182,11 +189,19 @@ extension TreeEditor {
     for index in 0..<old.count {
       let cell = old.leafCell(at: Int(oldSlots[index]))
       top -= cell.byteCount
-      (leaf.base + top).copyMemory(from: cell.key - PageLayout.leafCellHeader, byteCount: cell.byteCount)
+      (leaf.base + top).copyMemory(from: cell.start, byteCount: cell.byteCount)
       slots[index] = UInt16(truncatingIfNeeded: top)
     }
     leaf.cellStart = top
     leaf.garbage = 0
+  }
+}
+
+extension PageBytes {
+  /// Whether a uniform leaf stays uniform with an entry more.
+  @inline(__always) func isUniform(with key: SearchKey, _ value: CellValue) -> Bool {
+    Int(value.lengthField) == uniformValueCount
+      && (hasIntegerKeys || key.count == prefixCount &+ 4 &+ uniformKeyCount)
   }
 }
 

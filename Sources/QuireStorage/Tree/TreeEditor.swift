@@ -52,7 +52,6 @@ package final class TreeEditor {
   @exclusivity(unchecked) var depth = 0
   /// Room for pages that are being taken apart, one for each of a page and its two neighbours.
   let scratch: UnsafeMutableRawPointer
-  @exclusivity(unchecked) var leafEntries: [LeafEntry] = []
   @exclusivity(unchecked) var branchEntries: [BranchEntry] = []
   private let packers: (bytes: LeafPacker, integers: LeafPacker)
   @exclusivity(unchecked) var leafEnds: [Int] = []

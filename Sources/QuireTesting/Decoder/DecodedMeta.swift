@@ -44,7 +44,7 @@ struct DecodedMeta: Equatable {
     do throws(DecodingFailure) {
       guard try data.word(offset) == Self.magic,
         try data.word(offset + 8) == data.hash(offset + 16, 496, seed: Self.magic + UInt64(slot)),
-        try data.half(offset + 16) == 1
+        (1...2).contains(try data.half(offset + 16))
       else { return nil }
       pageSize = Int(try data.half(offset + 20))
       guard pageSize >= 512, pageSize <= 32768, pageSize & (pageSize - 1) == 0 else { return nil }

@@ -113,6 +113,8 @@ struct PageDecoder {
     let count = try data.short(offset + 36)
     let prefix = try commonPrefix(offset)
     let width = hasIntegerKeys ? 8 : 4
+    let uniform = Int(try data.byte(offset + 35))
+    if uniform != 0 { return try readUniformLeaf(offset, prefix, hasIntegerKeys, keyCount: uniform - 1, &entries) }
     for index in 0..<count {
       let head = offset + Self.headerByteCount + width * index
       let cell = offset + (try data.short(offset + Self.headerByteCount + width * count + 2 * index))
@@ -136,6 +138,21 @@ struct PageDecoder {
           key,
           field & Self.extentBit == 0 ? try data.slice(value, valueCount) : try readExtent(value, valueCount)
         ))
+    }
+  }
+
+  private func readUniformLeaf(
+    _ offset: Int, _ prefix: [UInt8], _ hasIntegerKeys: Bool, keyCount: Int, _ entries: inout [Entry]
+  ) throws(DecodingFailure) {
+    let (count, valueCount) = (try data.short(offset + 36), try data.short(offset + 46))
+    let width = hasIntegerKeys ? 8 : 4
+    for index in 0..<count {
+      let head = [UInt8](try data.slice(offset + Self.headerByteCount + width * index, width).reversed())
+      let cell = offset + (try data.short(offset + Self.headerByteCount + width * count + 2 * index))
+      guard cell + keyCount + valueCount <= offset + meta.pageSize else {
+        throw data.failure(cell, "a cell leaves its page")
+      }
+      entries.append((prefix + head + (try data.slice(cell, keyCount)), try data.slice(cell + keyCount, valueCount)))
     }
   }
 

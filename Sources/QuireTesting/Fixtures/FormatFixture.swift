@@ -2,14 +2,16 @@
 
 internal import QuireStorage
 
-/// A database of `Fixtures/format-v1`.
+/// A database of `Fixtures/format-v1` and `Fixtures/format-v2`.
 ///
-/// The files there were made by `quiredb fixtures Fixtures/format-v1` of the version that introduced them. They are
-/// never made again: a version that wrote them differently would have to read the old ones all the same.
+/// The files there were made by `quiredb fixtures Fixtures/format-v2` of the version that introduced the format, and
+/// likewise for each format before. They are never made again: a version that wrote them differently would have to read
+/// the old ones all the same.
 package enum FormatFixture: String, CaseIterable, Sendable {
   /// A tree with one entry: the example of the format document.
   case tiny
-  /// Closed, 4 KiB pages, trees of two levels, long values, a tree that was dropped, both kinds of keys.
+  /// Closed, 4 KiB pages, trees of two levels, long values, a tree that was dropped, both kinds of keys; from format 2
+  /// on uniform leaves of both.
   case closed4k = "closed-4k"
   /// Closed, 16 KiB pages, the same.
   case closed16k = "closed-16k"
@@ -64,16 +66,21 @@ package enum FormatFixture: String, CaseIterable, Sendable {
     return files
   }
 
-  /// Three trees: keys with a common prefix, negative and positive integers, and one to be dropped.
+  /// Keys with a common prefix, negative and positive integers, a tree to be dropped, and two whose entries have the
+  /// same lengths.
   private func fill(_ engine: StorageEngine, rows: Int, longByteCount: Int) throws {
     try engine.write { tx in
       let texts = try tx.createTree("texts", keys: .bytes)
       let numbers = try tx.createTree("numbers", keys: .int64)
       let doomed = try tx.createTree("doomed", keys: .bytes)
+      let codes = try tx.createTree("codes", keys: .bytes)
+      let squares = try tx.createTree("squares", keys: .int64)
       for row in 0..<rows {
         try tx.put("value \(row * row)", for: "shared/prefix/\(row)", in: texts)
         try tx.put([UInt8(truncatingIfNeeded: row)], for: Int64(row * row * row) - 5000, in: numbers)
         if row % 8 == 0 { try tx.put("gone", for: "doomed \(row)", in: doomed) }
+        try tx.put("code", for: "\(1_000_000_007 * (row + 1) % 900_007 + 100_000)-of-\(1000 + row)", in: codes)
+        try tx.put([UInt8](repeating: UInt8(truncatingIfNeeded: row * row), count: 8), for: Int64(row), in: squares)
       }
       try tx.put("", for: "", in: texts)
       try tx.put([UInt8](repeating: 7, count: longByteCount), for: "long", in: texts)

@@ -35,10 +35,10 @@ extension Forger {
           continue
         }
         let cell = cellOffset(page, index)
-        let value = cell + PageLayout.leafCellHeader + half(cell)
+        let value = valueOffset(page, cell)
         if isCatalog {
           left.append((Int(truncatingIfNeeded: word(value + 2)), false))
-        } else if half(cell + 2) & 0x8000 != 0 {
+        } else if !isUniform(page), half(cell + 2) & 0x8000 != 0 {
           found.append(value)
         }
       }
@@ -86,7 +86,7 @@ extension Forger {
     let page = place / pageSize
     for index in 0..<self.count(page) {
       let cell = cellOffset(page, index)
-      if cell + PageLayout.leafCellHeader + half(cell) == place { putHalf(count | 0x8000, at: cell + 2) }
+      if valueOffset(page, cell) == place { putHalf(count | 0x8000, at: cell + 2) }
     }
   }
 
@@ -99,7 +99,7 @@ extension Forger {
       } else if kind(page) == PageKind.leaf.rawValue, treeID(page) == 0 {
         for index in 0..<count(page) {
           let cell = cellOffset(page, index)
-          let count = cell + PageLayout.leafCellHeader + half(cell) + 18
+          let count = valueOffset(page, cell) + 18
           put(word(count) & ~(1 << 63), at: count)
         }
       }

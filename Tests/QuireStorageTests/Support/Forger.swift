@@ -67,6 +67,13 @@ struct Forger {
   }
   /// The offset in the file of cell `index`.
   func cellOffset(_ page: Int, _ index: Int) -> Int { base(page) + half(slotsOffset(page) + 2 * index) }
+  /// Whether a leaf has the lengths of all entries in its header.
+  func isUniform(_ page: Int) -> Bool { bytes[base(page) + PageLayout.uniformKeyOffset] != 0 }
+  /// Where the value of the cell at `cell` stands.
+  func valueOffset(_ page: Int, _ cell: Int) -> Int {
+    let uniform = Int(bytes[base(page) + PageLayout.uniformKeyOffset])
+    return uniform == 0 ? cell + PageLayout.leafCellHeader + half(cell) : cell + uniform - 1
+  }
 
   // MARK: Sealing
 
@@ -110,7 +117,7 @@ struct Forger {
     case .leaf where treeID(page) == 0:
       for index in 0..<count(page) {
         let cell = cellOffset(page, index)
-        let value = cell + PageLayout.leafCellHeader + half(cell)
+        let value = valueOffset(page, cell)
         if value + 18 > start + pageSize { continue }
         if let child = place(word(value + 2)) { put(sealPage(child, depth: depth + 1), at: value + 10) }
       }
@@ -222,7 +229,7 @@ struct Forger {
     let cell = cellOffset(page, index)
     if treeID(page) == 0, random.oneIn(2) {
       // The catalog's entry: kind of keys, level, root, count.
-      let value = cell + PageLayout.leafCellHeader + half(cell)
+      let value = valueOffset(page, cell)
       guard value + 26 < bytes.count else { return "nothing" }
       switch random.below(4) {
       case 0: bytes[value] = UInt8(random.below(3))
@@ -231,6 +238,15 @@ struct Forger {
       default: put(random.oneIn(2) ? random.next() : UInt64(random.below(50)), at: value + 18)
       }
       return "page \(page): catalog entry \(index)"
+    }
+    // A uniform leaf has its lengths in the header; some others are said to be uniform.
+    if isUniform(page) || random.oneIn(4) {
+      if random.oneIn(2) {
+        putHalf(Self.wildHalf(&random, pageSize: pageSize), at: base(page) + PageLayout.uniformValueOffset)
+      } else {
+        bytes[base(page) + PageLayout.uniformKeyOffset] = UInt8(random.below(random.oneIn(2) ? 30 : 256))
+      }
+      return "page \(page): lengths of all cells"
     }
     putHalf(Self.wildHalf(&random, pageSize: pageSize), at: cell + 2 * random.below(2))
     return "page \(page): lengths of cell \(index)"

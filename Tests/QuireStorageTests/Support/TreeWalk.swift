@@ -6,6 +6,8 @@ import QuireTesting
 /// What a walk over a tree found.
 struct TreeWalk {
   private(set) var leaves = 0
+  /// Leaves whose header has the lengths of all their entries.
+  private(set) var uniformLeaves = 0
   private(set) var branches = 0
   private(set) var entries = 0
   private(set) var extents = 0
@@ -58,6 +60,7 @@ struct TreeWalk {
     }
     guard level > 0 else {
       leaves += 1
+      if page.isUniform { uniformLeaves += 1 }
       entries += keys.count
       try visitExtents(page)
       return keys.count
@@ -142,6 +145,10 @@ struct TreeWalk {
         keys.append(orderedKey(Int64(bitPattern: page.heads64[index] ^ (1 << 63))))
         continue
       }
+      if isLeaf, page.isUniform {
+        keys.append(page.leafKeyBytes(index))
+        continue
+      }
       let cell = isLeaf ? page.leafCell(index) : nil
       let rest = cell.map { UnsafeRawBufferPointer(start: $0.key, count: $0.keyCount) } ?? page.separator(index)
       var head: UInt32 = 0
@@ -149,6 +156,8 @@ struct TreeWalk {
       try require(page.heads32[index] == head, "head \(index) does not match its key")
       keys.append(prefix + Array(rest))
     }
+    // Cells of a uniform leaf may be empty: all that there is of each key stands in its head.
+    ranges.removeAll { $0.isEmpty }
     ranges.sort { $0.lowerBound < $1.lowerBound }
     for (left, right) in zip(ranges, ranges.dropFirst()) {
       try require(left.upperBound <= right.lowerBound, "cells overlap at \(left) and \(right)")
