@@ -87,9 +87,10 @@ extension Bench {
   fileprivate func crashedStore(_ kind: any StoreUnderTest.Type) throws -> (folder: String, contents: Contents) {
     if let crashed = crashed[kind.name] { return crashed }
     let place = try folder("\(kind.name)-crashed")
-    // Room enough that nothing is written home behind our back.
+    // Room enough that nothing is written home behind our back, and nobody who does it while the copy waits its turn.
     var roomy = options()
     roomy.cacheSize *= 4
+    roomy.tidiesWhenIdle = false
     let store = try kind.init(directory: place, options: roomy)
     let settled = freshRows(plan.count * 7 / 10, for: "recovery-settled", run: 0)
     // Twice, so that a log that grows with its use has grown to the size that holds all rows that follow.
