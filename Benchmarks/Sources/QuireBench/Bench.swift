@@ -43,6 +43,8 @@ final class Bench {
   private var loadedLarge: [String: LoadedStore] = [:]
   /// By store: the files of one that was never closed, and what they must hold.
   var crashed: [String: (folder: String, contents: Contents)] = [:]
+  /// By store, once measured.
+  var measuredSizes: [String: StoreSizes] = [:]
   private var foldersMade = 0
 
   /// Makes the rows and the order of the lookups.

@@ -143,6 +143,7 @@ func measure(
     for turn in stores.indices {
       // Who goes first changes from run to run.
       let index = (turn + run) % stores.count
+      Quiet.await(atMost: bench.plan.quietMilliseconds)
       samples[index].append(try row.measure(bench, stores[index], run))
     }
   }

@@ -13,6 +13,8 @@ struct Plan: Codable {
   var cacheSize = 512 << 20
   /// Whether stores may tidy their files when they have nothing else to do.
   var tidiesWhenIdle = true
+  /// How long a measurement waits for the stores' own threads to come to rest before it begins.
+  var quietMilliseconds = 20_000
   /// How much memory the machine is made to have at hand before a measurement that needs fresh memory: more than the
   /// cache, the rows and what any store writes meanwhile. 0: what is there is what is there.
   var memoryAtHand: Int
@@ -70,7 +72,7 @@ struct Plan: Codable {
   static var check: Plan {
     var plan = Plan(scale: 0)
     (plan.runs, plan.cacheSize, plan.batchRows, plan.commitsPerBlock) = (2, 16 << 20, 100, 3)
-    (plan.faultCommits, plan.mixedRows) = (5, 10)
+    (plan.faultCommits, plan.mixedRows, plan.quietMilliseconds) = (5, 10, 0)
     return plan
   }
 }
