@@ -241,11 +241,11 @@ extension EngineCore {
   // MARK: At close
 
   /// How many times what is in it the file may be when it is closed, in tenths.
-  private static let closedTenths: UInt64 = 25
+  private static let closedTenths: UInt64 = 22
 
   /// Before a clean close: if the last checkpoint would leave a file that is mostly free, as after a transaction that
   /// has removed much and had to write its pages beside the old ones, moves as many pages to the front as it takes to
-  /// cut the file to two and a half times what is in it. Nobody will be idle afterwards and have it done.
+  /// cut the file to 2.2 times what is in it. Nobody will be idle afterwards and have it done.
   ///
   /// Writes less than has just been written anyway. Whatever fails leaves the file longer and nothing worse; `close`
   /// itself meets what is lasting.
