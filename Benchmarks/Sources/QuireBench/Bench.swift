@@ -39,6 +39,9 @@ final class Bench {
     var random = SeededRandom(seed: plan.seed &+ 4)
     return KeyList(largeRows, at: (0..<plan.largeRows).shuffled(using: &random))
   }()
+  /// Rows that a writer beside readers overwrites, and the names of the stores that hold them.
+  private(set) lazy var writerRows = freshRows(plan.loadBatch, for: "beside-writer", run: 0)
+  var storesWithWriterRows: Set<String> = []
   private var loaded: [String: LoadedStore] = [:]
   private var loadedLarge: [String: LoadedStore] = [:]
   /// By store: the files of one that was never closed, and what they must hold.
