@@ -157,6 +157,29 @@ private struct Stopped: Error {}
     #expect(walk.entries == 40_000)
   }
 
+  @Test("References to extents are staged beside entries that stay where they are", arguments: [8 << 10, 4 << 20])
+  func stagedBesideBorrowed(bufferByteCount: Int) throws {
+    let engine = try SimulatedDisk().openEngine(StorageOptions(pageSize: 4096, cacheSize: 64 << 20))
+    // Nearly all of each key is the leaf's prefix, so that a leaf has more entries than the staging area has room for.
+    let prefix = [UInt8](repeating: 7, count: Limits.keyByteCount(pageSize: 4096) - 4)
+    var model = SortedModel()
+    let tree = try engine.write { tx in
+      let tree = try tx.createTree("t", keys: .bytes)
+      try tx.bulkLoad(into: tree, options: BulkLoadOptions(bufferByteCount: bufferByteCount)) { loader in
+        for number in (0..<600).reversed() {
+          let key = prefix + [UInt8(number >> 8), UInt8(number & 255), 1, 2]
+          let value = [UInt8](marked: number, count: number % 3 == 0 ? 0 : number % 3 == 1 ? 9 : 5000)
+          _ = model.put(value, key)
+          try loader.append(value, for: key)
+        }
+      }
+      return tree
+    }
+    try engine.read { tx in try tx.compare(tree, with: model, strangers: []) }
+    try engine.walkEverything()
+    try engine.close()
+  }
+
   @Test("Runs in such numbers that they are merged more than once")
   func mergesRunsTwice() throws {
     let engine = try SimulatedDisk().openEngine(options)

@@ -89,7 +89,7 @@ package final class BatchApplier {
     let builder = TreeBuilder(editor, for: root)
     for index in start..<operations.count where !operations[index].isDelete {
       if editor.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
-      try builder.append(operations[index].searchKey(root.keyKind), operations[index].cellValue)
+      try builder.append(borrowing: operations[index].searchKey(root.keyKind), operations[index].cellValue)
     }
     root = try builder.finish()
   }

@@ -133,28 +133,31 @@ final class RunMerger {
 
 /// Entries in key order, no key twice: sorted in memory, or merged from runs.
 struct SortedSource {
-  private let operations: [SortableOperation]
+  // A pointer, and looked at first: an array and the merger would both be retained and released for each entry.
+  private let operations: UnsafeBufferPointer<SortableOperation>
   private var index = 0
   private let merger: RunMerger?
   /// How many entries ahead memory is asked for.
   private static let prefetchDistance = 6
 
-  /// Hands out sorted operations.
-  init(_ operations: [SortableOperation]) {
+  /// Whether the bytes of entries are good for as long as the source is.
+  var isStable: Bool { merger == nil }
+
+  /// Hands out sorted operations, which must stay where they are.
+  init(_ operations: UnsafeBufferPointer<SortableOperation>) {
     self.operations = operations
     merger = nil
   }
 
   /// Hands out what is being merged.
   init(_ merger: RunMerger) {
-    operations = []
+    operations = UnsafeBufferPointer(start: nil, count: 0)
     self.merger = merger
   }
 
   /// The next entry, or nil at the end. Its bytes are good until the next call.
-  mutating func next() throws(StorageError) -> SortableOperation? {
-    if let merger { return try merger.next() }
-    guard index < operations.count else { return nil }
+  @inline(__always) mutating func next() throws(StorageError) -> SortableOperation? {
+    guard index < operations.count else { return try merger?.next() }
     // What is sorted lies in memory as it came: to copy an entry would be to wait for each of its lines.
     if index &+ Self.prefetchDistance < operations.count { operations[index &+ Self.prefetchDistance].prefetch() }
     index += 1

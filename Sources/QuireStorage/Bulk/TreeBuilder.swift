@@ -6,7 +6,8 @@
 /// subtrees can be written home and leave memory while the building goes on.
 ///
 /// Invariants:
-/// 1. `packer` holds the entries of the leaf being filled; their bytes lie in `staging`.
+/// 1. `packer` holds the entries of the leaf being filled; their bytes lie in `staging`, or where a caller has promised
+///    to leave them.
 /// 2. `levels[i]` holds the children, of level i, of the branch of level i + 1 being filled, and fits one page.
 package final class TreeBuilder {
   /// The children of a branch that is being filled.
@@ -30,10 +31,10 @@ package final class TreeBuilder {
   @exclusivity(unchecked) private var staging: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var stagingCapacity: Int
   @exclusivity(unchecked) private var stagingCount = 0
-  private var levels: [Level] = []
+  @exclusivity(unchecked) private var levels: [Level] = []
   /// The last key of the leaf before.
-  private var lastKey: [UInt8] = []
-  private var hasLeaf = false
+  @exclusivity(unchecked) private var lastKey: [UInt8] = []
+  @exclusivity(unchecked) private var hasLeaf = false
   /// The number of entries so far.
   @exclusivity(unchecked) package private(set) var count = 0
 
@@ -93,6 +94,18 @@ package final class TreeBuilder {
     count += 1
   }
 
+  /// Adds an entry likewise, whose bytes stay where and as they are until the tree is complete: they are not copied.
+  @inline(__always) package func append(borrowing key: SearchKey, _ value: CellValue) throws(StorageError) {
+    let payload = value.bytes.baseAddress ?? key.base
+    let entry = PackedEntry(key: key, integer: key.integer, payload: payload, valueField: value.lengthField)
+    if packer.count > 0, !packer.hasRoom(for: entry, limit: leafLimit) {
+      try flushLeaf(before: entry)
+      stagingCount = 0
+    }
+    packer.append(entry)
+    count += 1
+  }
+
   /// Completes the tree.
   ///
   /// - Returns: its root; that of an empty tree if nothing was added.
@@ -118,7 +131,7 @@ package final class TreeBuilder {
     let capacity = max(2 * stagingCapacity, stagingCount + byteCount)
     let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     larger.copyMemory(from: staging, byteCount: stagingCount)
-    packer.rebase(from: UnsafeRawPointer(staging), to: UnsafeRawPointer(larger))
+    packer.rebase(UnsafeRawBufferPointer(start: staging, count: stagingCount), to: UnsafeRawPointer(larger))
     staging.deallocate()
     (staging, stagingCapacity) = (larger, capacity)
   }
@@ -200,9 +213,10 @@ package final class TreeBuilder {
 }
 
 extension LeafPacker {
-  /// Follows the entries' bytes to another place.
-  func rebase(from old: UnsafeRawPointer, to new: UnsafeRawPointer) {
-    for index in 0..<count {
+  /// Follows the bytes of those entries that lie in `area` to another place.
+  func rebase(_ area: UnsafeRawBufferPointer, to new: UnsafeRawPointer) {
+    guard let old = area.baseAddress else { return }
+    for index in 0..<count where entries[index].front >= old && entries[index].front < old + area.count {
       entries[index].front = new + (entries[index].front - old)
       entries[index].back = new + (entries[index].back - old)
       entries[index].payload = new + (entries[index].payload - old)

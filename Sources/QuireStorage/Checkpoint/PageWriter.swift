@@ -38,15 +38,16 @@ final class PageWriter {
   private let pageSize: Int
   private let buffer: UnsafeMutableRawPointer
   private let bufferPages: Int
-  private var pending: [Pending] = []
+  // Unchecked as in `TreeEditor`: every page that is written goes through here several times.
+  @exclusivity(unchecked) private var pending: [Pending] = []
   /// Places and checksums of pending pages, for the parents that are encoded before the flip.
-  private var placed: [UInt32: (number: PageNumber, checksum: UInt64)] = [:]
-  private var visits: [Visit] = []
+  @exclusivity(unchecked) private var placed: [UInt32: (number: PageNumber, checksum: UInt64)] = [:]
+  @exclusivity(unchecked) private var visits: [Visit] = []
   /// A place that did not continue the run in the buffer and starts the next one.
-  private var reserved: PageNumber?
+  @exclusivity(unchecked) private var reserved: PageNumber?
   /// Slots of branches that images took the place of.
-  private(set) var oldSlots: [UInt] = []
-  private(set) var pagesWritten = 0
+  @exclusivity(unchecked) private(set) var oldSlots: [UInt] = []
+  @exclusivity(unchecked) private(set) var pagesWritten = 0
 
   private var starter = WriteStarter(startByteCount: 8 << 20)
 

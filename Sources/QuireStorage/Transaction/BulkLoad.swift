@@ -10,7 +10,7 @@ final class BulkLoad {
   private var file: RunFile?
   // Unchecked as in `TreeEditor`: every entry goes through here.
   @exclusivity(unchecked) private(set) var count = 0
-  private var written = 0
+  @exclusivity(unchecked) private var written = 0
   /// Set when entries could not be written to the temporary file: they are lost, and the load with them.
   @exclusivity(unchecked) private var failure: StorageError?
   /// What the caller's progress threw.
@@ -136,7 +136,7 @@ final class BulkLoad {
       }
     } else {
       buffer.sort(sorter, tree.keys)
-      try write(SortedSource(buffer.operations), progress)
+      try buffer.operations.withUnsafeBufferPointer { try write(SortedSource($0), progress) }
     }
     return context.trees[try context.index(of: tree)].count - before
   }
@@ -202,9 +202,19 @@ final class BulkLoad {
     var source = source
     let index = try context.index(of: tree)
     let builder = TreeBuilder(context.editor, for: context.trees[index], leafFill: options.leafFill)
+    let kind = tree.keys
     while let operation = try source.next() {
-      try withCellValue(of: operation) { (value) throws(StorageError) in
-        try builder.append(operation.searchKey(tree.keys), value)
+      if fitsLeaf(operation) {
+        // Without a closure, whose captures would be retained and released for each entry.
+        if source.isStable {
+          try builder.append(borrowing: operation.searchKey(kind), operation.cellValue)
+        } else {
+          try builder.append(operation.searchKey(kind), operation.cellValue)
+        }
+      } else {
+        try withExtent(of: operation) { (value) throws(StorageError) in
+          try builder.append(operation.searchKey(kind), value)
+        }
       }
       written += 1
       try context.relieve(builder.completedReferences)
@@ -224,20 +234,26 @@ final class BulkLoad {
     let batch = try EntryBuffer(byteLimit: Self.batchByteCount, pageSize: context.editor.pageSize)
     while let operation = try source.next() {
       let key = operation.searchKey(tree.keys)
-      try withCellValue(of: operation) { (value) throws(StorageError) in
+      func add(_ value: CellValue) throws(StorageError) {
         let content: SortableOperation.Content = value.isExtent ? .extent : .value
         if batch.append(key, value.bytes, content, tree.keys) { return }
         try apply(batch, at: index, applier)
         try report(progress)
         _ = batch.append(key, value.bytes, content, tree.keys)
       }
+      if fitsLeaf(operation) { try add(operation.cellValue) } else { try withExtent(of: operation, add) }
     }
     try apply(batch, at: index, applier)
   }
 
-  /// Calls `body` with what the leaf will hold. A value that does not fit there is written to an extent before: only
-  /// now, so that one which another entry of the load replaces never is.
-  private func withCellValue(
+  /// Whether the entry's value stands beside its key.
+  @inline(__always) private func fitsLeaf(_ operation: SortableOperation) -> Bool {
+    operation.content != .spilled && !operation.isLong(entryLimit: context.entryLimit)
+  }
+
+  /// Calls `body` with what the leaf will hold of a value that does not fit there: it is written to an extent before.
+  /// Only now, so that one which another entry of the load replaces never is.
+  private func withExtent(
     of operation: SortableOperation, _ body: (CellValue) throws(StorageError) -> Void
   ) throws(StorageError) {
     let extent: ExtentReference
@@ -245,10 +261,8 @@ final class BulkLoad {
       let value = try file.read(SpilledValue(at: operation.value))
       defer { value.deallocate() }
       extent = try context.writeExtent(UnsafeRawBufferPointer(value))
-    } else if operation.isLong(entryLimit: context.entryLimit) {
-      extent = try context.writeExtent(operation.valueBytes)
     } else {
-      return try body(operation.cellValue)
+      extent = try context.writeExtent(operation.valueBytes)
     }
     try extent.withBytes { (bytes) throws(StorageError) in try body(CellValue(bytes, isExtent: true)) }
   }
