@@ -247,8 +247,8 @@ extension EngineCore {
   /// has removed much and had to write its pages beside the old ones, moves as many pages to the front as it takes to
   /// cut the file to 2.2 times what is in it. Nobody will be idle afterwards and have it done.
   ///
-  /// Writes less than has just been written anyway. Whatever fails leaves the file longer and nothing worse; `close`
-  /// itself meets what is lasting.
+  /// Writes no more than what is in the file. Whatever fails leaves the file longer and nothing worse; `close` itself
+  /// meets what is lasting.
   func shortenBeforeClose() {
     do throws(StorageError) {
       try checkOpen()
@@ -260,6 +260,7 @@ extension EngineCore {
       guard try isMostlyFree(afterCheckpoint: false) else { return }
       try withWriterLock {
         maintenance.limit = usedCount * Self.closedTenths / 10 + UInt64(space.reserve)
+        maintenance.extentLimit = maintenance.limit
         if let first = trees(of: head).first?.id { maintenance.phase = .relocate(tree: first, rank: 0) }
       }
       while try maintainStep() {}

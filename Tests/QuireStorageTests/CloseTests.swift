@@ -1,0 +1,64 @@
+// What a clean close does to a file that would be mostly free.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct CloseTests {
+  private static func options(maintainsWhenIdle: Bool = true) -> StorageOptions {
+    var options = StorageOptions(pageSize: 512, cacheSize: 8192 * 512, logLimit: 64 << 10)
+    options.maintainsWhenIdle = maintainsWhenIdle
+    return options
+  }
+
+  /// Closes a database whose rows have been deleted but for the last quarter, which stands at the end of the file.
+  ///
+  /// - Returns: the places of the file and those in use, when it is opened again.
+  private func closeMostlyFree(
+    _ disk: SimulatedDisk, _ options: StorageOptions, valueByteCount: Int
+  ) throws -> (pages: Int, used: Int) {
+    var engine = try disk.openEngine(options)
+    let tree = try engine.write { tx in try tx.createTree("rows", keys: .int64) }
+    let count = valueByteCount > 500 ? 800 : 8000
+    for start in stride(from: 0, to: count, by: count / 8) {
+      try engine.write { tx in
+        for number in start..<start + count / 8 {
+          try tx.put([UInt8](marked: number, count: valueByteCount), for: Int64(number), in: tree)
+        }
+      }
+    }
+    try engine.checkpoint()
+    try engine.write { tx in
+      for number in 0..<count / 4 * 3 { try tx.delete(Int64(number), in: tree) }
+    }
+    try engine.close()
+    engine = try disk.openEngine(options)
+    try engine.verify()
+    try engine.read { tx in
+      for number in count / 4 * 3..<count {
+        let value = try tx.value(for: Int64(number), in: tree)
+        try #require(value == [UInt8](marked: number, count: valueByteCount))
+      }
+      let left = try tx.count(of: tree)
+      #expect(left == count / 4)
+    }
+    let statistics = engine.statistics
+    try engine.close()
+    return (statistics.filePages, statistics.filePages - statistics.freePages)
+  }
+
+  @Test("A file that would be mostly free is cut, whatever stands at its end", arguments: [60, 900, 3000])
+  func mostlyFreeFilesAreCut(valueByteCount: Int) throws {
+    let (pages, used) = try closeMostlyFree(SimulatedDisk(), Self.options(), valueByteCount: valueByteCount)
+    // Twice what is in it and a fifth, and what is kept for deletes on a full disk.
+    #expect(pages <= used * 22 / 10 + 64, "\(pages) places, \(used) in use")
+    #expect(used > 100)
+  }
+
+  @Test("Nothing is moved at close if the engine is not to tidy by itself")
+  func asksBefore() throws {
+    let options = Self.options(maintainsWhenIdle: false)
+    let (pages, used) = try closeMostlyFree(SimulatedDisk(), options, valueByteCount: 3000)
+    #expect(pages > used * 3)
+  }
+}
