@@ -39,9 +39,15 @@ final class Bench {
     var random = SeededRandom(seed: plan.seed &+ 4)
     return KeyList(largeRows, at: (0..<plan.largeRows).shuffled(using: &random))
   }()
-  /// Rows that a writer beside readers overwrites, and the names of the stores that hold them.
+  /// Rows that a writer beside readers overwrites, what it puts in their place, and their keys.
   private(set) lazy var writerRows = freshRows(plan.loadBatch, for: "beside-writer", run: 0)
+  private(set) lazy var otherWriterRows = RowBlock(keysOf: writerRows, seed: plan.seed &+ 5)
+  private(set) lazy var writerKeys = KeyList(writerRows, at: Array(0..<writerRows.count))
+  /// The names of the stores that hold `writerRows`.
   var storesWithWriterRows: Set<String> = []
+  /// How many measurements began although somebody was still at work.
+  private(set) var unquietCount = 0
+  private var quietSeconds = Quiet.shortestSeconds
   private var loaded: [String: LoadedStore] = [:]
   private var loadedLarge: [String: LoadedStore] = [:]
   /// By store: the files of one that was never closed, and what they must hold.
@@ -151,6 +157,18 @@ final class Bench {
   }
 
   private func loadedFolder(_ kind: any StoreUnderTest.Type) throws -> String { try folder("\(kind.name)-loaded") }
+
+  /// Waits until nobody works behind the next measurement's back, as far as the plan has time for that.
+  func awaitQuiet() {
+    guard plan.quietMilliseconds > 0 else { return }
+    if !Quiet.await(quietSeconds, atMost: plan.quietMilliseconds, disk) { unquietCount += 1 }
+    quietSeconds = Quiet.shortestSeconds
+  }
+
+  /// Has the next measurement wait for what a store that has just committed may begin to do.
+  func noteCommits(_ kind: any StoreUnderTest.Type) {
+    quietSeconds = max(Quiet.shortestSeconds, plan.tidiesWhenIdle ? kind.secondsUntilTidying : 0)
+  }
 
   /// Has the machine find the memory that a measurement needs, before it begins.
   func provideMemory() throws { try MachineMemory.provide(byteCount: plan.memoryAtHand) }

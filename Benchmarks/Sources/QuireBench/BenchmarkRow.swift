@@ -74,7 +74,7 @@ struct BenchmarkRow {
   }
 
   /// All rows: those that read, then those that add as many rows to the loaded stores for each of them, then those with
-  /// a writer that adds as many as it can, so that a fast one is not given a larger store to commit to.
+  /// a writer beside readers, and those with stores of their own.
   static var all: [BenchmarkRow] { readRows + commitRows + concurrencyRows + loadRows + spaceRows }
 
   /// The line that `--list` prints.
@@ -143,8 +143,9 @@ func measure(
     for turn in stores.indices {
       // Who goes first changes from run to run.
       let index = (turn + run) % stores.count
-      Quiet.await(atMost: bench.plan.quietMilliseconds)
+      bench.awaitQuiet()
       samples[index].append(try row.measure(bench, stores[index], run))
+      if row.group == .commit || row.group == .concurrency { bench.noteCommits(stores[index]) }
     }
   }
   return stores.indices.map { RowResult(row, store: stores[$0].name, samples: samples[$0]) }

@@ -49,6 +49,8 @@ struct Run: ParsableCommand {
       }
       try bench.closeAll()
       report.loadAverageAtTheEnd = Machine.load()
+      report.unquietMeasurements = bench.unquietCount
+      if bench.unquietCount > 0 { print("\n\(bench.unquietCount) measurements began while a store was at work.") }
       try write(report)
     }
   }

@@ -86,6 +86,9 @@ struct DiskCounters {
   /// Bytes written since the machine started.
   func bytesWritten() -> Int? { field(9).map { $0 * 512 } }
 
+  /// Requests that the disk has been given and has not completed.
+  func requestsInFlight() -> Int? { field(11) }
+
   private func field(_ index: Int) -> Int? {
     for line in lines(of: "/proc/diskstats") {
       let fields = line.split(separator: " ")

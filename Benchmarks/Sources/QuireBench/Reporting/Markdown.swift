@@ -27,6 +27,9 @@ extension Report {
       for results in rows { text += line(results, names) }
       text += "\n"
     }
+    if unquietMeasurements > 0 {
+      text += "\(unquietMeasurements) measurements began although a store was still at work.\n\n"
+    }
     text += losses
     return text
   }

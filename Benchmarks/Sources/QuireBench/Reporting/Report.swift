@@ -57,6 +57,8 @@ struct Report: Codable {
   var results: [RowResult] = []
   /// When the last row was done.
   var loadAverageAtTheEnd = 0.0
+  /// How many measurements began although some store's threads were still at work.
+  var unquietMeasurements = 0
 
   /// The report as indented JSON.
   func json() throws -> Data {

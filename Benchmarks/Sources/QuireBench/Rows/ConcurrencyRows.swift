@@ -69,15 +69,19 @@ private func gets(
 private final class BackgroundWriter: Sendable {
   private let stops = Atomic(false)
   private let count = Atomic(0)
+  private let rowCount = Atomic(0)
 
-  /// Puts `rows`, so many to a durable transaction, again from the first one after the last, until `stop`.
-  func run(_ store: any StoreUnderTest, _ rows: RowBlock, perTransaction: Int) throws {
-    var next = 0
+  /// Puts the rows of `blocks`, which have the same keys, so many to a durable transaction, in turns until `stop`.
+  func run(_ store: any StoreUnderTest, _ blocks: [RowBlock], perTransaction: Int) throws {
+    var (turn, next) = (0, 0)
     while !stops.load(ordering: .relaxed) {
+      let rows = blocks[turn]
       let end = min(next + perTransaction, rows.count)
       try store.put(rows, next..<end, perTransaction: perTransaction)
       count.add(1, ordering: .relaxed)
+      rowCount.add(end - next, ordering: .relaxed)
       next = end == rows.count ? 0 : end
+      if next == 0 { turn = (turn + 1) % blocks.count }
     }
   }
 
@@ -85,6 +89,8 @@ private final class BackgroundWriter: Sendable {
 
   /// How many transactions there were.
   var transactions: Int { count.load(ordering: .relaxed) }
+  /// How many rows they had put, counting each as often as it was.
+  var rowsPut: Int { rowCount.load(ordering: .relaxed) }
 }
 
 /// Warms the store, and has it hold the rows that the writer beside readers overwrites. All stores hold the same then,
@@ -99,19 +105,26 @@ private func prepareWriter(_ bench: Bench, _ kind: any StoreUnderTest.Type) thro
   try warm(bench, kind)
 }
 
-/// Runs `body` beside a writer and returns its result with the writer's transactions per second.
+/// Runs `body` beside a writer and returns its result with the writer's transactions per second. What the writer put is
+/// looked at afterwards, and then the rows are put as they were.
 private func besideWriter<Result>(
   _ bench: Bench, _ loaded: LoadedStore, _ body: () throws -> Result
 ) throws -> (Result, Double) {
-  let rows = bench.writerRows
+  let (old, new) = (bench.writerRows, bench.otherWriterRows)
   let (store, perTransaction) = (loaded.store, bench.plan.mixedRows)
   let writer = BackgroundWriter()
   let start = Clocks.wall()
-  let thread = RunningThread { try writer.run(store, rows, perTransaction: perTransaction) }
+  let thread = RunningThread { try writer.run(store, [new, old], perTransaction: perTransaction) }
   let result = Swift.Result { try body() }
   writer.stop()
   try thread.join()
   let seconds = Double(Clocks.wall() - start) / 1e9
+  let (rounds, rest) = writer.rowsPut.quotientAndRemainder(dividingBy: old.count)
+  let (ahead, behind) = rounds.isMultiple(of: 2) ? (new, old) : (old, new)
+  let expected = ahead.contents(of: 0..<rest).sum &+ behind.contents(of: rest..<old.count).sum
+  let found = try store.sumOfValues(of: bench.writerKeys, 0..<old.count)
+  try expect(found == expected, "a writer's rows add up to \(found) instead of \(expected)")
+  try store.put(old, 0..<old.count, perTransaction: old.count)
   return (try result.get(), Double(writer.transactions) / seconds)
 }
 

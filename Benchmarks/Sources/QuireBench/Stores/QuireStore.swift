@@ -5,6 +5,8 @@ internal import QuireStorage
 /// Quire as it comes, but for the cache and the durability that a row asks for.
 final class QuireStore: StoreUnderTest {
   static let name = "quire"
+  /// It looks once in a second, and begins at the second look that finds no new commit.
+  static let secondsUntilTidying = 2.2
 
   private let engine: StorageEngine
   private let tree: Tree

@@ -8,6 +8,8 @@ protocol StoreUnderTest: AnyObject, Sendable {
   /// Rows of the table that this store is left out of: those that it has nothing for, and those that nobody who uses
   /// it would ask about.
   static var skippedRows: Set<String> { get }
+  /// How many seconds after a commit the store may begin, without being asked, to tidy its files.
+  static var secondsUntilTidying: Double { get }
   /// Opens the store in the existing folder `directory`, creating it if the folder is empty.
   init(directory: String, options: StoreOptions) throws
   /// What was measured, as the store itself tells it.
@@ -43,6 +45,7 @@ protocol StoreUnderTest: AnyObject, Sendable {
 
 extension StoreUnderTest {
   static var skippedRows: Set<String> { [] }
+  static var secondsUntilTidying: Double { 0 }
   var flushes: UInt64? { nil }
   func settle() throws {}
   func load(_ rows: RowBlock) throws { try put(rows, 0..<rows.count, perTransaction: rows.count) }
