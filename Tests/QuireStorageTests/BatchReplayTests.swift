@@ -85,9 +85,7 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
             let count = max(long, random.below(random.oneIn(3) ? room + 1 : 24))
             let value = [UInt8](marked: random.below(1000), count: count)
             _ = model.put(value, key)
-            _ =
-              try tree.keys == .int64
-              ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+            try tx.modelPut(value, key, in: tree)
           }
         }
       }

@@ -48,9 +48,7 @@ private struct Stopped: Error {}
       for _ in 0..<scenario.existing {
         let key = keys[random.below(keys.count)]
         _ = model.put([1, 2, 3], key)
-        _ =
-          try tree.keys == .int64
-          ? tx.put([1, 2, 3], for: integer(key), in: tree) : tx.put([1, 2, 3], for: key, in: tree)
+        try tx.modelPut([1, 2, 3], key, in: tree)
       }
       return tree
     }
@@ -88,7 +86,7 @@ private struct Stopped: Error {}
           _ = try tx.modelDelete(key, in: tree)
         } else {
           _ = model.put([7], key)
-          _ = try tree.keys == .int64 ? tx.put([7], for: integer(key), in: tree) : tx.put([7], for: key, in: tree)
+          try tx.modelPut([7], key, in: tree)
         }
       }
     }

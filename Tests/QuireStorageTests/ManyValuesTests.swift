@@ -11,7 +11,7 @@ import Testing
       let tree = try tx.createTree("t", keys: kind)
       for (index, key) in universe.keys.enumerated() where index % 5 != 0 {
         let value = [UInt8](marked: index, count: index % 40 + (index % 50 == 1 ? 9000 : 0))
-        _ = try kind == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+        try tx.modelPut(value, key, in: tree)
       }
       return tree
     }
@@ -44,7 +44,7 @@ import Testing
         }
         try engine.write { tx in
           if let first = keys.first {
-            _ = try kind.0 == .int64 ? tx.put([9], for: integer(first), in: tree) : tx.put([9], for: first, in: tree)
+            try tx.modelPut([9], first, in: tree)
           }
           let found =
             try kind.0 == .int64 ? tx.values(for: keys.map(integer), in: tree) : tx.values(for: keys, in: tree)

@@ -26,7 +26,7 @@ import Testing
           } else {
             let value = [UInt8](marked: round, count: random.below(20) + (random.oneIn(40) ? 2 * pageSize : 0))
             _ = model.put(value, key)
-            _ = try kind == .int64 ? tx.put(value, for: integer(key), in: tree) : tx.put(value, for: key, in: tree)
+            try tx.modelPut(value, key, in: tree)
           }
         }
       }

@@ -41,8 +41,9 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
     var key = withUnsafeBytes(of: scattered) { [UInt8]($0.suffix(min(8, keyCount))) }
     // The low bytes are what tells short keys apart.
     if keyCount <= 8 { key = withUnsafeBytes(of: number.bigEndian) { [UInt8]($0.suffix(keyCount)) } }
-    return [UInt8](repeating: 77, count: keyCount / 2 * (keyCount > 16 ? 1 : 0))
-      + key + [UInt8](repeating: 1, count: keyCount - key.count - keyCount / 2 * (keyCount > 16 ? 1 : 0))
+    let sharedCount = keyCount > 16 ? keyCount / 2 : 0
+    return [UInt8](repeating: 77, count: sharedCount)
+      + key + [UInt8](repeating: 1, count: keyCount - key.count - sharedCount)
   }
 }
 

@@ -94,7 +94,7 @@ extension BatchApplier {
     let reference = PageReference(rawValue: step.page.references[step.index])
     if step.index + 2 < step.page.count {
       editor.reader.access.prefetchPlace(of: PageReference(rawValue: step.page.references[step.index + 2]))
-      editor.reader.access.prefetchWholePage(PageReference(rawValue: step.page.references[step.index + 1]))
+      editor.reader.access.prefetchPage(PageReference(rawValue: step.page.references[step.index + 1]))
     }
     let leaf = try leaves.leaf(step.index, of: step.page, readsAhead: true)
     editor.path[level] = PathStep(page: leaf, reference: reference, index: 0)

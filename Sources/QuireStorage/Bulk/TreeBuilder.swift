@@ -78,7 +78,7 @@ package final class TreeBuilder {
       key: SearchKey(base: UnsafeRawPointer(place), count: key.count), integer: key.integer,
       payload: UnsafeRawPointer(place + key.count), valueField: value.lengthField)
     if packer.count > 0, !packer.hasRoom(for: entry, limit: leafLimit) {
-      try flushLeaf(before: entry)
+      try flushLeaf()
       // The entry moves to the front of the staging area; both places may overlap.
       let old = place
       staging.copyMemory(from: old, byteCount: byteCount)
@@ -99,7 +99,7 @@ package final class TreeBuilder {
     let payload = value.bytes.baseAddress ?? key.base
     let entry = PackedEntry(key: key, integer: key.integer, payload: payload, valueField: value.lengthField)
     if packer.count > 0, !packer.hasRoom(for: entry, limit: leafLimit) {
-      try flushLeaf(before: entry)
+      try flushLeaf()
       stagingCount = 0
     }
     packer.append(entry)
@@ -112,7 +112,7 @@ package final class TreeBuilder {
   package func finish() throws(StorageError) -> TreeRoot {
     var root = TreeRoot(id: treeID, keyKind: keyKind)
     guard count > 0 else { return root }
-    try flushLeaf(before: nil)
+    try flushLeaf()
     var level = 0
     while level < levels.count - 1 || levels[level].references.count > 1 {
       try flushBranch(level)
@@ -137,7 +137,7 @@ package final class TreeBuilder {
   }
 
   /// Writes the staged leaf.
-  private func flushLeaf(before next: PackedEntry?) throws(StorageError) {
+  private func flushLeaf() throws(StorageError) {
     let first = packer.entries[0].splitKey
     let separator =
       hasLeaf

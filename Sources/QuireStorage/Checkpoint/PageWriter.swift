@@ -49,10 +49,13 @@ final class PageWriter {
   @exclusivity(unchecked) private(set) var oldSlots: [UInt] = []
   @exclusivity(unchecked) private(set) var pagesWritten = 0
 
-  private var starter = WriteStarter(startByteCount: 8 << 20)
+  private var starter = WriteStarter(startByteCount: PageWriter.startByteCount)
 
   /// How much is written in one call.
   static let bufferByteCount = 512 << 10
+  /// After how much the disk is asked to begin: the pages of a smaller checkpoint are a matter of milliseconds, and the
+  /// sync at the end writes them in the order of their places.
+  private static let startByteCount = 8 << 20
 
   init(
     store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint

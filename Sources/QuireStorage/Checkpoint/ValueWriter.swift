@@ -14,9 +14,13 @@ final class ValueWriter {
   private let bufferPages: Int
   /// Where the next step goes on.
   private var cursor: UInt64 = 0
-  private var starter = WriteStarter(startByteCount: 1 << 20)
+  private var starter = WriteStarter(startByteCount: ValueWriter.startByteCount)
   /// How many values were written.
   private(set) var writtenCount = 0
+
+  /// After how much the disk is asked to begin. Values are written while transactions commit: what the system holds
+  /// back goes to the disk with the flush of one of them, which then waits for all of it.
+  private static let startByteCount = 1 << 20
 
   /// A writer for the values of `store`. Its buffer is as large as what there is to be written, within limits.
   init(_ store: PageStore) {

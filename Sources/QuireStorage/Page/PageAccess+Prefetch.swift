@@ -20,11 +20,6 @@ extension PageAccess {
     page.prefetchArrays()
   }
 
-  /// Asks for all cache lines of the page, if it is in memory.
-  @inline(__always) package func prefetchWholePage(_ reference: PageReference) {
-    residentPage(reference)?.prefetchLines(from: 0, through: lastLine)
-  }
-
   /// The page if it is in memory; neither loaded nor looked at.
   @inline(__always) package func residentPage(_ reference: PageReference) -> PageBytes? {
     var number = reference.pageNumber
