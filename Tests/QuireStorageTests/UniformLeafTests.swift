@@ -174,6 +174,33 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
     try engine.close()
   }
 
+  /// A leaf that is divided keeps its prefix: if that were never left to those who measure, the leaves of a tree that
+  /// grows from one leaf would have heads all alike.
+  @Test("Leaves that were divided have prefixes at most one byte too short", arguments: [10, 16, 256], [false, true])
+  func prefixesGrow(base: Int, defersPuts: Bool) throws {
+    let options = StorageOptions(pageSize: 512, cacheSize: 32 << 20, logLimit: 4 << 20)
+    let engine = try SimulatedDisk().openEngine(options, putsBeforeDeferral: defersPuts ? 3 : 1_000_000)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
+    var random = SeededRandom(seed: UInt64(base))
+    var model = SortedModel()
+    for round in 0..<200 {
+      try engine.write { tx in
+        for _ in 0..<100 {
+          // Digits of as many values, as text would have.
+          let key = Array("user:".utf8) + (0..<8).map { _ in UInt8(base == 256 ? 0 : 48) + UInt8(random.below(base)) }
+          let value = [UInt8](marked: round, count: 12)
+          _ = model.put(value, key)
+          try tx.modelPut(value, key, in: tree)
+        }
+      }
+    }
+    try engine.read { tx in try tx.compare(tree, with: model, strangers: [[], [117], [255]]) }
+    let walk = try TreeWalk(engine.core.head.trees[0], in: engine.core.store)
+    #expect(walk.uniformLeaves * 10 >= walk.leaves * 9, "\(walk.uniformLeaves) of \(walk.leaves) leaves are uniform")
+    #expect(walk.longestMissingPrefix <= 1, "a prefix could have \(walk.longestMissingPrefix) bytes more")
+    try engine.close()
+  }
+
   @Test("Keys too long for the header's byte stand in plain leaves", arguments: [257, 258, 259, 260])
   func longKeys(keyCount: Int) throws {
     let engine = try SimulatedDisk().openEngine(StorageOptions(pageSize: 4096, logLimit: 4 << 20))

@@ -93,8 +93,12 @@ struct BranchEntry {
 enum Separator {
   static func between(_ left: SplitKey, _ right: SplitKey, keyKind: KeyKind) -> OwnedKey {
     if keyKind == .int64 { return OwnedKey(bytes: [], integer: right.integer) }
-    let common = left.commonPrefixCount(with: right)
-    return OwnedKey(bytes: [UInt8](right.bytes.prefix(common + 1)), integer: 0)
+    let count = min(left.commonPrefixCount(with: right) + 1, right.count)
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filledCount in
+      for index in 0..<count { buffer[index] = right[index] }
+      filledCount = count
+    }
+    return OwnedKey(bytes: bytes, integer: 0)
   }
 }
 

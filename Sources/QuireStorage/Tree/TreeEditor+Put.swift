@@ -47,6 +47,7 @@ extension TreeEditor {
       try replaceValue(value, at: position.index, key, in: &root)
       return .replaced
     }
+    if try divideLeaf(inserting: key, value, at: position.index, in: &root) { return .inserted }
     try makePathPrivate(&root)
     if value.isExtent { notePathHasExtents(&root) }
     let leaf = path[depth - 1].page

@@ -9,6 +9,9 @@ struct TreeWalk {
   /// Leaves whose header has the lengths of all their entries.
   private(set) var uniformLeaves = 0
   private(set) var branches = 0
+  /// By how many bytes the prefix of a uniform leaf that has one could be longer, at the most. A leaf that began with a
+  /// single entry has none until it is full.
+  private(set) var longestMissingPrefix = 0
   private(set) var entries = 0
   private(set) var extents = 0
   /// Bytes in use in all leaves, headers included.
@@ -60,7 +63,10 @@ struct TreeWalk {
     }
     guard level > 0 else {
       leaves += 1
-      if page.isUniform { uniformLeaves += 1 }
+      if page.isUniform {
+        uniformLeaves += 1
+        notePrefix(page, keys)
+      }
       entries += keys.count
       try visitExtents(page)
       return keys.count
@@ -80,6 +86,14 @@ struct TreeWalk {
       total += count
     }
     return total
+  }
+
+  /// Notes how much of what all keys of a leaf begin with is not in its prefix, and could be: four bytes of each key
+  /// are the head's.
+  private mutating func notePrefix(_ page: PageBytes, _ keys: [[UInt8]]) {
+    guard page.prefixCount > 0, keys.count > 1, let first = keys.first, let last = keys.last else { return }
+    let common = zip(first, last).prefix { $0 == $1 }.count
+    longestMissingPrefix = max(longestMissingPrefix, min(common, first.count - 4) - page.prefixCount)
   }
 
   /// Reads every value of a leaf that stands in an extent, and notes its pages.

@@ -1,0 +1,154 @@
+// Dividing a full uniform leaf, the split that random keys bring: nothing is measured, and no key is put together.
+
+extension TreeEditor {
+  /// Divides the uniform leaf at the end of `path`, if it has no room for an entry more, between two leaves, the entry
+  /// in its place, and corrects all counts. A leaf that is not the transaction's own is not copied before.
+  ///
+  /// Both leaves keep the old one's prefix, and with it the cells as they are. That is left to `rebuildLeaf`, and false
+  /// returned with nothing done, where one of them could have two bytes more of a prefix: heads that begin with the
+  /// same bytes tell keys apart badly, and a tree that grows from one leaf would never get longer prefixes.
+  @inline(__always) func divideLeaf(
+    inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
+  ) throws(StorageError) -> Bool {
+    let leaf = path[depth &- 1].page
+    guard leaf.isUniform, !leaf.hasRoomForUniformCell else { return false }
+    return try divideFullLeaf(inserting: key, value, at: index, in: &root)
+  }
+
+  @inline(never) private func divideFullLeaf(
+    inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
+  ) throws(StorageError) -> Bool {
+    let level = depth - 1
+    let (leaf, reference) = (path[level].page, path[level].reference)
+    // Ascending keys go another way.
+    guard index < leaf.count, leaf.isUniform(with: key, value) else { return false }
+    guard leaf.hasIntegerKeys || leaf.comparePrefix(with: key) == 0 else { return false }
+    let parts = UniformParts(leaf, key, value, at: index)
+    guard parts.mayKeepPrefix, parts.fit(pageSize) else { return false }
+    let isOwn = isPrivate(reference, leaf)
+    if !isOwn { try checkFitness(level, in: root, isTakenApart: true) }
+    try makePathPrivate(&root, levels: level)
+    var (left, source) = (leaf, leaf)
+    if isOwn {
+      source = PageBytes(scratch)
+      scratch.copyMemory(from: leaf.base, byteCount: pageSize)
+      initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    } else {
+      let made = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+      supersede(reference, leaf)
+      replaceReference(at: level, by: made, in: &root)
+      left = made.page
+    }
+    let right = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    parts.write(parts.left, of: source, into: left, pageSize)
+    parts.write(parts.right, of: source, into: right.page, pageSize)
+    let separator = Separator.between(
+      left.leafKey(parts.left.count - 1), right.page.leafKey(0), keyKind: root.keyKind)
+    let added = SplitPage(
+      separator: separator, reference: right.reference,
+      count: ChildCount.word(parts.right.count, mayHaveExtents: false))
+    try addToParent(
+      of: level, firstCount: ChildCount.word(parts.left.count, mayHaveExtents: false), [added], in: &root)
+    root.count += 1
+    return true
+  }
+}
+
+/// The entries of a uniform leaf and a new one among them, in two halves. `leaf` is looked at until they are written.
+private struct UniformParts {
+  private let leaf: PageBytes
+  private let key: SearchKey
+  private let value: CellValue
+  /// The place of the new entry.
+  private let index: Int
+  /// The head of its key; byte-string keys only.
+  private let newHead: UInt32
+  private let cellByteCount: Int
+  let left: Range<Int>
+  let right: Range<Int>
+
+  init(_ leaf: PageBytes, _ key: SearchKey, _ value: CellValue, at index: Int) {
+    (self.leaf, self.key, self.value, self.index) = (leaf, key, value, index)
+    newHead =
+      leaf.hasIntegerKeys ? 0 : KeyOrder.head(key.base + leaf.prefixCount, key.count &- leaf.prefixCount)
+    cellByteCount = leaf.uniformCellByteCount
+    let count = leaf.count + 1
+    left = 0..<(count + 1) / 2
+    right = left.upperBound..<count
+  }
+
+  /// Whether both halves have entries that differ in one of the two bytes behind the prefix. Of a single entry that is
+  /// never so, which keeps leaves of one entry away from here.
+  var mayKeepPrefix: Bool { differs(left) && differs(right) }
+
+  private func differs(_ half: Range<Int>) -> Bool {
+    if leaf.hasIntegerKeys { return half.count > 1 }
+    return (head(half.lowerBound) ^ head(half.upperBound - 1)) >> 16 != 0
+  }
+
+  private func head(_ place: Int) -> UInt32 {
+    if place == index { return newHead }
+    return leaf.heads32[place < index ? place : place - 1]
+  }
+
+  /// Whether a page takes the larger half: always so unless the leaf comes from a forged file, where cells overlap.
+  func fit(_ pageSize: Int) -> Bool {
+    let entryByteCount = cellByteCount + leaf.headWidth + 2
+    return PageLayout.headerByteCount + left.count * entryByteCount + leaf.prefixCount <= pageSize
+  }
+
+  /// Writes the entries `half` of all, the old ones from `source`, into `target`, whose header has been cleared.
+  func write(_ half: Range<Int>, of source: PageBytes, into target: PageBytes, _ pageSize: Int) {
+    let prefixCount = source.prefixCount
+    var top = pageSize &- prefixCount
+    if prefixCount > 0 {
+      (target.base + top).copyMemory(from: source.prefix, byteCount: prefixCount)
+      target.prefixCount = prefixCount
+      target.prefixOffset = top
+    }
+    target.count = half.count
+    target.setUniform(keyCount: source.uniformKeyCount, valueCount: source.uniformValueCount)
+    let (oldSlots, slots) = (source.leafSlots, target.leafSlots)
+    for place in half {
+      top &-= cellByteCount
+      let number = place &- half.lowerBound
+      slots[number] = UInt16(truncatingIfNeeded: top)
+      if place == index {
+        writeNew(to: target.base + top, at: number, of: target)
+        continue
+      }
+      let old = place < index ? place : place &- 1
+      (target.base + top).copyMemory(from: source.base + Int(oldSlots[old]), byteCount: cellByteCount)
+      if source.hasIntegerKeys {
+        target.heads64[number] = source.heads64[old]
+      } else {
+        target.heads32[number] = source.heads32[old]
+      }
+    }
+    target.cellStart = top
+  }
+
+  private func writeNew(to cell: UnsafeMutableRawPointer, at number: Int, of target: PageBytes) {
+    var keyCount = 0
+    if target.hasIntegerKeys {
+      target.heads64[number] = key.integer
+    } else {
+      target.heads32[number] = newHead
+      keyCount = target.uniformKeyCount
+      if keyCount > 0 { cell.copyMemory(from: key.base + (key.count &- keyCount), byteCount: keyCount) }
+    }
+    if value.count > 0, let base = value.bytes.baseAddress {
+      (cell + keyCount).copyMemory(from: base, byteCount: value.count)
+    }
+  }
+}
+
+extension PageBytes {
+  /// What each entry of a uniform leaf takes beside head and offset.
+  @inline(__always) fileprivate var uniformCellByteCount: Int { uniformKeyCount &+ uniformValueCount }
+
+  /// Whether an entry more would fit into a uniform leaf, if need be after its cells have been moved together.
+  @inline(__always) fileprivate var hasRoomForUniformCell: Bool {
+    cellStart &- leafArraysEnd &+ garbage >= uniformCellByteCount &+ headWidth &+ 2
+  }
+}
