@@ -1,4 +1,4 @@
-// Places for long values that are moved.
+// Many places at once: for long values that are moved, and what a batch has replaced.
 
 internal import Synchronization
 
@@ -29,6 +29,14 @@ extension PageAllocator {
       state.pageCount = first + UInt64(count)
       publish(state)
       return PageNumber(first)
+    }
+  }
+
+  /// Notes that no reader needs these superseded places any more.
+  func release(_ numbers: [PageNumber]) {
+    state.withLock { state in
+      for number in numbers { state.release(number.rawValue) }
+      publish(state)
     }
   }
 

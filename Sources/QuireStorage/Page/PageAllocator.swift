@@ -200,14 +200,10 @@ package final class PageAllocator: Sendable {
     number.rawValue..<(number.rawValue + UInt64(count))
   }
 
-  /// Notes that no reader needs a superseded place any more.
+  /// Notes that no reader needs a superseded place any more, or an extent of `count` pages.
   package func release(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
-      for place in Self.places(number, count) {
-        state.setHeld(place, false)
-        if state.lent.remove(place) { state.setProven(place, true) }
-      }
-      state.isExhausted = false
+      for place in Self.places(number, count) { state.release(place) }
       publish(state)
     }
   }

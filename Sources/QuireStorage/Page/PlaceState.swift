@@ -50,6 +50,13 @@ struct PlaceState {
     freeBackedCount = free.count
   }
 
+  /// Says that no reader needs a superseded place any more.
+  mutating func release(_ place: UInt64) {
+    setHeld(place, false)
+    if lent.remove(place) { setProven(place, true) }
+    isExhausted = false
+  }
+
   /// How many places can be given out and written without asking the disk for space.
   var availableCount: Int { freeBackedCount + Int(backedEnd) - Int(min(pageCount, backedEnd)) }
 

@@ -51,6 +51,7 @@ package final class Reclaimer: Sendable {
     /// What a collection has found to be free; given back in one go.
     var freeSlots: [UInt] = []
     var freeFrames: [FrameIndex] = []
+    var freePlaces: [PageNumber] = []
     /// Slots of pages that were given up unread; they are retired at the end of the collection.
     var doubtfulSlots: [UInt] = []
     var isCheckpointing = false
@@ -215,7 +216,7 @@ package final class Reclaimer: Sendable {
       let frame = FrameIndex(UInt32(item.value))
       let location = store.frames.location(frame)
       if location.isPageNumber {
-        releasePlace(location.pageNumber, hand)
+        releasePlace(location.pageNumber, &state, hand)
       } else {
         // Nobody can find it any more: a frame with a slot, as the next transaction would ask for.
         if let hand, hand.keep(frame, location.slot) { return }
@@ -226,12 +227,12 @@ package final class Reclaimer: Sendable {
     case .place where item.birth == 0:
       releaseUnread(PageNumber(item.value), &state)
     case .place:
-      releasePlace(PageNumber(item.value), hand)
+      releasePlace(PageNumber(item.value), &state, hand)
     case .extent: releaseUnread(PageNumber(item.value), count: Int(item.pageCount), &state)
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }
-    if state.freeFrames.count >= Self.releaseCount { release(&state) }
+    if max(state.freeFrames.count, state.freePlaces.count) >= Self.releaseCount { release(&state) }
   }
 
   private func hold(_ item: Item, for snapshot: UInt64, _ state: inout State) {
@@ -251,12 +252,16 @@ package final class Reclaimer: Sendable {
       store.pool.release(addresses: state.freeSlots)
       state.freeSlots.removeAll(keepingCapacity: true)
     }
+    if !state.freePlaces.isEmpty {
+      allocator.release(state.freePlaces)
+      state.freePlaces.removeAll(keepingCapacity: true)
+    }
   }
 
-  private func releasePlace(_ number: PageNumber, _ hand: FrameHand?) {
+  private func releasePlace(_ number: PageNumber, _ state: inout State, _ hand: FrameHand?) {
     // Forgotten before it can be given out: a page number is reused only when its table entry is empty (hazard C2).
-    if let slot = store.take(number), hand?.keep(slot) != true { store.pool.release(slot) }
-    allocator.release(number)
+    if let slot = store.take(number), hand?.keep(slot) != true { state.freeSlots.append(UInt(bitPattern: slot)) }
+    state.freePlaces.append(number)
   }
 
   /// Frees the place of a page that was given up without a look at it. Only in a forged file can a reference have led
