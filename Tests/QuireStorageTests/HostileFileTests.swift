@@ -36,18 +36,18 @@ func trace(_ text: @autoclosure () -> String) {
 
 @Suite struct HostileFileTests {
   /// A closed database with trees of several levels.
-  private func makeFile(pageSize: Int, longOneIn: Int = 0) throws -> [UInt8] {
+  private func makeFile(pageSize: Int, longOneIn: Int = 0, isUniform: Bool = false) throws -> [UInt8] {
     let tiny = TinyDatabase(pageSize: pageSize)
     let engine = try tiny.open()
-    try TinyDatabase.fill(engine, count: pageSize / 3, longOneIn: longOneIn)
+    try TinyDatabase.fill(engine, count: pageSize / 3, longOneIn: longOneIn, isUniform: isUniform)
     try engine.checkpoint()
-    try TinyDatabase.fill(engine, count: pageSize / 8, seed: 9, longOneIn: longOneIn)
+    try TinyDatabase.fill(engine, count: pageSize / 8, seed: 9, longOneIn: longOneIn, isUniform: isUniform)
     try engine.close()
     return try #require(tiny.disk.bytes(of: TinyDatabase.path))
   }
 
   /// Opens what a forger made and does all there is to do with it. Any StorageError will do; nothing else will.
-  private func exercise(_ bytes: [UInt8], pageSize: Int, seed: UInt64) throws {
+  private func exercise(_ bytes: [UInt8], pageSize: Int, seed: UInt64, isUniform: Bool = false) throws {
     let disk = SimulatedDisk()
     disk.install(bytes, at: TinyDatabase.path)
     if let inspector = try? Inspector(at: TinyDatabase.path, fileSystem: disk) {
@@ -60,7 +60,10 @@ func trace(_ text: @autoclosure () -> String) {
       _ = try storageErrorsOnly { try DatabaseContent(of: engine) }
       for round in 0..<3 {
         _ = try storageErrorsOnly {
-          try TinyDatabase.fill(engine, count: 40, seed: seed &+ UInt64(round), longOneIn: 8)
+          // Where leaves are uniform, enough of a kind to fill one up.
+          try TinyDatabase.fill(
+            engine, count: isUniform ? 160 : 40, seed: seed &+ UInt64(round), longOneIn: isUniform ? 0 : 8,
+            isUniform: isUniform)
         }
         _ = try storageErrorsOnly { try engine.checkpoint() }
         _ = try storageErrorsOnly { try DatabaseContent(of: engine, checksThoroughly: false) }
@@ -102,8 +105,10 @@ func trace(_ text: @autoclosure () -> String) {
         if tree.keys == .int64 {
           _ = try tx.delete(Int64(number) - 1365, in: tree)
         } else {
-          _ = try tx.delete("key\(number)", in: tree)
-          _ = try tx.delete("/home/of/\(number % 7)/somebody/with/a/long/path/\(number)", in: tree)
+          for text in [true, false].map({ TinyDatabase.text(number, isUniform: $0) }) {
+            _ = try tx.delete("key\(text)", in: tree)
+            _ = try tx.delete("/home/of/\(number % 7)/somebody/with/a/long/path/\(text)", in: tree)
+          }
         }
       }
     }
@@ -124,6 +129,21 @@ func trace(_ text: @autoclosure () -> String) {
       trace("page size \(pageSize), seed \(seed): \(changes)")
       forger.seal()
       try exercise(forger.bytes, pageSize: pageSize, seed: seed)
+    }
+  }
+
+  /// The same where leaves are uniform: full ones are divided without being measured.
+  @Test(arguments: [512, 4096]) func forgedUniformPages(pageSize: Int) throws {
+    let bytes = try makeFile(pageSize: pageSize, isUniform: true)
+    let start = firstSeed()
+    for seed in start..<(start + UInt64(trialCount(debug: 100, release: 3000))) {
+      var random = SeededRandom(seed: seed)
+      var forger = try #require(Forger(bytes, pageSize: pageSize))
+      var changes: [String] = []
+      for _ in 0...random.below(6) { changes.append(forger.mutate(&random)) }
+      trace("uniform leaves, page size \(pageSize), seed \(seed): \(changes)")
+      forger.seal()
+      try exercise(forger.bytes, pageSize: pageSize, seed: seed, isUniform: true)
     }
   }
 

@@ -1,4 +1,4 @@
-// Asking for the memory of whole paths, side by side, before they are edited one after the other.
+// Asking for the memory of paths, side by side, before they are edited one after the other.
 //
 // An edit below a random key waits for memory at each level, and for the lines of its leaf that a search begins with.
 // The edits of a sorted batch are known in advance: the descents of the next ones take each step together, as lookups

@@ -70,8 +70,8 @@ package final class Reclaimer: Sendable {
     var written: [(horizon: UInt64, frames: ChunkedList<UInt32>)] = []
   }
 
-  /// How many pages are given back in one go.
-  private static let releaseCount = 1 << 12
+  /// How many pages are given back in one go; until then whoever wants memory takes their slots for lent.
+  private static let releaseCount = 1 << 10
   /// How many snapshots that nobody needs are let wait to be recycled together.
   private static let waitingSnapshotCount = 16
   /// How many bytes more or less the pool is told of.
@@ -232,7 +232,9 @@ package final class Reclaimer: Sendable {
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
     }
-    if max(state.freeFrames.count, state.freePlaces.count) >= Self.releaseCount { release(&state) }
+    if max(state.freeFrames.count, state.freePlaces.count, state.freeSlots.count) >= Self.releaseCount {
+      release(&state)
+    }
   }
 
   private func hold(_ item: Item, for snapshot: UInt64, _ state: inout State) {

@@ -117,7 +117,8 @@ extension TreeEditor {
     let siblingPage = try reader.page(sibling, checksum: parent.checksums[siblingIndex], level: treeLevel)
     let limit = pageSize * 9 / 10
     // Together they share no more of a prefix than each does by itself, so they take at least this. (Two plain leaves
-    // that make a uniform one would take less; they wait until one of them is smaller.)
+    // that make a uniform one would take less, and so would leaves whose prefix could be longer, as that of one which
+    // was divided can; they wait until one of them is smaller.)
     let prefixes = path[level].page.prefixCount + siblingPage.prefixCount
     let least = usedByteCount(path[level].page) + usedByteCount(siblingPage) - PageLayout.headerByteCount - prefixes
     guard least <= limit else { return false }

@@ -4,9 +4,10 @@ extension TreeEditor {
   /// Divides the uniform leaf at the end of `path`, if it has no room for an entry more, between two leaves, the entry
   /// in its place, and corrects all counts. A leaf that is not the transaction's own is not copied before.
   ///
-  /// Both leaves keep the old one's prefix, and with it the cells as they are. That is left to `rebuildLeaf`, and false
-  /// returned with nothing done, where one of them could have two bytes more of a prefix: heads that begin with the
-  /// same bytes tell keys apart badly, and a tree that grows from one leaf would never get longer prefixes.
+  /// Both leaves keep the old one's prefix, and with it the cells as they are. Other leaves are left to `rebuildLeaf`,
+  /// and false returned with nothing done: where the entry is not like the others or comes behind them all, where the
+  /// cells overlap, in a forged file, and where one half could have two bytes more of a prefix. Heads that begin with
+  /// the same bytes tell keys apart badly, and a tree that grows from one leaf would never get longer prefixes.
   @inline(__always) func divideLeaf(
     inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
   ) throws(StorageError) -> Bool {
@@ -20,7 +21,6 @@ extension TreeEditor {
   ) throws(StorageError) -> Bool {
     let level = depth - 1
     let (leaf, reference) = (path[level].page, path[level].reference)
-    // Ascending keys go another way.
     guard index < leaf.count, leaf.isUniform(with: key, value) else { return false }
     guard leaf.hasIntegerKeys || leaf.comparePrefix(with: key) == 0 else { return false }
     let parts = UniformParts(leaf, key, value, at: index)
@@ -28,6 +28,8 @@ extension TreeEditor {
     let isOwn = isPrivate(reference, leaf)
     if !isOwn { try checkFitness(level, in: root, isTakenApart: true) }
     try makePathPrivate(&root, levels: level)
+    // Before anything is taken apart: it may throw.
+    let right = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
     var (left, source) = (leaf, leaf)
     if isOwn {
       source = PageBytes(scratch)
@@ -39,7 +41,6 @@ extension TreeEditor {
       replaceReference(at: level, by: made, in: &root)
       left = made.page
     }
-    let right = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
     parts.write(parts.left, of: source, into: left, pageSize)
     parts.write(parts.right, of: source, into: right.page, pageSize)
     let separator = Separator.between(
@@ -77,13 +78,15 @@ private struct UniformParts {
     right = left.upperBound..<count
   }
 
-  /// Whether both halves have entries that differ in one of the two bytes behind the prefix. Of a single entry that is
-  /// never so, which keeps leaves of one entry away from here.
-  var mayKeepPrefix: Bool { differs(left) && differs(right) }
+  /// Whether neither half could have a prefix longer by two bytes, or is a single entry, which has none. What a prefix
+  /// gains the cells lose: four bytes of each key stay for the head.
+  var mayKeepPrefix: Bool {
+    if right.count < 2 { return false }
+    return leaf.hasIntegerKeys || leaf.uniformKeyCount < 2 || (differs(left) && differs(right))
+  }
 
   private func differs(_ half: Range<Int>) -> Bool {
-    if leaf.hasIntegerKeys { return half.count > 1 }
-    return (head(half.lowerBound) ^ head(half.upperBound - 1)) >> 16 != 0
+    (head(half.lowerBound) ^ head(half.upperBound - 1)) >> 16 != 0
   }
 
   private func head(_ place: Int) -> UInt32 {

@@ -74,8 +74,12 @@ struct TinyDatabase {
   /// Fills three trees with `count` entries each, long keys with common prefixes among them, and overwrites and deletes
   /// some so that pages have garbage.
   ///
-  /// - Parameter longOneIn: one value in so many is longer than a page; 0 for none.
-  static func fill(_ engine: StorageEngine, count: Int, seed: UInt64 = 3, longOneIn: Int = 0) throws {
+  /// - Parameters:
+  ///   - longOneIn: one value in so many is longer than a page; 0 for none.
+  ///   - isUniform: whether all other values have one length, and all keys of a tree, so that leaves become uniform.
+  static func fill(
+    _ engine: StorageEngine, count: Int, seed: UInt64 = 3, longOneIn: Int = 0, isUniform: Bool = false
+  ) throws {
     var random = SeededRandom(seed: seed)
     let trees = try engine.write { tx in
       (
@@ -89,18 +93,25 @@ struct TinyDatabase {
         for _ in 0..<(count / 4) {
           let number = random.below(4 * count)
           let isLong = longOneIn > 0 && random.oneIn(longOneIn)
-          let length = random.below(60) + (isLong ? engine.core.store.pageSize * [1, 3, 17][random.below(3)] : 0)
+          let shortLength = isUniform ? 30 : random.below(60)
+          let length = shortLength + (isLong ? engine.core.store.pageSize * [1, 3, 17][random.below(3)] : 0)
           let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: length)
-          try tx.put(value, for: "key\(number)", in: trees.0)
+          let text = Self.text(number, isUniform: isUniform)
+          try tx.put(value, for: "key\(text)", in: trees.0)
           try tx.put(value, for: Int64(number) - Int64(count), in: trees.1)
-          try tx.put(value, for: "/home/of/\(number % 7)/somebody/with/a/long/path/\(number)", in: trees.2)
+          try tx.put(value, for: "/home/of/\(number % 7)/somebody/with/a/long/path/\(text)", in: trees.2)
           let gone = random.below(4 * count)
-          _ = try tx.delete("key\(gone)", in: trees.0)
+          _ = try tx.delete("key\(Self.text(gone, isUniform: isUniform))", in: trees.0)
           _ = try tx.delete(Int64(gone) - Int64(count), in: trees.1)
         }
       }
     }
   }
+}
+
+extension TinyDatabase {
+  /// The digits of a number in keys, as many for each number if so wanted.
+  static func text(_ number: Int, isUniform: Bool) -> String { String(isUniform ? 100_000 + number : number) }
 }
 
 /// Repeatable randomness that closures may share.
