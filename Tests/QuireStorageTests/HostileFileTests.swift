@@ -137,14 +137,23 @@ func trace(_ text: @autoclosure () -> String) {
     let bytes = try makeFile(pageSize: pageSize, isUniform: true)
     let start = firstSeed()
     for seed in start..<(start + UInt64(trialCount(debug: 100, release: 3000))) {
-      var random = SeededRandom(seed: seed)
-      var forger = try #require(Forger(bytes, pageSize: pageSize))
-      var changes: [String] = []
-      for _ in 0...random.below(6) { changes.append(forger.mutate(&random)) }
-      trace("uniform leaves, page size \(pageSize), seed \(seed): \(changes)")
-      forger.seal()
-      try exercise(forger.bytes, pageSize: pageSize, seed: seed, isUniform: true)
+      try exerciseUniform(bytes, pageSize: pageSize, seed: seed)
     }
+  }
+
+  /// What once ended in a trap: a branch counts entries that are not there, and a range begins behind those that are.
+  @Test(arguments: [148_600_024_904_280]) func forgedUniformPagesFound(seed: UInt64) throws {
+    try exerciseUniform(try makeFile(pageSize: 512, isUniform: true), pageSize: 512, seed: seed)
+  }
+
+  private func exerciseUniform(_ bytes: [UInt8], pageSize: Int, seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    var forger = try #require(Forger(bytes, pageSize: pageSize))
+    var changes: [String] = []
+    for _ in 0...random.below(6) { changes.append(forger.mutate(&random)) }
+    trace("uniform leaves, page size \(pageSize), seed \(seed): \(changes)")
+    forger.seal()
+    try exercise(forger.bytes, pageSize: pageSize, seed: seed, isUniform: true)
   }
 
   /// Forged references to extents, next to other changes.

@@ -69,6 +69,10 @@ extension TreeEditor {
       if level == depth - 1 ? step.index < step.page.count : step.index + 1 < step.page.count { leftDepth = level + 1 }
       if upper != nil, right[level].index > 0 { rightDepth = level + 1 }
     }
+    // A page of a forged file may count entries that are not there.
+    if leftDepth == 0 {
+      throw store.damaged(path[depth - 1].reference, "entries are counted behind its last one where there are none")
+    }
     edges.left.removeLast(depth - leftDepth)
     edges.right.removeLast(upper == nil ? 0 : depth - rightDepth)
     return edges
