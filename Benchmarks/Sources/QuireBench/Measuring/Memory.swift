@@ -9,13 +9,13 @@ struct MemoryUse: Codable {
   let residentMiB: Double
 }
 
-/// Starts this program again for a store alone, and reads what it prints.
-func measureMemory(_ bench: Bench, _ kind: any StoreUnderTest.Type, run: Int) throws -> Sample {
+/// Starts this program again for a store alone, with a cache of so many bytes, and reads what it prints.
+func measureMemory(_ bench: Bench, _ kind: any StoreUnderTest.Type, cacheSize: Int) throws -> Sample {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
   process.arguments = [
     "memory-of", kind.name, "--scale", "\(bench.plan.scale)", "--seed", "\(bench.plan.seed)",
-    "--cache", "\(bench.plan.cacheSize >> 20)", "--directory", bench.directory,
+    "--cache", "\(cacheSize >> 20)", "--directory", bench.directory,
   ]
   let output = Pipe()
   process.standardOutput = output
