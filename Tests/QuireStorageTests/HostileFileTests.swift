@@ -118,17 +118,26 @@ func trace(_ text: @autoclosure () -> String) {
     do { return try body() } catch is StorageError { return nil }
   }
 
+  /// One trial: changes a file as `mutate` does, makes its checksums right, and exercises it.
+  private func tryForging(
+    _ kind: String, _ bytes: [UInt8], pageSize: Int, seed: UInt64, isUniform: Bool = false,
+    _ mutate: (inout Forger, inout SeededRandom) -> [String]
+  ) throws {
+    var random = SeededRandom(seed: seed)
+    var forger = try #require(Forger(bytes, pageSize: pageSize))
+    let changes = mutate(&forger, &random)
+    trace("\(kind), page size \(pageSize), seed \(seed): \(changes)")
+    forger.seal()
+    try exercise(forger.bytes, pageSize: pageSize, seed: seed, isUniform: isUniform)
+  }
+
   @Test(arguments: [512, 4096]) func forgedPages(pageSize: Int) throws {
     let bytes = try makeFile(pageSize: pageSize)
     let start = firstSeed()
     for seed in start..<(start + UInt64(trialCount(debug: 300, release: 3000))) {
-      var random = SeededRandom(seed: seed)
-      var forger = try #require(Forger(bytes, pageSize: pageSize))
-      var changes: [String] = []
-      for _ in 0...random.below(3) { changes.append(forger.mutate(&random)) }
-      trace("page size \(pageSize), seed \(seed): \(changes)")
-      forger.seal()
-      try exercise(forger.bytes, pageSize: pageSize, seed: seed)
+      try tryForging("pages", bytes, pageSize: pageSize, seed: seed) { forger, random in
+        (0...random.below(3)).map { _ in forger.mutate(&random) }
+      }
     }
   }
 
@@ -137,23 +146,19 @@ func trace(_ text: @autoclosure () -> String) {
     let bytes = try makeFile(pageSize: pageSize, isUniform: true)
     let start = firstSeed()
     for seed in start..<(start + UInt64(trialCount(debug: 100, release: 3000))) {
-      try exerciseUniform(bytes, pageSize: pageSize, seed: seed)
+      try tryForgingUniform(bytes, pageSize: pageSize, seed: seed)
     }
   }
 
   /// What once ended in a trap: a branch counts entries that are not there, and a range begins behind those that are.
   @Test(arguments: [148_600_024_904_280]) func forgedUniformPagesFound(seed: UInt64) throws {
-    try exerciseUniform(try makeFile(pageSize: 512, isUniform: true), pageSize: 512, seed: seed)
+    try tryForgingUniform(try makeFile(pageSize: 512, isUniform: true), pageSize: 512, seed: seed)
   }
 
-  private func exerciseUniform(_ bytes: [UInt8], pageSize: Int, seed: UInt64) throws {
-    var random = SeededRandom(seed: seed)
-    var forger = try #require(Forger(bytes, pageSize: pageSize))
-    var changes: [String] = []
-    for _ in 0...random.below(6) { changes.append(forger.mutate(&random)) }
-    trace("uniform leaves, page size \(pageSize), seed \(seed): \(changes)")
-    forger.seal()
-    try exercise(forger.bytes, pageSize: pageSize, seed: seed, isUniform: true)
+  private func tryForgingUniform(_ bytes: [UInt8], pageSize: Int, seed: UInt64) throws {
+    try tryForging("uniform leaves", bytes, pageSize: pageSize, seed: seed, isUniform: true) { forger, random in
+      (0...random.below(6)).map { _ in forger.mutate(&random) }
+    }
   }
 
   /// Forged references to extents, next to other changes.
@@ -161,14 +166,11 @@ func trace(_ text: @autoclosure () -> String) {
     let bytes = try makeFile(pageSize: pageSize, longOneIn: pageSize / 64)
     let start = firstSeed()
     for seed in start..<(start + UInt64(trialCount(debug: 60, release: 3000))) {
-      var random = SeededRandom(seed: seed)
-      var forger = try #require(Forger(bytes, pageSize: pageSize))
-      var changes: [String] = []
-      for _ in 0...random.below(3) { changes.append(forger.mutateExtent(&random)) }
-      if random.oneIn(4) { changes.append(forger.mutate(&random)) }
-      trace("page size \(pageSize), seed \(seed): \(changes)")
-      forger.seal()
-      try exercise(forger.bytes, pageSize: pageSize, seed: seed)
+      try tryForging("extents", bytes, pageSize: pageSize, seed: seed) { forger, random in
+        var changes = (0...random.below(3)).map { _ in forger.mutateExtent(&random) }
+        if random.oneIn(4) { changes.append(forger.mutate(&random)) }
+        return changes
+      }
     }
   }
 

@@ -11,6 +11,9 @@ struct Plan: Codable {
   var seed: UInt64 = 1
   /// Given to every store that keeps pages or blocks in memory itself.
   var cacheSize = 512 << 20
+  /// The cache where there is little memory, in whole MiB: a store takes what it has been given, and how little is
+  /// enough shows only there.
+  var smallCacheSize: Int { max(1 << 20, cacheSize / 8) }
   /// Whether stores may tidy their files when they have nothing else to do.
   var tidiesWhenIdle = true
   /// How long a measurement waits for the stores' own threads to come to rest before it begins.

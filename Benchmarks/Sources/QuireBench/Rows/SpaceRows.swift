@@ -34,10 +34,9 @@ var spaceRows: [BenchmarkRow] {
         "The most anonymous memory of a process that loads all rows, gets and commits; its own rows taken off.",
         mostRuns: 1
       ) { bench, kind, _ in try measureMemory(bench, kind, cacheSize: bench.plan.cacheSize) },
-      // What a store has been given it takes: how little is enough shows where there is little.
       BenchmarkRow(
         .space, "memory-small", unit: "MiB", "The same with an eighth of the cache.", mostRuns: 1
-      ) { bench, kind, _ in try measureMemory(bench, kind, cacheSize: max(1 << 20, bench.plan.cacheSize / 8)) },
+      ) { bench, kind, _ in try measureMemory(bench, kind, cacheSize: bench.plan.smallCacheSize) },
     ]
   #endif
   return rows
