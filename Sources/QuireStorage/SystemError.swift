@@ -20,6 +20,9 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.call = call
   }
 
+  /// Whether a sync was asked for and has failed.
+  var isFailedSync: Bool { call.hasPrefix("fdatasync") || call.hasPrefix("fsync") }
+
   public var description: String { "\(call) failed with \(systemErrorName(code))" }
 }
 

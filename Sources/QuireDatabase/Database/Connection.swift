@@ -199,11 +199,11 @@ extension DatabaseCore {
   ) {
     do {
       let pending = try writeWithoutWaiting(connection, watch, body)
-      let (result, actions) = (pending.result, pending.actions)
-      guard let lsn = pending.ticket.lsn else { return finish(job, watch, result, actions) }
+      let (result, actions, ticket) = (pending.result, pending.actions, pending.ticket)
+      guard let lsn = ticket.lsn else { return finish(job, watch, result, actions) }
       storage.queue.notify(whenDurable: lsn) { [self] failure in
         guard let failure else { return finish(job, watch, result, actions) }
-        let error = failed(failure)
+        let error = failed(ticket.hasOwnCommit ? failure : storage.stopped(failure))
         diagnostics.didEnd(watch, error)
         job.end(.failure(error))
       }

@@ -90,7 +90,7 @@ extension DatabaseCore {
     var actions: [@Sendable () -> Void] = []
     var rollbackActions: [@Sendable () -> Void] = []
     var outcome = WriteOutcome()
-    do {
+    do throws(WriteFailure) {
       let (result, ticket) = try storage.writeWithoutWaiting { _ in
         watch?.didBegin()
         // A second handle to what is lent for the time of this closure; the first one cannot be kept in an object.
@@ -113,15 +113,23 @@ extension DatabaseCore {
         self.publish(outcome, csn)
       }
       return PendingCommit(result: result, ticket: ticket, actions: actions)
-    } catch let error as ClosureError {
-      didRollBack(rollbackActions)
-      throw error.error
-    } catch let error as StorageError {
-      if error.code != .outcomeUnknown { didRollBack(rollbackActions) }
-      throw failed(error)
     } catch {
-      didRollBack(rollbackActions)
-      throw error
+      switch error {
+      case .rolledBack(let reason):
+        didRollBack(rollbackActions)
+        throw restated(reason)
+      case .unknown(let reason):
+        throw failed(reason)
+      }
+    }
+  }
+
+  /// What ended a transaction, in the words of this layer: the app's own error, or one of the engine's.
+  private func restated(_ reason: any Error) -> any Error {
+    switch reason {
+    case let reason as ClosureError: reason.error
+    case let reason as StorageError: failed(reason)
+    default: reason
     }
   }
 
@@ -135,6 +143,7 @@ extension DatabaseCore {
 
   /// Nothing of a transaction remains: runs what was to be run then.
   private func didRollBack(_ actions: [@Sendable () -> Void]) {
+    CallOut.check()
     for action in actions { action() }
   }
 

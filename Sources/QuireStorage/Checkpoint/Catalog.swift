@@ -138,7 +138,7 @@ package final class Catalog {
   /// Returns to the version before, after a checkpoint that failed.
   package func undo() {
     guard let before else { return }
-    for number in freed { allocator.keep(number) }
+    allocator.keep(freed)
     reclaimer.giveUpPlaces(of: editor.born)
     editor.rollback()
     editor.begin(csn: 0)

@@ -254,9 +254,7 @@ package final class FreeMapFile {
     for places in plan.places {
       for number in places.values { allocator.discard(number) }
     }
-    for level in plan.old {
-      for reference in level where reference.number != 0 { allocator.keep(PageNumber(reference.number)) }
-    }
+    allocator.keep(plan.old.joined().lazy.filter { $0.number != 0 }.map { PageNumber($0.number) })
     levels = plan.old
     allocator.abandonMap()
   }

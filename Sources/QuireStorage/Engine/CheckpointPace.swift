@@ -72,7 +72,7 @@ extension EngineCore {
   func runCheckpoint() {
     var pace: CheckpointPace?
     while stepCheckpoint() {
-      guard case .checkpoint(let run) = checkpoints.current, case .pages = run.phase, !run.isFinal,
+      guard case .checkpoint(let run) = checkpoints.current, case .preparing(.pages) = run.phase, !run.isFinal,
         let written = run.pages.valuesWritten
       else { continue }
       if pace == nil { pace = makePace(valuesWritten: written) }

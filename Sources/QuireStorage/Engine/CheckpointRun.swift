@@ -71,20 +71,36 @@ final class CheckpointGate: @unchecked Sendable {
 /// 3. the next segment's file exists in full;
 /// 4. the data file is synced (a meta page that names pages which the disk has not kept would verify and still lose
 ///    them);
-/// 5. the meta page is written and synced;
+/// 5. the meta page is written and synced: the point of no return, before which a failure leaves everything as it was,
+///    and behind which none can;
 /// 6. a log record that testifies to it is written and synced: only then is anything of the old checkpoint reused;
 /// 7. what only readers of older snapshots see is written home, if it takes too much memory. Nothing depends on that.
 final class CheckpointRun: @unchecked Sendable {
   // Sendable: safe because one thread at a time steps a run, and the gate hands it over.
   enum Phase {
+    /// No byte of the meta page has been written.
+    case preparing(Preparation)
+    /// The meta page is next.
+    case meta
+    /// The meta page is durable.
+    case completing(Completion)
+    case done
+  }
+
+  /// What comes before the meta page.
+  enum Preparation {
     case log
     case pages
     case segment
     case sync
-    case meta
+  }
+
+  /// What comes behind it.
+  enum Completion {
+    /// The same page once more, in the other slot: of a checkpoint whose result needs no log.
+    case twin
     case mark
     case held
-    case done
   }
 
   let state: CheckpointState
@@ -97,7 +113,9 @@ final class CheckpointRun: @unchecked Sendable {
   var meta: MetaPage
   /// Whether the result needs no log.
   let isFinal: Bool
-  var phase = Phase.log
+  var phase = Phase.preparing(.log)
+  /// Why it did not come to its end, once it has ended.
+  var failure: CheckpointFailure?
   /// The segment to come after the current one, once it is ready.
   var next: OpenSegment?
   /// Whether `next` is in a file of its own that has just been made.

@@ -109,7 +109,7 @@ extension EngineCore {
     case .lengthening(let job): return step(job)
     case .checkpoint(let current): run = current
     }
-    do throws(StorageError) {
+    do throws(CheckpointFailure) {
       try step(run)
       if case .done = run.phase {
         finish(run)
@@ -122,44 +122,74 @@ extension EngineCore {
     }
   }
 
-  private func step(_ run: CheckpointRun) throws(StorageError) {
+  private func step(_ run: CheckpointRun) throws(CheckpointFailure) {
     switch run.phase {
+    case .preparing(let preparation):
+      do throws(StorageError) { try prepare(run, preparation) } catch { throw .undone(error) }
+    case .meta:
+      do throws(StorageError) { try prepareMeta(run) } catch { throw .undone(error) }
+      do throws(StorageError) { try writeMeta(run.meta) } catch { throw .unknown(error) }
+      didWriteMeta(run)
+      run.phase = .completing(run.isFinal ? .twin : .mark)
+    case .completing(let completion):
+      do throws(StorageError) { try complete(run, completion) } catch { throw .durable(error) }
+    case .done:
+      break
+    }
+  }
+
+  /// Does what comes before the meta page.
+  private func prepare(_ run: CheckpointRun, _ preparation: CheckpointRun.Preparation) throws(StorageError) {
+    switch preparation {
     case .log:
       try queue.checkFailure()
       try checkFiles()
-      if run.requiredLSN > queue.durableLSN { try queue.wait(for: run.requiredLSN) }
-      run.phase = .pages
+      if run.requiredLSN > queue.durableLSN { try waitForLog(run.requiredLSN) }
+      run.phase = .preparing(.pages)
     case .pages:
       // Not while tree pages are written: a write may take its time, and nothing that readers evict meanwhile could be
       // used again.
       if run.pages.looksPagesUp { _ = slots.refresh(run.slot) }
       defer { slots.rest(run.slot) }
       let hasMore = try run.pages.step()
-      if !hasMore { run.phase = .segment }
+      if !hasMore { run.phase = .preparing(.segment) }
     case .segment:
       if !run.isFinal, withLog({ $0 != nil }) { try prepareNextSegment(run) }
-      run.phase = .sync
+      run.phase = .preparing(.sync)
     case .sync:
       // Before the length is settled, which would hide that the file has been cut.
       try checkFiles()
       try settleLength(run)
       try synchronizePages()
       run.phase = .meta
-    case .meta:
-      try writeMeta(run)
-      run.phase = .mark
+    }
+  }
+
+  /// Does what comes behind the meta page.
+  private func complete(_ run: CheckpointRun, _ completion: CheckpointRun.Completion) throws(StorageError) {
+    switch completion {
+    case .twin:
+      // Two pages that agree need no log and no proof.
+      run.meta.checkpointNumber += 1
+      try writeMeta(run.meta)
+      // Nothing older can be fallen back to.
+      allocator.prove(run.meta.checkpointNumber)
+      run.phase = .completing(.mark)
     case .mark:
       if !run.isFinal, withLog({ $0 != nil }) {
         try prove(run.meta.checkpointNumber, next: run.next, isHeaderWritten: run.madeFile)
       }
-      run.phase = .held
+      run.phase = .completing(.held)
     case .held:
       // The checkpoint is complete without this; what cannot be written now stays in memory until the next one.
       do throws(StorageError) { try writeHeldPages(before: run.state.csn) } catch {}
       run.phase = .done
-    case .done:
-      break
     }
+  }
+
+  /// Waits until the log is durable up to `lsn`: for the engine itself, which has no commit of its own there.
+  private func waitForLog(_ lsn: LSN) throws(StorageError) {
+    do throws(StorageError) { try queue.wait(for: lsn) } catch { throw stopped(error) }
   }
 
   /// Makes the file as long as the meta page will say. Places at the end that were given back by a checkpoint which
@@ -175,7 +205,8 @@ extension EngineCore {
     if byteCount < needed { try file.allocateFully(from: byteCount, count: needed - byteCount) }
   }
 
-  private func writeMeta(_ run: CheckpointRun) throws(StorageError) {
+  /// Completes the meta page; nothing of it is written.
+  private func prepareMeta(_ run: CheckpointRun) throws(StorageError) {
     try queue.checkFailure()
     try checkFiles()
     run.leavesFiles = run.madeFile || isLogLengthened
@@ -184,16 +215,12 @@ extension EngineCore {
     run.meta.treeCount = root.count
     run.meta.freeMap = run.pages.freeMapRoot
     if let next = run.next { run.meta.segments.append(next.descriptor) }
-    try writeMeta(run.meta)
-    if run.isFinal {
-      // The same once more in the other slot: two pages that agree need no log and no proof.
-      run.meta.checkpointNumber += 1
-      try writeMeta(run.meta)
-    }
+  }
+
+  /// The meta page is durable: what it names is the newest checkpoint.
+  private func didWriteMeta(_ run: CheckpointRun) {
     watch.noteGrowth(to: Int(run.meta.pageCount) * store.pageSize)
     allocator.finishCheckpoint(run.meta.checkpointNumber)
-    // Both slots agree now, so nothing older can be fallen back to.
-    if run.isFinal { allocator.prove(run.meta.checkpointNumber) }
     run.pages.finish()
   }
 
@@ -213,26 +240,21 @@ extension EngineCore {
 
   /// Writes and syncs the record that testifies to the meta page `number`, once the log has the segment that this page
   /// names: the record may be the first one there.
-  func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) {
-    let outcome: Result<LSN?, StorageError> = .success(
-      try withLog { (log) throws(StorageError) -> LSN? in
-        guard let log else { return nil }
-        do throws(StorageError) {
-          if let next { log.setNext(next) }
-          if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
-          let durable = queue.durableLSN
-          if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
-          // This segment has no block left for the mark.
-          guard log.next != nil else { return nil }
-          log.switchSegment()
-          return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
-        } catch {
-          queue.fail(error)
-          throw error
-        }
-      })
-    guard let lsn = try outcome.get() else { return }
-    try queue.wait(for: lsn)
+  package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) {
+    let lsn = try withLogOrStop { (log) throws(StorageError) -> LSN? in
+      guard let log else { return nil }
+      if let next { log.setNext(next) }
+      // Behind a record whose write has failed nothing is found.
+      try queue.checkFailure()
+      if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
+      let durable = queue.durableLSN
+      if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
+      // This segment has no block left for the mark.
+      guard log.next != nil else { return nil }
+      log.switchSegment()
+      return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
+    }
+    if let lsn { try waitForLog(lsn) }
   }
 
   private func finish(_ run: CheckpointRun) {
@@ -265,30 +287,36 @@ extension EngineCore {
     }
   }
 
-  private func abandon(_ run: CheckpointRun, _ error: StorageError) {
-    // A meta page that has been written stands, whatever came after it.
-    let isWritten: Bool
-    switch run.phase {
-    case .mark, .held, .done: isWritten = true
-    default: isWritten = false
-    }
-    if !isWritten {
-      // In fail stop its places stay taken: the meta page whose sync has failed may be on the disk, and a transaction
-      // that is still running must not write over what it names.
-      if queue.failure == nil { run.pages.undo() }
+  private func abandon(_ run: CheckpointRun, _ failure: CheckpointFailure) {
+    let isDurable: Bool
+    switch failure {
+    case .durable: isDurable = true
+    case .undone:
+      isDurable = false
+      // Where writing has stopped for another reason, places and files stay as they are, too.
+      if queue.failure == nil { giveBack(run) }
       run.next?.file.close()
-      // In fail stop nothing is removed any more: the meta page whose write or sync has failed may be on the disk, and
-      // it names this file.
-      if run.madeFile, let next = run.next, queue.failure == nil {
-        // What cannot be removed now is overwritten when its number comes up again.
-        do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
-      }
+    case .unknown:
+      isDurable = false
+      // Its places stay taken, and its files stay: the meta page may be on the disk, and a transaction that is still
+      // running must not write over what it names.
+      run.next?.file.close()
     }
+    run.failure = failure
     reclaimer.finishCheckpoint(
-      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isWritten)
+      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isDurable)
     slots.end(run.slot)
-    checkpoints.end(error)
-    environment.checkpointDidFail(error)
+    checkpoints.end(failure.reason)
+    CallOut.check()
+    environment.checkpointDidFail(failure.reason)
     reclaimer.collect()
+  }
+
+  /// Gives back what a checkpoint has taken that counts for nothing.
+  private func giveBack(_ run: CheckpointRun) {
+    run.pages.undo()
+    guard run.madeFile, let next = run.next else { return }
+    // What cannot be removed now is overwritten when its number comes up again.
+    do throws(StorageError) { try logFiles.remove(next.descriptor.fileIndex) } catch {}
   }
 }

@@ -120,7 +120,9 @@ extension EngineCore {
     case .segment:
       try queue.checkFailure()
       try checkFiles()
-      job.next = try logFiles.create(job.descriptor, isFilled: false)
+      job.next = try withFinalSyncs { () throws(StorageError) in
+        try logFiles.create(job.descriptor, isFilled: false)
+      }
       job.phase = .meta
     case .meta:
       try queue.checkFailure()

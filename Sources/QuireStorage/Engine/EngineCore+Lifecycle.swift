@@ -9,20 +9,20 @@ extension EngineCore {
     _ body: @Sendable (borrowing WriteTransaction) throws -> Result,
     _ continuation: CheckedContinuation<Result, any Error>
   ) {
-    do {
+    do throws(WriteFailure) {
       let (result, ticket) = try writeWithoutWaiting(body)
       guard let lsn = ticket.lsn else { return continuation.resume(returning: result) }
       // The core stays alive until whoever waits has been told.
       queue.notify(whenDurable: lsn) { [self] failure in
         if let failure {
-          continuation.resume(throwing: failure)
+          continuation.resume(throwing: ticket.hasOwnCommit ? failure : stopped(failure))
         } else {
           continuation.resume(returning: result)
         }
         _ = self
       }
     } catch {
-      continuation.resume(throwing: error)
+      continuation.resume(throwing: error.reason)
     }
   }
 
@@ -34,18 +34,19 @@ extension EngineCore {
   @discardableResult
   package func appendQuietMark() -> Bool {
     guard queue.failure == nil else { return true }
-    return withLog { log in
-      guard let log, !log.endsWithMark else { return true }
-      let durable = queue.durableLSN
-      if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
-      // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
-      // nobody, and what they stand behind must be testified to all the same.
-      guard log.commitLSN <= durable else { return true }
-      do throws(StorageError) {
+    do throws(StorageError) {
+      return try withLogOrStop { (log) throws(StorageError) -> Bool in
+        guard let log, !log.endsWithMark, queue.failure == nil else { return true }
+        let durable = queue.durableLSN
+        if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
+        // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
+        // nobody, and what they stand behind must be testified to all the same.
+        guard log.commitLSN <= durable else { return true }
         _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
-      } catch {
-        queue.fail(error)
+        return true
       }
+    } catch {
+      // Those who wait have been told; nobody waits for the mark.
       return true
     }
   }

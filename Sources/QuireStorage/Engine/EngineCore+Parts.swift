@@ -5,22 +5,18 @@ internal import Synchronization
 extension EngineCore {
   /// Appends what the running transaction's record holds, as a part or as the commit. Writer lock held.
   ///
-  /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was.
-  /// - Throws: what the write failed with; all writing has stopped then.
+  /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
+  ///   writing has stopped.
+  /// - Throws: what the write failed with, and with which all writing stops. The file may hold all of the record even so.
   func appendRecord(_ kind: LogRecordKind) throws(StorageError) -> LSN? {
-    try withLog { (log) throws(StorageError) -> LSN? in
-      guard let log else { return nil }
+    try withLogOrStop { (log) throws(StorageError) -> LSN? in
+      // Looked at under the latch: nothing follows half a record.
+      guard let log, queue.failure == nil else { return nil }
       let startsBlock = startsBlock(log)
       guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
-      do throws(StorageError) {
-        return try log.append(
-          context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
-          durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock)
-      } catch {
-        // Half a record may be in the file, and nothing may follow it.
-        queue.fail(error)
-        throw error
-      }
+      return try log.append(
+        context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
+        durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock)
     }
   }
 
@@ -40,6 +36,7 @@ extension EngineCore {
       // need not do for all that comes.
       if context.log.partCount == 0 { payOwedCheckpoint() }
       repeat {
+        try queue.checkFailure()
         guard makeRoomBehindParts() else { return false }
       } while try appendRecord(.part) == nil
       return true

@@ -92,7 +92,7 @@ extension EngineCore {
       number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
       firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
     guard let old else {
-      run.next = try logFiles.create(descriptor)
+      run.next = try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) }
       run.madeFile = true
       return
     }
@@ -101,7 +101,9 @@ extension EngineCore {
     var written = withLog { $0?.writtenByteCount(ofFile: old.fileIndex) } ?? old.byteCount
     do throws(StorageError) {
       if old.byteCount < descriptor.byteCount {
-        let isFilled = try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
+        let isFilled = try withFinalSyncs { () throws(StorageError) in
+          try logFiles.extend(file, from: old.byteCount, to: descriptor.byteCount)
+        }
         if isFilled, written >= old.byteCount { written = descriptor.byteCount }
       }
     } catch {
@@ -127,6 +129,15 @@ extension EngineCore {
     }
   }
 
+  /// Runs what makes a log file or makes it longer. A sync that fails there is as final as any other: of what the system
+  /// may have dropped, such as the name of the file, the next sync would say that it is durable.
+  func withFinalSyncs<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+    do throws(StorageError) { return try body() } catch {
+      if error.code == .failStop { queue.fail(error) }
+      throw error
+    }
+  }
+
   /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
   /// lock held, no checkpoint runs, there is no log.
   func activateLog() throws(StorageError) {
@@ -141,15 +152,17 @@ extension EngineCore {
     do throws(StorageError) {
       // Whoever made the data file may have been killed before its name was durable. A crash that kept the name of a
       // log and lost that of the data file would leave what looks like a deleted database.
-      do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
-        throw StorageError(writing: error, path: file.path)
+      try withFinalSyncs { () throws(StorageError) in
+        do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
+          throw StorageError(synchronizing: error, path: file.path)
+        }
       }
       for _ in 0..<2 {
         let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
         taken.insert(fileIndex)
         let descriptor = SegmentDescriptor(
           number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
-        segments.append(try logFiles.create(descriptor))
+        segments.append(try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) })
         number += 1
         firstLSN = descriptor.endLSN
       }

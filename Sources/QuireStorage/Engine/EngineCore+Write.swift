@@ -6,22 +6,35 @@ internal import Synchronization
 package struct CommitTicket: Sendable {
   /// The LSN up to which the log must be durable; nil if the commit is acknowledged already.
   package let lsn: LSN?
+  /// Whether the transaction has made a commit. One that has not waits for what it has seen of those before it.
+  package var hasOwnCommit = true
 }
 
 extension EngineCore {
   /// Runs `body` as a write transaction and waits until its commit is acknowledged.
   package func write<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
-    let (result, ticket) = try writeWithoutWaiting(body)
+    let result: Result
+    let ticket: CommitTicket
+    do throws(WriteFailure) { (result, ticket) = try writeWithoutWaiting(body) } catch { throw error.reason }
     try wait(ticket)
     return result
   }
 
   /// Waits for a commit.
+  ///
+  /// - Throws: `outcomeUnknown` if nobody knows whether the disk has it; `failStop` if the transaction had none of its
+  ///   own, and nobody knows whether the disk has what it saw.
   package func wait(_ ticket: CommitTicket) throws(StorageError) {
     // Nobody would ever wake a forked child.
     try checkProcess()
-    if let lsn = ticket.lsn { try queue.wait(for: lsn) }
+    guard let lsn = ticket.lsn else { return }
+    do throws(StorageError) { try queue.wait(for: lsn) } catch {
+      throw ticket.hasOwnCommit ? error : stopped(error)
+    }
   }
+
+  /// Why writing has stopped, in the place of an error that speaks of a commit where there is none.
+  package func stopped(_ error: StorageError) -> StorageError { queue.failure ?? error }
 
   /// Runs `body` as a write transaction and appends its commit. The commit may be neither durable nor visible yet.
   ///
@@ -29,9 +42,10 @@ extension EngineCore {
   ///   writer lock, when the commit can no longer fail but for the disk, and before any reader can see it.
   package func writeWithoutWaiting<Result>(
     _ body: (borrowing WriteTransaction) throws -> Result, willPublish: ((CSN) -> Void)? = nil
-  ) throws -> (Result, CommitTicket) {
-    try beginWrite()
+  ) throws(WriteFailure) -> (Result, CommitTicket) {
+    do throws(StorageError) { try beginWrite() } catch { throw .rolledBack(error) }
     defer { giveBackMemory() }
+    CallOut.check()
     let result: Result
     do {
       result = try body(WriteTransaction(context))
@@ -40,10 +54,10 @@ extension EngineCore {
       let ticket = rollBack()
       // What the body saw of its predecessors must not be undone by a crash once the caller has heard of
       // it (hazard B4).
-      try wait(ticket)
-      throw error
+      do throws(StorageError) { try wait(ticket) } catch { throw .rolledBack(error) }
+      throw .rolledBack(error)
     }
-    return (result, try commit(willPublish))
+    do throws(CommitFailure) { return (result, try commit(willPublish)) } catch { throw WriteFailure(error) }
   }
 
   /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
@@ -59,7 +73,10 @@ extension EngineCore {
       context.discardDeadExtents()
       try queue.checkFailure()
       try reservePlaces()
-      guard let endLSN = try appendCommit() else {
+      let endLSN: LSN?
+      // Whether the disk has it makes no difference: it changes no content.
+      do throws(CommitFailure) { endLSN = try appendCommit() } catch { throw error.reason }
+      guard let endLSN else {
         _ = rollBack()
         return
       }
@@ -104,48 +121,65 @@ extension EngineCore {
   }
 
   private func ticketForHead() -> CommitTicket {
-    CommitTicket(lsn: options.durability.waitsForFlush ? head.endLSN : nil)
+    CommitTicket(lsn: options.durability.waitsForFlush ? head.endLSN : nil, hasOwnCommit: false)
   }
 
   // MARK: Commit
 
-  private func commit(_ willPublish: ((CSN) -> Void)?) throws(StorageError) -> CommitTicket {
+  private func commit(_ willPublish: ((CSN) -> Void)?) throws(CommitFailure) -> CommitTicket {
     // First of all: a child that was forked in mid-transaction must touch nothing.
-    try checkProcess()
+    do throws(StorageError) { try checkProcess() } catch { throw .rolledBack(error) }
     guard context.hasChanges else {
       willPublish?(head.csn)
       return rollBack()
     }
-    context.finishRecord()
-    context.discardDeadExtents()
-    do throws(StorageError) {
-      try queue.checkFailure()
-      // Who waits for a flush is told at the end of that.
-      if !options.durability.waitsForFlush, watch.isDue() { try checkFiles() }
-      try context.packOwnLeaves()
-      try reservePlaces()
-      startCheckpointInsteadOfGrowing()
-      // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
-      // have taken out of memory meanwhile would wait too, and add to it.
-      slots.rest(writerSlot)
+    do throws(CommitFailure) {
+      do throws(StorageError) { try prepareCommit() } catch { throw .rolledBack(error) }
       guard let endLSN = try appendCommit() else { return try commitByCheckpoint(willPublish) }
       willPublish?(context.csn)
       return publish(
         endLSN: endLSN, retiring: context.editor.superseded, waitsForFlush: options.durability.waitsForFlush)
     } catch {
+      // In memory; what the disk has of it, `error` says.
       _ = rollBack()
       throw error
     }
   }
 
+  /// Completes the record, and makes sure of everything that can be had before a byte of it is written.
+  private func prepareCommit() throws(StorageError) {
+    context.finishRecord()
+    context.discardDeadExtents()
+    try queue.checkFailure()
+    // Who waits for a flush is told at the end of that.
+    if !options.durability.waitsForFlush, watch.isDue() { try checkFiles() }
+    try context.packOwnLeaves()
+    try reservePlaces()
+    startCheckpointInsteadOfGrowing()
+    // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
+    // have taken out of memory meanwhile would wait too, and add to it.
+    slots.rest(writerSlot)
+  }
+
   /// Appends the record of the commit; nil if it is too long for the log. Nearly always there is room for it: that is
   /// found out by appending it, under one latch.
-  private func appendCommit() throws(StorageError) -> LSN? {
+  private func appendCommit() throws(CommitFailure) -> LSN? {
     while true {
-      if !context.log.isGivenUp, let endLSN = try appendRecord(.commit) { return endLSN }
-      if withLog({ $0 == nil }) { try activateLog() }
-      guard try makeRoom() else { return nil }
+      if !context.log.isGivenUp {
+        // The file may hold all of the record, although the call has failed.
+        do throws(StorageError) { if let endLSN = try appendRecord(.commit) { return endLSN } } catch {
+          throw .unknown(queue.outcomeUnknown())
+        }
+      }
+      do throws(StorageError) { guard try makeWayForCommit() else { return nil } } catch { throw .rolledBack(error) }
     }
+  }
+
+  /// After a record could not be appended: makes the log, or room in it. False if the record is too long for it.
+  private func makeWayForCommit() throws(StorageError) -> Bool {
+    try queue.checkFailure()
+    if withLog({ $0 == nil }) { try activateLog() }
+    return try makeRoom()
   }
 
   /// Makes room for the record in the log: by moving on to the next segment, which the log owes a checkpoint unless it
@@ -184,6 +218,7 @@ extension EngineCore {
           dispatchCheckpoint()
         }
         finishRunningCheckpoint()
+        try queue.checkFailure()
         if let failure = checkpoints.lastFailure { throw failure }
         // Its mark may have found room in the next segment only, and then that is the last one.
         if withLog({ $0?.next == nil }) { owesCheckpoint = true }
@@ -193,7 +228,7 @@ extension EngineCore {
 
   /// Makes the transaction the newest commit, and lets the next writer go.
   private func publish(
-    endLSN: LSN, retiring superseded: some Sequence<SupersededPage>, waitsForFlush: Bool, isDurable: Bool = false
+    endLSN: LSN, retiring superseded: some Sequence<SupersededPage>, waitsForFlush: Bool
   ) -> CommitTicket {
     let csn = context.csn
     let snapshot = makeSnapshot(csn: csn, endLSN: endLSN)
@@ -205,7 +240,7 @@ extension EngineCore {
     slots.rest(writerSlot)
     // Under the writer lock, so that no addition is lost.
     counters.commits.store(counters.commits.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush, isDurable: isDurable)
+    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush)
     store.notePlenty()
     beginOwedCheckpoint()
     writerLock.unlock()
@@ -215,7 +250,10 @@ extension EngineCore {
 
   /// Commits a transaction that is too large for the log by writing its pages home. The writer lock is kept to the end:
   /// a later commit in the log would otherwise be replayed on a state that lacks this one (hazard B1).
-  private func commitByCheckpoint(_ willPublish: ((CSN) -> Void)?) throws(StorageError) -> CommitTicket {
+  ///
+  /// The transaction has the fate of its checkpoint. Once the meta page is durable it is a commit, whatever comes after
+  /// that, and before the first byte of it is written it is none.
+  private func commitByCheckpoint(_ willPublish: ((CSN) -> Void)?) throws(CommitFailure) -> CommitTicket {
     finishRunningCheckpoint()
     growSegments()
     let csn = context.csn
@@ -229,19 +267,27 @@ extension EngineCore {
     if hasLongLists { chargeTransaction() }
     let logged = withLog { $0?.lastCSN ?? CSN(0) }
     let required = withLog { $0?.endLSN ?? LSN(0) }
-    beginCheckpoint(
+    let run = beginCheckpoint(
       CheckpointState(
         csn: csn, trees: context.trees, names: context.names, nextTreeID: context.treeIDCounter),
       requiredLSN: required, loggedCSN: logged, isFinal: false)
     withLog { $0?.noteUnloggedCommit(csn) }
     while stepCheckpoint() {}
-    if let failure = checkpoints.lastFailure {
-      reclaimer.unretire(csn: csn.rawValue)
-      withLog { $0?.noteUnloggedCommit(logged) }
-      throw failure
+    switch run.failure {
+    case nil, .durable: break
+    case .undone(let error):
+      takeBackUnloggedCommit(csn, before: logged)
+      throw .rolledBack(error)
+    case .unknown:
+      takeBackUnloggedCommit(csn, before: logged)
+      throw .unknown(queue.outcomeUnknown())
     }
     willPublish?(csn)
-    return publish(
-      endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false, isDurable: true)
+    return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
+  }
+
+  private func takeBackUnloggedCommit(_ csn: CSN, before logged: CSN) {
+    reclaimer.unretire(csn: csn.rawValue)
+    withLog { $0?.noteUnloggedCommit(logged) }
   }
 }

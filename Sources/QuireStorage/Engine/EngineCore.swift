@@ -210,6 +210,23 @@ package final class EngineCore: @unchecked Sendable {
     logLatch.withLock { _ in body(log) }
   }
 
+  /// Runs `body` under the log latch. What it throws stops all writing before the latch is given up, so that nothing
+  /// is appended behind what has failed; who waits is told after that, as it may lead to code of the app's.
+  @discardableResult
+  func withLogOrStop<Result>(_ body: (LogWriter?) throws(StorageError) -> Result) throws(StorageError) -> Result {
+    do throws(StorageError) {
+      return try withLog { (log) throws(StorageError) -> Result in
+        do throws(StorageError) { return try body(log) } catch {
+          queue.stop(error)
+          throw error
+        }
+      }
+    } catch {
+      queue.announceFailure()
+      throw error
+    }
+  }
+
   func setLog(_ writer: LogWriter?) {
     logLatch.withLock { _ in log = writer }
     if let writer { queue.setLog(writer) }

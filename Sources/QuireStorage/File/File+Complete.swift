@@ -109,11 +109,17 @@ extension StorageError {
     }
   }
 
-  /// The error for a failed sync, which is final until the database is opened again.
+  /// The error for a failed sync, which is final until the database is opened again: the system may have dropped what
+  /// it could not write, and say of the next sync that all is well. What failed before the sync itself, such as opening
+  /// the folder that is to be synced, is not final.
   package init(synchronizing error: SystemError, path: String) {
+    guard error.isFailedSync else {
+      self.init(writing: error, path: path)
+      return
+    }
     self.init(
       .failStop,
-      "The disk could not confirm that writes are durable. Nothing more is written; open the database again.",
+      "The disk could not confirm that writes are durable. Open the database again; until then nothing is written.",
       path: path, systemError: error)
   }
 }

@@ -53,12 +53,13 @@ package struct LogFiles: Sendable {
       writtenByteCount = isAllocated ? LogLayout.segmentHeaderByteCount : segment.byteCount
       if !isAllocated { try writeZeros(file, 0..<segment.byteCount) }
       if hasHeader { try writeHeader(segment, to: file) }
-      do throws(SystemError) {
-        try file.synchronize()
-        try fileSystem.synchronizeDirectory(of: path)
-      } catch {
-        // Nothing depends on this file yet: the call may be repeated with another one.
-        throw StorageError(writing: error, path: path)
+      do throws(SystemError) { try file.synchronize() } catch {
+        // A file system that looks for space only now may find none. The file goes, and nothing depends on it yet.
+        let isFull = error.code == ENOSPC || error.code == EDQUOT
+        throw isFull ? StorageError(writing: error, path: path) : StorageError(synchronizing: error, path: path)
+      }
+      do throws(SystemError) { try fileSystem.synchronizeDirectory(of: path) } catch {
+        throw StorageError(synchronizing: error, path: path)
       }
     } catch {
       file.close()
@@ -86,7 +87,7 @@ package struct LogFiles: Sendable {
       let isAllocated = try file.allocateFully(from: byteCount, count: newByteCount - byteCount)
       if !isAllocated { try writeZeros(file, byteCount..<newByteCount) }
       do throws(SystemError) { try file.synchronize() } catch {
-        throw StorageError(writing: error, path: file.path)
+        throw StorageError(synchronizing: error, path: file.path)
       }
       return !isAllocated
     } catch {

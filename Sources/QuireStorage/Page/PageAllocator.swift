@@ -224,21 +224,25 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Takes `supersede` back: the commit has failed.
-  package func restore(_ number: PageNumber, count: Int = 1) {
+  /// Takes back what `supersede` was told of the commit `csn`, which has failed. One pass over what waits for the next
+  /// checkpoint, and over what the failed one has freed.
+  package func restore(_ csn: UInt64, _ items: some Sequence<(number: PageNumber, count: Int)>) {
     state.withLock { state in
-      let places = Self.places(number, count)
+      var restored = PageBits()
+      for item in items {
+        for place in Self.places(item.number, item.count) {
+          restored[place] = true
+          state.setHeld(place, false)
+          state.supersededBits[place] = false
+          setMap(&state, place, isFree: false)
+        }
+      }
       state.superseded.removeAll { place in
-        guard place.number == number else { return false }
+        guard place.csn == csn else { return false }
         state.supersededCount -= place.count
         return true
       }
-      state.freedNow.removeAll { places.contains($0) }
-      for place in places {
-        state.setHeld(place, false)
-        state.supersededBits[place] = false
-        setMap(&state, place, isFree: false)
-      }
+      state.freedNow.removeAll { restored[$0] }
       publish(state)
     }
   }
@@ -281,11 +285,15 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Takes `free` back: the page stays in use after all, as the checkpoint that replaced it failed.
-  package func keep(_ number: PageNumber) {
+  /// Takes `free` back: these pages stay in use after all, as the checkpoint that replaced them failed.
+  package func keep(_ numbers: some Sequence<PageNumber>) {
     state.withLock { state in
-      setMap(&state, number.rawValue, isFree: false)
-      state.freedNow.removeAll { $0 == number.rawValue }
+      var kept = PageBits()
+      for number in numbers {
+        kept[number.rawValue] = true
+        setMap(&state, number.rawValue, isFree: false)
+      }
+      state.freedNow.removeAll { kept[$0] }
     }
   }
 

@@ -146,9 +146,8 @@ package final class Reclaimer: Sendable {
   package func unretire(csn: UInt64) {
     state.withLock { state in
       // Above the published CSN, so nothing of it has left the queue.
-      for item in state.waiting where item.death == csn && (item.kind == .place || item.kind == .extent) {
-        allocator.restore(PageNumber(item.value), count: Int(item.pageCount))
-      }
+      let places = state.waiting.lazy.filter { $0.death == csn && ($0.kind == .place || $0.kind == .extent) }
+      allocator.restore(csn, places.map { (PageNumber($0.value), Int($0.pageCount)) })
       state.waiting.removeAll { $0.death == csn }
     }
   }

@@ -20,7 +20,10 @@ internal import Synchronization
 /// 1. `pending` is in the order of CSN and LSN; the published snapshot is the one before its first.
 /// 2. Nothing is published before everything it was built on is, and a commit that waits for a flush not before
 ///    `durable` has reached it.
-/// 3. After a failure `durable` and the published snapshot never move again.
+/// 3. After a failure no flush begins. One that was in flight ends as it would have ended: what it has covered is
+///    durable, published and acknowledged, and then `durable` and the published snapshot never move again, but for a
+///    commit by checkpoint whose meta page the disk has.
+/// 4. Whoever waits while `isFlushing` is told at the end of that flush; nobody is left waiting after it in vain.
 package final class CommitQueue: @unchecked Sendable {
   // Sendable: safe because everything mutable is behind the mutex or an atomic.
   private struct Pending {
@@ -41,16 +44,16 @@ package final class CommitQueue: @unchecked Sendable {
   /// Something to call when a commit is durable, or when that has become unknowable.
   package typealias Callback = @Sendable (StorageError?) -> Void
 
+  private typealias Waiting = (lsn: LSN, call: Callback)
+
   private struct State {
     var log: LogWriter?
     var durable: LSN
     var pending = Deque<Pending>()
     var isFlushing = false
     var waiters: [Waiter] = []
-    var callbacks: [(lsn: LSN, call: Callback)] = []
+    var callbacks: [Waiting] = []
     var failure: StorageError?
-    /// What `failure` came from.
-    var cause: StorageError?
     /// How many commits the last flush made durable, if more than one: then company is worth waiting for.
     var lastGroup = 1
   }
@@ -126,51 +129,70 @@ package final class CommitQueue: @unchecked Sendable {
     if let failure { throw failure }
   }
 
-  /// Stops all writing for good; everybody who waits is told that the outcome is unknown.
+  /// Stops all writing for good, and tells everybody who waits. Not to be called under a latch: callbacks lead to code
+  /// of the app's.
   package func fail(_ error: StorageError) {
-    let (waiters, callbacks) = state.withLock { state -> ([Waiter], [(lsn: LSN, call: Callback)]) in
-      if state.failure == nil {
-        state.cause = error
-        let reason = error.code == .fileChanged ? "" : " after a failure of the disk"
-        state.failure = StorageError(
-          .failStop, "Writing has stopped\(reason): \(error.message) Open the database again.",
-          path: error.path, offset: error.offset, systemError: error.systemError)
-        hasFailed.store(true, ordering: .releasing)
-      }
-      defer {
-        state.waiters = []
-        state.callbacks = []
-      }
-      return (state.waiters, state.callbacks)
-    }
-    for waiter in waiters { waiter.semaphore.signal() }
-    let unknown = outcomeUnknown()
-    for callback in callbacks { callback.call(unknown) }
+    stop(error)
+    announceFailure()
   }
 
-  private func outcomeUnknown() -> StorageError {
-    let (failure, source) = state.withLock { ($0.failure, $0.cause) }
-    // It may be durable, but nobody would find it.
-    if let source, source.code == .fileChanged { return source }
-    let cause = failure
+  /// Stops all writing for good, and tells nobody yet: for those who hold a latch, behind which something would else be
+  /// appended. They call `announceFailure` when they have given it up.
+  package func stop(_ error: StorageError) {
+    state.withLock { state in
+      guard state.failure == nil else { return }
+      let reason = error.code == .fileChanged || error.code == .failStop ? "" : " after a failure of the disk"
+      let advice = error.code == .failStop ? "" : " Open the database again."
+      state.failure = StorageError(
+        .failStop, "Writing has stopped\(reason): \(error.message)\(advice)",
+        path: error.path, offset: error.offset, systemError: error.systemError)
+      hasFailed.store(true, ordering: .releasing)
+    }
+  }
+
+  /// Tells those who wait that the outcome of their commits is unknown; but not while a flush is in flight, which may
+  /// still make them durable, and whose leader tells them at its end.
+  package func announceFailure() {
+    let told = state.withLock { state -> (waiters: [Waiter], callbacks: [Waiting])? in
+      state.failure == nil || state.isFlushing ? nil : takeAll(&state)
+    }
+    guard let told else { return }
+    for waiter in told.waiters { waiter.semaphore.signal() }
+    tell(told.callbacks, outcomeUnknown())
+  }
+
+  private func takeAll(_ state: inout State) -> (waiters: [Waiter], callbacks: [Waiting]) {
+    defer { (state.waiters, state.callbacks) = ([], []) }
+    return (state.waiters, state.callbacks)
+  }
+
+  private func tell(_ callbacks: [Waiting], _ error: StorageError?) {
+    if callbacks.isEmpty { return }
+    CallOut.check()
+    for callback in callbacks { callback.call(error) }
+  }
+
+  /// The error of a commit that may be durable or not.
+  package func outcomeUnknown() -> StorageError {
+    let failure = failure
     return StorageError(
       .outcomeUnknown,
-      "Whether this commit is durable will be known when the database is opened again: \(cause?.message ?? "")",
-      path: cause?.path, systemError: cause?.systemError)
+      "Whether this commit is durable will be known when the database is opened again. \(failure?.message ?? "")",
+      path: failure?.path, systemError: failure?.systemError)
   }
 
   // MARK: Commits
 
-  /// Takes an appended commit. Called under the writer lock.
+  /// Takes an appended commit, even after a failure: it has been appended before that, and what is durable, or waits for
+  /// no flush, is seen. Called under the writer lock.
   ///
-  /// - Parameter isDurable: whether the commit, and so all before it, is on the disk already. It is then acknowledged
-  ///   whatever comes, and must be seen even if writing has stopped since.
-  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool, isDurable: Bool) {
+  /// - Parameter waitsForFlush: false if the commit is on the disk already, and so all before it, or if its durability
+  ///   does not wait for that.
+  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool) {
     state.withLock { state in
-      let mayPublish = isDurable || !hasFailed.load(ordering: .relaxed)
-      if mayPublish, !waitsForFlush || lsn <= state.durable, state.pending.isEmpty { return publish(snapshot) }
+      if !waitsForFlush || lsn <= state.durable, state.pending.isEmpty { return publish(snapshot) }
       state.pending.append(Pending(snapshot: snapshot, lsn: lsn, waitsForFlush: waitsForFlush))
-      if mayPublish { publish(&state) }
+      publish(&state)
     }
   }
 
@@ -195,7 +217,7 @@ package final class CommitQueue: @unchecked Sendable {
 
   /// Waits until the log is durable up to `lsn` and what that publishes is published.
   ///
-  /// - Throws: `outcomeUnknown` if a flush failed meanwhile.
+  /// - Throws: `outcomeUnknown` if writing has stopped, and no flush that was in flight then has covered `lsn`.
   package func wait(for lsn: LSN) throws(StorageError) {
     var mustLead = false
     while true {
@@ -207,10 +229,10 @@ package final class CommitQueue: @unchecked Sendable {
       }
       let next = state.withLock { state -> Next in
         if state.durable >= lsn, !mustLead { return .done }
-        if state.failure != nil { return .failed }
         if mustLead || !state.isFlushing {
-          state.isFlushing = true
-          return .lead
+          // No flush begins after a failure; the one that this thread was to lead is over.
+          state.isFlushing = state.failure == nil
+          return state.isFlushing ? .lead : .failed
         }
         let waiter = Waiter(lsn: lsn)
         state.waiters.append(waiter)
@@ -218,7 +240,9 @@ package final class CommitQueue: @unchecked Sendable {
       }
       switch next {
       case .done: return
-      case .failed: throw outcomeUnknown()
+      case .failed:
+        announceFailure()
+        throw outcomeUnknown()
       case .lead:
         lead()
         mustLead = false
@@ -238,13 +262,13 @@ package final class CommitQueue: @unchecked Sendable {
     }
     let next = state.withLock { state -> Next in
       if state.durable >= lsn { return .done }
-      if state.failure != nil { return .failed }
+      if state.failure != nil, !state.isFlushing { return .failed }
       state.callbacks.append((lsn, callback))
       return .wait(needsFlush: !state.isFlushing)
     }
     switch next {
-    case .done: callback(nil)
-    case .failed: callback(outcomeUnknown())
+    case .done: tell([(lsn, callback)], nil)
+    case .failed: tell([(lsn, callback)], outcomeUnknown())
     case .wait(let needsFlush): if needsFlush { requestFlush() }
     }
   }
@@ -272,8 +296,9 @@ package final class CommitQueue: @unchecked Sendable {
       allocator.prove(testified)
       finish(durable)
     } catch {
-      fail(error)
+      stop(error)
       state.withLock { $0.isFlushing = false }
+      announceFailure()
     }
   }
 
@@ -289,12 +314,13 @@ package final class CommitQueue: @unchecked Sendable {
 
   private func finish(_ durable: LSN) {
     typealias Outcome = (
-      waiters: [Waiter], callbacks: [(lsn: LSN, call: Callback)], successor: Waiter?, needsFlush: Bool
+      waiters: [Waiter], callbacks: [Waiting], successor: Waiter?, needsFlush: Bool
     )
     let outcome = state.withLock { state -> Outcome in
       state.durable = max(state.durable, durable)
       durableWord.store(state.durable.rawValue, ordering: .releasing)
-      if state.failure == nil { publish(&state) }
+      // Even if writing has stopped meanwhile: what this flush has covered is durable, and is acknowledged.
+      publish(&state)
       if state.waiters.isEmpty, state.callbacks.isEmpty {
         state.lastGroup = 1
         state.isFlushing = false
@@ -307,16 +333,18 @@ package final class CommitQueue: @unchecked Sendable {
       state.callbacks.removeAll { $0.lsn <= limit }
       state.lastGroup = waiters.count + callbacks.count + 1
       // Leadership goes on to a thread that still waits: a leader that went on itself would never return.
-      let successor = state.waiters.isEmpty ? nil : state.waiters.removeFirst()
+      let mayGoOn = state.failure == nil
+      let successor = state.waiters.isEmpty || !mayGoOn ? nil : state.waiters.removeFirst()
       if successor == nil { state.isFlushing = false }
-      return (waiters, callbacks, successor, successor == nil && !state.callbacks.isEmpty)
+      return (waiters, callbacks, successor, mayGoOn && successor == nil && !state.callbacks.isEmpty)
     }
     for waiter in outcome.waiters { waiter.semaphore.signal() }
     if let successor = outcome.successor {
       successor.mustLead.store(true, ordering: .releasing)
       successor.semaphore.signal()
     }
-    for callback in outcome.callbacks { callback.call(nil) }
+    tell(outcome.callbacks, nil)
+    if hasFailed.load(ordering: .acquiring) { announceFailure() }
     if outcome.needsFlush { requestFlush() }
     didFlush()
   }

@@ -41,12 +41,15 @@ extension TortureHistory {
     let base = model.newest.csn
     isHalfDone = false
     do {
-      let (_, ticket) = try engine.core.writeWithoutWaiting { tx in
-        csn = tx.csn
-        try fill(tx, plan, &draft)
-        if plan.isAborted { throw TortureAbort() }
-        isBodyDone = true
-      }
+      let ticket: CommitTicket
+      do throws(WriteFailure) {
+        (_, ticket) = try engine.core.writeWithoutWaiting { tx in
+          csn = tx.csn
+          try fill(tx, plan, &draft)
+          if plan.isAborted { throw TortureAbort() }
+          isBodyDone = true
+        }
+      } catch { throw error.reason }
       if isHalfDone { throw failure(.ghost, "a transaction committed although an operation had failed half-way") }
       return try didCommit(draft, ticket, base: base)
     } catch let error as StorageError where error.code == .transactionFailed && isHalfDone {
