@@ -16,8 +16,8 @@
   /// Guards a value: who is inside `withLock` is alone.
   ///
   /// The thread sanitizer cannot look into the standard library's mutex and would report every use as a race, among
-  /// which a real one would not be found. Debug builds therefore tell it when the latch is taken and given up. They count
-  /// the latches of each thread, too, for `CallOut`.
+  /// which a real one would not be found. Debug builds therefore tell it when the latch is taken and given up. They
+  /// count the latches of each thread, too, for `CallOut`.
   package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     /// What the sanitizer knows the latch by.

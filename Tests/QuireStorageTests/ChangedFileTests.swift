@@ -183,7 +183,7 @@ import Testing
     let error = await #expect(throws: StorageError.self) {
       try await engine.write { tx in try tx.put("v", for: Int64(1), in: tree) }
     }
-    #expect(error?.code == .outcomeUnknown)
+    #expect(error?.code == .fileChanged)
     let count = try await engine.read { tx in try tx.count(of: tree) }
     #expect(count == 0)
   }

@@ -7,7 +7,7 @@ extension EngineCore {
   ///
   /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
   ///   writing has stopped.
-  /// - Throws: what the write failed with, and with which all writing stops. The file may hold all of the record even so.
+  /// - Throws: what the write failed with, and with which all writing stops. The file may hold all of the record.
   func appendRecord(_ kind: LogRecordKind) throws(StorageError) -> LSN? {
     try withLogOrStop { (log) throws(StorageError) -> LSN? in
       // Looked at under the latch: nothing follows half a record.

@@ -129,8 +129,8 @@ extension EngineCore {
     }
   }
 
-  /// Runs what makes a log file or makes it longer. A sync that fails there is as final as any other: of what the system
-  /// may have dropped, such as the name of the file, the next sync would say that it is durable.
+  /// Runs what makes a log file or makes it longer. A sync that fails there is as final as any other: of what the
+  /// system may have dropped, such as the name of the file, the next sync would say that it is durable.
   func withFinalSyncs<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
     do throws(StorageError) { return try body() } catch {
       if error.code == .failStop { queue.fail(error) }

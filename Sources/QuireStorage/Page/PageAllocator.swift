@@ -196,7 +196,7 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  private static func places(_ number: PageNumber, _ count: Int) -> Range<UInt64> {
+  static func places(_ number: PageNumber, _ count: Int) -> Range<UInt64> {
     number.rawValue..<(number.rawValue + UInt64(count))
   }
 
@@ -221,29 +221,6 @@ package final class PageAllocator: Sendable {
       state.cursor = number + 1
       publish(state)
       return PageNumber(number)
-    }
-  }
-
-  /// Takes back what `supersede` was told of the commit `csn`, which has failed. One pass over what waits for the next
-  /// checkpoint, and over what the failed one has freed.
-  package func restore(_ csn: UInt64, _ items: some Sequence<(number: PageNumber, count: Int)>) {
-    state.withLock { state in
-      var restored = PageBits()
-      for item in items {
-        for place in Self.places(item.number, item.count) {
-          restored[place] = true
-          state.setHeld(place, false)
-          state.supersededBits[place] = false
-          setMap(&state, place, isFree: false)
-        }
-      }
-      state.superseded.removeAll { place in
-        guard place.csn == csn else { return false }
-        state.supersededCount -= place.count
-        return true
-      }
-      state.freedNow.removeAll { restored[$0] }
-      publish(state)
     }
   }
 
@@ -282,18 +259,6 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       setMap(&state, number.rawValue, isFree: true)
       state.freedNow.append(number.rawValue)
-    }
-  }
-
-  /// Takes `free` back: these pages stay in use after all, as the checkpoint that replaced them failed.
-  package func keep(_ numbers: some Sequence<PageNumber>) {
-    state.withLock { state in
-      var kept = PageBits()
-      for number in numbers {
-        kept[number.rawValue] = true
-        setMap(&state, number.rawValue, isFree: false)
-      }
-      state.freedNow.removeAll { kept[$0] }
     }
   }
 

@@ -183,8 +183,8 @@ package final class CommitQueue: @unchecked Sendable {
 
   // MARK: Commits
 
-  /// Takes an appended commit, even after a failure: it has been appended before that, and what is durable, or waits for
-  /// no flush, is seen. Called under the writer lock.
+  /// Takes an appended commit, even after a failure: it was appended before that, and what is durable, or waits for no
+  /// flush, is seen. Called under the writer lock.
   ///
   /// - Parameter waitsForFlush: false if the commit is on the disk already, and so all before it, or if its durability
   ///   does not wait for that.
