@@ -53,6 +53,7 @@ final class CommitHistory: Sendable {
 
   /// Called outside of the latch: the handler is the app's.
   private func logMissed(_ follower: Logger.MetadataValue) {
+    CallOut.check()
     logger?.warning(
       "A follower of commits lags behind and has missed some: it is told to read afresh.",
       metadata: ["follower": follower])

@@ -36,6 +36,7 @@ extension DatabaseCore {
       if !isPinned { scratch.holder.release() }
       state.end()
     }
+    CallOut.check()
     let result = try body(ReadTransaction(state: state))
     // What could not throw where it happened.
     try state.check()
@@ -198,6 +199,7 @@ extension DatabaseCore {
     observers.commitsArrived(self)
     diagnostics.lookAtSnapshots(self)
     diagnostics.metrics.report(self)
+    CallOut.check()
     for action in actions { action() }
   }
 

@@ -56,6 +56,7 @@ final class Diagnostics: Sendable {
     metadata["commit"] = "\(Self.text(times.commit))"
     metadata["changes"] = "\(watch.changeCount)"
     if let error { metadata["error"] = "\(Self.text(error))" }
+    CallOut.check()
     logger?.warning("A write transaction took long, and other writers had to wait.", metadata: metadata)
   }
 
@@ -79,6 +80,7 @@ final class Diagnostics: Sendable {
 
   @inline(never)
   private func logSlowRead(_ total: UInt64, _ kind: StaticString, _ site: CallSite, _ connection: Connection?) {
+    CallOut.check()
     logger?.warning(
       "A read transaction took long, and kept the pages of its snapshot.",
       metadata: describe("\(kind)", total, site, connection?.options.name))
@@ -121,6 +123,7 @@ final class Diagnostics: Sendable {
         "pages": "\(pageCount)",
       ]
       if let connection = snapshot.connection { metadata["connection"] = "\(connection)" }
+      CallOut.check()
       logger.warning(
         "A snapshot is held for long: what has been replaced since cannot be used again, and the file grows.",
         metadata: metadata)

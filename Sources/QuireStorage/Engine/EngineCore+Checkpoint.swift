@@ -307,9 +307,17 @@ extension EngineCore {
       of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isDurable)
     slots.end(run.slot)
     checkpoints.end(failure.reason)
-    CallOut.check()
-    environment.checkpointDidFail(failure.reason)
     reclaimer.collect()
+    tellOfFailedCheckpoint(failure.reason)
+  }
+
+  /// Has the app told, on a thread that holds no lock: what listens is its log handler, which may ask for anything.
+  func tellOfFailedCheckpoint(_ error: StorageError) {
+    let tell = environment.checkpointDidFail
+    let isQueued = environment.scheduling == .threads && services.runDelivery { tell(error) }
+    if isQueued { return }
+    CallOut.check()
+    tell(error)
   }
 
   /// Gives back what a checkpoint has taken that counts for nothing.

@@ -104,7 +104,7 @@ extension EngineCore {
       job.next?.file.close()
       noteMissingSegment()
       checkpoints.end(keepingFailure: queue.failure)
-      if queue.failure != nil { environment.checkpointDidFail(error) }
+      if queue.failure != nil { tellOfFailedCheckpoint(error) }
     }
     return false
   }

@@ -236,7 +236,9 @@ package final class EngineCore: @unchecked Sendable {
 
   /// Runs `body` on the newest published snapshot.
   package func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
-    try body(try beginRead())
+    let transaction = try beginRead()
+    CallOut.check()
+    return try body(transaction)
   }
 
   /// A transaction on the newest published snapshot, which ends when its owner gives it up.

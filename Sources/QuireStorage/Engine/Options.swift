@@ -103,7 +103,8 @@ package struct StorageEnvironment: Sendable {
   package var continuedLogByteCount: Int
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
-  /// Told when a checkpoint has failed, on the thread that ran it, which may hold the writer lock.
+  /// Told when a checkpoint has failed, on a thread that holds no lock; when stepped, or at close, on the one that ran
+  /// it.
   package var checkpointDidFail: @Sendable (StorageError) -> Void = { _ in }
   /// Is told of each step of a recovery as it ends, on the thread that opens.
   package var noteRecovery: (@Sendable (RecoveryStage) -> Void)?
