@@ -125,7 +125,7 @@ extension DiskState {
       }
       usedByteCount += inodes[inode].live.count - length
       throw SystemError(code: code, call: "fdatasync")
-    case .short, .badSector, nil: inodes[inode].synchronize(sequence: sequence)
+    case .short, .badSector, nil: inodes[inode].synchronize(sequence: sequence, upTo: coveredSequence)
     }
   }
 }

@@ -35,7 +35,15 @@ struct DiskState: Sendable {
   var isReadOnly = false
   var isPowerSafe = true
   var processID: Int32 = 4711
+  /// The newest change that the sync which runs has to cover; nil for all.
+  private(set) var coveredSequence: Int?
   private var nextHandle = 1
+
+  /// Takes what came in between the program and this call.
+  mutating func enter(_ interception: DiskInterception) {
+    faults.immediate = interception.effect
+    coveredSequence = interception.coveredSequence
+  }
 
   /// Begins a call: counts it, unless the power is off.
   mutating func begin(_ operation: DiskOperation) throws(SystemError) {
@@ -75,6 +83,14 @@ struct DiskState: Sendable {
     case .short, .badSector, nil: return
     }
   }
+}
+
+/// What came in between a program and one of its calls.
+struct DiskInterception: Sendable {
+  /// What goes wrong with the call.
+  var effect: FaultEffect?
+  /// The newest change when the call was made; nil for those that need not know.
+  var coveredSequence: Int?
 }
 
 /// What opening gave.
@@ -121,11 +137,27 @@ extension DiskState {
     retireIfUnreachable(inode)
   }
 
-  /// Makes what happened to the names of a directory durable.
+  /// Makes what happened to the names of a directory durable, or fails and loses it in the way that is planned.
   mutating func synchronizeDirectory(of path: String, _ operation: DiskOperation) throws(SystemError) {
-    try failIfPlanned(operation)
     let directory = NameTable.directory(of: path)
-    for change in pendingNames where change.directory == directory { durableNames[change.path] = change.inode }
+    switch fault(for: operation) {
+    case .error(let code), .errorAfter(_, let code): throw SystemError(code: code, call: operation.kind.call)
+    case .failedSync(let failure, let code, let survivorsOneIn):
+      var random = faults.random.fork()
+      // What a later change to the directory brings back is pending until then, and so it stays.
+      if failure != .forgetsUntilTouched {
+        settleNames(of: directory) { survivorsOneIn > 0 && random.oneIn(survivorsOneIn) }
+      }
+      throw SystemError(code: code, call: operation.kind.call)
+    case .short, .badSector, nil: settleNames(of: directory) { true }
+    }
+  }
+
+  /// Ends the waiting of a directory's changes: each becomes durable, or is forgotten although programs see it.
+  private mutating func settleNames(of directory: String, _ survives: () -> Bool) {
+    for change in pendingNames where change.directory == directory && survives() {
+      durableNames[change.path] = change.inode
+    }
     pendingNames.removeAll { $0.directory == directory }
     retireUnreachable()
   }

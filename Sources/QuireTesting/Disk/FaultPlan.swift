@@ -26,7 +26,7 @@ package enum FaultKind: Int, Sendable, CaseIterable {
   case syncFull
   /// Opening fails, most often for want of descriptors.
   case openError
-  /// Syncing a directory fails; its names stay pending.
+  /// Syncing a directory fails; its names stay pending, or are forgotten, or are durable after all.
   case directorySyncError
   /// Giving a second name fails.
   case linkError
@@ -113,6 +113,7 @@ package enum FaultEffect: Hashable, Sendable {
   case short(Int)
   /// The sector at this offset cannot be read any more.
   case badSector(at: Int)
-  /// A sync fails with this `errno` and loses what was pending, but for one sector in `survivorsOneIn` (0: none).
+  /// A sync fails with this `errno` and loses what was pending, but for one sector in `survivorsOneIn` (0: none, 1:
+  /// all, so that everything is on the disk although the sync has failed). Of a directory the names are lost.
   case failedSync(SyncFailure, Int32, survivorsOneIn: Int)
 }

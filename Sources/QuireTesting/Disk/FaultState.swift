@@ -27,6 +27,8 @@ struct FaultState: Sendable {
   private var planned: [Planned] = []
   private var lies: [PlannedLie] = []
   private var fullUntil = 0
+  /// What goes wrong with the call that runs, as somebody said who came in between.
+  var immediate: FaultEffect?
   /// The numbers of the calls that find no space.
   var fullRange = 0..<0
 
@@ -62,6 +64,7 @@ struct FaultState: Sendable {
   /// What goes wrong with the call of this number, if anything does.
   mutating func effect(for operation: DiskOperation, number: Int, allocates: Bool) -> FaultEffect? {
     if !isEnabled { return nil }
+    if let immediate { return immediate }
     if !planned.isEmpty, let effect = takePlanned(operation, number: number) { return effect }
     if allocates, fullRange.contains(number) { return .error(SystemCode.noSpace) }
     if isCalm { return nil }
@@ -76,7 +79,7 @@ struct FaultState: Sendable {
       if !strikes(.openError) { return nil }
       let codes = [SystemCode.tooManyFiles, SystemCode.tooManyFiles, SystemCode.systemTableFull, SystemCode.denied]
       return .error(codes[random.below(codes.count)])
-    case .synchronizeDirectory: return strikes(.directorySyncError) ? .error(SystemCode.inputOutput) : nil
+    case .synchronizeDirectory: return strikes(.directorySyncError) ? failedSync(SystemCode.inputOutput) : nil
     case .link: return strikes(.linkError) ? .error(SystemCode.inputOutput) : nil
     case .unlink: return strikes(.unlinkError) ? .error(SystemCode.inputOutput) : nil
     case .lock: return strikes(.lockError) ? .error(SystemCode.noLocks) : nil
@@ -120,9 +123,12 @@ struct FaultState: Sendable {
   private mutating func synchronizeEffect() -> FaultEffect? {
     let isFull = strikes(.syncFull)
     if !isFull && !strikes(.syncError) { return nil }
+    return failedSync(isFull ? plan.fullCode : SystemCode.inputOutput)
+  }
+
+  private mutating func failedSync(_ code: Int32) -> FaultEffect {
     let failure = plan.syncFailures[random.below(plan.syncFailures.count)]
-    return .failedSync(
-      failure, isFull ? plan.fullCode : SystemCode.inputOutput, survivorsOneIn: plan.survivorsOneIn)
+    return .failedSync(failure, code, survivorsOneIn: plan.survivorsOneIn)
   }
 
   /// One byte, all but one, or half.

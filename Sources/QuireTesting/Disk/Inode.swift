@@ -105,8 +105,11 @@ struct Inode: Sendable {
     forgotten.removeAll { $0.end > byteCount }
   }
 
-  /// Makes all pending changes durable. O(pending bytes).
-  mutating func synchronize(sequence: Int) {
+  /// Makes the pending changes durable, all of them or those up to a number. O(pending bytes).
+  mutating func synchronize(sequence: Int, upTo covered: Int? = nil) {
+    if let covered, let last = pending.last, last.sequence > covered {
+      return synchronizeSome(sequence: sequence, upTo: covered)
+    }
     var lies = false
     for operation in pending {
       apply(operation, sequence: sequence)
@@ -120,6 +123,13 @@ struct Inode: Sendable {
       }
     }
     clearPending()
+  }
+
+  /// Makes the pending changes up to a number durable; the others stay pending, and so does what a drive lies about.
+  private mutating func synchronizeSome(sequence: Int, upTo covered: Int) {
+    let count = pending.prefix { $0.sequence <= covered && $0.lie == nil }.count
+    for operation in pending.prefix(count) { apply(operation, sequence: sequence) }
+    pending.removeFirst(count)
   }
 
   /// Loses all pending changes as `failure` says.

@@ -25,6 +25,7 @@ package final class SimulatedDisk: FileSystem {
   /// What the crash did that this disk is the image of.
   package let crashReport: CrashReport?
   private let state: Latch<DiskState>
+  let interceptors = DiskInterceptors()
 
   /// An empty disk with the power on and nothing planned.
   package convenience init() { self.init(DiskState(), crashReport: nil) }
@@ -95,7 +96,9 @@ package final class SimulatedDisk: FileSystem {
   func perform(
     _ operation: DiskOperation, _ body: (inout DiskState) throws(SystemError) -> Int
   ) throws(SystemError) -> Int {
-    try state.withLock { (state) throws(SystemError) in
+    let interception = intercepted(operation)
+    return try state.withLock { (state) throws(SystemError) in
+      state.enter(interception)
       try state.begin(operation)
       do throws(SystemError) {
         try state.requireWritable(operation)
@@ -107,6 +110,13 @@ package final class SimulatedDisk: FileSystem {
         throw error
       }
     }
+  }
+
+  /// Has those who come in between see a call, on its thread and without the lock.
+  private func intercepted(_ operation: DiskOperation) -> DiskInterception {
+    if interceptors.isEmpty { return DiskInterception() }
+    let covered = operation.kind == .synchronize ? withState { $0.sequence } : nil
+    return DiskInterception(effect: interceptors.effect(on: operation), coveredSequence: covered)
   }
 
   /// Looks at or changes the state without its being an operation.
