@@ -39,13 +39,13 @@ extension EngineCore {
     case nil: nil
     case .checkpoint(let run):
       switch run.phase {
-      case .log: .log
-      case .pages: .pages
-      case .segment: .segment
-      case .sync: .sync
-      case .meta: .meta
-      case .mark: .mark
-      case .held, .done: .held
+      case .preparing(.log): .log
+      case .preparing(.pages): .pages
+      case .preparing(.segment): .segment
+      case .preparing(.sync): .sync
+      case .meta, .completing(.twin): .meta
+      case .completing(.mark): .mark
+      case .completing(.held), .done: .held
       }
     case .lengthening(let job):
       switch job.phase {
