@@ -6,7 +6,7 @@ import QuireStorage
 /// Checks all files of a database and prints what is wrong with them.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Checks meta pages, every page, the free map and the log. Exits with 1 if anything is wrong.")
+    abstract: "Checks every page, the log, and whatever else opening asks. Exits with 1 if anything is wrong.")
 
   @OptionGroup var database: DatabaseArgument
   @Option(help: "The number of defects to stop at.") var limit = 100

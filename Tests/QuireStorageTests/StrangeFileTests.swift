@@ -160,6 +160,10 @@ import Testing
       environment: StorageEnvironment(scheduling: .stepped))
   }
 
+  private func findsDefects() -> Bool {
+    do { return try !Inspector(at: path).check().isEmpty } catch { return true }
+  }
+
   @Test(arguments: cases) func opensWholeOrNotAtAll(item: Case) throws {
     var engine = try open()
     try TinyDatabase.fill(engine, count: 100)
@@ -179,6 +183,11 @@ import Testing
     if !item.isClean { Self.put(image, folder.path) { _ in true } }
     item.change(path, elsewhere.path, older)
     let before = FolderImage(of: folder.path)
+    // The check finds something wrong with what opening refuses, and with nothing that opens whole.
+    let finds = findsDefects()
+    if case .refused = item.outcome { #expect(finds) }
+    if item.outcome == .whole { #expect(!finds) }
+    #expect(FolderImage(of: folder.path) == before, "checked, and changed")
     for isReadOnly in [true, false] {
       do {
         let options = StorageOptions(cacheSize: 4 << 20, logLimit: 1 << 20, isReadOnly: isReadOnly)
