@@ -143,7 +143,7 @@ let package = Package(
     ),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["QuireStorage", "QuireTesting"],
+      dependencies: ["QuireDatabase", "QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
     .testTarget(

@@ -25,6 +25,9 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// True once in `count` draws on average.
   public mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
+  /// One of the elements, of which there must be some.
+  package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
   /// A generator of its own, seeded from this one, so that what one part draws does not shift what another sees.
   public mutating func fork() -> SeededRandom { SeededRandom(seed: next()) }
 }

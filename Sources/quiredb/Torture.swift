@@ -63,6 +63,7 @@ struct Torture: ParsableCommand {
     let report = run.report
     for failure in report.failures { print("\(failure)\n  replay: \(run.command(failure.seed))") }
     print(report.coverageLine)
+    print(report.outcomeLine)
     print(report.verdictLine)
     if !report.failures.isEmpty { throw ExitCode(1) }
     if !run.limits.areReached(by: report, unless: .timePassed) {

@@ -21,6 +21,11 @@ import Testing
     #expect(report.crashes >= 6 * report.histories, "\(report.verdictLine)")
     #expect(report.nested >= 2 * report.histories, "\(report.verdictLine)")
     #expect(report.commits > 0 && report.checkpoints > 0 && report.snapshotReads > 0)
+    // Commits fail where it is decided whether they are there.
+    let decisive = [FaultPlace.append, .flush, .meta, .mark]
+    for place in decisive { #expect(report.placedFaults[place.rawValue] > 0, "\(place): \(report.outcomeLine)") }
+    #expect(decisive.contains { report.placedUnlogged[$0.rawValue] > 0 }, "\(report.outcomeLine)")
+    #expect(report.unknownKept + report.unknownLost > 0 && report.commitsRefusedForGood > 0, "\(report.outcomeLine)")
   }
 
   @Test func everyCrashOfAShortHistoryIsSurvived() {

@@ -97,6 +97,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var nestedOneIn = 2
   /// One life in so many has a failing sync or write planned; 0 for none.
   var failureOneIn = 0
+  /// One life in so many has a call fail at a chosen place; 0 for none.
+  var placedOneIn = 0
   /// What the disk may do by itself.
   var faultKinds: [FaultKind] = []
   /// Whether the disk gets full.
@@ -141,6 +143,31 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     drawMemory(&random)
     drawLongValues(random)
     drawOperations(random)
+    drawPlaced(random)
+  }
+
+  /// From a copy of the dice, too. Every fourth history is about failures where commits are decided: small transactions
+  /// and such that are too large for the log, in short lives of which each has one.
+  private mutating func drawPlaced(_ random: SeededRandom) {
+    var random = random
+    random = SeededRandom(seed: random.next() ^ 0x91ac_e5ed)
+    guard random.oneIn(4) else { return placedOneIn = random.pick([0, 0, 1, 3]) }
+    placedOneIn = 1
+    durability = random.pick([.full, .full, .full, .relaxed])
+    lifeCount = 6 + random.below(8)
+    operationsPerLife = random.pick([4, 12, 30])
+    entriesAtFirst = min(entriesAtFirst, 300)
+    unloggedByteCount = random.pick([0, 1000, 1 << 20])
+    partByteCount = random.pick([64 + random.below(200), 2000])
+    // Logs that become longer, and those that may not.
+    if random.oneIn(3) { (segmentByteCount, usualLogByteCount, logLimit) = (12 << 10, 64 << 10, 256 << 10) }
+    bigByteCounts = [4, 8, 16, 32].map { $0 << 10 }
+    self[.bigTransaction] = random.pick([2, 6])
+    self[.checkpoint] = random.pick([1, 3])
+    self[.commitAndWait] = 4
+    // Other failures would stop most lives before.
+    (failureOneIn, faultKinds, isSpaceShort) = (0, random.pick([[], FaultPlan.harmlessKinds]), false)
+    self[.changeSpace] = 0
   }
 
   /// From a copy of the dice, like the long values: how often an operator asks for something.
@@ -233,13 +260,9 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
       values \(valueSizes), long 1/\(longValueOneIn) up to \(longestValue), \
       \(treeLimit) trees, \(pinLimit) pins\(keepsPins ? " kept" : ""), \
       steps \(stepRate)/16, images \(imagesPerCrash), nested 1/\(nestedOneIn), failures 1/\(failureOneIn), \
+      placed 1/\(placedOneIn), \
       faults \(faultKinds), \(isSpaceShort ? "space is short, " : "")\(alignsLogGroups ? "aligned, " : "")\
       \(isPowerSafe ? "" : "not power-safe, ")big ones from \(bigByteCounts), \(operations.joined(separator: ", "))
       """
   }
-}
-
-extension SeededRandom {
-  /// One of the elements.
-  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }

@@ -41,6 +41,7 @@ extension TortureHistory {
     guard decoded.csn == csn else {
       throw failure(.broken, "\(time) the decoder finds CSN \(decoded.csn), and the engine CSN \(csn)")
     }
+    try checkRefusal(CSN(csn), decoded.digest)
     // What the engine shows as this commit is compared with the model by others.
     guard let state = model.state(at: CSN(csn)), state.csn == CSN(csn) else { return }
     guard state.digest == decoded.digest else {

@@ -46,6 +46,10 @@ extension TortureHistory {
     if !configuration.faultKinds.isEmpty {
       disk.setFaultPlan(FaultPlan(seed: random.next(), allowing: configuration.faultKinds))
     }
+    placedFaults.plan(nil)
+    if configuration.placedOneIn > 0, placeRandom.oneIn(configuration.placedOneIn) {
+      placedFaults.plan(PlacedFault(drawing: &placeRandom))
+    }
     guard configuration.failureOneIn > 0, random.oneIn(configuration.failureOneIn) else { return }
     // Every other sync of the data file is that of a meta page, which matters most.
     let path = random.oneIn(2) ? Self.path : nil
@@ -211,10 +215,14 @@ extension TortureHistory {
   private func noteStoppedMaintenance(_ core: EngineCore) throws {
     checkForStop()
     try noteMaintenance(core)
-    // A record without operations may be in the file.
-    if hasStopped {
-      try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
-    }
+    if hasStopped { try noteStoppedRearrangement() }
+  }
+
+  /// A record without operations may be in the file, unless everything had stopped before, at a record with some.
+  func noteStoppedRearrangement() throws {
+    let csn = CSN(model.newest.csn.rawValue + 1)
+    if told.refusal?.csn == csn { return }
+    try append(TortureDraft(state: model.newest, trees: trees), as: csn)
   }
 
   func noteMaintenance(_ core: EngineCore) throws {
@@ -252,7 +260,7 @@ extension TortureHistory {
     var end = LifeEnd.powerCut
     if !disk.isPoweredOff {
       // A process that saw a sync fail is often the only one that ended; the machine follows later.
-      end = hasStopped && !random.oneIn(4) ? .kill : random.pick(LifeEnd.allCases)
+      end = hasStopped && !random.oneIn(configuration.placedOneIn == 1 ? 2 : 4) ? .kill : random.pick(LifeEnd.allCases)
     }
     note("\(end)")
     followsFailure = hasStopped && disk.counters.faultCount > 0
@@ -282,6 +290,11 @@ extension TortureHistory {
     report.logContinuations += engine.core.hasContinuedLog ? 1 : 0
     report.pagesSpilled += statistics.pagesSpilled
     report.pagesEvicted += statistics.pagesEvicted
+    let (placed, unlogged) = placedFaults.takeCounts()
+    for place in FaultPlace.allCases {
+      report.placedFaults[place.rawValue] += placed[place.rawValue]
+      report.placedUnlogged[place.rawValue] += unlogged[place.rawValue]
+    }
   }
 
   private func leave() {

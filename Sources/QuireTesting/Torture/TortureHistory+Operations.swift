@@ -25,10 +25,7 @@ extension TortureHistory {
     } catch {
       checkForStop()
       try noteMaintenance(engine.core)
-      // A record without operations may be in the file.
-      if hasStopped {
-        try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
-      }
+      if hasStopped { try noteStoppedRearrangement() }
       throw error
     }
   }

@@ -124,6 +124,7 @@ extension TortureHistory {
     _ tx: borrowing ReadTransaction, _ digest: StateDigest, floor: CSN
   ) throws -> TortureFailure {
     let content = try content(of: tx)
+    try checkRefusal(tx.csn, digest)
     let nearest = model.state(at: tx.csn) ?? model.newest
     let differences = nearest.differences(in: content, limit: 6)
     let verdict: TortureFailure.Verdict = tx.csn < floor ? .lost : .ghost
@@ -139,8 +140,10 @@ extension TortureHistory {
   func adopt(_ engine: StorageEngine, _ disk: SimulatedDisk, _ csn: CSN) throws {
     note("recovered as \(csn): \(disk.crashReport.map(\.description) ?? "no power cut")")
     if csn < model.durableState.csn { throw failure(.lost, "\(csn) is older than what was acknowledged") }
+    countOutcomes(csn)
     self.engine = engine
     self.disk = disk
+    placedFaults.watch(disk, engine.core, path: Self.path)
     // Opening makes durable what it shows, whatever it was before.
     model.truncate(to: csn)
     notes = notes.filter { $0.key <= csn.rawValue }

@@ -63,11 +63,7 @@ extension TortureHistory {
     } catch {
       try judge(error, since: faults, during: "a transaction")
       checkForStop()
-      // A record may be in the file, whole or in part, with nothing behind it.
-      if isBodyDone, hasStopped, csn > base {
-        try append(draft, as: csn)
-        note("\(csn) may be there")
-      }
+      if isBodyDone, csn > base { try noteFailedCommit(draft, csn, error) }
     }
     return nil
   }
@@ -86,9 +82,10 @@ extension TortureHistory {
     // In stepped mode no other checkpoint can have come to its end in between.
     if engine.core.meta.current.csn == csn { report.commitsByCheckpoint += 1 }
     note("appended \(csn)")
-    if waitsForFlush, ticket.lsn == nil {
-      model.acknowledge(csn)
-      note("\(csn) was durable at once")
+    if ticket.lsn == nil {
+      if waitsForFlush { model.acknowledge(csn) }
+      note("\(csn) was acknowledged at once")
+      try expectShown(csn)
     }
     tickets.append((csn, ticket))
     return csn
@@ -102,8 +99,15 @@ extension TortureHistory {
       try opened().core.wait(ticket)
       if waitsForFlush { model.acknowledge(csn) }
       note("waited for \(csn)")
+      try expectShown(csn)
     } catch {
       try judge(error, since: faults, during: "waiting")
+      // A commit was appended: whoever is told anything else takes it for rolled back. Who had none to wait for, but
+      // what others did, has lost nothing, and knows it.
+      guard (error as? StorageError)?.code == (ticket.hasOwnCommit ? .outcomeUnknown : .failStop) else {
+        throw failure(.broken, "who waited for \(csn) was told \(error)")
+      }
+      if ticket.hasOwnCommit { noteUnknown(csn) }
     }
   }
 

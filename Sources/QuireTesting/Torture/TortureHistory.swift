@@ -79,6 +79,11 @@ package final class TortureHistory {
   private var integerPicker: KeyPicker
   private var values: ValueGenerator
   private var longRandom: SeededRandom
+  /// What the callers of transactions were told that failed in this life.
+  var told = ToldOutcomes()
+  /// Lets calls fail at chosen places; apart from the rest, as the decoder's dice.
+  let placedFaults = PlacedFaults()
+  var placeRandom: SeededRandom
   /// Decides when the decoder is asked; apart from the rest, so that histories go on as they always have.
   var decoderRandom: SeededRandom
 
@@ -110,6 +115,7 @@ package final class TortureHistory {
     values = ValueGenerator(configuration.valueSizes, seed: valueSeed)
     longRandom = SeededRandom(seed: valueSeed ^ 0x1095_0a1e)
     decoderRandom = SeededRandom(seed: valueSeed ^ 0xdec0_dec0)
+    placeRandom = SeededRandom(seed: valueSeed ^ 0x91ac_e5ed)
     report.histories = 1
     report.hash.combine(seed)
   }
@@ -208,6 +214,8 @@ package final class TortureHistory {
     let known = notes[model.newest.csn.rawValue]?.nextTreeID ?? 1
     let nextTreeID = max(known, (draft.trees.map(\.tree.id.rawValue).max() ?? 0) + 1)
     model.append(draft.state, as: csn)
+    // Another transaction has its number now.
+    if let refused = told.refusal?.csn, refused <= csn { told.refusal = nil }
     notes[csn.rawValue] = CommitNotes(trees: draft.trees, nextRowID: nextRowID, nextTreeID: nextTreeID)
   }
 

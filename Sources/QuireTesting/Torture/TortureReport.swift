@@ -67,6 +67,17 @@ package struct TortureReport: Sendable {
   package var backupsMade = 0
   /// Compactions that came to their end.
   package var compactions = 0
+  /// Calls that failed at a chosen place, by the place, and those of them that struck the commit of a transaction too
+  /// large for the log.
+  package var placedFaults = [Int](repeating: 0, count: FaultPlace.allCases.count)
+  package var placedUnlogged = [Int](repeating: 0, count: FaultPlace.allCases.count)
+  /// Commits whose callers were told that the outcome is unknown, by what reopening showed.
+  package var unknownKept = 0
+  package var unknownLost = 0
+  /// Transactions whose callers were told, as they committed, that they had failed, and those of them after which
+  /// nothing could be written any more.
+  package var commitsRefused = 0
+  package var commitsRefusedForGood = 0
   /// The failures found; a history ends with its first.
   package var failures: [TortureFailure] = []
   /// Depends on every call to the disks and every answer; equal for equal seeds.
@@ -96,6 +107,14 @@ package struct TortureReport: Sendable {
     backups += other.backups
     backupsMade += other.backupsMade
     compactions += other.compactions
+    for index in placedFaults.indices {
+      placedFaults[index] += other.placedFaults[index]
+      placedUnlogged[index] += other.placedUnlogged[index]
+    }
+    unknownKept += other.unknownKept
+    unknownLost += other.unknownLost
+    commitsRefused += other.commitsRefused
+    commitsRefusedForGood += other.commitsRefusedForGood
     failures += other.failures
   }
 
@@ -108,6 +127,16 @@ package struct TortureReport: Sendable {
       + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
       + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), "
       + "backups \(backups), made \(backupsMade), compactions \(compactions), decoded \(decoded)"
+  }
+
+  /// What callers were told of commits that met a failure, in one line.
+  package var outcomeLine: String {
+    let places = FaultPlace.allCases.map { place in
+      let unlogged = placedUnlogged[place.rawValue]
+      return "\(place) \(placedFaults[place.rawValue])" + (unlogged > 0 ? " (\(unlogged) unlogged)" : "")
+    }
+    return "outcomes unknown \(unknownKept + unknownLost), there afterwards \(unknownKept), refused \(commitsRefused), "
+      + "for good \(commitsRefusedForGood); failures in " + places.joined(separator: ", ")
   }
 
   /// The verdict in one line.

@@ -1,0 +1,294 @@
+// What the caller of a transaction was told, and what reopening shows: for every call to the disk that a commit makes,
+// and every way in which that can fail.
+
+@testable import QuireDatabase
+import QuireStorage
+import QuireTesting
+import Testing
+
+/// What a transaction does, and where the database stands when it begins.
+enum OutcomeScene: CaseIterable, Sendable {
+  /// The first transaction after an opening: it makes the log.
+  case first
+  /// One of many that fit the log.
+  case small
+  /// It finds its segment full: the log goes on in the next one, becomes longer, or is checkpointed.
+  case segmentEnd
+  /// It is too large for the log, and the first after an opening.
+  case largeFirst
+  /// It is too large for the log.
+  case large
+  /// As before, and a checkpoint is under way.
+  case largeBehindCheckpoint
+
+  var isLarge: Bool { self == .largeFirst || self == .large || self == .largeBehindCheckpoint }
+  var rowCount: Int { isLarge ? 500 : 3 }
+}
+
+/// What somebody was told of a transaction.
+private struct Told: CustomStringConvertible {
+  /// What was thrown; nil if the call returned.
+  var error: DatabaseError?
+  /// Whether the closure ran.
+  var hasBegun = false
+  /// How often the actions ran that wait for the commit, and for its failure.
+  var committed = 0
+  var rolledBack = 0
+
+  var isUnknown: Bool { error?.code == .outcomeUnknown }
+  var description: String {
+    "\(error.map { "threw \($0.code)" } ?? "returned"), onCommit \(committed), onRollback \(rolledBack)"
+  }
+}
+
+/// One transaction on a simulated disk, of whose calls one may fail.
+private struct OutcomeTrial {
+  static let rows = RowCollection<String, Int>("rows", compression: .none)
+  static let earlier = 40
+
+  let scene: OutcomeScene
+  let disk: SimulatedDisk
+  let db: Database
+  /// The number of the first call that belongs to the transaction.
+  let start: Int
+
+  static func open(_ disk: SimulatedDisk) throws -> Database {
+    let options = Database.Options(
+      durability: .full, cacheSize: 4 << 20, logLimit: 64 << 10, maintainsWhenIdle: false, commitBuffer: 16)
+    let dice = Latch(SeededRandom(seed: 3))
+    return try Database(
+      at: "/db", options: options,
+      environment: StorageEnvironment(
+        fileSystem: disk, random: { dice.withLock { $0.next() } }, scheduling: .stepped,
+        initialSegmentByteCount: 16 << 10, usualLogByteCount: 32 << 10, partByteCount: 2000, unloggedByteCount: 8000,
+        continuedLogByteCount: 0))
+  }
+
+  /// A database that was closed, with some rows.
+  static func makeBase() throws -> SimulatedDisk {
+    let disk = SimulatedDisk()
+    let db = try open(disk)
+    try db.write { tx in
+      for number in 0..<earlier { try tx[rows].set("\(number)", metadata: nil, for: "earlier \(number)") }
+    }
+    try db.close()
+    return disk
+  }
+
+  init(_ scene: OutcomeScene, on base: SimulatedDisk) throws {
+    self.scene = scene
+    disk = base.copy()
+    db = try Self.open(disk)
+    // What they leave is the same each time; every number of calls is.
+    let count: Int
+    switch scene {
+    case .first, .largeFirst: count = 0
+    case .small, .large, .largeBehindCheckpoint: count = 3
+    case .segmentEnd: count = 30
+    }
+    for _ in 0..<count {
+      try db.write { tx in
+        for number in 0..<Self.earlier {
+          try tx[Self.rows].set("again \(number)", metadata: 1, for: "earlier \(number)")
+        }
+      }
+    }
+    if scene == .segmentEnd { try Self.fillSegment(db) }
+    if scene == .largeBehindCheckpoint {
+      db.core.storage.beginCheckpointInTransaction()
+      for _ in 0..<2 { db.core.storage.stepCheckpoint() }
+    }
+    start = disk.operationCount
+  }
+
+  /// Commits until the next record of that size has no room in its segment.
+  private static func fillSegment(_ db: Database) throws {
+    func room() -> Int { db.core.storage.log.map { $0.current.descriptor.byteCount - $0.position } ?? 0 }
+    var before = room()
+    for number in 0..<1000 {
+      try db.write { tx in try tx[rows].set("again", metadata: number, for: "earlier 1") }
+      // The next one is larger than this.
+      if room() < 2 * (before - room()), room() < before { return }
+      before = room()
+    }
+    Issue.record("no segment was ever full")
+  }
+
+  /// Does the transaction; the rows named `name`.
+  func transact(_ name: String, rowCount: Int) -> Told {
+    let counts = Latch((committed: 0, rolledBack: 0))
+    var told = Told()
+    do {
+      try db.write { tx in
+        told.hasBegun = true
+        tx.onCommit { counts.withLock { $0.committed += 1 } }
+        tx.onRollback { counts.withLock { $0.rolledBack += 1 } }
+        for number in 0..<rowCount {
+          try tx[Self.rows].set(String(repeating: "\(number) ", count: 20), metadata: nil, for: "\(name) \(number)")
+        }
+      }
+    } catch { told.error = error as? DatabaseError ?? DatabaseError.unexpected(error) }
+    (told.committed, told.rolledBack) = counts.withLock { $0 }
+    return told
+  }
+
+  /// How many rows of the transaction `name` there are.
+  static func count(_ name: String, in db: Database) throws -> Int {
+    try db.read { tx in try tx[rows].count(prefix: "\(name) ") }
+  }
+}
+
+extension DatabaseError {
+  fileprivate static func unexpected(_ error: any Error) -> DatabaseError {
+    DatabaseError(.inputOutput, "not an error of the database's: \(error)")
+  }
+}
+
+@Suite struct OutcomeTests {
+  private static let base = Result { try OutcomeTrial.makeBase() }
+
+  /// Every call that a commit makes fails once, in every way.
+  @Test(
+    "Whoever is told that a commit failed does not find it, and whoever is told that it worked does",
+    arguments: OutcomeScene.allCases)
+  func everyCallFails(scene: OutcomeScene) throws {
+    let base = try Self.base.get()
+    let calm = try OutcomeTrial(scene, on: base)
+    calm.disk.isTracing = true
+    let told = calm.transact("new", rowCount: scene.rowCount)
+    #expect(told.error == nil && told.committed == 1 && told.rolledBack == 0, "\(told)")
+    let core = calm.db.core.storage
+    #expect(scene.isLarge == (core.meta.current.csn == core.head.csn), "\(scene) takes the other way")
+    var complaints: [String] = []
+    var unknown = 0, trials = 0
+    for call in calm.disk.trace where call.operation.kind != .status {
+      for effect in effects(on: call, calm.disk.trace.count) {
+        trials += 1
+        let trial = try OutcomeTrial(scene, on: base)
+        trial.disk.fail(operation: call.number, with: effect)
+        let told = trial.transact("new", rowCount: scene.rowCount)
+        let after = trial.transact("after", rowCount: 2)
+        if told.isUnknown { unknown += 1 }
+        let text = "\(scene), call \(call.number - trial.start) (\(call)) with \(effect)"
+        for complaint in try check(trial, told, after, seed: UInt64(trials)) {
+          complaints.append("\(text): \(complaint)")
+        }
+      }
+    }
+    #expect(complaints.isEmpty, "\(complaints.count) of \(trials): \(complaints.prefix(12).joined(separator: "\n"))")
+    #expect(trials > 5 && (unknown > 0 || !complaints.isEmpty), "\(trials) trials, \(unknown) unknown")
+  }
+
+  /// The syncs that set the log up are like any other: asked again, the system may say that all is well.
+  @Test("After a failed sync nothing is acknowledged, the first transaction's syncs among them")
+  func failedSyncIsFinal() throws {
+    let base = try Self.base.get()
+    let calm = try OutcomeTrial(.first, on: base)
+    calm.disk.isTracing = true
+    _ = calm.transact("new", rowCount: 3)
+    let syncs = calm.disk.trace.filter {
+      $0.operation.kind == .synchronize || $0.operation.kind == .synchronizeDirectory
+    }
+    #expect(syncs.count >= 5)
+    for call in syncs {
+      let trial = try OutcomeTrial(.first, on: base)
+      trial.disk.fail(
+        operation: call.number, with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
+      let told = trial.transact("new", rowCount: 3)
+      let after = trial.transact("after", rowCount: 2)
+      #expect(told.error != nil, "\(call): \(told)")
+      #expect(after.error?.code == .failStop, "\(call): new \(told), and after \(after)")
+    }
+  }
+
+  /// Whoever made the database was killed before its name was durable, and the first transaction of the next process
+  /// finds that it cannot be made so.
+  @Test("What was acknowledged is not lost with the name of the file")
+  func nameThatIsNotDurable() throws {
+    func open(_ disk: SimulatedDisk) throws -> StorageEngine {
+      try StorageEngine(
+        at: "/db", options: StorageOptions(),
+        environment: StorageEnvironment(fileSystem: disk, random: { 7 }, scheduling: .stepped))
+    }
+    let made = SimulatedDisk()
+    let naming = made.hold(.synchronizeDirectory)
+    naming.release(.error(SystemCode.inputOutput))
+    #expect(throws: StorageError.self) { _ = try open(made) }
+    let disk = made.processKillImage()
+    #expect(disk.names.contains("/db") && !disk.durableNames.contains("/db"))
+    let engine = try open(disk)
+    disk.failNext(.synchronizeDirectory, with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
+    var acknowledged: [String] = []
+    for name in ["a", "b", "c"] {
+      do {
+        try engine.write { tx in try tx.createTree(name, keys: .bytes) }
+        acknowledged.append(name)
+      } catch {}
+    }
+    let image = disk.crashImage(.allOld)
+    do {
+      let found = try open(image).read { tx in tx.treeNames }
+      #expect(found == acknowledged)
+    } catch { Issue.record("\(acknowledged) were acknowledged, \(image.names) are there, and opening threw \(error)") }
+  }
+
+  /// How a call may fail. Of the many writes of pages and of parts of records, which are alike, only some are tried.
+  private func effects(on call: TracedOperation, _ callCount: Int) -> [FaultEffect] {
+    let (eio, full) = (SystemCode.inputOutput, SystemCode.noSpace)
+    switch call.operation.kind {
+    case .read, .lock, .status: return []
+    case .synchronize:
+      return [
+        .failedSync(.forgets, eio, survivorsOneIn: 1), .failedSync(.forgets, eio, survivorsOneIn: 0),
+        .failedSync(.reverts, eio, survivorsOneIn: 0), .failedSync(.forgets, full, survivorsOneIn: 1),
+      ]
+    case .synchronizeDirectory:
+      return [.failedSync(.forgets, eio, survivorsOneIn: 1), .failedSync(.forgets, eio, survivorsOneIn: 0)]
+    case .write:
+      if call.operation.count > MetaPage.byteCount, callCount > 30, call.number % 6 != 0 { return [] }
+      return [.error(eio), .errorAfter(call.operation.count, eio), .error(full)]
+    case .open, .link, .unlink, .resize, .allocate: return [.error(eio), .error(full)]
+    }
+  }
+
+  // MARK: Comparing
+
+  /// What was told and is not so, now and after reopening.
+  private func check(_ trial: OutcomeTrial, _ told: Told, _ after: Told, seed: UInt64) throws -> [String] {
+    var complaints = [("new", told), ("after", after)].compactMap { name, told in
+      complaint(of: told).map { "\(name) \($0)" }
+    }
+    let expected = [("new", told, trial.scene.rowCount), ("after", after, 2)]
+    for (name, told, rowCount) in expected {
+      // Nobody is shown what is not certain.
+      let shown = try OutcomeTrial.count(name, in: trial.db)
+      if shown != (told.error == nil ? rowCount : 0) { complaints.append("\(name) \(told), and readers see \(shown)") }
+    }
+    if told.isUnknown, after.error == nil { complaints.append("new \(told), and after was acknowledged") }
+    let images: [(String, SimulatedDisk)] = [
+      ("kill", trial.disk.processKillImage()), ("nothing unsynced", trial.disk.crashImage(.allOld)),
+      ("all unsynced", trial.disk.crashImage(.allNew)), ("power cut \(seed)", trial.disk.crashImage(.random(seed))),
+    ]
+    for (image, disk) in images {
+      do {
+        let db = try OutcomeTrial.open(disk)
+        if try OutcomeTrial.count("earlier", in: db) != OutcomeTrial.earlier {
+          complaints.append("\(image): rows are gone")
+        }
+        for (name, told, rowCount) in expected {
+          let found = try OutcomeTrial.count(name, in: db)
+          let isRight = told.isUnknown ? found == 0 || found == rowCount : found == (told.error == nil ? rowCount : 0)
+          if !isRight { complaints.append("\(image): \(name) \(told), and \(found) of \(rowCount) rows are there") }
+        }
+        try db.close()
+      } catch { complaints.append("\(image): \(error)") }
+    }
+    return complaints
+  }
+
+  /// What contradicts itself.
+  private func complaint(of told: Told) -> String? {
+    let expected = (told.error == nil ? 1 : 0, told.error == nil || told.isUnknown || !told.hasBegun ? 0 : 1)
+    return (told.committed, told.rolledBack) == expected ? nil : "\(told)"
+  }
+}
