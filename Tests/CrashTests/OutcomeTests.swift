@@ -232,6 +232,57 @@ extension DatabaseError {
     } catch { Issue.record("\(acknowledged) were acknowledged, \(image.names) are there, and opening threw \(error)") }
   }
 
+  /// Where the proof of a meta page fails, recovery writes over that page: it may be on its way when the power fails.
+  @Test("What was acknowledged survives a power cut in the recovery after it", arguments: [OutcomeScene.large, .small])
+  func recoveryIsCut(scene: OutcomeScene) throws {
+    let base = try Self.base.get()
+    let calm = try OutcomeTrial(scene, on: base)
+    calm.disk.isTracing = true
+    _ = calm.transact("new", rowCount: scene.rowCount)
+    // From the meta page on, or, of a transaction in the log, all calls.
+    let decisive = calm.disk.trace.drop { scene.isLarge && !Self.isMeta($0) }
+    var cuts = 0
+    for call in decisive {
+      for effect in effects(on: call, 0) {
+        let trial = try OutcomeTrial(scene, on: base)
+        trial.disk.fail(operation: call.number, with: effect)
+        let told = trial.transact("new", rowCount: scene.rowCount)
+        for image in [trial.disk.processKillImage(), trial.disk.crashImage(.allOld)] {
+          for found in try rowsAfterCutRecoveries(image, &cuts) {
+            let isRight =
+              told.isUnknown ? [0, scene.rowCount].contains(found) : told.error != nil || found == scene.rowCount
+            #expect(isRight, "\(scene), \(call) with \(effect): \(told), and \(found) rows are there")
+          }
+        }
+      }
+    }
+    #expect(cuts > 10)
+  }
+
+  private static func isMeta(_ call: TracedOperation) -> Bool {
+    call.operation.kind == .write && call.operation.path == "/db" && call.operation.offset < 2 * 4096
+  }
+
+  /// How many rows there are after recoveries that were cut while a meta page was on its way, one count for each.
+  private func rowsAfterCutRecoveries(_ image: SimulatedDisk, _ cuts: inout Int) throws -> Set<Int> {
+    let probe = image.copy()
+    probe.isTracing = true
+    let start = probe.operationCount
+    _ = try OutcomeTrial.open(probe)
+    var found: Set<Int> = []
+    for write in probe.trace.filter(Self.isMeta) {
+      let disk = image.copy()
+      disk.powerOff(beforeOperation: disk.operationCount + write.number - start + 1)
+      _ = try? OutcomeTrial.open(disk)
+      for seed in 0..<8 as Range<UInt64> {
+        cuts += 1
+        let again = try OutcomeTrial.open(disk.crashImage(.random(seed)))
+        found.insert(try OutcomeTrial.count("new", in: again))
+      }
+    }
+    return found
+  }
+
   /// How a call may fail. Of the many writes of pages and of parts of records, which are alike, only some are tried.
   private func effects(on call: TracedOperation, _ callCount: Int) -> [FaultEffect] {
     let (eio, full) = (SystemCode.inputOutput, SystemCode.noSpace)
