@@ -1,6 +1,7 @@
 // Anonymous memory straight from the system: it comes zeroed, is touched only where it is used, and goes back whole.
 
 internal import CQuirePlatform
+internal import Synchronization
 
 #if canImport(Darwin)
   internal import Darwin
@@ -19,6 +20,22 @@ package enum Heap {
   }
 }
 
+/// What the engine is given of the system's memory: all that there is, unless a test of its shortage says otherwise.
+package enum EngineMemory {
+  private static let left = Atomic<Int>(.max)
+
+  /// Grants so many ranges more in this process, and none after them.
+  package static func grant(_ count: Int) { left.store(count, ordering: .relaxed) }
+
+  /// Whether another range is granted. Asked before a system call, beside which it takes no time.
+  fileprivate static func isGranted() -> Bool {
+    if left.load(ordering: .relaxed) == .max { return true }
+    if left.subtract(1, ordering: .relaxed).newValue >= 0 { return true }
+    errno = ENOMEM
+    return false
+  }
+}
+
 /// A range of anonymous memory.
 struct VirtualMemory {
   let base: UnsafeMutableRawPointer
@@ -30,7 +47,8 @@ struct VirtualMemory {
   static func reserve(byteCount: Int, alignment: Int = 4096) throws(StorageError) -> VirtualMemory {
     let slack = alignment > 4096 ? alignment : 0
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-    guard let raw = mmap(nil, byteCount + slack, PROT_READ | PROT_WRITE, flags, -1, 0), raw != MAP_FAILED else {
+    let (count, access) = (byteCount + slack, PROT_READ | PROT_WRITE)
+    guard EngineMemory.isGranted(), let raw = mmap(nil, count, access, flags, -1, 0), raw != MAP_FAILED else {
       throw StorageError(
         .limitReached, "The system gave no memory (\(byteCount) bytes). Use a smaller cacheSize.",
         systemError: SystemError(code: errno, call: "mmap"))

@@ -11,6 +11,6 @@ struct QuireDB: ParsableCommand {
     subcommands: [
       Info.self, Check.self, Stats.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self, Torture.self,
       Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self, Register.self, Views.self,
-      Cascade.self, KillChild.self,
+      Cascade.self, KillChild.self, ScarceChild.self,
     ])
 }

@@ -30,8 +30,8 @@ import Testing
     }
   }
 
-  /// A running `quiredb kill-child`.
-  private struct Victim {
+  /// A running `quiredb`.
+  struct Victim {
     let process: pid_t
     let output: Int32
 
