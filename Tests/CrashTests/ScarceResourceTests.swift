@@ -92,6 +92,17 @@ import Testing
     }
 
     @Test(
+      "Too few threads are an error or do without, and what was acknowledged is there", .timeLimit(.minutes(10)),
+      .enabled(if: geteuid() == 0, "The limit does not count one process alone but for a user of its own."))
+    func threads() throws {
+      let user = UInt32(60_000 + getpid() % 5000)
+      let accounts = try (1...12).map {
+        try run(["--threads", "\($0)", "--user", "\(user)"], user: user)
+      }
+      #expect(accounts.last?.refusals == 0)
+    }
+
+    @Test(
       "Too little memory for pages and logs is an error, and what was acknowledged is there", .timeLimit(.minutes(10)))
     func memory() throws {
       var granted = 0, refused = 0
