@@ -223,19 +223,3 @@ package final class BatchApplier {
     root.count += merged.change
   }
 }
-
-extension TreeEditor {
-  /// The separator behind the leaf at the end of `path`; nil for the last leaf.
-  func leafUpperBound() -> SplitKey? { upperBound(ofChildAt: depth - 1) }
-
-  /// The separator behind the page `path[level]`; nil for the last one of its level.
-  func upperBound(ofChildAt level: Int) -> SplitKey? {
-    var level = level - 1
-    while level >= 0 {
-      let step = path[level]
-      if step.index + 1 < step.page.count { return step.page.branchKey(step.index + 1) }
-      level -= 1
-    }
-    return nil
-  }
-}

@@ -37,7 +37,7 @@ package final class TreeRepacker {
   ///
   /// - Parameter key: where to begin; nil for the first leaf. Integer keys are given as eight bytes, in their ordered
   ///   form and big-endian.
-  /// - Returns: the key to go on with, or nil at the end of the tree.
+  /// - Returns: the key to go on with, which is above `key`, or nil at the end of the tree.
   /// - Throws: what reading and editing pages throws; the tree is then half changed.
   package func repack(
     _ root: inout TreeRoot, from key: [UInt8]?, leafLimit: Int
@@ -47,7 +47,7 @@ package final class TreeRepacker {
     var looked = 0
     while root.level > 0, try seekBranch(key, in: root) {
       looked += editor.path[editor.depth - 1].page.count
-      key = nextKey(root)
+      key = try editor.keyBehindPath(key, in: root)
       try repackBranch(&root)
       if key == nil || looked >= leafLimit { return key }
     }
@@ -61,7 +61,8 @@ package final class TreeRepacker {
   private func seekBranch(_ key: [UInt8]?, in root: TreeRoot) throws(StorageError) -> Bool {
     guard scope == .all || isOwn(root.reference) else { return false }
     var page = try editor.reader.page(root.reference, checksum: root.checksum, level: root.level)
-    editor.path[0] = PathStep(page: page, reference: root.reference, index: childIndex(key, in: page, root.keyKind))
+    editor.path[0] = PathStep(
+      page: page, reference: root.reference, index: editor.childIndex(key, in: page, root.keyKind))
     editor.depth = 1
     // Whether the way down is still the way to the key.
     var isOnKey = true
@@ -83,27 +84,10 @@ package final class TreeRepacker {
       editor.path[editor.depth - 1].index = index
       let reference = PageReference(rawValue: step.page.references[index])
       page = try editor.reader.page(reference, checksum: step.page.checksums[index], level: step.page.level - 1)
-      let child = isOnKey ? childIndex(key, in: page, root.keyKind) : 0
+      let child = isOnKey ? editor.childIndex(key, in: page, root.keyKind) : 0
       editor.path[editor.depth] = PathStep(page: page, reference: reference, index: child)
       editor.depth += 1
     }
-  }
-
-  private func childIndex(_ key: [UInt8]?, in page: PageBytes, _ kind: KeyKind) -> Int {
-    guard let key else { return 0 }
-    return key.withUnsafeBytes { bytes in
-      kind == .int64
-        ? page.childIndex(
-          SearchKey(ordered: KeyOrder.longHead(bytes.baseAddress ?? UnsafeRawPointer(sources), key.count)))
-        : page.childIndex(SearchKey(bytes))
-    }
-  }
-
-  /// The separator behind the branch at the end of the path.
-  private func nextKey(_ root: TreeRoot) -> [UInt8]? {
-    guard let bound = editor.leafUpperBound() else { return nil }
-    if root.keyKind == .bytes { return bound.bytes }
-    return withUnsafeBytes(of: bound.integer.bigEndian) { [UInt8]($0) }
   }
 
   // MARK: Packing

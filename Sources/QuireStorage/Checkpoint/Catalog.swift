@@ -107,7 +107,7 @@ package final class Catalog {
     entryByteCount.store(written.reduce(0) { $0 + 16 + $1.value.count }, ordering: .relaxed)
     guard limit < .max else { return }
     let plan = RelocationPlan(limit: limit, extentLimit: .max, pageLimit: .max, extentPageLimit: .max)
-    _ = try editor.relocate(&root, fromRank: 0, plan, checkWritable: {})
+    _ = try editor.relocate(&root, from: .start, plan, checkWritable: {})
   }
 
   /// How many bytes the entries take: what the next version will need about, for those who reserve places.

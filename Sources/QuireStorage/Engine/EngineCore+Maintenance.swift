@@ -13,8 +13,8 @@ struct MaintenanceState {
     case pack(tree: TreeID, key: [UInt8]?)
     /// The checkpoint after packing, which frees what was replaced.
     case settle
-    /// Pages of the tree of this id, or of the next one, are moved from the entry of this rank on.
-    case relocate(tree: TreeID, rank: Int)
+    /// Pages of the tree of this id, or of the next one, are moved from here on.
+    case relocate(tree: TreeID, from: BranchPosition)
     /// The checkpoint that gives copies, catalog and free map their new places; it frees the old ones.
     case vacate
     /// The checkpoint whose page count is the lower one, and the cut.
@@ -143,7 +143,7 @@ extension EngineCore {
     maintenance.extentLimit = maintenance.evacuates ? pageCount : maintenance.limit
     let gain = pageCount > maintenance.limit ? pageCount - maintenance.limit : 0
     if gain > pageCount / (maintenance.isThorough ? 64 : 8), let first = trees(of: head).first?.id {
-      maintenance.phase = .relocate(tree: first, rank: 0)
+      maintenance.phase = .relocate(tree: first, from: .start)
     } else if allocator.backedEnd > pageCount + pageCount / 8 + UInt64(space.reserve + space.overhead) {
       // Nothing but a tail that is too long.
       maintenance.phase = .cut
@@ -180,7 +180,7 @@ extension EngineCore {
   /// Copies some pages that stand too high.
   private func relocate() throws(StorageError) {
     try rearrange { (context) throws(StorageError) -> Bool in
-      guard case .relocate(let tree, let rank) = maintenance.phase else { return false }
+      guard case .relocate(let tree, let position) = maintenance.phase else { return false }
       guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
         maintenance.phase = .vacate
         return false
@@ -192,14 +192,14 @@ extension EngineCore {
       if context.trees[index].mayHaveExtents { _ = try context.reservePlaces?(plan.extentPageLimit, true) }
       let checkWritable = context.checkWritable
       let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
-        try editor.relocate(&root, fromRank: found == tree ? rank : 0, plan, checkWritable: checkWritable)
+        try editor.relocate(&root, from: found == tree ? position : .start, plan, checkWritable: checkWritable)
       }
       maintenance.wanted = moved.wanted
       maintenance.copied += moved.copied + moved.copiedExtentPages
       maintenance.copiedSinceCheckpoint += moved.copied
       maintenance.phase =
-        moved.nextRank.map { .relocate(tree: found, rank: $0) }
-        ?? .relocate(tree: TreeID(found.rawValue + 1), rank: 0)
+        moved.next == .end
+        ? .relocate(tree: TreeID(found.rawValue + 1), from: .start) : .relocate(tree: found, from: moved.next)
       return moved.copied > 0
     }
     try checkpointWhenDue()
@@ -261,7 +261,7 @@ extension EngineCore {
       try withWriterLock {
         maintenance.limit = usedCount * Self.closedTenths / 10 + UInt64(space.reserve)
         maintenance.extentLimit = maintenance.limit
-        if let first = trees(of: head).first?.id { maintenance.phase = .relocate(tree: first, rank: 0) }
+        if let first = trees(of: head).first?.id { maintenance.phase = .relocate(tree: first, from: .start) }
       }
       while try maintainStep() {}
     } catch {}

@@ -3,8 +3,8 @@
 extension TreeEditor {
   /// What a relocation has done.
   package struct Relocation {
-    /// Where to go on, as the rank of an entry; nil at the end of the tree.
-    package let nextRank: Int?
+    /// Where to go on.
+    package let next: BranchPosition
     /// How many pages of the tree were copied.
     package let copied: Int
     /// How many pages of extents were copied.
@@ -13,30 +13,29 @@ extension TreeEditor {
     package let wanted: Int
   }
 
-  /// Copies pages and extents that `plan` says are to move, and the way to them, from the entry of rank `rank` on.
+  /// Copies pages and extents that `plan` says are to move, and the way to them, from `position` on.
   ///
   /// Leaves are read only if they are copied, or if the branch above says that they may hold extents: it also says
-  /// where they stand. Positions are ranks, so that the tree may change between two calls: at the worst a page is left
-  /// where it is.
+  /// where they stand. Positions are keys, so that the tree may change between two calls: at the worst a page is left
+  /// where it is. No count that the file has decides how long this takes.
   ///
   /// - Parameter checkWritable: throws if writing has stopped for good.
   /// - Throws: what reading and checking pages throws, and what copying values throws. The transaction must then be
   ///   rolled back.
   package func relocate(
-    _ root: inout TreeRoot, fromRank rank: Int, _ plan: RelocationPlan,
+    _ root: inout TreeRoot, from position: BranchPosition, _ plan: RelocationPlan,
     checkWritable: () throws(StorageError) -> Void
   ) throws(StorageError) -> Relocation {
     let before = born.count
-    var rank = rank
+    var position = root.reference.isNone ? .end : position
     var moves = ExtentMoves()
-    while rank < root.count, moves.wanted == 0, born.count - before < plan.pageLimit,
+    while position != .end, moves.wanted == 0, born.count - before < plan.pageLimit,
       moves.pageCount < plan.extentPageLimit, moves.leafCount < plan.leafLimit
     {
-      rank = try relocateBelowOneBranch(&root, fromRank: rank, plan, &moves, checkWritable)
+      position = try relocateBelowOneBranch(&root, from: position, plan, &moves, checkWritable)
     }
     return Relocation(
-      nextRank: rank < root.count ? rank : nil, copied: born.count - before, copiedExtentPages: moves.pageCount,
-      wanted: moves.wanted)
+      next: position, copied: born.count - before, copiedExtentPages: moves.pageCount, wanted: moves.wanted)
   }
 
   /// The place of a page; nil if it has none yet.
@@ -50,20 +49,20 @@ extension TreeEditor {
     place(reference).map { $0 >= limit } ?? false
   }
 
-  /// Goes down to the branch above the leaf of `rank`, copies the way to it where it must go, and then its leaves that
-  /// must. Returns the rank behind the branch's last leaf, or that of a leaf for whose extents the step has no room.
+  /// Goes down to the branch above the leaf of `position`, copies the way to it where it must go, and then its leaves
+  /// that must. Returns the position behind the branch, or that of a leaf for whose extents the step has no room.
   private func relocateBelowOneBranch(
-    _ root: inout TreeRoot, fromRank rank: Int, _ plan: RelocationPlan, _ moves: inout ExtentMoves,
+    _ root: inout TreeRoot, from position: BranchPosition, _ plan: RelocationPlan, _ moves: inout ExtentMoves,
     _ checkWritable: () throws(StorageError) -> Void
-  ) throws(StorageError) -> Int {
+  ) throws(StorageError) -> BranchPosition {
     let limit = plan.limit
-    var rest = rank
+    let key = position.key
     var reference = root.reference
     var page = try reader.page(reference, checksum: root.checksum, level: root.level)
     depth = 0
     var mustCopy = isAbove(limit, reference)
     while page.level > 1 {
-      let index = child(of: page, holding: &rest)
+      let index = childIndex(key, in: page, root.keyKind)
       path[depth] = PathStep(page: page, reference: reference, index: index)
       depth += 1
       reference = PageReference(rawValue: page.references[index])
@@ -74,15 +73,15 @@ extension TreeEditor {
       path[depth] = PathStep(page: page, reference: reference, index: 0)
       depth += 1
       if mustCopy { try makePathPrivate(&root) }
-      guard root.mayHaveExtents else { return root.count }
-      return try relocateExtents(&root, plan, &moves, checkWritable: checkWritable) ? root.count : rank
+      guard root.mayHaveExtents else { return .end }
+      return try relocateExtents(&root, plan, &moves, checkWritable: checkWritable) ? .end : position
     }
-    var index = child(of: page, holding: &rest)
+    var index = childIndex(key, in: page, root.keyKind)
     let branchDepth = depth
     path[depth] = PathStep(page: page, reference: reference, index: index)
     depth += 1
     if mustCopy { try makePathPrivate(&root) }
-    var next = rank - rest
+    let next = try keyBehindPath(key, in: root)
     while index < path[branchDepth].page.count {
       let branch = path[branchDepth].page
       let leaf = PageReference(rawValue: branch.references[index])
@@ -97,24 +96,22 @@ extension TreeEditor {
         if ChildCount.mayHaveExtents(word) {
           moves.leafCount += 1
           guard try relocateExtents(&root, plan, &moves, checkWritable: checkWritable) else {
-            return max(min(next, root.count - 1), rank)
+            return try self.position(ofLeaf: index, of: branchDepth, from: position, in: root)
           }
         }
       }
-      next &+= Int(truncatingIfNeeded: ChildCount.count(word))
       index += 1
     }
-    // Never twice the same branch, whatever its counts say.
-    return max(min(next, root.count), rank + 1)
+    return next.map { .key($0) } ?? .end
   }
 
-  /// The child that holds the entry of rank `rest` in the page; `rest` becomes its rank in the child.
-  private func child(of page: PageBytes, holding rest: inout Int) -> Int {
-    var index = 0
-    while index < page.count - 1, UInt64(rest) >= ChildCount.count(page.counts[index]) {
-      rest -= Int(ChildCount.count(page.counts[index]))
-      index += 1
-    }
-    return index
+  /// The position that leads to leaf `index` of the branch `path[level]`, which a walk from `position` on has come to.
+  private func position(
+    ofLeaf index: Int, of level: Int, from position: BranchPosition, in root: TreeRoot
+  ) throws(StorageError) -> BranchPosition {
+    let branch = path[level].page
+    // The leaf that the walk began with, if there is no other in front of this one.
+    guard index > childIndex(position.key, in: branch, root.keyKind) else { return position }
+    return .key(try ascending(from: position.key, to: branch.branchKey(index), in: root))
   }
 }
