@@ -57,6 +57,7 @@ let package = Package(
       dependencies: [
         "CQuirePlatform",
         .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HashTreeCollections", package: "swift-collections"),
       ],
       swiftSettings: settings
     ),

@@ -129,6 +129,7 @@ internal import QuireStorage
     if let id { return id }
     let new = try transaction.allocateCollectionID()
     id = new
+    transaction.collections.note(name, of: new)
     do throws(StorageError) { try store(new, in: transaction) } catch {
       throw DatabaseError(error, collection: name)
     }

@@ -231,7 +231,7 @@ extension TransactionState {
       try session.settle()
       outcome.extensionChanges = session.takeChanges()
     }
-    for collection in collections {
+    for collection in collections.all {
       if let id = collection.id { outcome.names[id] = collection.name }
     }
     try settleCollections()
@@ -244,7 +244,7 @@ extension TransactionState {
     }
     outcome.changes = writer.changes
     outcome.info = writer.commitInfo
-    for collection in collections {
+    for collection in collections.all {
       if let id = collection.forgottenID { outcome.removed.append(id) }
       if let publication = collection.publication { outcome.trained.append(publication) }
       guard let record = collection.newRecord else { continue }

@@ -219,7 +219,7 @@ extension DatabaseCore {
     let recorder = ReadRecorder()
     let state = TransactionState(reading: storage, self, connection, outer: outer, recorder: recorder)
     let result = try run(state, "observed read", site, body)
-    return (result, recorder.finish(opened: state.collections.map(\.name)), state.csn)
+    return (result, recorder.finish(opened: state.collections.all.map(\.name)), state.csn)
   }
 }
 

@@ -41,12 +41,16 @@ extension TransactionState {
 
   /// The collection if this transaction has used it under a description that says the same.
   private func openKnown(_ use: CollectionUse, _ name: String) -> UsedCollection? {
-    for state in collections {
-      for used in state.uses where used.use.says(theSameAs: use) && name.isSame(as: state.name) {
-        // Not of a name that is made anew for each use: the words of one that is gone may come to mean another.
-        if used.use.name.1 != 0, used.use.hasName(of: use) { unsafe lastUsed = used }
-        return used
-      }
+    if collections.hasTable { return collections[name].flatMap { openKnown(use, of: $0) } }
+    for state in collections.all where name.isSame(as: state.name) { return openKnown(use, of: state) }
+    return nil
+  }
+
+  private func openKnown(_ use: CollectionUse, of state: CollectionState) -> UsedCollection? {
+    for used in state.uses where used.use.says(theSameAs: use) {
+      // Not of a name that is made anew for each use: the words of one that is gone may come to mean another.
+      if used.use.name.1 != 0, used.use.hasName(of: use) { unsafe lastUsed = used }
+      return used
     }
     return nil
   }
@@ -73,7 +77,7 @@ extension TransactionState {
   }
 
   private func find(_ name: String) throws(DatabaseError) -> CollectionState {
-    for state in collections where state.name.utf8.elementsEqual(name.utf8) { return state }
+    if let state = collections[name] { return state }
     let record = try findRecord(name)
     let state = CollectionState(name, record, cache: record.flatMap(cache(of:)))
     collections.append(state)

@@ -88,15 +88,11 @@ extension TransactionState {
 
   /// The name of a collection.
   func name(of id: CollectionID) throws(DatabaseError) -> String {
-    for collection in collections where collection.id == id { return collection.name }
-    var found: String?
-    try forEachCollection { (name, candidate) throws(DatabaseError) in
-      if candidate == id { found = name }
-    }
-    guard let found else { throw RowView.damaged() }
-    // The next row of it is found above.
-    _ = open(found)
-    return found
+    if let name = collections.name(of: id) { return name }
+    // All at once, or a look for each of many collections would go through all of them each time.
+    try forEachCollection { (name, id) throws(DatabaseError) in collections.note(name, of: id) }
+    guard let name = collections.name(of: id) else { throw RowView.damaged() }
+    return name
   }
 
   /// Any error as one of ours.

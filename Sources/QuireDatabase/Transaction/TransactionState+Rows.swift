@@ -250,7 +250,7 @@ extension TransactionState {
 
   /// Brings what is noted about collections up to date; called once the closure has returned.
   func settleCollections() throws(DatabaseError) {
-    for collection in collections {
+    for collection in collections.all {
       try collection.storeFields(in: self)
       // A collection exists as long as it has a row. One that was made for a row that then could not be stored has
       // none.

@@ -33,7 +33,7 @@ internal import QuireStorage
   private(set) var storage: StorageHandle
   private(set) var isOpen = true
   var pendingError: DatabaseError?
-  var collections: [CollectionState] = []
+  var collections = UsedCollections()
   /// Stand-ins for collections that could not be opened: one for each name and kind of error.
   var failedCollections: [CollectionState] = []
   /// The collection that was used last: most uses are of the same one as the use before.
@@ -96,7 +96,7 @@ internal import QuireStorage
 
   /// The closure has returned: gives everything back.
   func end() {
-    for collection in collections { collection.end() }
+    for collection in collections.all { collection.end() }
     readers.removeAll()
     loadedForest = nil
     writer?.session = nil

@@ -68,7 +68,7 @@ extension TransactionState {
     let actionCount = writer.actions.count
     let rollbackActionCount = writer.rollbackActions.count
     let commitInfo = writer.commitInfo
-    let marks = collections.map(\.mark)
+    let marks = collections.all.map(\.mark)
     do {
       return try savepoint {
         let result: Result
@@ -83,9 +83,10 @@ extension TransactionState {
       writer.undoneActions += writer.rollbackActions[rollbackActionCount...]
       writer.rollbackActions.removeLast(writer.rollbackActions.count - rollbackActionCount)
       writer.commitInfo = commitInfo
-      for (index, collection) in collections.enumerated() {
+      for (index, collection) in collections.all.enumerated() {
         collection.restore(index < marks.count ? marks[index] : nil)
       }
+      collections.forgetNames()
       // Changes of the forest need their number, unless it is as it was before all of them.
       loadedForest = hasChangedForest ? forest : nil
       writer.hasChangedForest = hasChangedForest

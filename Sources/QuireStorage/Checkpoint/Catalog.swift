@@ -71,7 +71,7 @@ package final class Catalog {
     guard trees.count == root.count else {
       throw store.damaged(root.reference, "the catalog has \(trees.count) trees where \(root.count) are expected")
     }
-    entryByteCount.store(written.reduce(0) { $0 + 16 + $1.value.count }, ordering: .relaxed)
+    noteByteCount()
     return (trees, TreeNames(names))
   }
 
@@ -88,7 +88,7 @@ package final class Catalog {
     for var tree in trees {
       gone.remove(tree.id)
       editor.translate(&tree)
-      let bytes = CatalogFormat.encode(tree, name: names.names[tree.id] ?? "")
+      let bytes = CatalogFormat.encode(tree, name: names[tree.id] ?? "")
       if written[tree.id] == bytes { continue }
       let outcome: Result<Void, StorageError> = bytes.withUnsafeBytes { buffer in
         do throws(StorageError) {
@@ -104,7 +104,7 @@ package final class Catalog {
       _ = try editor.delete(SearchKey(Int64(bitPattern: id.rawValue)), in: &root)
       written[id] = nil
     }
-    entryByteCount.store(written.reduce(0) { $0 + 16 + $1.value.count }, ordering: .relaxed)
+    noteByteCount()
     guard limit < .max else { return }
     let plan = RelocationPlan(limit: limit, extentLimit: .max, pageLimit: .max, extentPageLimit: .max)
     _ = try editor.relocate(&root, from: .start, plan, checkWritable: {})
@@ -112,6 +112,19 @@ package final class Catalog {
 
   /// How many bytes the entries take: what the next version will need about, for those who reserve places.
   package var byteCount: Int { entryByteCount.load(ordering: .relaxed) }
+
+  private func noteByteCount() {
+    let valueByteCount = written.reduce(0) { $0 + $1.value.count }
+    entryByteCount.store(valueByteCount + written.count * Self.entryOverhead, ordering: .relaxed)
+  }
+
+  /// What an entry takes beside its value, at the most: key, slot and lengths.
+  private static let entryOverhead = 16
+
+  /// How many bytes entries for `treeCount` trees take, whose names have `nameByteCount` bytes together.
+  package static func byteCount(treeCount: Int, nameByteCount: Int) -> Int {
+    treeCount * (entryOverhead + CatalogFormat.headerByteCount) + nameByteCount
+  }
 
   /// Called when the new version's pages have been written: the root becomes clean, the old pages free in the map.
   package func finishPages() {

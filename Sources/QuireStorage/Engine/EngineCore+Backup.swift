@@ -57,7 +57,7 @@ extension EngineCore {
       into: context.editor, checkWritable: context.checkWritable)
     var reported = 0
     for (index, tree) in trees(of: snapshot).enumerated() {
-      guard let name = snapshot.names.names[tree.id] else { continue }
+      guard let name = snapshot.names[tree.id] else { continue }
       context.addTree(tree.id, tree.keyKind, name: name)
       let root = try target.failing {
         try copier.copy(tree) { builder in

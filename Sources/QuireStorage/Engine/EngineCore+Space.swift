@@ -6,8 +6,9 @@ struct SpaceReservation {
   var overhead = 0
   /// Pages of the long value that is about to be written.
   var extentPages = 0
-  /// `overhead` holds for up to so many trees.
+  /// `overhead` holds for up to so many trees, and for so many bytes of names.
   var treeLimit = -1
+  var nameByteLimit = -1
   /// Places, in pages, that only transactions which shrink the database may use.
   let reserve: Int
 
@@ -24,12 +25,14 @@ struct SpaceReservation {
 /// running checkpoint writes leaves both sides of the comparison at once, a page and its place, so it may run
 /// meanwhile.
 extension EngineCore {
-  /// Makes sure that the running transaction can be written home. Writer lock held. Costs a comparison of two numbers
-  /// as long as there are places; no lock, no call to the system.
+  /// Makes sure that the running transaction can be written home. Writer lock held. Costs a comparison of a few
+  /// numbers as long as there are places; no lock, no call to the system.
   ///
   /// - Throws: `diskFull`, `inputOutput`: nothing of the transaction has been logged.
   func reservePlaces() throws(StorageError) {
-    if context.trees.count <= space.treeLimit, missingPlaces <= 0 { return }
+    if context.trees.count <= space.treeLimit, context.names.byteCount <= space.nameByteLimit, missingPlaces <= 0 {
+      return
+    }
     try makePlaces()
   }
 
@@ -107,6 +110,9 @@ extension EngineCore {
     placeCount >= space.reserve * 4 && placeCount >= Int(allocator.pageCount) / 8
   }
 
+  /// How many trees may be made before the catalog is measured again.
+  private static let unmeasuredTreeCount = 16
+
   /// Bounds from above what checkpoints need besides dirty pages. All pages of the map may change at once; of the
   /// catalog, too, and its pages may be a quarter full.
   private func measureOverhead() {
@@ -115,12 +121,20 @@ extension EngineCore {
     let pageCount = Int(backed) + 2 * (store.frames.dirtyCount + Self.chunkPages(of: backed, store.pageSize))
     let pieces = pageCount / FreeMapFormat.bitsPerPiece(pageSize: store.pageSize) + 1
     let mapPages = pieces + pieces / FreeMapFormat.fanOut(pageSize: store.pageSize) + 3
-    // Trees that the catalog does not know yet may have the longest names.
-    space.treeLimit = context.trees.count + 16
-    let newTrees = max(0, space.treeLimit - meta.current.treeCount)
-    let newBytes = newTrees * min(store.pageSize / 4, CatalogFormat.headerByteCount + Limits.treeNameByteCount + 16)
-    let catalogPages = 4 + 4 * ((catalog.byteCount + newBytes) / store.pageSize + 1)
-    space.overhead = 2 * (mapPages + catalogPages)
+    // The catalog may be written as it is, or as the newest commit or this transaction leaves it; what it says of each
+    // tree is known, but for the trees that are made before this is measured again, which may have the longest names.
+    // Not what the newest meta page says: a checkpoint that runs may be writing that.
+    let known = max(
+      Catalog.byteCount(treeCount: context.trees.count, nameByteCount: context.names.byteCount),
+      Catalog.byteCount(treeCount: head.treeCount, nameByteCount: head.names.byteCount))
+    let longest = Catalog.byteCount(treeCount: 1, nameByteCount: Limits.treeNameByteCount)
+    let newBytes = Self.unmeasuredTreeCount * min(store.pageSize / 4, longest)
+    space.treeLimit = context.trees.count + Self.unmeasuredTreeCount
+    space.nameByteLimit = context.names.byteCount + Self.unmeasuredTreeCount * Limits.treeNameByteCount
+    let catalogPages = 4 + 4 * ((max(catalog.byteCount, known) + newBytes) / store.pageSize + 1)
+    let overhead = 2 * (mapPages + catalogPages)
+    // One that runs may be of a commit that had more trees.
+    space.overhead = checkpoints.current == nil ? overhead : max(overhead, space.overhead)
   }
 
   /// How many pages a file of `pageCount` grows by: a sixteenth, within 64 pages (256 KiB at 4 KiB) and 16 MiB.

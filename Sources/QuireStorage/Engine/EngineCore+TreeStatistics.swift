@@ -73,7 +73,7 @@ extension EngineCore {
     var found: [StorageTreeStatistics.Tree] = []
     for root in trees(of: snapshot) {
       var tree = StorageTreeStatistics.Tree(
-        name: snapshot.names.names[root.id] ?? "", id: root.id, keys: root.keyKind,
+        name: snapshot.names[root.id] ?? "", id: root.id, keys: root.keyKind,
         levels: root.reference.isNone ? 0 : root.level + 1)
       let before = (verifier.extentCount, verifier.extentPageCount, verifier.extentByteCount)
       try verifier.verify(root) { page in

@@ -2,18 +2,6 @@
 
 internal import Synchronization
 
-/// The names of the trees of a snapshot; shared by all snapshots between two changes of them.
-package final class TreeNames: Sendable {
-  package let ids: [String: TreeID]
-  package let names: [TreeID: String]
-
-  /// Indexes `names` by name; names are unique.
-  package init(_ names: [TreeID: String]) {
-    self.names = names
-    ids = Dictionary(names.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
-  }
-}
-
 /// One snapshot in memory: a flat array of tree roots behind a header.
 ///
 /// Records come from a pool and their memory stays mapped for the life of the engine: a reader may look at the CSN of a

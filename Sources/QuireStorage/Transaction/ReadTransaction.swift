@@ -42,12 +42,12 @@ public struct ReadTransaction: ~Copyable {
 
   /// The tree of this name, or nil. O(1).
   public func tree(named name: String) -> Tree? {
-    guard let id = snapshot.names.ids[name], let index = snapshot.index(of: id, hint: 0) else { return nil }
+    guard let id = snapshot.names.id(of: name), let index = snapshot.index(of: id, hint: 0) else { return nil }
     return Tree(id: id, keys: snapshot.trees[index].keyKind, hint: index)
   }
 
   /// The names of all trees, in order.
-  public var treeNames: [String] { snapshot.names.ids.keys.sorted() }
+  public var treeNames: [String] { snapshot.names.sorted }
 
   /// The root of a tree.
   @inline(__always) package func root(_ tree: Tree) throws(StorageError) -> TreeRoot {

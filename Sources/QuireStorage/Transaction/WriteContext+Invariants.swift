@@ -9,7 +9,7 @@ extension WriteContext {
     for (before, tree) in zip(trees, trees.dropFirst()) where before.id >= tree.id {
       found.append(StorageError(.damagedPage, "\(tree.id) stands behind \(before.id)."))
     }
-    if Set(trees.map(\.id)) != Set(names.names.keys) {
+    if names.count != trees.count || trees.contains(where: { names[$0.id] == nil }) {
       found.append(StorageError(.damagedPage, "The names are not those of the trees."))
     }
     if let defect = pending.checkInvariants() {

@@ -13,7 +13,7 @@ extension WriteContext {
   }
 
   func replayIndex(_ id: TreeID) throws(StorageError) -> Int {
-    guard let index = trees.firstIndex(where: { $0.id == id }) else {
+    guard let index = search(id) else {
       throw unreplayable("names \(id), which is not there")
     }
     return index

@@ -4,8 +4,9 @@
 /// The operations of a log on their way into the trees.
 ///
 /// Operations on single keys commute unless they name the same key, and of those the last one counts; so they may be
-/// applied in the order of the keys. Whatever else an operation does, it must find the state that those before it have
-/// left: it ends the batch (hazard D6).
+/// applied in the order of the keys. A tree that is made commutes with all of them: no operation before names it, and
+/// it goes behind the others. Whatever else an operation does, it must find the state that those before it have left:
+/// it ends the batch (hazard D6).
 ///
 /// Memory: 48 bytes for each operation collected. Keys and values are borrowed from the log until the batch ends.
 struct ReplayBatch {
@@ -14,6 +15,8 @@ struct ReplayBatch {
   private let applier: BatchApplier
   /// By index of the tree in the context; that does not change before the batch ends.
   private var operations: [[SortableOperation]] = []
+  /// Which of the lists are not empty, in the order in which they came to be.
+  private var used: [Int] = []
   private var count = 0
   private var lastID = TreeID(0)
   private var lastIndex = -1
@@ -57,7 +60,7 @@ struct ReplayBatch {
         context.trees[index].keyKind == .int64
           ? SortableOperation(key: key.integer, value: nil)
           : SortableOperation(key: UnsafeRawBufferPointer(start: key.base, count: key.count), value: nil), index)
-    case .nextRowID:
+    case .nextRowID, .createTree:
       try context.replay(operation)
     default:
       try flush()
@@ -67,6 +70,7 @@ struct ReplayBatch {
   }
 
   private mutating func append(_ operation: SortableOperation, _ index: Int) {
+    if operations[index].isEmpty { used.append(index) }
     operations[index].append(operation)
     count += 1
   }
@@ -90,7 +94,8 @@ struct ReplayBatch {
     guard count > 0 else { return }
     count = 0
     note?(.decoded)
-    for index in operations.indices where !operations[index].isEmpty {
+    defer { used.removeAll(keepingCapacity: true) }
+    for index in used {
       let kind = context.trees[index].keyKind
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
         let count = sorter.sort(buffer, kind)

@@ -8,7 +8,7 @@ extension WriteContext {
       throw StorageError(
         .invalidOption, "A tree's name has 1 to \(Limits.treeNameByteCount) bytes; this has \(name.utf8.count).")
     }
-    guard names.ids[name] == nil else {
+    guard names.id(of: name) == nil else {
       throw StorageError(.treeMismatch, "There is a tree named “\(name)” already. Open it with tree(named:).")
     }
     hasGrown = true
@@ -22,9 +22,7 @@ extension WriteContext {
   /// Enters a tree; also what replay does.
   func addTree(_ id: TreeID, _ kind: KeyKind, name: String) {
     trees.append(TreeRoot(id: id, keyKind: kind))
-    var all = names.names
-    all[id] = name
-    names = TreeNames(all)
+    names = names.adding(id, name)
     treeIDCounter = max(treeIDCounter, id.rawValue + 1)
     mutations &+= 1
   }
@@ -46,16 +44,26 @@ extension WriteContext {
     } catch {
       throw fail(error)
     }
-    var all = names.names
-    all[trees[index].id] = nil
-    names = TreeNames(all)
+    names = names.removing(trees[index].id)
     trees.remove(at: index)
     mutations &+= 1
   }
 
   /// The tree of this name.
   package func tree(named name: String) -> Tree? {
-    guard let id = names.ids[name], let index = trees.firstIndex(where: { $0.id == id }) else { return nil }
+    guard let id = names.id(of: name), let index = search(id) else { return nil }
     return Tree(id: id, keys: trees[index].keyKind, hint: index)
+  }
+
+  /// Where the tree of this id is in `trees`, which are in the order of their ids.
+  func search(_ id: TreeID) -> Int? {
+    var low = 0
+    var high = trees.count
+    while low < high {
+      let middle = (low + high) / 2
+      if trees[middle].id == id { return middle }
+      if trees[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return nil
   }
 }

@@ -223,7 +223,7 @@ package final class WriteContext {
   /// Where a tree is in `trees`.
   @inline(__always) func index(of tree: Tree) throws(StorageError) -> Int {
     if tree.hint < trees.count, trees[tree.hint].id == tree.id { return tree.hint }
-    guard let index = trees.firstIndex(where: { $0.id == tree.id }) else { throw tree.missing() }
+    guard let index = search(tree.id) else { throw tree.missing() }
     return index
   }
 
@@ -343,7 +343,7 @@ package final class WriteContext {
         throw unreplayable("creates \(id), which is not new")
       }
       // A name that the catalog could not hold would be accepted now and refused at the next opening.
-      guard let name = String(validating: name, as: UTF8.self), !name.isEmpty, names.ids[name] == nil else {
+      guard let name = String(validating: name, as: UTF8.self), !name.isEmpty, names.id(of: name) == nil else {
         throw unreplayable("gives \(id) a name that is not one, or that is taken")
       }
       addTree(id, kind, name: name)

@@ -36,7 +36,7 @@ public struct WriteTransaction: ~Copyable {
   public func tree(named name: String) -> Tree? { context.tree(named: name) }
 
   /// The names of all trees, in order.
-  public var treeNames: [String] { context.names.ids.keys.sorted() }
+  public var treeNames: [String] { context.names.sorted }
 
   /// Removes a tree with all its entries. Reads its branch pages, but no leaf. Its id is never given again.
   public func dropTree(_ tree: Tree) throws(StorageError) {

@@ -1,0 +1,51 @@
+// The collections that a transaction has used, to be found by name and by number.
+
+/// The collections of one transaction.
+///
+/// Most transactions use a few, which are compared one after the other; a transaction that uses thousands must not
+/// compare thousands at each use of another one, so that from some number on there is a table.
+///
+/// Invariants:
+/// 1. `all` has one collection for each name.
+/// 2. `table` is empty up to `listedCount` collections; with more it has all of them.
+/// 3. What `names` says of a collection that exists is true.
+struct UsedCollections {
+  private(set) var all: [CollectionState] = []
+  private var table: [ByteString: CollectionState] = [:]
+  /// Names by number, as far as somebody has asked for one.
+  private var names: [CollectionID: String] = [:]
+
+  /// So many are looked through one by one.
+  private static let listedCount = 16
+
+  /// Whether a name is looked up, and not looked for.
+  var hasTable: Bool { !table.isEmpty }
+
+  /// The collection of this name, if the transaction has used it.
+  subscript(name: String) -> CollectionState? {
+    if hasTable { return table[ByteString(name)] }
+    for state in all where state.name.isSame(as: name) { return state }
+    return nil
+  }
+
+  /// Takes up a collection whose name is not among them.
+  mutating func append(_ state: CollectionState) {
+    all.append(state)
+    if hasTable {
+      table[ByteString(state.name)] = state
+    } else if all.count > Self.listedCount {
+      for state in all { table[ByteString(state.name)] = state }
+    }
+  }
+
+  // MARK: Numbers
+
+  /// The name of the collection of this number, if it is known.
+  func name(of id: CollectionID) -> String? { names[id] }
+
+  /// Notes what a collection of this number is called.
+  mutating func note(_ name: String, of id: CollectionID) { names[id] = name }
+
+  /// Forgets the names: numbers that a savepoint has taken back are given again.
+  mutating func forgetNames() { names = [:] }
+}
