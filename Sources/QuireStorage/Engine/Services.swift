@@ -199,12 +199,16 @@ package final class Services: @unchecked Sendable {
     }
   }
 
-  /// Has somebody flush when `delay` has passed, unless a flush is due already.
+  /// Has somebody begin to flush when `delay` has passed, unless a flush is due already: that one comes sooner, and
+  /// covers what has been appended by then. So the oldest commit that is not covered decides. Where a flush is under
+  /// way at that moment, the next one begins at its end.
   func requestFlush(after delay: Duration) {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    // Counted from here: the thread may have a flush to end first.
+    let deadline = DispatchTime.now() + Self.timeInterval(delay)
     flushThread.enqueue { [self] in
       // A wait and not a sleep: `stop` interrupts it, or closing would take as long as the interval.
-      if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(timeout: .now() + Self.timeInterval(delay)) }
+      if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(timeout: deadline) }
       hasFlushRequest.store(false, ordering: .releasing)
       flush()
     }
