@@ -12,7 +12,7 @@ public import QuireStorage
 /// let song = try db.read { tx in try tx[.songs].get("s1") }
 /// ```
 ///
-/// One writer at a time, any number of readers; readers never wait, neither for the writer nor for each other. All
+/// One writer at a time, any number of readers; readers never wait for another transaction to end. All
 /// methods may be called from any thread. In async functions Swift takes the async forms, which wait without blocking a
 /// thread of the cooperative pool. Errors of the database's are `DatabaseError`; what a closure throws is rethrown.
 public final class Database: Sendable {

@@ -26,7 +26,8 @@ public protocol DatabaseAccess: Sendable {
 }
 
 extension DatabaseAccess {
-  /// Runs `body` on the newest snapshot, which stays as it is until `body` returns. Never waits.
+  /// Runs `body` on the newest snapshot, which stays as it is until `body` returns. Waits for no other
+  /// transaction to end.
   ///
   /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, `notPermitted` if the
   ///   connection does not permit it, what `body` throws, and what went wrong in a call of `body`'s that could not

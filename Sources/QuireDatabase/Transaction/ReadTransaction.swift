@@ -2,7 +2,7 @@
 
 public import QuireStorage
 
-/// A view of the database as of one commit. Readers never wait.
+/// A view of the database as of one commit. Readers never wait for another transaction to end.
 ///
 /// Lives as long as the closure that it was handed to, and is for the thread that runs that closure.
 public struct ReadTransaction {

@@ -9,9 +9,9 @@
 /// let title = try engine.read { tx in try tx.value(for: "s1", in: songs) }
 /// ```
 ///
-/// All methods may be called from any thread. `read` never waits; `write` waits for other writers, and, with
-/// `Durability.full`, for the disk. In async functions use the async forms, which wait without blocking a thread of the
-/// cooperative pool.
+/// All methods may be called from any thread. `read` waits for no other transaction to end; `write` waits for other
+/// writers, and, with `Durability.full`, for the disk. In async functions use the async forms, which wait without
+/// blocking a thread of the cooperative pool.
 public final class StorageEngine: Sendable {
   /// The parts of the engine, for the layers above.
   package let core: EngineCore
@@ -75,7 +75,9 @@ public final class StorageEngine: Sendable {
 
   // MARK: Transactions
 
-  /// Runs `body` on the newest durable snapshot, which stays as it is until `body` returns. Never waits.
+  /// Runs `body` on the newest durable snapshot, which stays as it is until `body` returns. Waits for no other
+  /// transaction to end. Where the cache is more than 4 MiB too small for the pages in use at one moment, a call that
+  /// brings in a page may wait up to 80 ms for other threads to end theirs.
   ///
   /// - Throws: `closed`, and what `body` throws.
   public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {

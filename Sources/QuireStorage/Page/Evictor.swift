@@ -48,15 +48,16 @@ final class Evictor: Sendable {
   /// The most pages that are looked at in one go: some 50 µs.
   private static let sweepLimit: UInt64 = 1 << 15
   private static let waitMicroseconds: UInt32 = 100
-  private static let shortestWaitCount = 100
+  private static let shortestWait = Duration.milliseconds(10)
 
   /// Waits until readers that hold what was taken out of memory move on: they will, at the end of a call, and have
-  /// mostly lost their processor in the middle of one. Only for those in an older epoch than the caller's: so the
-  /// oldest never waits, and not everybody for each other.
+  /// mostly lost their processor in the middle of one. The caller, be it a reader, a writer or a checkpoint, waits only
+  /// for readers in an older epoch than its own: so the oldest never waits, and no two wait for each other.
   ///
   /// Ten milliseconds at first, and twice as long for each quarter of the slack that the budget is exceeded by besides,
   /// up to eighty. Whoever was waited for in vain may be busy with something else than reading, and is waited for again
-  /// only when another quarter is gone: so memory grows slowly at least, and no call waits for ever.
+  /// only when another quarter is gone: so memory grows slowly at least, and no call waits for ever. A call that brings
+  /// several pages into memory may wait for each of them, if different readers are in the way.
   ///
   /// - Returns: a slot, or nil if there still is none.
   func awaitReaders(_ table: PageTable) throws(StorageError) -> UnsafeMutableRawPointer? {
@@ -66,7 +67,9 @@ final class Evictor: Sendable {
     let isHopeless = givenUp.withLock { $0.epoch == epoch && room > $0.room - step }
     if isHopeless { return nil }
     let doublings = min(3, max(0, (-room - slack) / step))
-    for _ in 0..<(Self.shortestWaitCount << doublings) {
+    // By the clock: a short sleep may take several times as long as it should.
+    let deadline = ContinuousClock.now + Self.shortestWait * (1 << doublings)
+    while ContinuousClock.now < deadline {
       if oldest.isCaller || oldest.epoch == .max { return nil }
       usleep(Self.waitMicroseconds)
       makeRoom(for: 1, in: table)

@@ -1,6 +1,7 @@
 // Reading one snapshot.
 
-/// A view of the database as of one commit. Readers never wait, neither for writers nor for each other.
+/// A view of the database as of one commit. Readers never wait for another transaction to end, be it a writer's or a
+/// reader's; see `StorageEngine.read` for the one case in which a call waits for a call.
 ///
 /// A transaction lives as long as the closure it was handed to and cannot leave it. Use it on the thread that it was
 /// handed to.
