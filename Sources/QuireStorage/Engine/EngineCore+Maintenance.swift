@@ -242,6 +242,9 @@ extension EngineCore {
 
   /// How many times what is in it the file may be when it is closed, in tenths.
   private static let closedTenths: UInt64 = 22
+  /// Pages that are always in use, or nearly: two meta pages, catalog and map, and a leaf of each of a few trees. A
+  /// file that has no more than that has its catalog and its map twice at times, and is not looked at.
+  private static let leastContent: UInt64 = 8
 
   /// Before a clean close: if the last checkpoint would leave a file that is mostly free, as after a transaction that
   /// has removed much and had to write its pages beside the old ones, moves as many pages to the front as it takes to
@@ -253,13 +256,20 @@ extension EngineCore {
     do throws(StorageError) {
       try checkOpen()
       try checkWritable()
-      guard options.maintainsWhenIdle, readerCount == 0, try isMostlyFree(afterCheckpoint: true) else { return }
+      guard options.maintainsWhenIdle else { return }
+      // One that runs is about to free places, and holds a slot as a reader does.
+      try withWriterLock {
+        finishRunningCheckpoint()
+        reclaimer.collect()
+      }
+      guard readerCount == 0, try isMostlyFree(afterCheckpoint: true) else { return }
       // Until now, the places are not known.
       try withWriterLock { maintenance = MaintenanceState() }
       try checkpointForMaintenance(vacating: false)
       guard try isMostlyFree(afterCheckpoint: false) else { return }
       try withWriterLock {
-        maintenance.limit = usedCount * Self.closedTenths / 10 + UInt64(space.reserve)
+        // Not all of it: the checkpoint at the very end puts catalog and map beside what is there.
+        maintenance.limit = usedCount * 2
         maintenance.extentLimit = maintenance.limit
         if let first = trees(of: head).first?.id { maintenance.phase = .relocate(tree: first, from: .start) }
       }
@@ -281,7 +291,7 @@ extension EngineCore {
       let free = UInt64(allocator.freeCount)
       let pageCount = allocator.pageCount + (dirty > free ? dirty - free : 0)
       let left = used > superseded ? used - superseded : 0
-      return withLog { $0 != nil } && pageCount > left * Self.closedTenths / 10 + UInt64(2 * space.reserve)
+      return withLog { $0 != nil } && pageCount * 10 > max(left, Self.leastContent) * Self.closedTenths
     }
   }
 

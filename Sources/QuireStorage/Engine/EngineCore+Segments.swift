@@ -67,7 +67,9 @@ extension EngineCore {
   var dataByteCount: Int { (Int(allocator.pageCount) + store.frames.dirtyCount) * store.pageSize }
 
   /// How long the log may become at the most.
-  var longestLogByteCount: Int { max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2) & ~7) }
+  var longestLogByteCount: Int {
+    max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2, environment.longestLogByteCount) & ~7)
+  }
 
   private var usualLogByteCount: Int {
     min(options.logLimit, max(environment.usualLogByteCount, smallestSegmentByteCount)) & ~7
@@ -143,37 +145,16 @@ extension EngineCore {
   func activateLog() throws(StorageError) {
     try checkFiles()
     try chooseMetaSlot()
-    let size = desiredSegmentByteCount
     // Not in files that the meta page before the newest may still need.
-    var taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
-    var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
-    var firstLSN = meta.current.lsn
-    var segments: [OpenSegment] = []
-    do throws(StorageError) {
-      // Whoever made the data file may have been killed before its name was durable. A crash that kept the name of a
-      // log and lost that of the data file would leave what looks like a deleted database.
-      try withFinalSyncs { () throws(StorageError) in
-        do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
-          throw StorageError(synchronizing: error, path: file.path)
-        }
+    let taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
+    // Whoever made the data file may have been killed before its name was durable. A crash that kept the name of a log
+    // and lost that of the data file would leave what looks like a deleted database.
+    try withFinalSyncs { () throws(StorageError) in
+      do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
+        throw StorageError(synchronizing: error, path: file.path)
       }
-      for _ in 0..<2 {
-        let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
-        taken.insert(fileIndex)
-        let descriptor = SegmentDescriptor(
-          number: number, salt: environment.random(), byteCount: size, firstLSN: firstLSN, fileIndex: fileIndex)
-        segments.append(try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) })
-        number += 1
-        firstLSN = descriptor.endLSN
-      }
-    } catch {
-      // No meta page names the first one: its space goes back to a disk that is full.
-      for segment in segments {
-        segment.file.close()
-        do throws(StorageError) { try logFiles.remove(segment.descriptor.fileIndex) } catch {}
-      }
-      throw error
     }
+    let segments = try createFirstSegments(taken: taken)
     var page = meta.current
     page.checkpointNumber += 1
     page.segments = segments.map(\.descriptor)
@@ -191,6 +172,45 @@ extension EngineCore {
     setLog(
       LogWriter(
         current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
+  }
+
+  /// Makes the files of the first two segments: shorter ones where the disk has no room for the usual ones, so that at
+  /// least deletes can be logged. What was allocated behind the end of the data file goes before that.
+  private func createFirstSegments(taken: Set<Int>) throws(StorageError) -> [OpenSegment] {
+    while true {
+      do throws(StorageError) { return try createFirstSegments(desiredSegmentByteCount, taken: taken) } catch {
+        let shorter = desiredSegmentByteCount / 2 & ~7
+        guard error.code == .diskFull, shorter >= StorageEnvironment.leastSegmentByteCount else { throw error }
+        desiredSegmentByteCount = shorter
+        cutFile(keeping: 0)
+      }
+    }
+  }
+
+  private func createFirstSegments(_ byteCount: Int, taken: Set<Int>) throws(StorageError) -> [OpenSegment] {
+    var taken = taken
+    var number = (meta.predecessor?.segments.map(\.number).max() ?? 0) + meta.current.checkpointNumber << 8
+    var firstLSN = meta.current.lsn
+    var segments: [OpenSegment] = []
+    do throws(StorageError) {
+      for _ in 0..<2 {
+        let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+        taken.insert(fileIndex)
+        let descriptor = SegmentDescriptor(
+          number: number, salt: environment.random(), byteCount: byteCount, firstLSN: firstLSN, fileIndex: fileIndex)
+        segments.append(try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) })
+        number += 1
+        firstLSN = descriptor.endLSN
+      }
+      return segments
+    } catch {
+      // No meta page names the first one: its space goes back to a disk that is full.
+      for segment in segments {
+        segment.file.close()
+        do throws(StorageError) { try logFiles.remove(segment.descriptor.fileIndex) } catch {}
+      }
+      throw error
+    }
   }
 
   // MARK: Removing

@@ -12,8 +12,14 @@ struct SpaceReservation {
   /// Places, in pages, that only transactions which shrink the database may use.
   let reserve: Int
 
-  /// 1 MiB; less for the tiny pages of tests, where as many pages would be a whole database.
-  init(pageSize: Int) { reserve = pageSize < Limits.pageSizes[0] ? 24 : (1 << 20) / pageSize }
+  /// The fewest pages that are kept: for the copies of a few leaves, and of the branches above them.
+  private static let leastReserve = 24
+
+  /// So many bytes; less for the tiny pages of tests, where as many pages would be a whole database.
+  init(pageSize: Int, reserveByteCount: Int) {
+    reserve =
+      pageSize < Limits.pageSizes[0] ? Self.leastReserve : max(Self.leastReserve, reserveByteCount / pageSize)
+  }
 }
 
 /// A database that can log but never checkpoint is lost to its user: the log fills up, and then not even a delete gets

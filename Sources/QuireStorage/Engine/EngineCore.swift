@@ -115,7 +115,7 @@ package final class EngineCore: @unchecked Sendable {
     context.setDeferral(after: parts.environment.putsBeforeDeferral)
     parts.store.evict(parts.slots)
     desiredSegmentByteCount = Self.initialSegmentByteCount(parts.options, parts.environment)
-    space = SpaceReservation(pageSize: parts.store.pageSize)
+    space = SpaceReservation(pageSize: parts.store.pageSize, reserveByteCount: parts.environment.reserveByteCount)
     let openFlag = OpenFlag()
     self.openFlag = openFlag
     let services = Services(

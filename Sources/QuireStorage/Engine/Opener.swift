@@ -176,13 +176,13 @@ package struct Opener {
       file: file, pageSize: page.pageSize, cacheSize: options.cacheSize,
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
-    let free = try freeMap.load(page.freeMap, pageCount: page.pageCount)
+    let freePlaces = try freeMap.load(page.freeMap, pageCount: page.pageCount)
     // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused
     // because of it, and did a power cut then take it, the next recovery would fall back to a predecessor without
     // pages.
     let isOnlyOne = !options.isReadOnly && (meta.predecessor == nil || meta.hasTwin)
     let allocator = PageAllocator(
-      pageSize: page.pageSize, pageCount: page.pageCount, free: free, checkpoint: page.checkpointNumber,
+      pageSize: page.pageSize, pageCount: page.pageCount, free: freePlaces, checkpoint: page.checkpointNumber,
       isProven: isOnlyOne)
     let pool = SnapshotPool()
     let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
@@ -195,9 +195,12 @@ package struct Opener {
     snapshot.nextRowID = page.nextRowID
     snapshot.endLSN = page.lsn
     slots.publish(snapshot)
+    let own = Int(page.pageCount) * page.pageSize
+    let free = environment.fileSystem.freeByteCount(at: path) ?? .max
     return EngineCore(
       EngineCore.Parts(
-        options: options, environment: environment, file: file, logFiles: logFiles, store: store,
+        options: options, environment: environment.fitted(toDisk: free > .max - own ? .max : free + own), file: file,
+        logFiles: logFiles, store: store,
         allocator: allocator, pool: pool, slots: slots, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap,
         meta: meta, snapshot: snapshot))
   }

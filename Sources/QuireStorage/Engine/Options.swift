@@ -10,7 +10,8 @@ public struct StorageOptions: Sendable {
   /// What a commit waits for.
   public var durability: Durability
   /// The size that a log segment may grow to, in bytes, once there is as much data; with less data it is the size of
-  /// the data, and 64 MiB at least; beyond 64 MiB never more than half of `cacheSize`. A checkpoint starts when
+  /// the data, and 64 MiB at least; beyond 64 MiB never more than half of `cacheSize`, and never more than a sixteenth
+  /// of what the disk has for the database when it is opened. A checkpoint starts when
   /// half of the last segment is used, and the log gets another one without as long as all of them together are shorter
   /// than this. Recovery after a crash replays at most twice as much, some 3 to 8 seconds per GiB: a shorter log opens
   /// sooner after a crash, a longer one has checkpoints write less.
@@ -93,6 +94,10 @@ package struct StorageEnvironment: Sendable {
   package var initialSegmentByteCount: Int
   /// How long the log may become however little data there is, in bytes.
   package var usualLogByteCount: Int
+  /// How long the log may become at the most, whatever the options say, in bytes: for disks that are small.
+  package var longestLogByteCount = Int.max
+  /// How much of the disk is kept for transactions that only remove, in bytes.
+  package var reserveByteCount = 1 << 20
   /// How many bytes of operations a transaction collects before it appends them as a part of its record. Never more
   /// than an eighth of a segment, so that little of one stays unused.
   package var partByteCount: Int

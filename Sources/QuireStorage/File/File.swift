@@ -117,6 +117,9 @@ package protocol FileSystem: AnyObject, Sendable {
   func canonicalPath(_ path: String) -> String
   /// Whether there is something at `path`, whatever it is, that can be opened.
   func exists(_ path: String) -> Bool
+  /// How many bytes the file system that holds `path`, or the folder of it, has left for this process; nil if it does
+  /// not tell. Others may take them at any moment.
+  func freeByteCount(at path: String) -> Int?
   /// What somebody else has done to an open file, if the path given at its opening shows it; nil if nothing, or if the
   /// system does not tell. One system call.
   ///
@@ -127,6 +130,9 @@ package protocol FileSystem: AnyObject, Sendable {
 extension FileSystem {
   /// The path as it is: what a file system without links gives.
   package func canonicalPath(_ path: String) -> String { path }
+
+  /// Unknown: what a file system answers that has no end.
+  package func freeByteCount(at path: String) -> Int? { nil }
 
   /// Nothing: what a file system answers that nobody else can reach.
   package func change(of file: any File, byteCount: Int) -> FileChange? { nil }

@@ -75,6 +75,13 @@ package final class RealFileSystem: FileSystem {
 
   package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+  package func freeByteCount(at path: String) -> Int? {
+    var found = statvfs()
+    guard statvfs(path, &found) == 0 else { return nil }
+    let (byteCount, isTooLarge) = UInt64(found.f_bavail).multipliedReportingOverflow(by: UInt64(found.f_frsize))
+    return isTooLarge ? nil : Int(clamping: byteCount)
+  }
+
   package func change(of file: any File, byteCount: Int) -> FileChange? {
     guard let file = file as? RealFile, let identity = file.identity else { return nil }
     var found = quire_file_status()

@@ -80,6 +80,11 @@ package final class SimulatedDisk: FileSystem {
   /// Looks at names; not an operation, as below.
   package func exists(_ path: String) -> Bool { withState { !$0.isPoweredOff && $0.names[path] != nil } }
 
+  /// Looks at lengths; not an operation, as above.
+  package func freeByteCount(at path: String) -> Int? {
+    withState { state in state.capacity.map { max(0, $0 - state.usedByteCount) } }
+  }
+
   /// Looks at names and lengths; not an operation, so that nothing fails here, and plans count on as before.
   package func change(of file: any File, byteCount: Int) -> FileChange? {
     guard let file = file as? SimulatedFile else { return nil }
