@@ -33,6 +33,10 @@ public enum Limits {
   package static let segmentFileCount = 8
   /// How many threads may run the bodies of async reads.
   package static let readerThreadCounts = 1...64
+  /// The longest name that file systems take, in bytes.
+  package static let fileNameByteCount = 255
+  /// How many bytes the files beside a data file may add to its name.
+  package static let fileNameSuffixByteCount = "-new-0123456789abcdef".utf8.count
   /// The longest name of a tree, in bytes of UTF-8.
   public static let treeNameByteCount = 255
 }

@@ -137,14 +137,26 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
   public var holderProcessID: Int32? { storage.holder }
 
   public var description: String {
+    let place = (path.map { [$0] } ?? []) + position
     var text = "\(code): \(message)"
-    var place: [String] = []
-    if let path { place.append(path) }
-    if let page { place.append(page.description) }
-    if let lsn { place.append(lsn.description) }
-    if let offset { place.append("offset \(offset)") }
     if !place.isEmpty { text += " [\(place.joined(separator: ", "))]" }
     if let systemError { text += " (\(systemError))" }
     return text
+  }
+
+  /// What is known beside code, message and path, for an error of another layer that has these itself; nil if there is
+  /// nothing more.
+  package var details: String? {
+    let details = position + (systemError.map { ["\($0)"] } ?? [])
+    return details.isEmpty ? nil : details.joined(separator: ", ")
+  }
+
+  /// Where in the file it happened.
+  private var position: [String] {
+    var place: [String] = []
+    if let page { place.append(page.description) }
+    if let lsn { place.append(lsn.description) }
+    if let offset { place.append("offset \(offset)") }
+    return place
   }
 }

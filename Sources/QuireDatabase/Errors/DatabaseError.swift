@@ -55,11 +55,28 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     var text = "\(code): \(message)"
     var place: [String] = []
     if let path { place.append(path) }
-    if let collection { place.append("collection “\(collection)”") }
-    if let key { place.append("key “\(key)”") }
+    if let collection { place.append("collection \(Self.quoted(collection))") }
+    if let key { place.append("key \(Self.quoted(key))") }
     if !place.isEmpty { text += " [\(place.joined(separator: ", "))]" }
-    if let cause { text += " (\(cause))" }
+    if let cause = cause as? StorageError, cause.message == message, cause.path == path {
+      // The same in the words of the engine: only what it adds is worth saying.
+      if let details = cause.details { text += " (\(details))" }
+    } else if let cause {
+      text += " (\(cause))"
+    }
     return text
+  }
+
+  /// How much of a name or a key stands in a message, in bytes.
+  private static let quotedByteCount = 100
+
+  /// `text` between quotation marks; of a long one the beginning, and how long it is.
+  private static func quoted(_ text: String) -> String {
+    let count = text.utf8.count
+    guard count > quotedByteCount else { return "“\(text)”" }
+    var end = text.utf8.index(text.startIndex, offsetBy: quotedByteCount)
+    while end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
+    return "“\(text[..<end])…” (\(count) bytes)"
   }
 }
 

@@ -35,7 +35,8 @@ final class BackupFile {
     temporary = "\(path)-new-\(hexadecimal(environment.random()))"
     let file: any File
     do throws(SystemError) { file = try fileSystem.open(temporary, .createNew) } catch {
-      throw StorageError(writing: error, path: temporary)
+      // The name that the user knows.
+      throw StorageError(writing: error, path: path)
     }
     self.file = file
     var environment = environment

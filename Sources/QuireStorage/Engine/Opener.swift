@@ -34,7 +34,15 @@ package struct Opener {
     do throws(SystemError) {
       file = try environment.fileSystem.open(path, options.isReadOnly ? .readOnly : .readWrite)
     } catch {
-      if error.code == ENOENT, options.createsIfMissing, !options.isReadOnly, attempts > 0 {
+      if error.code == ENAMETOOLONG { try checkName(error) }
+      if error.code == ENOENT, options.createsIfMissing, !options.isReadOnly {
+        guard attempts > 0 else {
+          // Something has the name, and nothing can be opened by it.
+          throw StorageError(
+            .notFound,
+            "A symbolic link here leads to nothing. Remove it, or put back the database that it leads to.", path: path,
+            systemError: error)
+        }
         try create()
         return try open(attempts: attempts - 1)
       }
@@ -88,7 +96,9 @@ package struct Opener {
     let temporary = "\(path)-new-\(hexadecimal(environment.random()))"
     let file: any File
     do throws(SystemError) { file = try environment.fileSystem.open(temporary, .createNew) } catch {
-      throw StorageError(writing: error, path: temporary)
+      if error.code == ENAMETOOLONG { try checkName(error) }
+      // The name that the user knows.
+      throw StorageError(writing: error, path: path)
     }
     do throws(StorageError) {
       let id = DatabaseID(high: environment.random(), low: environment.random())
@@ -101,6 +111,21 @@ package struct Opener {
     }
     remove(temporary)
     file.close()
+  }
+
+  /// - Throws: `invalidOption` if the name leaves no room for what the names of the files beside it add.
+  private func checkName(_ error: SystemError) throws(StorageError) {
+    let bytes = path.utf8
+    let name = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[bytes.index(after: $0)...] } ?? bytes[...]
+    let limit = Limits.fileNameByteCount - Limits.fileNameSuffixByteCount
+    guard name.count > limit else { return }
+    throw StorageError(
+      .invalidOption,
+      """
+      The name of the database has \(name.count) bytes; the files beside it need names with up to \
+      \(Limits.fileNameSuffixByteCount) more, and a name has at most \(Limits.fileNameByteCount). Shorten it to \
+      \(limit) bytes, by \(name.count - limit).
+      """, path: path, systemError: error)
   }
 
   /// A log without its data file is what is left of a database, and not to be overwritten by a new one.

@@ -79,7 +79,9 @@ extension StorageError {
     let (code, text): (Code, String) =
       switch error.code {
       case ENOENT: (.notFound, "There is no database here. Check the path, or let it be created.")
-      case EISDIR, ENXIO, ENOTDIR: (.notADatabase, "This is not a regular file. Check the path.")
+      case EISDIR, ENXIO: (.notADatabase, "This is not a regular file. Check the path.")
+      case ENOTDIR: (.notADatabase, "A part of this path is not a folder. Check the path.")
+      case ENAMETOOLONG: (.invalidOption, Self.tooLong(path))
       case EROFS:
         (.readOnly, "The file stands where nothing can be written. Open it with isReadOnly, or move it.")
       case EACCES, EPERM:
@@ -102,11 +104,36 @@ extension StorageError {
       self.init(
         .inputOutput, "There are too many open files. Close some, or raise the limit; nothing was lost.", path: path,
         offset: offset, systemError: error)
+    case ENAMETOOLONG: self.init(.invalidOption, Self.tooLong(path), path: path, systemError: error)
+    case ENOENT:
+      self.init(
+        .inputOutput, "The folder of this file does not exist. Make it, or check the path.", path: path,
+        systemError: error)
+    case EISDIR, ENOTEMPTY:
+      self.init(
+        .inputOutput, "A folder stands where a file of the database goes. Move it away.", path: path, offset: offset,
+        systemError: error)
+    case EROFS:
+      self.init(
+        .readOnly, "The file stands where nothing can be written. Open it with isReadOnly, or move it.", path: path,
+        offset: offset, systemError: error)
     default:
       self.init(
         .inputOutput, "Writing failed. Check the disk and the permissions.", path: path, offset: offset,
         systemError: error)
     }
+  }
+
+  /// What to say of a path that the system calls too long.
+  private static func tooLong(_ path: String) -> String {
+    let count =
+      path.utf8.count
+      - (path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.distance(from: path.startIndex, to: $0) + 1 } ?? 0)
+    guard count > Limits.fileNameByteCount else {
+      return "The path has \(path.utf8.count) bytes, more than the system takes. Choose a shorter one."
+    }
+    return
+      "The name of the file has \(count) bytes; a name has at most \(Limits.fileNameByteCount). Choose a shorter one."
   }
 
   /// The error for a failed sync, which is final until the database is opened again: the system may have dropped what

@@ -177,7 +177,7 @@ package final class CommitQueue: @unchecked Sendable {
     let failure = failure
     return StorageError(
       .outcomeUnknown,
-      "Whether this commit is durable will be known when the database is opened again. \(failure?.message ?? "")",
+      "Whether this commit is durable is not known yet. \(failure?.message ?? "")",
       path: failure?.path, systemError: failure?.systemError)
   }
 

@@ -283,11 +283,14 @@ public struct WriteTransaction: ~Copyable {
 
   /// Reserves `count` row ids and returns the first. Never given again, not even after a rollback.
   ///
-  /// - Throws: `limitReached` when the ids are used up.
+  /// - Throws: `invalidOption` for a negative number, `limitReached` when the ids are used up.
   public func allocateRowIDs(_ count: Int = 1) throws(StorageError) -> Int64 {
+    guard count >= 0 else {
+      throw StorageError(.invalidOption, "A number of row ids is not negative; this is \(count).")
+    }
     let first = context.rowIDCounter
     let (next, overflow) = first.addingReportingOverflow(Int64(count))
-    guard count >= 0, !overflow else {
+    guard !overflow else {
       throw StorageError(.limitReached, "The row ids are used up (next: \(first), asked for: \(count)).")
     }
     context.rowIDCounter = next
