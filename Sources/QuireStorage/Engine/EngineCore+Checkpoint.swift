@@ -241,18 +241,29 @@ extension EngineCore {
   /// Writes and syncs the record that testifies to the meta page `number`, once the log has the segment that this page
   /// names: the record may be the first one there.
   package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) {
-    let lsn = try withLogOrStop { (log) throws(StorageError) -> LSN? in
-      guard let log else { return nil }
-      if let next { log.setNext(next) }
-      // Behind a record whose write has failed nothing is found.
-      try queue.checkFailure()
-      if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
-      let durable = queue.durableLSN
-      if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
-      // This segment has no block left for the mark.
-      guard log.next != nil else { return nil }
-      log.switchSegment()
-      return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
+    let lsn: LSN?
+    do throws(AppendFailure) {
+      lsn = try withLogOrStop { (log) throws(AppendFailure) -> LSN? in
+        guard let log else { return nil }
+        if let next { log.setNext(next) }
+        // Behind a record whose write has failed nothing is found.
+        if let failure = queue.failure { throw .unknown(failure) }
+        do throws(StorageError) {
+          if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
+        } catch { throw error.code == .diskFull ? .refused(error) : .unknown(error) }
+        let durable = queue.durableLSN
+        if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
+        // This segment has no block left for the mark.
+        guard log.next != nil else { return nil }
+        log.switchSegment()
+        return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
+      }
+    } catch {
+      switch error {
+      // Without space for it, the meta page is as durable; the next record that is synced testifies to it.
+      case .refused: return
+      case .unknown(let error): throw error
+      }
     }
     if let lsn { try waitForLog(lsn) }
   }

@@ -122,9 +122,11 @@ extension EngineCore {
     for record in tail {
       buffer.reset()
       buffer.append(operations: reader.committedBody(of: record))
-      durableLSN = try log.append(
-        buffer, kind: .commit, csn: record.header.csn, durableLSN: log.current.descriptor.firstLSN,
-        durableCheckpoint: meta.current.checkpointNumber)
+      do throws(AppendFailure) {
+        durableLSN = try log.append(
+          buffer, kind: .commit, csn: record.header.csn, durableLSN: log.current.descriptor.firstLSN,
+          durableCheckpoint: meta.current.checkpointNumber)
+      } catch { throw error.reason }
     }
     _ = try log.synchronize()
     return durableLSN
@@ -133,8 +135,11 @@ extension EngineCore {
   /// Appends the mark that testifies to the meta page, and syncs it.
   private func testify(_ log: LogWriter, _ durableLSN: LSN) throws(StorageError) {
     do throws(StorageError) {
-      let lsn = try log.appendMark(
-        LogBuffer(), durableLSN: durableLSN, durableCheckpoint: meta.current.checkpointNumber)
+      let lsn: LSN?
+      do throws(AppendFailure) {
+        lsn = try log.appendMark(
+          LogBuffer(), durableLSN: durableLSN, durableCheckpoint: meta.current.checkpointNumber)
+      } catch { throw error.reason }
       precondition(lsn != nil, "the fresh segment was made with room for the mark")
       _ = try log.synchronize()
     } catch {

@@ -34,8 +34,8 @@ extension EngineCore {
   @discardableResult
   package func appendQuietMark() -> Bool {
     guard queue.failure == nil else { return true }
-    do throws(StorageError) {
-      return try withLogOrStop { (log) throws(StorageError) -> Bool in
+    do throws(AppendFailure) {
+      return try withLogOrStop { (log) throws(AppendFailure) -> Bool in
         guard let log, !log.endsWithMark, queue.failure == nil else { return true }
         let durable = queue.durableLSN
         if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
@@ -46,7 +46,7 @@ extension EngineCore {
         return true
       }
     } catch {
-      // Those who wait have been told; nobody waits for the mark.
+      // Those who wait have been told; nobody waits for the mark, and what finds no space has left nothing behind.
       return true
     }
   }

@@ -7,9 +7,8 @@ extension EngineCore {
   ///
   /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
   ///   writing has stopped.
-  /// - Throws: what the write failed with, and with which all writing stops. The file may hold all of the record.
-  func appendRecord(_ kind: LogRecordKind) throws(StorageError) -> LSN? {
-    try withLogOrStop { (log) throws(StorageError) -> LSN? in
+  func appendRecord(_ kind: LogRecordKind) throws(AppendFailure) -> LSN? {
+    try withLogOrStop { (log) throws(AppendFailure) -> LSN? in
       // Looked at under the latch: nothing follows half a record.
       guard let log, queue.failure == nil else { return nil }
       let startsBlock = startsBlock(log)
@@ -35,11 +34,11 @@ extension EngineCore {
       // Behind the first part no checkpoint may begin, and only one brings another segment: what is left of this one
       // need not do for all that comes.
       if context.log.partCount == 0 { payOwedCheckpoint() }
-      repeat {
+      while true {
         try queue.checkFailure()
         guard makeRoomBehindParts() else { return false }
-      } while try appendRecord(.part) == nil
-      return true
+        do throws(AppendFailure) { if try appendRecord(.part) != nil { return true } } catch { return false }
+      }
     } catch {
       return false
     }

@@ -166,9 +166,12 @@ extension EngineCore {
   private func appendCommit() throws(CommitFailure) -> LSN? {
     while true {
       if !context.log.isGivenUp {
-        // The file may hold all of the record, although the call has failed.
-        do throws(StorageError) { if let endLSN = try appendRecord(.commit) { return endLSN } } catch {
-          throw .unknown(queue.outcomeUnknown())
+        do throws(AppendFailure) { if let endLSN = try appendRecord(.commit) { return endLSN } } catch {
+          switch error {
+          case .refused(let error): throw .rolledBack(error)
+          // The file may hold all of the record, although the call has failed.
+          case .unknown: throw .unknown(queue.outcomeUnknown())
+          }
         }
       }
       do throws(StorageError) { guard try makeWayForCommit() else { return nil } } catch { throw .rolledBack(error) }

@@ -210,21 +210,19 @@ package final class EngineCore: @unchecked Sendable {
     logLatch.withLock { _ in body(log) }
   }
 
-  /// Runs `body` under the log latch. What it throws stops all writing before the latch is given up, so that nothing
-  /// is appended behind what has failed; who waits is told after that, as it may lead to code of the app's.
+  /// Runs `body`, which appends, under the log latch. A failure that leaves the end of the log unknown stops all writing
+  /// before the latch is given up, so that nothing is appended behind it; who waits is told after that, as it may lead
+  /// to code of the app's.
   @discardableResult
-  func withLogOrStop<Result>(_ body: (LogWriter?) throws(StorageError) -> Result) throws(StorageError) -> Result {
-    do throws(StorageError) {
-      return try withLog { (log) throws(StorageError) -> Result in
-        do throws(StorageError) { return try body(log) } catch {
-          queue.stop(error)
-          throw error
-        }
+  func withLogOrStop<Result>(_ body: (LogWriter?) throws(AppendFailure) -> Result) throws(AppendFailure) -> Result {
+    let outcome: Swift.Result<Result, AppendFailure> = logLatch.withLock { _ in
+      do throws(AppendFailure) { return .success(try body(log)) } catch {
+        if case .unknown(let reason) = error { queue.stop(reason) }
+        return .failure(error)
       }
-    } catch {
-      queue.announceFailure()
-      throw error
     }
+    if case .failure(.unknown) = outcome { queue.announceFailure() }
+    return try outcome.get()
   }
 
   func setLog(_ writer: LogWriter?) {

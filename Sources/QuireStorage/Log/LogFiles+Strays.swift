@@ -31,7 +31,7 @@ extension LogFiles {
     }
     // What is no file of ours is replaced when its turn comes, or cannot be, which is told then.
     guard status.isRegularFile, status.byteCount >= LogLayout.firstRecordOffset + LogLayout.headerByteCount,
-      let (owner, segment) = LogLayout.segment(inHeader: try read(file, LogLayout.segmentHeaderByteCount, at: 0)),
+      let (owner, segment) = LogLayout.segment(inHeader: try Self.read(file, LogLayout.segmentHeaderByteCount, at: 0)),
       try hasRecord(file, segment)
     else { return }
     guard owner == databaseID else {
@@ -47,7 +47,7 @@ extension LogFiles {
 
   /// Whether the first record of the segment has been written.
   private func hasRecord(_ file: any File, _ segment: SegmentDescriptor) throws(StorageError) -> Bool {
-    let bytes = try read(file, LogLayout.headerByteCount, at: LogLayout.firstRecordOffset)
+    let bytes = try Self.read(file, LogLayout.headerByteCount, at: LogLayout.firstRecordOffset)
     return bytes.withUnsafeBytes { buffer in
       guard let base = buffer.baseAddress else { return false }
       return LogRecordHeader.decode(base, seed: LogLayout.seed(segment, offset: LogLayout.firstRecordOffset)) != nil
@@ -67,7 +67,7 @@ extension LogFiles {
   }
 
   /// The `count` bytes at `offset`.
-  func read(_ file: any File, _ count: Int, at offset: Int) throws(StorageError) -> [UInt8] {
+  static func read(_ file: any File, _ count: Int, at offset: Int) throws(StorageError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let result: Result<Void, StorageError> = bytes.withUnsafeMutableBytes { buffer in
       do throws(StorageError) { return .success(try file.readFully(into: buffer, at: offset)) } catch {

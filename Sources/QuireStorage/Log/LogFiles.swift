@@ -74,7 +74,7 @@ package struct LogFiles: Sendable {
     var offset = range.lowerBound
     while offset < range.upperBound {
       let count = min(zeros.count, range.upperBound - offset)
-      try write(zeros[..<count], to: file, at: offset)
+      try Self.write(zeros[..<count], to: file, at: offset)
       offset += count
     }
   }
@@ -99,10 +99,11 @@ package struct LogFiles: Sendable {
 
   /// Writes a segment's header. Recovery does not trust it; it tells people which database a file belongs to.
   package func writeHeader(_ segment: SegmentDescriptor, to file: any File) throws(StorageError) {
-    try write(LogLayout.segmentHeader(segment, databaseID: databaseID)[...], to: file, at: 0)
+    try Self.write(LogLayout.segmentHeader(segment, databaseID: databaseID)[...], to: file, at: 0)
   }
 
-  private func write(_ bytes: ArraySlice<UInt8>, to file: any File, at offset: Int) throws(StorageError) {
+  /// Writes `bytes` at `offset`.
+  static func write(_ bytes: ArraySlice<UInt8>, to file: any File, at offset: Int) throws(StorageError) {
     let result: Result<Void, StorageError> = bytes.withUnsafeBytes { buffer in
       do throws(StorageError) { return .success(try file.writeFully(buffer, at: offset)) } catch {
         return .failure(error)
@@ -121,12 +122,16 @@ package struct LogFiles: Sendable {
       file = try fileSystem.open(path, mode)
     } catch {
       guard error.code == ENOENT else {
+        if error.code == EISDIR || error.code == ENXIO { throw notAFile(segment) }
         throw StorageError(opening: error, path: path)
       }
       throw StorageError(
         .missingLog,
-        "Log segment \(segment.number) is missing. Put the file back beside the data file, or restore a backup.",
-        path: path, lsn: segment.firstLSN, systemError: error)
+        """
+        Log segment \(segment.number) is missing. The log stands beside the name that the data file was last opened \
+        by: if that has other names (hard links), or was moved or copied alone, open it by that name, or put the log \
+        beside it. If the log is lost, restore a backup.
+        """, path: path, lsn: segment.firstLSN, systemError: error)
     }
     do throws(StorageError) {
       try check(file, segment)
@@ -137,18 +142,28 @@ package struct LogFiles: Sendable {
     }
   }
 
+  private func notAFile(_ segment: SegmentDescriptor) -> StorageError {
+    StorageError(
+      .missingLog,
+      """
+      What stands in the place of log segment \(segment.number) is not a regular file. Put the log back beside the \
+      data file, or restore a backup.
+      """, path: path(segment.fileIndex), lsn: segment.firstLSN)
+  }
+
   private func check(_ file: any File, _ segment: SegmentDescriptor) throws(StorageError) {
     let status: FileStatus
     do throws(SystemError) { status = try file.status() } catch {
       throw StorageError(.inputOutput, "The log cannot be examined.", path: file.path, systemError: error)
     }
-    guard status.byteCount >= segment.byteCount, status.isRegularFile else {
+    guard status.isRegularFile else { throw notAFile(segment) }
+    guard status.byteCount >= segment.byteCount else {
       throw StorageError(
         .missingLog,
         "Log segment \(segment.number) has \(status.byteCount) of \(segment.byteCount) bytes. Restore a backup.",
         path: file.path, lsn: segment.firstLSN)
     }
-    let header = try read(file, LogLayout.segmentHeaderByteCount, at: 0)
+    let header = try Self.read(file, LogLayout.segmentHeaderByteCount, at: 0)
     // A header that does not verify may be torn by a crash while the segment was taken into use, and one that names an
     // older segment not have been written: they are not needed. A newer one is written when the meta page that names
     // it is durable. One of another database is another database's file.

@@ -107,12 +107,10 @@ package final class LogWriter: @unchecked Sendable {
   /// counts for all parts of the buffer's transaction.
   ///
   /// - Returns: the LSN behind the record: durable once a sync has covered it.
-  /// - Throws: what the write call failed with; how much of the record is in the file is then unknown, and nothing may
-  ///   be appended any more.
   package func append(
     _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64,
     startsBlock: Bool = false
-  ) throws(StorageError) -> LSN {
+  ) throws(AppendFailure) -> LSN {
     if startsBlock { offset = LogLayout.align(offset, to: LogLayout.blockByteCount) }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: buffer.bodyByteCount, lsn: current.descriptor.lsn(at: offset), csn: csn,
@@ -124,9 +122,10 @@ package final class LogWriter: @unchecked Sendable {
     begun.store(begun.load(ordering: .relaxed) &+ 1, ordering: .sequentiallyConsistent)
     if enteredNumber.load(ordering: .sequentiallyConsistent) != current.descriptor.number { enterCurrent() }
     if offset &+ record.count > current.writtenByteCount {
-      try writeAhead(of: record.count, isLong: kind == .part || buffer.partCount > 0)
+      let isLong = kind == .part || buffer.partCount > 0
+      do throws(StorageError) { try writeAhead(of: record.count, isLong: isLong) } catch { throw .unknown(error) }
     }
-    try current.file.writeFully(record, at: offset)
+    do throws(StorageError) { try current.file.writeFully(record, at: offset) } catch { throw refused(record, error) }
     // One caller at a time changes it.
     bytesAppended.store(bytesAppended.load(ordering: .relaxed) &+ record.count, ordering: .relaxed)
     offset += record.count
@@ -143,6 +142,33 @@ package final class LogWriter: @unchecked Sendable {
     endWord.store(endLSN.rawValue, ordering: .releasing)
     finished.store(finished.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     return endLSN
+  }
+
+  /// What a write that failed means. One that found no space has left the record out or torn, as a crash would: file
+  /// systems that write each change to a new place refuse it also where blocks were allocated. Recovery stops at such a
+  /// record, unless others follow it; so it goes before any can. Read back, since what was refused may be there all the
+  /// same.
+  ///
+  /// - Returns: `refused` if a crash cannot bring the record back, and what comes next may be appended.
+  @inline(never) private func refused(_ record: UnsafeRawBufferPointer, _ error: StorageError) -> AppendFailure {
+    finished.store(finished.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    guard error.code == .diskFull else { return .unknown(error) }
+    do throws(StorageError) {
+      let found = try LogFiles.read(current.file, record.count, at: offset)
+      if !found.elementsEqual(record) {
+        let headerByteCount = LogLayout.headerByteCount
+        // With the header, and not with the rest, it would be taken for the torn end of the log whatever follows.
+        if found.prefix(headerByteCount).elementsEqual(record.prefix(headerByteCount)) {
+          try LogFiles.write([UInt8](repeating: 0, count: headerByteCount)[...], to: current.file, at: offset)
+        }
+        return .refused(error)
+      }
+    } catch {}
+    return .unknown(
+      StorageError(
+        .inputOutput,
+        "The disk is full, and nobody knows whether it has kept the commit that it refused. Free some space.",
+        path: error.path, offset: error.offset, systemError: error.systemError))
   }
 
   /// Lists the current file as one to sync, if it is not.
@@ -178,8 +204,14 @@ package final class LogWriter: @unchecked Sendable {
 
   @inline(never) private func writeZeros(behind end: Int) throws(StorageError) {
     // Without memory for them every flush takes half as long again, and that is all.
-    let count = Self.zeros == nil ? 0 : min(Self.zeroByteCount, current.descriptor.byteCount - end)
-    if count > 0 { try current.file.writeFully(UnsafeRawBufferPointer(start: Self.zeros, count: count), at: end) }
+    var count = Self.zeros == nil ? 0 : min(Self.zeroByteCount, current.descriptor.byteCount - end)
+    do throws(StorageError) {
+      if count > 0 { try current.file.writeFully(UnsafeRawBufferPointer(start: Self.zeros, count: count), at: end) }
+    } catch {
+      guard error.code == .diskFull else { throw error }
+      // A full disk may have room for the record all the same.
+      count = 0
+    }
     current.writtenByteCount = end + count
   }
 
@@ -195,7 +227,7 @@ package final class LogWriter: @unchecked Sendable {
   /// a block that one fault could take (hazard A12). Nil if the segment has no block left.
   package func appendMark(
     _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64
-  ) throws(StorageError) -> LSN? {
+  ) throws(AppendFailure) -> LSN? {
     let block = LogLayout.align(offset, to: LogLayout.blockByteCount)
     guard block + LogLayout.blockByteCount <= current.descriptor.byteCount else { return nil }
     offset = block

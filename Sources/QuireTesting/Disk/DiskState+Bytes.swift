@@ -40,7 +40,7 @@ extension DiskState {
     let length = inodes[inode].live.count
     var count = buffer.count
     var failure: Int32?
-    switch fault(for: operation, allocates: offset + count > length) {
+    switch fault(for: operation, allocates: isCopyOnWrite || offset + count > length) {
     case .error(let code), .failedSync(_, let code, _): throw SystemError(code: code, call: "pwrite")
     case .errorAfter(let limit, let code):
       count = min(count, limit)

@@ -29,6 +29,8 @@ struct DiskState: Sendable {
   var faults = FaultState()
   var trace = DiskTrace()
   var capacity: Int?
+  /// Whether a full disk has no room for what is written over, either.
+  var isCopyOnWrite = false
   var usedByteCount = 0
   var fileByteLimit = 1 << 30
   var historyPageCount = 32

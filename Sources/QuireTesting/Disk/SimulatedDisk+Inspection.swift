@@ -122,6 +122,13 @@ extension SimulatedDisk {
   /// Lets the disk be full for the calls of these numbers: those fail that need space, whatever `capacity` says.
   package func fill(duringOperations numbers: Range<Int>) { withState { $0.faults.fullRange = numbers } }
 
+  /// Whether every write needs space, also one to bytes that were written or allocated before: as on file systems that
+  /// write each change to a new place. Concerns `fill(duringOperations:)` only.
+  package var isCopyOnWrite: Bool {
+    get { withState { $0.isCopyOnWrite } }
+    set { withState { $0.isCopyOnWrite = newValue } }
+  }
+
   // MARK: Faults
 
   /// Begins to draw faults from `plan`; sectors that an earlier plan made unreadable can be read again.
