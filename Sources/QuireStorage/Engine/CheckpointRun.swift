@@ -114,6 +114,8 @@ final class CheckpointRun: @unchecked Sendable {
   /// Whether the result needs no log.
   let isFinal: Bool
   var phase = Phase.preparing(.log)
+  /// Whether a record that testifies to the meta page is durable.
+  var isProven = false
   /// Why it did not come to its end, once it has ended.
   var failure: CheckpointFailure?
   /// The segment to come after the current one, once it is ready.

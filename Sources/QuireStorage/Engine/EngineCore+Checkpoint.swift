@@ -177,7 +177,7 @@ extension EngineCore {
       run.phase = .completing(.mark)
     case .mark:
       if !run.isFinal, withLog({ $0 != nil }) {
-        try prove(run.meta.checkpointNumber, next: run.next, isHeaderWritten: run.madeFile)
+        run.isProven = try prove(run.meta.checkpointNumber, next: run.next, isHeaderWritten: run.madeFile)
       }
       run.phase = .completing(.held)
     case .held:
@@ -240,7 +240,10 @@ extension EngineCore {
 
   /// Writes and syncs the record that testifies to the meta page `number`, once the log has the segment that this page
   /// names: the record may be the first one there.
-  package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) {
+  ///
+  /// - Returns: false if there is no room for the record: the next one that is synced testifies in its place.
+  @discardableResult
+  package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) -> Bool {
     let lsn: LSN?
     do throws(AppendFailure) {
       lsn = try withLogOrStop { (log) throws(AppendFailure) -> LSN? in
@@ -260,12 +263,13 @@ extension EngineCore {
       }
     } catch {
       switch error {
-      // Without space for it, the meta page is as durable; the next record that is synced testifies to it.
-      case .refused: return
+      case .refused: return false
       case .unknown(let error): throw error
       }
     }
-    if let lsn { try waitForLog(lsn) }
+    guard let lsn else { return false }
+    try waitForLog(lsn)
+    return true
   }
 
   private func finish(_ run: CheckpointRun) {

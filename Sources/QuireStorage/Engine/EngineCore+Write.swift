@@ -277,7 +277,11 @@ extension EngineCore {
     withLog { $0?.noteUnloggedCommit(csn) }
     while stepCheckpoint() {}
     switch run.failure {
-    case nil, .durable: break
+    case nil, .durable:
+      guard run.isProven || hasTwinWritten() else {
+        takeBackUnloggedCommit(csn, before: logged)
+        throw .unknown(queue.outcomeUnknown())
+      }
     case .undone(let error):
       takeBackUnloggedCommit(csn, before: logged)
       throw .rolledBack(error)
@@ -287,6 +291,20 @@ extension EngineCore {
     }
     willPublish?(csn)
     return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
+  }
+
+  /// Writes the newest meta page, which is durable and which nothing proves, to the other slot as well; false if that
+  /// fails. A commit that stands in no log must stand in both: recovery goes over a page that is not proven, as the
+  /// older one leads to everything that is in the log. With two that agree, whichever it goes over, the other is there.
+  private func hasTwinWritten() -> Bool {
+    var page = meta.current
+    page.checkpointNumber += 1
+    do throws(StorageError) {
+      try writeMeta(page)
+      return true
+    } catch {
+      return false
+    }
   }
 
   private func takeBackUnloggedCommit(_ csn: CSN, before logged: CSN) {

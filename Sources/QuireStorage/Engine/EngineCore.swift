@@ -210,9 +210,9 @@ package final class EngineCore: @unchecked Sendable {
     logLatch.withLock { _ in body(log) }
   }
 
-  /// Runs `body`, which appends, under the log latch. A failure that leaves the end of the log unknown stops all writing
-  /// before the latch is given up, so that nothing is appended behind it; who waits is told after that, as it may lead
-  /// to code of the app's.
+  /// Runs `body`, which appends, under the log latch. A failure that leaves the end of the log unknown stops all
+  /// writing before the latch is given up, so that nothing is appended behind it; who waits is told after that, as it
+  /// may lead to code of the app's.
   @discardableResult
   func withLogOrStop<Result>(_ body: (LogWriter?) throws(AppendFailure) -> Result) throws(AppendFailure) -> Result {
     let outcome: Swift.Result<Result, AppendFailure> = logLatch.withLock { _ in
