@@ -53,7 +53,9 @@ func trace(_ text: @autoclosure () -> String) {
     if let inspector = try? Inspector(at: TinyDatabase.path, fileSystem: disk) {
       _ = try storageErrorsOnly { try inspector.check(defectLimit: 5) }
     }
-    let tiny = TinyDatabase(disk, pageSize: pageSize)
+    var tiny = TinyDatabase(disk, pageSize: pageSize)
+    // Half of them as in a large file, to which transactions write before a walk over it has found what is wrong.
+    tiny.provenAtOncePageCount = seed % 2 == 0 ? 0 : 4096
     _ = try storageErrorsOnly {
       let engine = try tiny.open()
       _ = try storageErrorsOnly { try engine.verify() }
@@ -78,8 +80,18 @@ func trace(_ text: @autoclosure () -> String) {
         _ = try storageErrorsOnly { try TinyDatabase.fill(engine, count: 80, seed: seed &+ UInt64(round)) }
         _ = try storageErrorsOnly { try DatabaseContent(of: engine, checksThoroughly: false) }
       }
+      try compact(engine, seed: seed)
       try engine.close()
     }
+  }
+
+  /// Has the file made short, at a moment's notice, and as an idle engine would.
+  private func compact(_ engine: StorageEngine, seed: UInt64) throws {
+    let isEnded = isDone(within: 60) {
+      do { try engine.compact() } catch { #expect(error is StorageError, "\(error)") }
+      do { while try engine.core.maintainStep() {} } catch { #expect(error is StorageError, "\(error)") }
+    }
+    try #require(isEnded, "seed \(seed)")
   }
 
   /// Cuts a range out of a tree, in a transaction of its own.

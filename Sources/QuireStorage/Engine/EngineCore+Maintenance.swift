@@ -60,6 +60,7 @@ extension EngineCore {
   /// - Throws: what commits and checkpoints throw. The pass is over then; nothing is lost.
   package func maintainStep() throws(StorageError) -> Bool {
     do throws(StorageError) {
+      if try provePlacesForMaintenance() { return true }
       switch try maintenancePhase() {
       case .idle:
         // Nobody writes now, and who opens after a crash would have to write home what a long log holds.
@@ -264,6 +265,7 @@ extension EngineCore {
       }
       guard readerCount == 0, try isMostlyFree(afterCheckpoint: true) else { return }
       // Until now, the places are not known.
+      while try provePlacesForMaintenance() {}
       try withWriterLock { maintenance = MaintenanceState() }
       try checkpointForMaintenance(vacating: false)
       guard try isMostlyFree(afterCheckpoint: false) else { return }

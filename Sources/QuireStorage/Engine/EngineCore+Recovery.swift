@@ -28,12 +28,12 @@ extension EngineCore {
     // What is replayed stays in memory as long as it fits: a page may still turn out to be damaged, and a database that
     // is refused is left as it was.
     try batch.flush()
-    counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
     // Nothing waits for the log that this came from: before anybody sees the result it is durable, in the data file or
     // in the log, and there may be no log to flush until the next commit.
     let snapshot = makeSnapshot(csn: scan.endCSN, endLSN: queue.durableLSN)
     context.discardDeadExtents()
     try context.writeDeferredExtents()
+    counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
     reclaimer.retire(context.superseded, csn: context.csn.rawValue)
     allocator.commitAhead()
     context.didCommit()
@@ -65,6 +65,12 @@ extension EngineCore {
   /// alone (A5): a checkpoint makes all of it durable by writing it to fresh places. It trades some of the speed of
   /// opening after a crash for that.
   func finishRecovery(_ scan: LogScan) throws(StorageError) {
+    try retryingWithPlaces { () throws(StorageError) in try settle(scan) }
+    queue.noteRecovered(head.endLSN)
+    if hasOwnFiles { removeAllLogs() }
+  }
+
+  private func settle(_ scan: LogScan) throws(StorageError) {
     try chooseMetaSlot()
     let run = beginCheckpoint(
       frozenHead(), requiredLSN: LSN(0), loggedCSN: head.csn, isFinal: true)
@@ -76,8 +82,6 @@ extension EngineCore {
     run.meta.lsn = LSN(UInt64(LogLayout.align(Int(lastLSN.rawValue), to: LogLayout.blockByteCount)))
     while stepCheckpoint() {}
     if let failure = checkpoints.lastFailure { throw failure }
-    queue.noteRecovered(head.endLSN)
-    if hasOwnFiles { removeAllLogs() }
   }
 
   /// The roots of a snapshot.

@@ -142,7 +142,18 @@ extension EngineCore {
 
   /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
   /// lock held, no checkpoint runs, there is no log.
+  ///
+  /// The file may have become longer because nobody has proven yet that its own free places are free; on a full disk,
+  /// the log takes that space.
   func activateLog() throws(StorageError) {
+    do throws(StorageError) { return try makeFirstSegments() } catch {
+      guard error.code == .diskFull, queue.failure == nil, try provePlaces() else { throw error }
+    }
+    cutFile(keeping: 0)
+    try makeFirstSegments()
+  }
+
+  private func makeFirstSegments() throws(StorageError) {
     try checkFiles()
     try chooseMetaSlot()
     // Not in files that the meta page before the newest may still need.

@@ -49,14 +49,15 @@ extension EngineCore {
   /// - Returns: whether the places are certain to have blocks.
   func reservePlaces(forExtent count: Int, isWrittenNow: Bool) throws(StorageError) -> Bool {
     try checkProcess()
+    let hasLog = withLog { $0 != nil }
     // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
-    guard withLog({ $0 != nil }) else { return false }
+    guard hasLog || isRecovered else { return false }
     // A value written far behind the end would hide that the file has been cut.
     if isWrittenNow { try checkDataFile() }
     space.extentPages = count
     defer { space.extentPages = 0 }
     try reservePlaces()
-    return true
+    return hasLog
   }
 
   /// How many places the running transaction lacks.
@@ -69,6 +70,7 @@ extension EngineCore {
   @inline(never) private func makePlaces() throws(StorageError) {
     // A file that was cut must not be made longer again.
     try checkDataFile()
+    try beginPlaceProof()
     measureOverhead()
     reclaimer.collect()
     if missingPlaces <= 0 { return }
@@ -76,6 +78,7 @@ extension EngineCore {
     let failure: StorageError
     do throws(StorageError) { return try lengthenFile() } catch { failure = error }
     guard failure.code == .diskFull else { throw failure }
+    if try provePlaces(), missingPlaces <= 0 { return }
     finishRunningCheckpoint()
     reclaimer.collect()
     if missingPlaces <= 0 { return }

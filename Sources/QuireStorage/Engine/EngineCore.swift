@@ -49,6 +49,8 @@ package final class EngineCore: @unchecked Sendable {
   /// The durable LSN when the quiet mark was last considered.
   let quietLSN = Atomic<UInt64>(0)
   let openFlag: OpenFlag
+  /// Whether the free places of the file that was opened may be believed.
+  let placeProof: PlaceProof
   let watch: FileWatch
   let counters = Counters()
   /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
@@ -62,6 +64,8 @@ package final class EngineCore: @unchecked Sendable {
   @exclusivity(unchecked) package internal(set) var owesCheckpoint = false
   /// Whether opening left it to a checkpoint to write home what the log held; set before anybody has the engine.
   package internal(set) var hasContinuedLog = false
+  /// Whether opening is done with what the log held; set before anybody has the engine.
+  package internal(set) var isRecovered = false
   /// Whether the log was made longer in vain.
   let lacksSegment = Atomic<Bool>(false)
   /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
@@ -108,6 +112,7 @@ package final class EngineCore: @unchecked Sendable {
     reader = TreeReader(parts.store)
     writerSlot = parts.slots.announce(CSN(.max - 2), isOwn: true)
     parts.slots.rest(writerSlot)
+    placeProof = PlaceProof(parts.store, parts.allocator, parts.meta.current)
     context = WriteContext(
       store: parts.store, allocator: parts.allocator, reclaimer: parts.reclaimer, slots: parts.slots,
       slot: writerSlot, base: parts.snapshot)

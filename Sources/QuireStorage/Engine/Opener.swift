@@ -183,10 +183,16 @@ package struct Opener {
     // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
     // Read-only, it rests on what the system shows; whether the disk has it is the business of the next who writes.
     if !meta.isSettled {
-      try core.replay(scan, reader)
+      try core.retryingWithPlaces {
+        () throws(StorageError) in
+        try core.replay(scan, reader)
+      } undo: {
+        core.context.rollback()
+      }
       if !options.isReadOnly, try !core.continueLog(scan, reader) { try core.finishRecovery(scan) }
       environment.noteRecovery?(.settled)
     }
+    core.isRecovered = true
     return core
   }
 
@@ -208,7 +214,7 @@ package struct Opener {
     let isOnlyOne = !options.isReadOnly && (meta.predecessor == nil || meta.hasTwin)
     let allocator = PageAllocator(
       pageSize: page.pageSize, pageCount: page.pageCount, free: freePlaces, checkpoint: page.checkpointNumber,
-      isProven: isOnlyOne)
+      isProven: isOnlyOne, isTrusted: page.catalog.number == .none && page.freeMap.number == .none)
     let pool = SnapshotPool()
     let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
     let slots = ReaderSlots(empty)

@@ -108,6 +108,9 @@ package struct StorageEnvironment: Sendable {
   package var continuedLogByteCount: Int
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
+  /// Up to how many pages of a file the first transaction itself proves the free map, when stepped of any file; for a
+  /// larger one a thread does it meanwhile, or, when stepped and this is 0, whoever cannot do without.
+  package var provenAtOncePageCount: Int
   /// Told when a checkpoint has failed, on a thread that holds no lock; when stepped, or at close, on the one that ran
   /// it.
   package var checkpointDidFail: @Sendable (StorageError) -> Void = { _ in }
@@ -120,7 +123,8 @@ package struct StorageEnvironment: Sendable {
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
     scheduling: Scheduling = .threads, allowsTestPages: Bool = false, initialSegmentByteCount: Int = 1 << 20,
     usualLogByteCount: Int = 64 << 20, partByteCount: Int = 1 << 20,
-    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000
+    unloggedByteCount: Int = 4 << 20, continuedLogByteCount: Int = 4 << 20, putsBeforeDeferral: Int = 2000,
+    provenAtOncePageCount: Int = 4096
   ) {
     self.fileSystem = fileSystem
     self.random = random
@@ -132,6 +136,7 @@ package struct StorageEnvironment: Sendable {
     self.unloggedByteCount = unloggedByteCount
     self.continuedLogByteCount = continuedLogByteCount
     self.putsBeforeDeferral = putsBeforeDeferral
+    self.provenAtOncePageCount = provenAtOncePageCount
   }
 }
 

@@ -22,10 +22,24 @@ extension PageAllocator {
   /// newest.
   package var isProven: Bool { state.withLock { $0.unproven.isEmpty } }
 
+  /// Whether places of the file that was opened are kept back until its map is trusted.
+  package var isWithholding: Bool { state.withLock { $0.floor > 0 } }
+
+  /// Notes that the map which the file came with is right: its free places may be given out from now on.
+  package func trust() {
+    state.withLock { state in
+      state.trust()
+      publish(state)
+    }
+  }
+
   /// Those of `numbers` that the map of the newest checkpoint, or of the one being written, calls used.
   func usedPlaces(_ numbers: [UInt64]) -> [UInt64] {
     state.withLock { state in numbers.filter { !state.mapFree[$0] } }
   }
+
+  /// Checks the invariants; returns what is broken.
+  package func checkInvariants() -> String? { state.withLock { $0.defect } }
 
   /// Every page number that the map calls free.
   package func freeNumbers() -> [UInt64] {

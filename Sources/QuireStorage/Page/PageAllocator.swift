@@ -23,7 +23,9 @@ package struct SupersededPlace: Sendable, BitwiseCopyable {
 /// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
 /// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
 ///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
-/// 4. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
+/// 4. Until the map that the file came with is trusted, no place of that file is given out, whatever the map says of it
+///    and whatever has been given up since: see `FreeMapProof`.
+/// 5. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
 ///    places written before the checkpoint that will name them, by the running transaction and by those that have
 ///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
 ///    meanwhile calls them free, as after a crash they are.
@@ -43,9 +45,13 @@ package final class PageAllocator: Sendable {
   ///   - free: the page numbers that the map of the newest checkpoint says are free.
   ///   - isProven: whether that checkpoint is proven durable; if not, only places behind the end of the file are given
   ///     out until `prove` is called for it.
-  package init(pageSize: Int, pageCount: UInt64, free: PageBits, checkpoint: UInt64, isProven: Bool) {
+  ///   - isTrusted: whether that map is known to be right; if not, only places behind the end of the file are given out
+  ///     until `trust` is called.
+  package init(
+    pageSize: Int, pageCount: UInt64, free: PageBits, checkpoint: UInt64, isProven: Bool, isTrusted: Bool = true
+  ) {
     bitsPerPiece = (pageSize - PageLayout.headerByteCount) * 8
-    var state = PlaceState(pageCount: pageCount, free: free, isProven: isProven)
+    var state = PlaceState(pageCount: pageCount, free: free, isProven: isProven, isTrusted: isTrusted)
     if !isProven {
       let numbers = ChunkedList<UInt64>()
       free.forEach { numbers.append($0) }
@@ -362,7 +368,4 @@ package final class PageAllocator: Sendable {
       publish(state)
     }
   }
-
-  /// Checks the invariants; returns what is broken.
-  package func checkInvariants() -> String? { state.withLock { $0.defect } }
 }

@@ -5,10 +5,14 @@
 /// Invariants, besides the allocator's:
 /// 1. `freeBackedCount` is the number of places below `backedEnd` that are in `provenFree` and not in `held`.
 /// 2. The places below `backedEnd` have blocks on the disk: writing there cannot fail for want of space.
+/// 3. No place below `floor` is in `provenFree`; what would be there but for that is in `withheld`.
 struct PlaceState {
   var pageCount: UInt64
   var mapFree: PageBits
   private(set) var provenFree = PageBits()
+  private(set) var withheld = PageBits()
+  /// Places below are not given out: nothing proves yet that the map of the file says the truth about them.
+  private(set) var floor: UInt64
   private(set) var held = PageBits()
   /// How many places are in `held`.
   private(set) var heldCount = 0
@@ -39,15 +43,29 @@ struct PlaceState {
   private var freeBackedCount = 0
 
   /// A file of `pageCount` pages, all of which were written once; the map calls those in `free` free, and they may be
-  /// given out if that is proven.
-  init(pageCount: UInt64, free: PageBits, isProven: Bool) {
+  /// given out if the checkpoint is proven and the map trusted.
+  init(pageCount: UInt64, free: PageBits, isProven: Bool, isTrusted: Bool) {
     self.pageCount = pageCount
+    floor = isTrusted ? 0 : pageCount
     backedEnd = pageCount
     mapFree = free
     mapFree.grow(to: pageCount)
     guard isProven else { return }
+    guard isTrusted else {
+      withheld = free
+      return
+    }
     provenFree = free
     freeBackedCount = free.count
+  }
+
+  /// Says that the map of the file is right: what has been withheld may be given out. Cost: the places withheld.
+  mutating func trust() {
+    floor = 0
+    let places = withheld
+    withheld = PageBits()
+    places.forEach { setProven($0, true) }
+    isExhausted = false
   }
 
   /// Says that no reader needs a superseded place any more.
@@ -62,6 +80,7 @@ struct PlaceState {
 
   /// Says whether a place may be given out as far as checkpoints are concerned.
   mutating func setProven(_ number: UInt64, _ isProven: Bool) {
+    if number < floor { return withheld[number] = isProven }
     guard provenFree[number] != isProven else { return }
     provenFree[number] = isProven
     if number < backedEnd, !held[number] { freeBackedCount += isProven ? 1 : -1 }
@@ -104,6 +123,12 @@ struct PlaceState {
 
   /// What is broken of the allocator's invariants.
   var defect: String? {
+    if let lowest = provenFree.first(from: 0, excluding: PageBits()), lowest < floor {
+      return "a place that is withheld may be given out"
+    }
+    for (index, word) in withheld.words.enumerated() where word & ~mapFree.word(index) != 0 {
+      return "a place that is withheld is not free in the map"
+    }
     for (index, word) in provenFree.words.enumerated() {
       let free = mapFree.word(index)
       if word & ~free != 0 { return "a place that may be given out is not free in the map" }

@@ -141,7 +141,8 @@ package final class CommitQueue: @unchecked Sendable {
   package func stop(_ error: StorageError) {
     state.withLock { state in
       guard state.failure == nil else { return }
-      let reason = error.code == .fileChanged || error.code == .failStop ? "" : " after a failure of the disk"
+      let isOfDisk = ![.fileChanged, .damagedPage, .failStop].contains(error.code)
+      let reason = isOfDisk ? " after a failure of the disk" : ""
       let advice = error.code == .failStop ? "" : " Open the database again."
       state.failure = StorageError(
         .failStop, "Writing has stopped\(reason): \(error.message)\(advice)",

@@ -56,6 +56,8 @@ struct TinyDatabase {
   static let path = "/a.quire"
   let disk: SimulatedDisk
   var options: StorageOptions
+  /// Up to how many pages of a file the first transaction proves the free map; 0 to leave it to whoever needs places.
+  var provenAtOncePageCount = 4096
 
   init(_ disk: SimulatedDisk = SimulatedDisk(), pageSize: Int = 4096) {
     self.disk = disk
@@ -67,7 +69,7 @@ struct TinyDatabase {
     let random = SeededBox(seed)
     let environment = StorageEnvironment(
       fileSystem: other ?? disk, random: { random.next() }, scheduling: .stepped, allowsTestPages: true,
-      initialSegmentByteCount: 64 << 10)
+      initialSegmentByteCount: 64 << 10, provenAtOncePageCount: provenAtOncePageCount)
     return try StorageEngine(at: Self.path, options: options, environment: environment)
   }
 
