@@ -77,6 +77,91 @@ func isDone(within seconds: Int, _ body: @escaping @Sendable () -> Void) -> Bool
     forger.seal()
   }
 
+  /// A file in which a dozen branches stand above one another, each of whose children are all the next one: read to its
+  /// end, the tree would have more leaves than there are atoms on a beach.
+  private func makeLadder() throws -> [UInt8] {
+    let bytes = try makeFile(hasLongValues: false)
+    var forger = try #require(Forger(bytes, pageSize: 512))
+    // Behind the count, the name.
+    let entry = try #require(
+      forger.countPlaces().first {
+        $0.level == -1 && forger.bytes[($0.offset + 8)..<($0.offset + 12)].elementsEqual("rows".utf8)
+      })
+    let catalogEntry = entry.offset - 18
+    var free: [Int] = []
+    let map = Int(forger.meta.freeMap.number.rawValue)
+    for page in 2..<forger.pageCount {
+      let byte = forger.bytes[forger.base(map) + PageLayout.headerByteCount + page / 8]
+      if byte & (1 << UInt8(page % 8)) != 0 { free.append(page) }
+    }
+    try #require(free.count > 12)
+    var top = Int(forger.word(catalogEntry + 2))
+    while forger.bytes[forger.base(top) + PageLayout.levelOffset] > 1 {
+      top = Int(forger.word(forger.referencesOffset(top)))
+    }
+    let model = forger.bytes[forger.base(top)..<(forger.base(top) + 512)]
+    for level in 2...12 {
+      let page = free[level]
+      forger.bytes.replaceSubrange(forger.base(page)..<(forger.base(page) + 512), with: model)
+      forger.bytes[forger.base(page) + PageLayout.levelOffset] = UInt8(level)
+      for index in 0..<forger.count(page) { forger.put(UInt64(top), at: forger.referencesOffset(page) + 8 * index) }
+      top = page
+    }
+    forger.bytes[catalogEntry + 1] = 12
+    forger.put(UInt64(top), at: catalogEntry + 2)
+    forger.seal()
+    return forger.bytes
+  }
+
+  @Test("References that lead to one page over and over keep nobody going for ever", arguments: [0, 4096])
+  func laddersEnd(provenAtOncePageCount: Int) throws {
+    let bytes = try makeLadder()
+    let works: [(String, @Sendable (StorageEngine) throws -> Void)] = [
+      ("forwards", { engine in _ = try DatabaseContent(of: engine, checksThoroughly: false) }),
+      (
+        "backwards",
+        { engine in
+          try engine.read { tx in
+            guard let tree = tx.tree(named: "rows") else { return }
+            var cursor = try tx.cursor(tree)
+            while try cursor.previous() {}
+          }
+        }
+      ),
+      ("backup", { engine in try engine.backup(to: "/backup.quire") }),
+      ("verify", { engine in try engine.verify() }),
+      ("statistics", { engine in _ = try engine.core.treeStatistics { _ in } }),
+      ("compact", { engine in try engine.compact() }),
+      ("maintenance", { engine in while try engine.core.maintainStep() {} }),
+      (
+        "range",
+        { engine in
+          try engine.write { tx in
+            if let tree = tx.tree(named: "rows") { try tx.deleteRange(from: Int64(5), to: Int64(2000), in: tree) }
+          }
+        }
+      ),
+      ("drop", { engine in try engine.write { tx in if let tree = tx.tree(named: "rows") { try tx.dropTree(tree) } } }),
+    ]
+    for (name, work) in works {
+      let isEnded = isDone(within: 30) {
+        let disk = SimulatedDisk()
+        disk.install(bytes, at: TinyDatabase.path)
+        var tiny = TinyDatabase(disk, pageSize: 512)
+        tiny.provenAtOncePageCount = provenAtOncePageCount
+        do {
+          let engine = try tiny.open()
+          let error = #expect(throws: StorageError.self, "\(name)") { try work(engine) }
+          #expect(error?.code == .damagedPage, "\(name): \(String(describing: error))")
+          try engine.close()
+        } catch {
+          #expect(error is StorageError, "\(name): \(error)")
+        }
+      }
+      try #require(isEnded, "\(name)")
+    }
+  }
+
   @Test(arguments: Target.allCases, [false, true]) func compactionEnds(target: Target, hasLongValues: Bool) throws {
     let bytes = try makeFile(hasLongValues: hasLongValues)
     for count in Self.forged {

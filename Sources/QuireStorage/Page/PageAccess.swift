@@ -68,6 +68,9 @@ package struct PageAccess {
     return page
   }
 
+  /// More leaves than this no tree of the file can have.
+  var leafLimit: Int { store._withUnsafeGuaranteedRef { Int(clamping: $0.pageCount) + $0.frames.usedCount } }
+
   /// Whether readers are lent copies, as memory is short.
   @inline(__always) var lendsCopies: Bool { store._withUnsafeGuaranteedRef { $0.lendsCopies } }
 

@@ -178,7 +178,7 @@ package struct CursorPath: ~Copyable {
   /// Goes down to a child. A step from leaf to leaf says in which direction it goes.
   @inline(__always)
   private mutating func push(_ page: PageBytes, _ index: Int, step: Int = 0) throws(StorageError) -> PageBytes {
-    if step != 0, depth == root.level { lookAhead(page, index, step: step) }
+    if step != 0, depth == root.level { try lookAhead(page, index, step: step) }
     let next = Step(
       reference: PageReference(rawValue: page.references[index]), checksum: page.checksums[index], index: 0)
     path[depth] = next
@@ -256,8 +256,12 @@ package struct CursorPath: ~Copyable {
   /// A scan brings a run of leaves into memory at a time, once it has shown to be one: a cursor that was put somewhere
   /// to read a few entries reads no page that it does not visit. While it is in one leaf, the first lines of the next
   /// are on their way.
-  private mutating func lookAhead(_ parent: PageBytes, _ index: Int, step: Int) {
+  ///
+  /// - Throws: `damagedPage` if the cursor has passed more leaves than the file can have: references that lead to one
+  ///   page over and over would else keep a scan from ever coming to an end.
+  private mutating func lookAhead(_ parent: PageBytes, _ index: Int, step: Int) throws(StorageError) {
     leavesPassed = step > 0 ? max(leavesPassed, 0) + 1 : min(leavesPassed, 0) - 1
+    if leavesPassed & (Self.leavesPerCheck - 1) == 0 { try checkLeavesPassed() }
     let access = reader.access
     if abs(leavesPassed) >= 2, access.residentPage(PageReference(rawValue: parent.references[index])) == nil {
       askAhead(parent, index, step: step)
@@ -268,6 +272,17 @@ package struct CursorPath: ~Copyable {
     if afterNext >= 0, afterNext < parent.count {
       access.prefetchPlace(of: PageReference(rawValue: parent.references[afterNext]))
     }
+  }
+
+  /// How many leaves pass between two looks at how many there can be.
+  private static let leavesPerCheck = 1 << 12
+
+  @inline(never) private func checkLeavesPassed() throws(StorageError) {
+    guard abs(leavesPassed) > reader.access.leafLimit else { return }
+    throw StorageError(
+      .damagedPage,
+      "A tree has more leaves than its file has pages: references lead to one page twice. Restore a backup.",
+      page: root.reference.isDirty ? nil : root.reference.pageNumber)
   }
 
   /// Has the disk work ahead of a scan: asks for the leaves below a parent at the first of them, and for those below
