@@ -16,6 +16,15 @@ static inline void quire_prefetch(const void *address) {
   __builtin_prefetch(address, 0, 3);
 }
 
+/// Tells the processor that the thread looks for something in a loop.
+static inline void quire_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+  __asm__ volatile("yield");
+#endif
+}
+
 #if defined(__linux__) && !defined(__ANDROID__)
 // By a name of our own: the header that declares it does so only for programs that ask for everything.
 extern int quire_sync_file_range(int descriptor, long long offset, long long count, unsigned int flags)

@@ -63,7 +63,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     public static let transactionFailed = Code("transactionFailed")
     /// The body asked for a rollback.
     public static let rolledBack = Code("rolledBack")
-    /// A documented limit of the format was reached.
+    /// A documented limit was reached, of the format, of the engine or of the system: where the system has no thread or
+    /// no memory to give, `systemError` says so.
     public static let limitReached = Code("limitReached")
 
     // The world

@@ -229,4 +229,73 @@ import Testing
     try reopened.close()
     try db.close()
   }
+
+  @Test("Nobody who writes waits for files to be deleted") func writersDoNotWait() async throws {
+    let gate = Gate()
+    var graph = graph()
+    graph.fileRemoval = { [deleted] path in
+      gate.pass()
+      deleted.append(path)
+    }
+    let nodes = try NodeDatabase(graph)
+    let db = nodes.db
+    try await db.write { [own] tx in
+      try tx[.nodes].set(Node(Link("e", "/f", own, isFile: true), Link("e", "/g", own, isFile: true)), for: "a")
+    }
+    let removing = Task { try await db.write { tx in _ = try tx[.nodes].remove("a") } }
+    await gate.waitForEntries()
+    // One thread deletes; others write, also what has edges to other files.
+    for number in 0..<5 {
+      try await db.write { [own] tx in
+        try tx[.nodes].set(Node(Link("e", "/other", own, isFile: true)), for: "b\(number)")
+      }
+    }
+    #expect(!gate.hasTimedOut)
+    for _ in 0..<3 { gate.open() }
+    try await removing.value
+    await db.drain()
+    #expect(deleted.values == ["/f", "/g"])
+    #expect(try files(db, graph) == 0)
+  }
+
+  @Test("An edge to a file that is just being deleted comes after the deletion") func edgesWaitForTheirFile()
+    async throws
+  {
+    let gate = Gate()
+    let order = Recorder()
+    var graph = graph()
+    graph.fileRemoval = { path in
+      gate.pass()
+      order.append("deleted \(path)")
+    }
+    let nodes = try NodeDatabase(graph)
+    let db = nodes.db
+    try await db.write { [own] tx in try tx[.nodes].set(Node(Link("e", "/f", own, isFile: true)), for: "a") }
+    let removing = Task { try await db.write { tx in _ = try tx[.nodes].remove("a") } }
+    await gate.waitForEntries()
+    let adding = Task {
+      try await db.write { [own] tx in
+        try tx[.nodes].set(Node(Link("e", "/f", own, isFile: true)), for: "b")
+        order.append("edge")
+      }
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(order.values.isEmpty)
+    gate.open()
+    try await removing.value
+    try await adding.value
+    await db.drain()
+    #expect(order.values == ["deleted /f", "edge"])
+    #expect(try nodes.edges() == ["e"])
+    #expect(try files(db, graph) == 0)
+    // The new edge keeps the file, and gives it up as any other.
+    gate.open()
+    try await db.write { tx in _ = try tx[.nodes].remove("b") }
+    await db.drain()
+    #expect(order.values == ["deleted /f", "edge", "deleted /f"])
+  }
+
+  private func files(_ db: Database, _ graph: Relationship<Node>) throws -> Int {
+    try db.read { tx throws in try tx.access(to: graph).files.count }
+  }
 }

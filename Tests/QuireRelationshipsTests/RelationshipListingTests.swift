@@ -53,6 +53,7 @@ extension RowCollection where Object == Album, Metadata == NoMetadata {
     }
     try await db.write { tx in try tx[.songs].remove("s1") }
     #expect(try await db.read { tx in tx.count } == 0)
+    await db.drain()
     #expect(!folder.hasFile("cover.png"))
     try db.close()
   }

@@ -95,4 +95,16 @@ import Testing
     #expect(closed * 10 <= max(used, 8) * 22 * 4096, "\(closed) of \(long) bytes, \(used) pages in use")
     try engine.close()
   }
+
+  @Test("Who is refused is told how many are in the way") func refusalCounts() throws {
+    let engine = try SimulatedDisk().openEngine()
+    var pins = [try engine.pin()]
+    let one = #expect(throws: StorageError.self) { try engine.close() }
+    #expect(one?.message.contains("while 1 reader or pinned snapshot is alive") == true, "\(one?.message ?? "")")
+    pins.append(try engine.pin())
+    let two = #expect(throws: StorageError.self) { try engine.close() }
+    #expect(two?.message.contains("while 2 readers or pinned snapshots are alive") == true, "\(two?.message ?? "")")
+    pins = []
+    try engine.close()
+  }
 }

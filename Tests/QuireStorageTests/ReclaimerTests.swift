@@ -56,7 +56,7 @@ import Testing
   private func check(birth: UInt64, death: UInt64, published: UInt64, seen: [UInt64]) throws {
     let bench = try Bench()
     if published > 0 { bench.publish(published) }
-    var slots = seen.map { (csn: $0, slot: bench.slots.announce(CSN($0))) }
+    var slots = try seen.map { (csn: $0, slot: try bench.slots.announce(CSN($0))) }
     bench.reclaimer.retire([try bench.makeFrame(birth: birth)], csn: death)
     bench.reclaimer.collect()
     // Readers leave one by one, and the rest of the commits is published at the end.
@@ -81,7 +81,7 @@ import Testing
   @Test("What a transaction made and replaced itself is freed at once")
   func ownFrameIsFreedAtOnce() throws {
     let bench = try Bench()
-    let slot = bench.slots.announce(CSN(0))
+    let slot = try bench.slots.announce(CSN(0))
     bench.reclaimer.retire([try bench.makeFrame(birth: 3)], csn: 3)
     #expect(bench.store.frames.usedCount == 0)
     bench.slots.end(slot)
@@ -101,7 +101,7 @@ import Testing
   func readerSlotsGrow() throws {
     let bench = try Bench()
     bench.publish(7)
-    let held = (0..<200).map { _ in bench.slots.begin() }
+    let held = try (0..<200).map { _ in try bench.slots.begin() }
     #expect(bench.slots.activeCount == 200)
     #expect(held.allSatisfy { $0.snapshot.csn == CSN(7) })
     #expect(bench.slots.announcedCSNs() == [7])

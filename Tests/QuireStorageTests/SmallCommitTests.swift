@@ -99,8 +99,8 @@ private struct TestAbort: Error {}
     var found: [UInt64] = [99]
     slots.findAnnounced(below: 9, into: &found)
     #expect(found.isEmpty)
-    let taken = ([5, 3, 9, 5, 12, 3, 8] as [UInt64]).map { slots.announce(CSN($0)) }
-    let own = slots.announce(CSN(.max - 2), isOwn: true)
+    let taken = try ([5, 3, 9, 5, 12, 3, 8] as [UInt64]).map { try slots.announce(CSN($0)) }
+    let own = slots.announceOwn(CSN(.max - 2))
     slots.findAnnounced(below: 9, into: &found)
     #expect(found == [3, 5, 8])
     #expect(slots.announcedCSNs().starts(with: [3, 5, 8, 9, 12]))
@@ -113,7 +113,7 @@ private struct TestAbort: Error {}
     slots.findAnnounced(below: .max, into: &found)
     #expect(found.isEmpty && slots.activeCount == 0)
     // Slots that were given up are taken again and found again.
-    let again = slots.announce(CSN(4))
+    let again = try slots.announce(CSN(4))
     slots.findAnnounced(below: 9, into: &found)
     #expect(found == [4])
     slots.end(again)

@@ -60,8 +60,16 @@ public final class Connection: Sendable {
 
   /// Returns when every async `read` and `write` of this connection that was called before has ended: committed, rolled
   /// back, failed or cancelled.
+  ///
+  /// Waits for their `onCommit` actions, too.
   @concurrent
   public func drain() async { await pending.drain() }
+
+  /// Work begins that `drain` waits for; returns its end.
+  func beginWork() -> @Sendable () -> Void {
+    let work = pending.begin()
+    return { [pending] in pending.end(work) }
+  }
 
   func check(_ permission: Permissions) throws(DatabaseError) {
     guard !options.permits.contains(permission) else { return }
@@ -85,13 +93,11 @@ public final class Connection: Sendable {
     try check(.asynchronousReads)
     let work = pending.begin()
     defer { pending.end(work) }
-    return try await withCheckedThrowingContinuation { continuation in
-      let isQueued = core.storage.services.runReader { [self] in
-        do { continuation.resume(returning: try core.read(self, site, body)) } catch {
-          continuation.resume(throwing: error)
-        }
+    let job = AsyncJob<Result>()
+    return try await job.result {
+      try core.wrapping { () throws(StorageError) in
+        try core.storage.runReader { [self] in job.run { try core.read(self, site, body) } }
       }
-      if !isQueued { continuation.resume(throwing: DatabaseError(core.storage.closedError())) }
     }
   }
 
@@ -111,83 +117,22 @@ public final class Connection: Sendable {
     let work = pending.begin()
     defer { pending.end(work) }
     let watch = core.diagnostics.watchWrite(site, connection: options.name)
-    let job = WriteJob<Result>()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        guard job.wait(continuation) else { return core.diagnostics.didEnd(watch, CancellationError()) }
-        let isQueued = core.storage.services.runWriter { [self] in
-          guard job.begin() else { return core.diagnostics.didEnd(watch, CancellationError()) }
-          core.write(self, watch, body, job)
+    let job = AsyncJob<Result>()
+    do {
+      return try await job.result {
+        try core.wrapping { () throws(StorageError) in
+          // What has been appended must not want for a thread that acknowledges it.
+          try core.storage.prepareDelivery()
+          try core.storage.runWriter { [self] in
+            if job.begin() { core.write(self, watch, body, job) }
+          }
         }
-        guard !isQueued else { return }
-        let failure = DatabaseError(core.storage.closedError())
-        core.diagnostics.didEnd(watch, failure)
-        if job.begin() { job.end(.failure(failure)) }
       }
-    } onCancel: {
-      job.cancel()
+    } catch {
+      // What has begun was watched to its end.
+      if !job.hasBegun { core.diagnostics.didEnd(watch, error) }
+      throw error
     }
-  }
-}
-
-/// An async write, from the call to its end.
-///
-/// Invariant: the continuation is resumed once: by `cancel` before `begin`, or by `end` after it.
-final class WriteJob<Result: Sendable>: Sendable {
-  private enum State {
-    case new
-    case waiting(CheckedContinuation<Result, any Error>)
-    case running(CheckedContinuation<Result, any Error>)
-    case ended
-  }
-
-  private let state = Latch(State.new)
-
-  /// The job waits for the writer's thread. False if it was cancelled before it could.
-  func wait(_ continuation: CheckedContinuation<Result, any Error>) -> Bool {
-    let isWaiting = state.withLock { state -> Bool in
-      guard case .new = state else { return false }
-      state = .waiting(continuation)
-      return true
-    }
-    if !isWaiting { continuation.resume(throwing: CancellationError()) }
-    return isWaiting
-  }
-
-  /// The job's turn has come. False if it was cancelled.
-  func begin() -> Bool {
-    state.withLock { state in
-      guard case .waiting(let continuation) = state else { return false }
-      state = .running(continuation)
-      return true
-    }
-  }
-
-  /// Cancels the job, unless its turn has come.
-  func cancel() {
-    let continuation = state.withLock { state -> CheckedContinuation<Result, any Error>? in
-      switch state {
-      case .new:
-        state = .ended
-        return nil
-      case .waiting(let continuation):
-        state = .ended
-        return continuation
-      case .running, .ended:
-        return nil
-      }
-    }
-    continuation?.resume(throwing: CancellationError())
-  }
-
-  /// The job is done.
-  func end(_ result: Swift.Result<Result, any Error>) {
-    let continuation = state.withLock { state -> CheckedContinuation<Result, any Error>? in
-      guard case .running(let continuation) = state else { return nil }
-      state = .ended
-      return continuation
-    }
-    continuation?.resume(with: result)
   }
 }
 
@@ -195,17 +140,20 @@ extension DatabaseCore {
   /// An async write: runs on the writer's thread, which goes on to the next one while the commit waits for the disk.
   func write<Result: Sendable>(
     _ connection: Connection, _ watch: WriteWatch?, _ body: @Sendable (WriteTransaction) throws -> Result,
-    _ job: WriteJob<Result>
+    _ job: AsyncJob<Result>
   ) {
     do {
       let pending = try writeWithoutWaiting(connection, watch, body)
-      let (result, actions, ticket) = (pending.result, pending.actions, pending.ticket)
+      let (result, ticket) = (pending.result, pending.ticket)
+      // Here, where one commit comes after the other.
+      let actions = pending.actions.isEmpty ? nil : actions.add(pending.actions, connection.beginWork())
       guard let lsn = ticket.lsn else { return finish(job, watch, result, actions) }
       storage.queue.notify(whenDurable: lsn) { [self] failure in
         guard let failure else { return finish(job, watch, result, actions) }
         let error = failed(ticket.hasOwnCommit ? failure : storage.stopped(failure))
         diagnostics.didEnd(watch, error)
         job.end(.failure(error))
+        if let actions { settle(actions, isCommitted: false) }
       }
     } catch {
       diagnostics.didEnd(watch, error)
@@ -213,16 +161,30 @@ extension DatabaseCore {
     }
   }
 
-  /// Tells everybody that a commit is durable, on a thread that waits for nobody.
+  /// Tells everybody that a commit is durable, on a thread that waits for nobody. What may take its time comes behind
+  /// the acknowledgement; what apps want done, on a thread of its own.
   private func finish<Result: Sendable>(
-    _ job: WriteJob<Result>, _ watch: WriteWatch?, _ result: Result, _ actions: [@Sendable () -> Void]
+    _ job: AsyncJob<Result>, _ watch: WriteWatch?, _ result: Result, _ actions: CommitActions.Entry?
   ) {
-    let isQueued = storage.services.runDelivery { [self] in
-      diagnostics.didEnd(watch)
-      didCommit(actions)
+    do throws(StorageError) {
+      try storage.runDelivery { [self] in
+        diagnostics.didEnd(watch)
+        deliver()
+        job.end(.success(result))
+        report()
+        if let actions { settle(actions, isCommitted: true) }
+      }
+    } catch {
+      // Closed in the same moment: the commit stands all the same.
       job.end(.success(result))
+      if let actions { settle(actions, isCommitted: true) }
     }
-    // Closed in the same moment: the commit stands all the same.
-    if !isQueued { job.end(.success(result)) }
+  }
+
+  /// The fate of a commit is known: its actions have their turn, or never.
+  private func settle(_ entry: CommitActions.Entry, isCommitted: Bool) {
+    actions.settle(entry, isCommitted: isCommitted)
+    // Without another thread they run here. They come after the acknowledgement in any case.
+    do throws(StorageError) { try storage.runAction { [actions] in actions.run() } } catch { actions.run() }
   }
 }

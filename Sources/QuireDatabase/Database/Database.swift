@@ -1,6 +1,5 @@
 // The database as apps see it.
 
-internal import Dispatch
 internal import Logging
 public import QuireStorage
 
@@ -130,7 +129,7 @@ public final class Database: Sendable {
 
   /// Keeps the newest snapshot for as long as the returned object lives, or until it is told to advance.
   ///
-  /// - Throws: `closed`.
+  /// - Throws: `closed`, `limitReached` if there are 65,536 reads and pinned snapshots at one time.
   public func pin(
     fileID: StaticString = #fileID, line: UInt = #line
   ) throws(DatabaseError) -> PinnedSnapshot {
@@ -148,42 +147,43 @@ public final class Database: Sendable {
   public var statistics: StorageStatistics { core.engine.statistics }
 
   /// Returns when every commit acknowledged so far is on the disk, whatever the durability it was made with.
-  public func flush() throws(DatabaseError) { try wrapping { () throws(StorageError) in try core.engine.flush() } }
+  public func flush() throws(DatabaseError) { try core.wrapping { () throws(StorageError) in try core.engine.flush() } }
 
   /// Writes all that is in the log home. Happens by itself as the log grows.
   ///
   /// - Throws: `closed`, `failStop`, `nestedTransaction`, `diskFull`, `inputOutput`.
   public func checkpoint() throws(DatabaseError) {
-    try wrapping { () throws(StorageError) in try core.engine.checkpoint() }
+    try core.wrapping { () throws(StorageError) in try core.engine.checkpoint() }
   }
 
-  /// The same, awaited.
+  /// The same, awaited; `limitReached` if the system gives no thread.
   @concurrent
   public func flush() async throws { try await waiting { core throws(StorageError) in try core.engine.flush() } }
 
-  /// The same as the other form, awaited.
+  /// The same as the other form, awaited; `limitReached` if the system gives no thread.
   @concurrent
   public func checkpoint() async throws {
     try await waiting { core throws(StorageError) in try core.engine.checkpoint() }
   }
 
-  /// Runs what blocks its thread outside of the cooperative pool.
+  /// Runs what waits for the disk on a thread of the engine's that is there for it.
   private func waiting(_ body: @escaping @Sendable (DatabaseCore) throws(StorageError) -> Void) async throws {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      DispatchQueue.global().async { [core] in
-        do throws(StorageError) {
-          try body(core)
-          continuation.resume()
-        } catch {
-          continuation.resume(throwing: DatabaseError(error))
+    let job = AsyncJob<Void>()
+    try await job.result {
+      try core.wrapping { () throws(StorageError) in
+        try core.storage.runWaiting { [core] in
+          job.run { try core.wrapping { () throws(StorageError) in try body(core) } }
         }
       }
     }
   }
 
-  /// Writes everything home, leaves a file that needs no log, and gives the database up. A second call does nothing.
+  /// Writes everything home, leaves a file that needs no log, and gives the database up: when it returns, on whatever
+  /// thread, the file can be opened again. A call while another one closes waits for that, and has the same outcome; a
+  /// call after it does nothing. Waits for `onCommit` actions that have not ended.
   ///
-  /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the database stays open; `failStop`,
+  /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the database stays open; `inUse`,
+  ///   too, on a thread of the database's, as in an `onCommit` action, while another one closes; `failStop`,
   ///   `diskFull`, `inputOutput` if the last checkpoint failed: the database is closed all the same, and the log holds
   ///   what the checkpoint did not write.
   public func close() throws(DatabaseError) {
@@ -200,8 +200,14 @@ public final class Database: Sendable {
     core.history.close()
     core.observers.close()
   }
+}
 
-  private func wrapping(_ body: () throws(StorageError) -> Void) throws(DatabaseError) {
-    do throws(StorageError) { try body() } catch { throw DatabaseError(error) }
-  }
+/// Two handles are equal if they lead to the same open database, such as the one that was opened and the one that an
+/// extension gets.
+extension Database: Hashable {
+  /// Whether both lead to the same open database.
+  public static func == (one: Database, other: Database) -> Bool { one.core === other.core }
+
+  /// Adds which open database it is.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(core)) }
 }

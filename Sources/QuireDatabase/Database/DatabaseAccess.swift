@@ -30,8 +30,8 @@ extension DatabaseAccess {
   /// transaction to end.
   ///
   /// - Throws: `closed`, `nestedTransaction` inside another transaction on the same thread, `notPermitted` if the
-  ///   connection does not permit it, what `body` throws, and what went wrong in a call of `body`'s that could not
-  ///   throw.
+  ///   connection does not permit it, `limitReached` if there are 65,536 reads and pinned snapshots at one time, what
+  ///   `body` throws, and what went wrong in a call of `body`'s that could not throw.
   @inlinable @inline(__always)
   public func read<Result>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> Result
@@ -39,9 +39,10 @@ extension DatabaseAccess {
     try read(at: CallSite(fileID: fileID, line: line), body)
   }
 
-  /// Runs `body` on the newest snapshot, on a thread of the database's.
+  /// Runs `body` on the newest snapshot, on a thread of the database's: whichever of those that read is idle takes the
+  /// next read. A task that is cancelled before that gets a `CancellationError`, and `body` does not run.
   ///
-  /// - Throws: as the form above.
+  /// - Throws: as the form above, and `limitReached` if the system gives no thread.
   @inlinable @concurrent
   public func read<Result: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -65,9 +66,9 @@ extension DatabaseAccess {
 
   /// Runs `body` as the only write transaction, on a thread of the database's, and returns when its commit is
   /// acknowledged. A task that is cancelled while it waits for other writers gets a `CancellationError`, and `body`
-  /// does not run.
+  /// does not run. Waits for nothing that runs after other commits, nor for its own `onCommit` actions.
   ///
-  /// - Throws: as the form above.
+  /// - Throws: as the form above, and `limitReached` if the system gives no thread: nothing has been done then.
   @inlinable @concurrent @discardableResult
   public func write<Result: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -193,14 +193,24 @@ extension DatabaseCore {
     history.append(commit, published: publishedCSN)
   }
 
-  /// The commit is acknowledged: tells those who follow, and runs what was to be run.
+  /// The commit of a caller who waits is acknowledged: tells everybody, and runs what was to be run.
   func didCommit(_ actions: [@Sendable () -> Void]) {
-    history.deliver { publishedCSN }
-    observers.commitsArrived(self)
-    diagnostics.lookAtSnapshots(self)
-    diagnostics.metrics.report(self)
+    deliver()
+    report()
     CallOut.check()
     for action in actions { action() }
+  }
+
+  /// A commit is durable: tells those who follow.
+  func deliver() {
+    history.deliver { publishedCSN }
+    observers.commitsArrived(self)
+  }
+
+  /// A commit is durable: tells log and metrics what there is to tell.
+  func report() {
+    diagnostics.lookAtSnapshots(self)
+    diagnostics.metrics.report(self)
   }
 
   /// An error of the engine's in the words of this layer; those who follow are told if nothing can follow any more.

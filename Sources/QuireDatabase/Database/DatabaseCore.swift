@@ -42,6 +42,7 @@ final class DatabaseCore: Sendable {
   let memory = MemoryVersions()
   let history: CommitHistory
   let observers = ObservationHub()
+  let actions = CommitActions()
   let holders = SnapshotHolders()
   let diagnostics: Diagnostics
   /// Decoded objects, if they are to be kept.
@@ -75,6 +76,11 @@ final class DatabaseCore: Sendable {
   var storage: EngineCore { engine.core }
   /// The newest commit that readers see.
   var publishedCSN: CSN { storage.slots.newest.csn }
+
+  /// Runs what the engine does; its errors become ours.
+  func wrapping(_ body: () throws(StorageError) -> Void) throws(DatabaseError) {
+    do throws(StorageError) { try body() } catch { throw DatabaseError(error) }
+  }
 
   // MARK: Opening
 

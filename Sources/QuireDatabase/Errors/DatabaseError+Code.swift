@@ -90,7 +90,8 @@ extension DatabaseError {
     public static let notEncrypted = Code("notEncrypted")
     /// The database was changed inside a loop over it, and the loop went on.
     public static let mutatedDuringIteration = Code("mutatedDuringIteration")
-    /// Some ids or numbers are used up.
+    /// Some ids or numbers are used up, or what there is of readers, threads or memory; the message says which, and
+    /// what helps.
     public static let limitReached = Code("limitReached")
 
     // Extensions

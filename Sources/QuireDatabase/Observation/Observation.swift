@@ -127,23 +127,24 @@ struct ObservedRead<Value: Sendable>: Sendable {
   /// Takes an observer in; nil if the database has gone.
   func add() -> Int? { core.map { hub.add($0) } }
 
-  /// Runs the closure for an observer, on a thread of the database's. Nil if the database has gone.
+  /// Runs the closure for an observer, on a thread of the database's. Nil if the database has gone, or if the task was
+  /// cancelled before the closure began.
   func run(_ id: Int) async throws -> Value? {
     guard let core else { return nil }
     let connection = Connection(core, options)
     try connection.check(.asynchronousReads)
-    return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value?, any Error>) in
-      let isQueued = core.storage.services.runReader { [hub, site, body] in
-        hub.beginRun(id)
-        do {
-          let (value, reads, csn) = try core.observedRead(connection, site, body)
-          hub.endRun(id, reads, at: csn)
-          continuation.resume(returning: value)
-        } catch {
-          continuation.resume(throwing: error)
+    let job = AsyncJob<Value?>(cancelled: .success(nil))
+    return try await job.result {
+      try core.wrapping { () throws(StorageError) in
+        try core.storage.runReader { [hub, site, body] in
+          job.run {
+            hub.beginRun(id)
+            let (value, reads, csn) = try core.observedRead(connection, site, body)
+            hub.endRun(id, reads, at: csn)
+            return value
+          }
         }
       }
-      if !isQueued { continuation.resume(returning: nil) }
     }
   }
 }
@@ -242,6 +243,12 @@ extension Database {
 extension Database {
   /// Whether every observer waits for a change that has not come: for tests, which then know that nothing was missed.
   package var areObserversWaiting: Bool { core.observers.areAllWaiting }
+  /// Runs `job` on the thread that looks at commits: for tests, which hold it up.
+  package func runLook(_ job: @escaping @Sendable () -> Void) throws(DatabaseError) {
+    try core.wrapping { () throws(StorageError) in try core.storage.runLook(job) }
+  }
+  /// Whether commits were acknowledged that observers have not looked at yet.
+  package var hasLooksDue: Bool { core.observers.hasLooksDue }
   /// How many observers there are.
   package var observerCount: Int { core.observers.observerCount }
   /// Throws if an invariant of the observers' is broken.

@@ -5,8 +5,9 @@ internal import Synchronization
 
 /// The observers of one database: what each has read, and whether a commit has changed that since.
 ///
-/// Commits are looked at on a thread that reads for async callers, some at a time: those who write do no more than ask
-/// for it. Nobody keeps a snapshot between two reads, and of the history only what was not looked at yet.
+/// Commits are looked at on a thread of their own, some at a time: those who write do no more than ask for it, and no
+/// read that takes long keeps an observer waiting. Nobody keeps a snapshot between two reads, and of the history only
+/// what was not looked at yet.
 ///
 /// Why no change is missed: an observer is `running` before its snapshot is taken, and gets every commit that is looked
 /// at from then on. What was looked at before was published before, and so is in the snapshot.
@@ -147,14 +148,20 @@ final class ObservationHub: Sendable {
     guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
     guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
     lookCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    let isQueued = core.storage.services.runReader { [weak core] in
-      // Lowered before looking: a commit that comes in between asks again.
-      self.isScheduled.store(false, ordering: .sequentiallyConsistent)
-      if let core { self.lookAtCommits(core) }
-      self.lookCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    do throws(StorageError) {
+      try core.storage.runLook { [weak core] in self.look(core) }
+    } catch {
+      // Without a thread for it, those who wrote look. If the database is being closed, all observers end.
+      look(error.code == .limitReached ? core : nil)
     }
-    // If the threads are gone the database is being closed, which ends all observers.
-    if !isQueued { lookCount.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Takes the look that was asked for.
+  private func look(_ core: DatabaseCore?) {
+    // Lowered before looking: a commit that comes in between asks again.
+    isScheduled.store(false, ordering: .sequentiallyConsistent)
+    if let core { lookAtCommits(core) }
+    lookCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
   }
 
   private func lookAtCommits(_ core: DatabaseCore) {
@@ -236,6 +243,9 @@ final class ObservationHub: Sendable {
     guard lookCount.load(ordering: .sequentiallyConsistent) == 0 else { return false }
     return state.withLock { state in state.observers.values.allSatisfy { $0.waiter != nil } }
   }
+
+  /// Whether a look at commits was asked for that has not ended.
+  var hasLooksDue: Bool { lookCount.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// How many observers there are.
   var observerCount: Int { count.load(ordering: .sequentiallyConsistent) }

@@ -39,10 +39,12 @@ public struct WriteTransaction {
     return try state.undoable(body)
   }
 
-  /// Has `action` run once the commit is durable, before `write` returns, in the order of the calls; never after a
-  /// rollback, nor when the commit fails.
+  /// Has `action` run once the commit is durable, in the order of the calls; never after a rollback, nor when the
+  /// commit fails.
   ///
-  /// It runs on the thread that wrote, or, for async writes, on one of the database's, and may open transactions.
+  /// It may open transactions. For a `write` that blocks its thread it runs there, before `write` returns. For an async
+  /// one it runs on a thread of the database's that does nothing else, after those of the commits before it; `write`
+  /// may return earlier. `drain` waits for it, and so does `close`.
   public func onCommit(_ action: @escaping @Sendable () -> Void) {
     // Nothing follows a transaction that is over.
     if state.isOpen { state.writer?.actions.append(action) }

@@ -15,7 +15,7 @@ enum EdgeLimits {
   static let pathByteCount = 960
   /// How many edges are handled at a time where there may be any number.
   static let batchCount = 1024
-  /// How many files are deleted in one transaction.
+  /// How many files of a list are looked at in one transaction.
   static let fileBatchCount = 64
 }
 

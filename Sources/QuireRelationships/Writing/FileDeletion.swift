@@ -4,10 +4,12 @@ internal import QuireDatabase
 
 /// Works off the lists of files of all relationships of a database.
 ///
-/// What is to be deleted stands in a tree, written in the commit that removed the last edge that wanted the file. It is
-/// deleted in a transaction of its own, so that no edge to it can be made meanwhile, and taken off the list in the same
-/// one: after a crash in between, the next registration does it again. Deleting waits until every relationship that is
-/// stored in the database is registered and built, as any of them may have an edge that keeps the file.
+/// What is to be deleted stands in a tree, written in the commit that removed the last edge that wanted the file. A
+/// transaction looks which files no edge keeps, and claims them; they are deleted outside of it, so that nobody who
+/// writes waits for the file system, but for one who makes an edge to the very file that is just being deleted; and
+/// another transaction takes them off the lists. After a crash in between, the next registration does it again.
+/// Deleting waits until every relationship that is stored in the database is registered and built, as any of them may
+/// have an edge that keeps the file.
 struct FileDeletion<Object: Sendable> {
   let database: Database
   let name: String
@@ -38,26 +40,54 @@ struct FileDeletion<Object: Sendable> {
 
   /// Deletes some files of each list. Returns whether there may be more.
   private func step(_ positions: inout [ByteText: [UInt8]]) throws -> Bool {
-    try database.write { tx throws in
-      let own = try tx.access(toExtensionNamed: name, Relationship<Object>.self)
-      let writers = try own.store.writers(as: RelationshipWriter.self)
-      guard writers.allSatisfy({ $0.building == nil }) else { return false }
+    var due: [DueFile] = []
+    defer { for file in due { FileClaims.shared.end(file.claim, database) } }
+    let hasMore = try write { writers in
       var hasMore = false
       for writer in writers {
         let place = ByteText(writer.store.name)
-        guard let last = try writer.deleteFiles(after: positions[place], writers) else { continue }
+        guard let last = try writer.claimFiles(after: positions[place], writers, database, &due) else { continue }
         positions[place] = last
         hasMore = true
       }
       return hasMore
     }
+    if due.isEmpty { return hasMore }
+    for file in due { file.claim.run { try file.remove(String(decoding: file.claim.path, as: UTF8.self)) } }
+    let isAllSettled = try write { writers in
+      for file in due where file.claim.isSettled {
+        for writer in writers { try writer.files.remove(file.claim.path) }
+      }
+      return !due.contains { $0.claim.isDueAgain }
+    }
+    // Once more from the beginning: what has become of those is known by now.
+    if !isAllSettled { positions = [:] }
+    return true
+  }
+
+  /// Runs `body` with all relationships, if they are built; else returns false.
+  private func write(_ body: ([RelationshipWriter]) throws -> Bool) throws -> Bool {
+    try database.write { tx throws in
+      let own = try tx.access(toExtensionNamed: name, Relationship<Object>.self)
+      let writers = try own.store.writers(as: RelationshipWriter.self)
+      guard writers.allSatisfy({ $0.building == nil }) else { return false }
+      return try body(writers)
+    }
   }
 }
 
+/// A file to be deleted now, and how.
+struct DueFile {
+  let claim: FileClaim
+  let remove: @Sendable (String) throws -> Void
+}
+
 extension RelationshipWriter {
-  /// Deletes the next files of the list that no edge of `writers` keeps, and takes all that are settled off the list;
-  /// those that were deleted off the lists of all. Returns the last one's path; nil if there was none.
-  func deleteFiles(after last: [UInt8]?, _ writers: [RelationshipWriter]) throws -> [UInt8]? {
+  /// Claims the next files of the list that no edge of `writers` keeps, and takes the others off it. Returns the last
+  /// one's path; nil if there was none.
+  func claimFiles(
+    after last: [UInt8]?, _ writers: [RelationshipWriter], _ database: Database, _ due: inout [DueFile]
+  ) throws -> [UInt8]? {
     let cursor = try files.cursor()
     var paths: [[UInt8]] = []
     var isOnEntry = try last.map { try cursor.seek($0 + [0]) } ?? cursor.seekFirst()
@@ -68,10 +98,10 @@ extension RelationshipWriter {
     for path in paths {
       if try writers.contains(where: { try $0.keeps(path) }) {
         try files.remove(path)
-        continue
+      } else if let claim = FileClaims.shared.claim(path, database) {
+        // Another thread may be at the others.
+        due.append(DueFile(claim: claim, remove: settings.removeFile))
       }
-      do { try settings.removeFile(String(decoding: path, as: UTF8.self)) } catch { continue }
-      for writer in writers { try writer.files.remove(path) }
     }
     return paths.last
   }

@@ -91,7 +91,10 @@ extension RelationshipWriter {
       identity.rules = []
       if let rules = wanted.removeValue(forKey: identity) {
         identity.rules = rules
-        if rules != old.rules { try trees.put(identity) }
+        if rules != old.rules {
+          willPut(identity)
+          try trees.put(identity)
+        }
         continue
       }
       try trees.remove(old)
@@ -99,6 +102,7 @@ extension RelationshipWriter {
     }
     for (var new, rules) in wanted {
       new.rules = rules
+      willPut(new)
       try trees.put(new)
     }
   }

@@ -149,7 +149,15 @@ public final class RelationshipWriter: ExtensionWriter {
 
   /// Stores an edge unless it is there with these rules.
   func put(_ edge: StoredEdge) throws {
-    if try trees.rules(of: edge) != edge.rules { try trees.put(edge) }
+    guard try trees.rules(of: edge) != edge.rules else { return }
+    willPut(edge)
+    try trees.put(edge)
+  }
+
+  /// An edge comes, or its rules change: a file that it keeps must not be deleted any more.
+  func willPut(_ edge: StoredEdge) {
+    guard case .file(let path) = edge.destination, !edge.rules.isDisjoint(with: .keeping) else { return }
+    FileClaims.shared.willKeep(path, store.database)
   }
 
   /// Notes that an edge has gone from the trees, and why.
@@ -249,6 +257,7 @@ public final class RelationshipWriter: ExtensionWriter {
 
   /// Puts a file on the list of those that are to be deleted after the commit.
   func deleteAfterwards(_ path: [UInt8]) throws {
+    FileClaims.shared.noteDue(path, store.database)
     try files.put([], for: path)
     hasFiles = true
   }

@@ -58,7 +58,7 @@ extension EngineCore {
     }
     // Whoever asks after a checkpoint finds that nothing is dirty, and every slot with a page in it.
     context.editor.giveBackSupply()
-    let slot = slots.announce(state.csn, isOwn: true)
+    let slot = slots.announceOwn(state.csn)
     // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
     slots.rest(slot)
     trimFile()
@@ -72,9 +72,11 @@ extension EngineCore {
     return run
   }
 
-  /// Has the run finished by the checkpoint thread; when stepped, by the test.
+  /// Has the run finished by the checkpoint thread; when stepped, by the test. If there is no such thread and the
+  /// system gives none, the run is over when this returns: somebody may come to wait for it, and nobody else would do
+  /// it.
   func dispatchCheckpoint() {
-    services.runCheckpoint { [self] in runCheckpoint() }
+    if !services.runCheckpoint({ [self] in runCheckpoint() }) { while stepCheckpoint() {} }
   }
 
   /// Waits until no checkpoint runs; when stepped, runs it here and now.
@@ -329,8 +331,10 @@ extension EngineCore {
   /// Has the app told, on a thread that holds no lock: what listens is its log handler, which may ask for anything.
   func tellOfFailedCheckpoint(_ error: StorageError) {
     let tell = environment.checkpointDidFail
-    let isQueued = environment.scheduling == .threads && services.runDelivery { tell(error) }
-    if isQueued { return }
+    if environment.scheduling == .threads {
+      // Closing, or without another thread: then here.
+      do throws(StorageError) { return try runAction { tell(error) } } catch {}
+    }
     CallOut.check()
     tell(error)
   }

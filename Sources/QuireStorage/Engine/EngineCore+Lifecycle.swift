@@ -6,23 +6,23 @@ extension EngineCore {
   /// A write for an async caller: runs on the writer thread, which goes on to the next transaction while this one's
   /// commit waits for the disk.
   package func writeAndNotify<Result: Sendable>(
-    _ body: @Sendable (borrowing WriteTransaction) throws -> Result,
-    _ continuation: CheckedContinuation<Result, any Error>
+    _ body: @Sendable (borrowing WriteTransaction) throws -> Result, _ job: AsyncJob<Result>
   ) {
+    guard job.begin() else { return }
     do throws(WriteFailure) {
       let (result, ticket) = try writeWithoutWaiting(body)
-      guard let lsn = ticket.lsn else { return continuation.resume(returning: result) }
+      guard let lsn = ticket.lsn else { return job.end(.success(result)) }
       // The core stays alive until whoever waits has been told.
       queue.notify(whenDurable: lsn) { [self] failure in
         if let failure {
-          continuation.resume(throwing: ticket.hasOwnCommit ? failure : stopped(failure))
+          job.end(.failure(ticket.hasOwnCommit ? failure : stopped(failure)))
         } else {
-          continuation.resume(returning: result)
+          job.end(.success(result))
         }
         _ = self
       }
     } catch {
-      continuation.resume(throwing: error.reason)
+      job.end(.failure(error.reason))
     }
   }
 
@@ -78,37 +78,77 @@ extension EngineCore {
   /// Closes the engine; see `StorageEngine.close`.
   package func close() throws(StorageError) {
     try checkProcess()
-    shortenBeforeClose()
-    try writerLock.lock()
-    do throws(StorageError) { try checkOpen() } catch {
-      writerLock.unlock()
+    try writerLock.checkNotHeld()
+    if closing.lock.lockIfFree() { return try closeAlone(hasWaited: false) }
+    // Whoever closes waits for the engine's threads: one of those must not wait for whoever closes.
+    guard !services.areCurrent else { throw closingElsewhereError() }
+    try closing.lock.lock()
+    try closeAlone(hasWaited: true)
+  }
+
+  /// Closes the engine, unless somebody else has; has the lock of those who close, and gives it up.
+  ///
+  /// - Parameter hasWaited: whether somebody else was at it, whose failure is the caller's, too.
+  private func closeAlone(hasWaited: Bool) throws(StorageError) {
+    defer { closing.lock.unlock() }
+    guard openFlag.isOpen else {
+      if hasWaited, let failure = closing.failure { throw failure }
       return
     }
-    // Before readers are counted: a checkpoint that runs holds a slot too.
-    finishRunningCheckpoint()
-    openFlag.set(isOpen: false)
-    guard readerCount == 0 else {
-      openFlag.set(isOpen: true)
+    shortenBeforeClose()
+    try writerLock.lock()
+    do throws(StorageError) { try stopAdmission() } catch {
       writerLock.unlock()
-      throw StorageError(
-        .inUse,
-        "The database cannot be closed while \(readerCount) readers or pinned snapshots are alive. End them first.",
-        path: file.path)
+      throw error
     }
-    var failure = queue.failure
+    closing.failure = queue.failure
     let hasLog = withLog { $0 != nil }
-    if failure == nil, hasLog {
+    if closing.failure == nil, hasLog {
       beginCheckpoint(isFinal: true)
       // Here and now: nobody else writes any more.
       while stepCheckpoint() {}
-      failure = checkpoints.lastFailure
-      if failure == nil { cutFileAtClose() }
+      closing.failure = checkpoints.lastFailure
+      if closing.failure == nil { cutFileAtClose() }
     }
     writerLock.unlock()
     services.stop()
     withLog { $0?.close() }
-    if failure == nil, hasLog, hasOwnFiles { removeAllLogs() }
+    if closing.failure == nil, hasLog, hasOwnFiles { removeAllLogs() }
     file.close()
-    if let failure { throw failure }
+    if let failure = closing.failure { throw failure }
   }
+
+  /// Lets nobody begin any more, unless somebody is in the way. Writer lock held.
+  private func stopAdmission() throws(StorageError) {
+    // Before readers are counted: a checkpoint that runs holds a slot too.
+    finishRunningCheckpoint()
+    // Whoever comes between these two steps waits for the second: see `OpenFlag`.
+    openFlag.beginClosing()
+    let count = readerCount
+    openFlag.endClosing(isOpen: count > 0)
+    guard count == 0 else {
+      let who = count == 1 ? "1 reader or pinned snapshot is" : "\(count) readers or pinned snapshots are"
+      let what = count == 1 ? "it" : "them"
+      throw StorageError(
+        .inUse, "The database cannot be closed while \(who) alive. End \(what) first.", path: file.path)
+    }
+  }
+
+  private func closingElsewhereError() -> StorageError {
+    StorageError(
+      .inUse,
+      """
+      Another thread is closing the database, and waits for this one, which is the database's own. Return, and let it \
+      close.
+      """, path: file.path)
+  }
+}
+
+/// What those who close the engine at one time have in common.
+final class ClosingState: @unchecked Sendable {
+  // Sendable: safe because the failure is touched under the lock only.
+  /// Held from the beginning to the end of closing, before all other locks.
+  let lock = WriterLock()
+  /// What closing failed with, if it did.
+  var failure: StorageError?
 }

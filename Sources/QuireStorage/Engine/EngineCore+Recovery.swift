@@ -47,7 +47,7 @@ extension EngineCore {
   /// Who makes memory ready for what a log of this length will fill; nil where a thread costs more than it saves.
   private func preparer(logByteCount: Int) -> SlabPreparer? {
     let isWorthwhile = environment.scheduling == .threads && logByteCount >= Self.preparedLogByteCount
-    return isWorthwhile ? SlabPreparer(store.pool) : nil
+    return isWorthwhile ? SlabPreparer(store.pool, environment.threadStarter) : nil
   }
 
   private static let preparedLogByteCount = 4 << 20

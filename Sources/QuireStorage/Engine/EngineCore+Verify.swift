@@ -31,7 +31,7 @@ extension EngineCore {
     // What the disk's part is going to read need not be read twice.
     let known = try settledMeta().csn
     // Kept to the end: `close` is refused meanwhile.
-    let (slot, snapshot) = slots.begin()
+    let (slot, snapshot) = try slots.begin()
     defer { slots.end(slot) }
     try checkOpen()
     let total = 2 * max(0, Int(allocator.pageCount) - allocator.freeCount)

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// One open database: everything behind `StorageEngine`.
 ///
-/// Locks, always taken in this order: writer lock, checkpoint latch, log latch, commit queue, reclaimer, allocator, and
-/// the small ones of the tables. No user's code runs under any but the writer lock.
+/// Locks, always taken in this order: that of those who close, writer lock, checkpoint latch, log latch, commit queue,
+/// reclaimer, allocator, and the small ones of the tables. No user's code runs under any but the writer lock.
 ///
 /// Invariants:
 /// 1. `head` is the newest appended commit; published ≤ head, and they are equal when nothing waits for a flush.
@@ -51,6 +51,8 @@ package final class EngineCore: @unchecked Sendable {
   let openFlag: OpenFlag
   /// Whether the free places of the file that was opened may be believed.
   let placeProof: PlaceProof
+  /// What those who close at one time have in common.
+  let closing = ClosingState()
   let watch: FileWatch
   let counters = Counters()
   /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
@@ -110,7 +112,7 @@ package final class EngineCore: @unchecked Sendable {
     head = parts.snapshot
     headCSN = Atomic(parts.snapshot.csn.rawValue)
     reader = TreeReader(parts.store)
-    writerSlot = parts.slots.announce(CSN(.max - 2), isOwn: true)
+    writerSlot = parts.slots.announceOwn(CSN(.max - 2))
     parts.slots.rest(writerSlot)
     placeProof = PlaceProof(parts.store, parts.allocator, parts.meta.current)
     context = WriteContext(
@@ -125,7 +127,7 @@ package final class EngineCore: @unchecked Sendable {
     self.openFlag = openFlag
     let services = Services(
       isThreaded: parts.environment.scheduling == .threads, openFlag: openFlag,
-      readerThreadCount: parts.options.readerThreadCount)
+      readerThreadCount: parts.options.readerThreadCount, starter: parts.environment.threadStarter)
     self.services = services
     let page = parts.meta.current
     watch = FileWatch(
@@ -147,7 +149,8 @@ package final class EngineCore: @unchecked Sendable {
       mark: { [weak self] in
         guard let self else { return true }
         let isDone = appendQuietMark()
-        if isDone, options.maintainsWhenIdle { services.requestMaintenance() }
+        // Not the services themselves: they hold this closure, and would hold themselves for ever.
+        if isDone, options.maintainsWhenIdle { self.services.requestMaintenance() }
         return isDone
       }, maintenance: { [weak self] in self?.maintainWhileIdle() ?? true })
     context.relieveMemory = { [unowned self] () throws(StorageError) in try relieveMemory() }
@@ -173,7 +176,12 @@ package final class EngineCore: @unchecked Sendable {
 
   /// Throws `closed` after `close`, and `forkedProcess` in a child of the process that opened the database.
   @inline(__always) package func checkOpen() throws(StorageError) {
-    if !openFlag.isOpen { throw closedError() }
+    if !openFlag.isOpen { try checkStillOpen() }
+  }
+
+  /// An attempt to close that finds readers closes nothing, and nobody is to be told otherwise.
+  @inline(never) private func checkStillOpen() throws(StorageError) {
+    if !openFlag.awaitDecision() { throw closedError() }
   }
 
   /// Throws `forkedProcess` in a child of the process that opened the database: for what may begin in the parent and
@@ -247,7 +255,7 @@ package final class EngineCore: @unchecked Sendable {
   /// A transaction on the newest published snapshot, which ends when its owner gives it up.
   package func beginRead() throws(StorageError) -> ReadTransaction {
     try checkOpen()
-    let transaction = ReadTransaction(slots, reader)
+    let transaction = try ReadTransaction(slots, reader)
     // Looked at again now that `close` would see the slot.
     try checkOpen()
     return transaction
@@ -256,7 +264,7 @@ package final class EngineCore: @unchecked Sendable {
   /// Keeps the newest published snapshot.
   package func pin() throws(StorageError) -> (slot: ReaderSlot, snapshot: SnapshotRecord) {
     try checkOpen()
-    let (slot, snapshot) = slots.begin()
+    let (slot, snapshot) = try slots.begin()
     slots.rest(slot)
     do throws(StorageError) { try checkOpen() } catch {
       slots.end(slot)

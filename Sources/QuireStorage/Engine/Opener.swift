@@ -217,7 +217,7 @@ package struct Opener {
       isProven: isOnlyOne, isTrusted: page.catalog.number == .none && page.freeMap.number == .none)
     let pool = SnapshotPool()
     let empty = pool.make(csn: page.csn, trees: [], names: TreeNames([:]))
-    let slots = ReaderSlots(empty)
+    let slots = ReaderSlots(empty, path: path, blockCount: environment.readerBlockCount)
     let reclaimer = Reclaimer(store: store, allocator: allocator, slots: slots, pool: pool)
     let catalog = Catalog(page, store: store, allocator: allocator, reclaimer: reclaimer)
     let (trees, names) = try catalog.load()

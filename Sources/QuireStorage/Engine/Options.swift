@@ -33,8 +33,8 @@ public struct StorageOptions: Sendable {
   /// the rest, and long values from the log, take further memory, at most what replaying would have written to the
   /// file. If there is nothing at the path, opening throws `notFound`, whatever `createsIfMissing` says.
   public var isReadOnly: Bool
-  /// How many threads run the bodies of async reads, 1 to 64; they are started when they are needed. Reads that block
-  /// their caller's thread are as many as there are callers.
+  /// How many threads run the bodies of async reads, 1 to 64; they are started when they are needed, and take the reads
+  /// in the order in which they were called. Reads that block their caller's thread are as many as there are callers.
   public var readerThreadCount: Int
 
   /// Settings; what is left out has the value that suits most.
@@ -114,6 +114,10 @@ package struct StorageEnvironment: Sendable {
   /// Told when a checkpoint has failed, on a thread that holds no lock; when stepped, or at close, on the one that ran
   /// it.
   package var checkpointDidFail: @Sendable (StorageError) -> Void = { _ in }
+  /// Where the engine's threads come from.
+  package var threadStarter = ThreadStarter.system
+  /// How many blocks of readers there may be at one time, of `ReaderSlots.slotsPerBlock` each.
+  package var readerBlockCount = ReaderSlots.usualBlockCount
   /// Is told of each step of a recovery as it ends, on the thread that opens.
   package var noteRecovery: (@Sendable (RecoveryStage) -> Void)?
 

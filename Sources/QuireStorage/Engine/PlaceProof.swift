@@ -106,9 +106,12 @@ extension EngineCore {
       _ = try provePlaces()
     } else if !isStepped, placeProof.takeRequest() {
       // The engine is not kept by the walk: whoever gives it up need not wait for the end.
-      _ = services.runLongWork { [weak self] in
-        while let core = self, core.walkOn() {}
-      }
+      // Without a thread, whoever cannot do without places walks.
+      do throws(StorageError) {
+        try runLongWork { [weak self] in
+          while let core = self, core.walkOn() {}
+        }
+      } catch {}
     }
   }
 

@@ -1,133 +1,42 @@
 // Threads that the engine owns. Nothing of the engine waits on the cooperative pool: its threads are few, and a wait
 // for the disk on one of them is a wait for everybody.
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-internal import DequeModule
 internal import Dispatch
 internal import Synchronization
 
-/// A thread with a queue of jobs.
-final class ServiceThread: @unchecked Sendable {
-  // Sendable: safe because the jobs are behind a mutex, and the thread handle is touched by `start` and `stop` only.
-  private struct State {
-    var jobs = Deque<@Sendable () -> Void>()
-    var isRunning = false
-    var isStopping = false
-  }
-
-  private let state = Latch(State())
-  private let wakeUp = DispatchSemaphore(value: 0)
-  private let ended = DispatchSemaphore(value: 0)
-
-  /// Queues a job; the thread is started by the first one. False if the thread has been stopped.
-  @discardableResult
-  func enqueue(_ job: @escaping @Sendable () -> Void) -> Bool {
-    enum Next {
-      case refused
-      case wake
-      case start
-    }
-    let next = state.withLock { state -> Next in
-      if state.isStopping { return .refused }
-      state.jobs.append(job)
-      if state.isRunning { return .wake }
-      state.isRunning = true
-      return .start
-    }
-    if next == .refused { return false }
-    if next == .start { start() }
-    wakeUp.signal()
-    return true
-  }
-
-  private func start() {
-    // The loop holds this object and nothing else of the engine, so that an engine that nobody uses can go away.
-    let argument = Unmanaged.passRetained(self).toOpaque()
-    #if canImport(Darwin)
-      var thread: pthread_t?
-      let result = pthread_create(&thread, nil, { runServiceThread($0) }, argument)
-      if let thread { pthread_detach(thread) }
-    #else
-      var thread = pthread_t()
-      let result = pthread_create(&thread, nil, { $0.flatMap(runServiceThread) }, argument)
-      if result == 0 { pthread_detach(thread) }
-    #endif
-    precondition(result == 0, "the system gave no thread (error \(result))")
-  }
-
-  fileprivate func run() {
-    while true {
-      wakeUp.wait()
-      enum Next {
-        case run(@Sendable () -> Void)
-        case stop
-        case idle
-      }
-      let next = state.withLock { state -> Next in
-        if let job = state.jobs.popFirst() { return .run(job) }
-        return state.isStopping ? .stop : .idle
-      }
-      switch next {
-      case .run(let job): job()
-      case .idle: continue
-      case .stop:
-        ended.signal()
-        return
-      }
-    }
-  }
-
-  /// Lets queued jobs end, then the thread. Waits for it, unless called from it.
-  func stop() {
-    let wasRunning = state.withLock { state -> Bool in
-      guard !state.isStopping else { return false }
-      state.isStopping = true
-      return state.isRunning
-    }
-    guard wasRunning else { return }
-    wakeUp.signal()
-    if !isCurrent { ended.wait() }
-  }
-
-  private let identity = Atomic<UInt>(0)
-  fileprivate func noteIdentity() { identity.store(ThreadIdentity.current, ordering: .releasing) }
-  private var isCurrent: Bool { identity.load(ordering: .acquiring) == ThreadIdentity.current }
-}
-
-private func runServiceThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-  let thread = Unmanaged<ServiceThread>.fromOpaque(argument).takeRetainedValue()
-  thread.noteIdentity()
-  thread.run()
-  return nil
-}
-
-/// The engine's threads: one that flushes, one for checkpoints, one that writes for async callers, two that read for
-/// them, and two for what takes long.
+/// The engine's threads, each started when it is needed first: one that flushes, one for checkpoints, one that marks
+/// the end of a burst of commits, one that tidies the file, one that writes for async callers, some that read for them,
+/// two for what takes long, two for callers who wait for the disk, one that acknowledges async commits, one that looks
+/// at commits for observers, and one that runs what apps want done after commits.
+///
+/// Where the system gives no thread, nothing that was appended may be left without one who flushes it, and nobody may
+/// wait for work that nobody does. So flushes and checkpoints are then run by whoever asks for them, on their own
+/// thread; those who want something run on a thread of the engine's are told before anything has been done; a mark or
+/// the tidying of the file is left out, and asked for again with the next commits.
 package final class Services: @unchecked Sendable {
   // Sendable: safe because the closures are set once, before any thread can call them.
   private let isThreaded: Bool
-  private let flushThread = ServiceThread()
-  private let checkpointThread = ServiceThread()
-  private let writerThread = ServiceThread()
-  private let deliveryThread = ServiceThread()
-  private let readerThreads: [ServiceThread]
-  private let nextReader = Atomic<Int>(0)
-  private let longWorkThreads = [ServiceThread(), ServiceThread()]
-  private let nextLongWork = Atomic<Int>(0)
+  private let flushThread: ServicePool
+  private let checkpointThread: ServicePool
+  private let markThread: ServicePool
+  private let maintenanceThread: ServicePool
+  let writerThread: ServicePool
+  let readerThreads: ServicePool
+  let longWorkThreads: ServicePool
+  let waitingThreads: ServicePool
+  let deliveryThread: ServicePool
+  let lookThread: ServicePool
+  let actionThread: ServicePool
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
   private let flushInterrupt = DispatchSemaphore(value: 0)
-  private let markThread = ServiceThread()
   private let hasMarkRequest = Atomic<Bool>(false)
   private let markInterrupt = DispatchSemaphore(value: 0)
-  private let maintenanceThread = ServiceThread()
   private let hasMaintenanceRequest = Atomic<Bool>(false)
   private let maintenanceInterrupt = DispatchSemaphore(value: 0)
   private let isStopping = Atomic<Bool>(false)
+  /// How many flushes were asked for that no thread could be had for, and whose turn has not ended.
+  private let ownFlushCount = Atomic<Int>(0)
   private var mark: @Sendable () -> Bool = { true }
   private var maintenance: @Sendable () -> Bool = { true }
   /// How long the engine must have been quiet before its file is tidied.
@@ -137,11 +46,32 @@ package final class Services: @unchecked Sendable {
 
   private let openFlag: OpenFlag
 
-  init(isThreaded: Bool, openFlag: OpenFlag, readerThreadCount: Int) {
-    readerThreads = (0..<readerThreadCount).map { _ in ServiceThread() }
+  init(isThreaded: Bool, openFlag: OpenFlag, readerThreadCount: Int, starter: ThreadStarter) {
+    flushThread = ServicePool(starter)
+    checkpointThread = ServicePool(starter)
+    markThread = ServicePool(starter)
+    maintenanceThread = ServicePool(starter)
+    writerThread = ServicePool(starter)
+    readerThreads = ServicePool(starter, limit: readerThreadCount)
+    longWorkThreads = ServicePool(starter, limit: 2)
+    waitingThreads = ServicePool(starter, limit: 2)
+    deliveryThread = ServicePool(starter)
+    lookThread = ServicePool(starter)
+    actionThread = ServicePool(starter)
     self.isThreaded = isThreaded
     self.openFlag = openFlag
   }
+
+  /// All threads, in the order in which they are stopped: those that others hand their jobs to come last.
+  private var pools: [ServicePool] {
+    [
+      maintenanceThread, markThread, writerThread, longWorkThreads, readerThreads, waitingThreads, checkpointThread,
+      flushThread, deliveryThread, lookThread, actionThread,
+    ]
+  }
+
+  /// Whether the caller runs on one of these threads: whoever stops them waits for it.
+  var areCurrent: Bool { pools.contains { $0.isCurrent } }
 
   /// What to call for a flush, for a mark, and for maintenance: the latter two return false while commits are still on
   /// their way.
@@ -160,7 +90,7 @@ package final class Services: @unchecked Sendable {
   /// Has the file tidied when no burst of commits has ended for a second.
   func requestMaintenance() {
     guard isThreaded, !hasMaintenanceRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    maintenanceThread.enqueue { [self] in
+    let admission = maintenanceThread.enqueue { [self] in
       while !mustStop {
         _ = maintenanceInterrupt.wait(timeout: .now() + .milliseconds(Self.idleMilliseconds))
         if mustStop { return }
@@ -169,18 +99,13 @@ package final class Services: @unchecked Sendable {
         if maintenance() || hasMaintenanceRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
       }
     }
-  }
-
-  /// Runs `job` on one of the threads for what takes long, where it delays no reader; false if the engine is stopping.
-  func runLongWork(_ job: @escaping @Sendable () -> Void) -> Bool {
-    let index = nextLongWork.wrappingAdd(1, ordering: .relaxed).oldValue
-    return longWorkThreads[(index & .max) % longWorkThreads.count].enqueue(job)
+    if case .lacksThread = admission { hasMaintenanceRequest.store(false, ordering: .sequentiallyConsistent) }
   }
 
   /// Has a mark written when no flush has come for a few milliseconds.
   func requestMark() {
     guard isThreaded, !hasMarkRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    markThread.enqueue { [self] in
+    let admission = markThread.enqueue { [self] in
       while !isStopping.load(ordering: .acquiring) {
         _ = markInterrupt.wait(timeout: .now() + .milliseconds(Self.quietMilliseconds))
         // Lowered before looking: a flush that comes in between asks again.
@@ -188,15 +113,13 @@ package final class Services: @unchecked Sendable {
         if mark() || hasMarkRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
       }
     }
+    if case .lacksThread = admission { hasMarkRequest.store(false, ordering: .sequentiallyConsistent) }
   }
 
   /// Has somebody flush soon; several requests become one. When stepped, the test flushes.
   func requestFlush() {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    flushThread.enqueue { [self] in
-      hasFlushRequest.store(false, ordering: .releasing)
-      flush()
-    }
+    request {}
   }
 
   /// Has somebody begin to flush when `delay` has passed, unless a flush is due already: that one comes sooner, and
@@ -206,11 +129,33 @@ package final class Services: @unchecked Sendable {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     // Counted from here: the thread may have a flush to end first.
     let deadline = DispatchTime.now() + Self.timeInterval(delay)
-    flushThread.enqueue { [self] in
+    request { [self] in
       // A wait and not a sleep: `stop` interrupts it, or closing would take as long as the interval.
       if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(timeout: deadline) }
+    }
+  }
+
+  private func request(_ pause: @escaping @Sendable () -> Void) {
+    let admission = flushThread.enqueue { [self] in
+      pause()
       hasFlushRequest.store(false, ordering: .releasing)
       flush()
+    }
+    guard case .lacksThread = admission else { return }
+    hasFlushRequest.store(false, ordering: .releasing)
+    flushHere()
+  }
+
+  /// Flushes on the caller's thread, and goes on for those who ask meanwhile, the flush itself among them.
+  private func flushHere() {
+    if ownFlushCount.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue > 0 { return }
+    var served = 1
+    while true {
+      flush()
+      let (isDone, count) = ownFlushCount.compareExchange(
+        expected: served, desired: 0, ordering: .acquiringAndReleasing)
+      if isDone { return }
+      served = count
     }
   }
 
@@ -220,23 +165,16 @@ package final class Services: @unchecked Sendable {
     return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 
-  /// Runs `job` on the checkpoint thread.
-  func runCheckpoint(_ job: @escaping @Sendable () -> Void) {
-    if isThreaded { checkpointThread.enqueue(job) }
+  /// Runs `job` on the checkpoint thread; false if it is the caller's, as the system gives no thread. When stepped, the
+  /// test does it.
+  func runCheckpoint(_ job: @escaping @Sendable () -> Void) -> Bool {
+    guard isThreaded else { return true }
+    if case .lacksThread = checkpointThread.enqueue(job) { return false }
+    return true
   }
 
-  /// Runs `job` on the thread that writes for async callers; false if the engine is stopping.
-  package func runWriter(_ job: @escaping @Sendable () -> Void) -> Bool { writerThread.enqueue(job) }
-
-  /// Runs `job` on the thread that tells those who follow commits, and runs what was to be run after one; false if the
-  /// engine is stopping.
-  package func runDelivery(_ job: @escaping @Sendable () -> Void) -> Bool { deliveryThread.enqueue(job) }
-
-  /// Runs `job` on one of the threads that read for async callers; false if the engine is stopping.
-  package func runReader(_ job: @escaping @Sendable () -> Void) -> Bool {
-    let index = nextReader.wrappingAdd(1, ordering: .relaxed).oldValue
-    return readerThreads[(index & .max) % readerThreads.count].enqueue(job)
-  }
+  /// Makes sure that there is a thread that flushes: what has been appended for an async caller must not want for one.
+  func prepareFlush() -> ServicePool.Admission { flushThread.prepare() }
 
   /// Ends all threads when their queued jobs are done.
   func stop() {
@@ -246,8 +184,6 @@ package final class Services: @unchecked Sendable {
     markInterrupt.signal()
     flushInterrupt.signal()
     maintenanceInterrupt.signal()
-    let others =
-      [markThread, writerThread] + longWorkThreads + readerThreads + [checkpointThread, flushThread, deliveryThread]
-    for thread in [maintenanceThread] + others { thread.stop() }
+    for pool in pools { pool.stop() }
   }
 }

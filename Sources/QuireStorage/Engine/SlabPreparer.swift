@@ -13,7 +13,7 @@ internal import Synchronization
 /// more than `leadCount` together.
 final class SlabPreparer: Sendable {
   private let pool: SlotPool
-  private let thread = ServiceThread()
+  private let thread: ServicePool
   private let wanted = DispatchSemaphore(value: 0)
   private let isStopping = Atomic<Bool>(false)
 
@@ -21,14 +21,17 @@ final class SlabPreparer: Sendable {
   private static let leadCount = 8
 
   /// A preparer that does nothing yet.
-  init(_ pool: SlotPool) { self.pool = pool }
+  init(_ pool: SlotPool, _ starter: ThreadStarter) {
+    self.pool = pool
+    thread = ServicePool(starter)
+  }
 
-  /// Starts the thread.
+  /// Starts the thread. If the system has none to give, the pool does without.
   func start() {
     let wanted = wanted
     pool.noteTaken { wanted.signal() }
     for _ in 0..<Self.leadCount { wanted.signal() }
-    thread.enqueue { [self] in
+    _ = thread.enqueue { [self] in
       while true {
         wanted.wait()
         // Without memory, or within sight of the budget, the pool goes on by itself.

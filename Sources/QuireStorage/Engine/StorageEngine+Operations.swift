@@ -119,25 +119,23 @@ extension StorageEngine {
 
 extension EngineCore {
   /// Runs `work` on a thread of the engine's for an async caller. Cancelling the caller's task ends it at its next
-  /// report, with `CancellationError`; so does giving the engine up.
+  /// report, with `CancellationError`, and before its turn at once; so does giving the engine up, at a report.
   package func runLongWork<Result: Sendable>(
     _ progress: @escaping @Sendable (StorageProgress) throws -> Void,
     _ work: @escaping @Sendable (EngineCore, (StorageProgress) throws -> Void) throws -> Result
   ) async throws -> Result {
     let isCancelled = CancellationFlag()
+    let job = AsyncJob<Result>()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
-        let isQueued = services.runLongWork { [self] in
-          do {
-            if isCancelled.isSet { throw CancellationError() }
-            let result = try work(self) { report in
+      try await job.result {
+        try runLongWork { [self] in
+          job.run {
+            try work(self) { report in
               if isCancelled.isSet || services.mustStop { throw CancellationError() }
               try progress(report)
             }
-            continuation.resume(returning: result)
-          } catch { continuation.resume(throwing: error) }
+          }
         }
-        if !isQueued { continuation.resume(throwing: closedError()) }
       }
     } onCancel: {
       isCancelled.set()

@@ -79,7 +79,8 @@ public final class StorageEngine: Sendable {
   /// transaction to end. Where the cache is more than 4 MiB too small for the pages in use at one moment, a call that
   /// brings in a page may wait up to 80 ms for other threads to end theirs.
   ///
-  /// - Throws: `closed`, and what `body` throws.
+  /// - Throws: `closed`, `limitReached` if there are as many readers as there can be (65,536 at one time, pinned
+  ///   snapshots and their reads among them), and what `body` throws.
   public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
     try core.read(body)
   }
@@ -94,37 +95,40 @@ public final class StorageEngine: Sendable {
     try core.write(body)
   }
 
-  /// Runs `body` on the newest durable snapshot, on a thread of the engine's.
+  /// Runs `body` on the newest durable snapshot, on one of the engine's threads for that
+  /// (`StorageOptions.readerThreadCount`): whichever is idle takes the next read.
+  ///
+  /// - Throws: `closed`, `limitReached` if the system gives no thread, `CancellationError` if the task is cancelled
+  ///   before `body` begins, which then never runs, and what `body` throws.
   @concurrent
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Result
   ) async throws -> Result {
     try core.checkOpen()
-    return try await withCheckedThrowingContinuation { continuation in
-      let isQueued = core.services.runReader { [core] in
-        do { continuation.resume(returning: try core.read(body)) } catch { continuation.resume(throwing: error) }
-      }
-      if !isQueued { continuation.resume(throwing: core.closedError()) }
-    }
+    let job = AsyncJob<Result>()
+    return try await job.result { try core.runReader { [core] in job.run { try core.read(body) } } }
   }
 
   /// Runs `body` as the only write transaction, on a thread of the engine's, and returns when its commit is
   /// acknowledged.
+  ///
+  /// - Throws: as the other form; `limitReached` if the system gives no thread, and `CancellationError` if the task is
+  ///   cancelled before the transaction's turn: nothing has been done then.
   @concurrent @discardableResult
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
   ) async throws -> Result {
     try core.checkOpen()
-    return try await withCheckedThrowingContinuation { continuation in
-      let isQueued = core.services.runWriter { [core] in core.writeAndNotify(body, continuation) }
-      if !isQueued { continuation.resume(throwing: core.closedError()) }
-    }
+    let job = AsyncJob<Result>()
+    return try await job.result { try core.runWriter { [core] in core.writeAndNotify(body, job) } }
   }
 
   /// Keeps the newest durable snapshot for as long as the returned object lives.
   ///
   /// A pin costs what later commits replace of the pages that it sees, and nothing else: neither writers nor
   /// checkpoints wait for it.
+  ///
+  /// - Throws: `closed`, `limitReached` if there are as many readers as there can be.
   public func pin() throws(StorageError) -> PinnedSnapshot { try PinnedSnapshot(core) }
 
   // MARK: Durability
@@ -141,10 +145,15 @@ public final class StorageEngine: Sendable {
   /// - Throws: `closed`, `readOnly`, `failStop`, `fileChanged`, `nestedWrite`, `diskFull`, `inputOutput`.
   public func checkpoint() throws(StorageError) { try core.checkpoint() }
 
-  /// Writes everything home, leaves a file that needs no log, and gives the database up. A second call does nothing.
-  /// Read-only, it writes nothing.
+  /// Writes everything home, leaves a file that needs no log, and gives the database up: when it returns, on whatever
+  /// thread, the file can be opened again. A call while another one closes waits for that, and has the same outcome; a
+  /// call after it does nothing. Read-only, it writes nothing.
   ///
-  /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the engine stays open; `failStop`,
+  /// Waits for what runs on the engine's own threads. There, in the body of an async read for example, it may be called
+  /// too, but not while another thread closes: each would wait for the other.
+  ///
+  /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the engine stays open, and nobody has
+  ///   seen it closed; `inUse`, too, on a thread of the engine's while another one closes; `nestedWrite`, `failStop`,
   ///   `diskFull`, `inputOutput` if the last checkpoint failed: the engine is closed all the same, and the log holds
   ///   what the checkpoint did not write.
   public func close() throws(StorageError) { try core.close() }
@@ -174,18 +183,18 @@ public final class PinnedSnapshot: @unchecked Sendable {
 
   /// Runs `body` on the snapshot. Any number of threads may do so at once.
   ///
-  /// - Throws: `forkedProcess`, and what `body` throws.
+  /// - Throws: `forkedProcess`, `limitReached` as `StorageEngine.read`, and what `body` throws.
   public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
     try body(try beginRead())
   }
 
   /// A transaction on the snapshot, which must not outlive it.
   ///
-  /// - Throws: `forkedProcess`.
+  /// - Throws: `forkedProcess`, `limitReached`.
   package func beginRead() throws(StorageError) -> ReadTransaction {
     try core.checkOpen()
     // A slot of its own for each call: the pin's protects the snapshot, this one the addresses that the call takes.
-    let slot = core.slots.announce(snapshot.csn)
+    let slot = try core.slots.announce(snapshot.csn)
     return ReadTransaction(core.slots, core.reader, slot: slot, snapshot: snapshot)
   }
 }

@@ -63,6 +63,7 @@ struct OpenFlag: @unchecked Sendable {
   private static let open: UInt = 1
   private static let closed: UInt = 2
   fileprivate static let forked: UInt = 3
+  private static let undecided: UInt = 4
 
   private let word: UnsafeMutablePointer<Word>
 
@@ -92,17 +93,27 @@ struct OpenFlag: @unchecked Sendable {
     }
   }
 
-  /// Whether this process has it open.
+  /// Whether this process has it open, and nobody is about to close it: see `awaitDecision`.
   @inline(__always) var isOpen: Bool { word.pointee.state.load(ordering: .acquiring) == Self.open }
 
   /// Whether it is open, or closed, in the process that this one was forked from.
   var isForked: Bool { word.pointee.state.load(ordering: .acquiring) == Self.forked }
 
-  /// Says closed, or open again; in a forked child nothing changes.
-  func set(isOpen: Bool) {
-    _ = word.pointee.state.compareExchange(
-      expected: isOpen ? Self.closed : Self.open, desired: isOpen ? Self.open : Self.closed,
-      ordering: .sequentiallyConsistent)
+  /// Says that it is being decided whether it is closed: from now on nobody is let in, and nobody sent away.
+  func beginClosing() { change(from: Self.open, to: Self.undecided) }
+
+  /// Says what has been decided. No more than a look at the readers lies between.
+  func endClosing(isOpen: Bool) { change(from: Self.undecided, to: isOpen ? Self.open : Self.closed) }
+
+  /// In a forked child nothing changes.
+  private func change(from old: UInt, to new: UInt) {
+    _ = word.pointee.state.compareExchange(expected: old, desired: new, ordering: .sequentiallyConsistent)
+  }
+
+  /// Whether this process has it open; waits while that is being decided.
+  @inline(never) func awaitDecision() -> Bool {
+    while word.pointee.state.load(ordering: .acquiring) == Self.undecided { sched_yield() }
+    return isOpen
   }
 
   /// Gives the word back, for the next one; nobody asks any more.

@@ -34,12 +34,16 @@ package struct ReaderSlot: Equatable, @unchecked Sendable {
 /// so either the writer sees the announcement or the reader sees the newer snapshot and announces again.
 package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   // Sendable: safe because blocks are added under a mutex, published by an atomic count, and never move.
-  private static let slotsPerBlock = 64
+  package static let slotsPerBlock = 64
   private static let slotByteCount = 64
   /// Ahead of a block's slots: a word with one bit for each, set for good when the slot is first taken. Whoever looks
   /// for announcements looks at these slots alone, and not at a cache line for each reader that there might be.
   private static let blockHeaderByteCount = 64
-  private static let blockCount = 1024
+  /// How many blocks of readers there may be, as a rule.
+  package static let usualBlockCount = 1024
+  /// Blocks behind those, for the engine alone: its own announcements never want for a slot because of readers. There
+  /// are a few at one time, but for those of `announceOwnIfPossible`.
+  private static let ownBlockCount = 1
   private static let ownBit: UInt64 = 1 << 63
 
   private let blocks: UnsafeMutablePointer<UInt>
@@ -47,12 +51,19 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   private let growth = Latch(())
   private let published: Atomic<UInt>
   private let globalEpoch = Atomic<UInt64>(1)
+  private let readerBlockCount: Int
+  private let path: String?
 
-  /// - Parameter snapshot: the first published snapshot.
-  package init(_ snapshot: SnapshotRecord) {
+  /// - Parameters:
+  ///   - snapshot: the first published snapshot.
+  ///   - path: the database, for messages.
+  ///   - blockCount: how many blocks of readers there may be.
+  package init(_ snapshot: SnapshotRecord, path: String? = nil, blockCount: Int = usualBlockCount) {
     published = Atomic(snapshot.address)
-    blocks = UnsafeMutablePointer.allocate(capacity: Self.blockCount)
-    blocks.initialize(repeating: 0, count: Self.blockCount)
+    readerBlockCount = blockCount
+    self.path = path
+    blocks = UnsafeMutablePointer.allocate(capacity: blockCount + Self.ownBlockCount)
+    blocks.initialize(repeating: 0, count: blockCount + Self.ownBlockCount)
     addBlock(after: 0)
   }
 
@@ -66,7 +77,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   private func addBlock(after count: Int) {
     growth.withLock { _ in
       // Somebody else may have added one while we waited.
-      guard usedBlocks.load(ordering: .relaxed) == count, count < Self.blockCount else { return }
+      guard usedBlocks.load(ordering: .relaxed) == count else { return }
       let byteCount = Self.blockHeaderByteCount + Self.slotsPerBlock * Self.slotByteCount
       let block = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: Self.slotByteCount)
       // All words start as zero bits, the plain ones too.
@@ -104,10 +115,12 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   }
 
   /// Announces the newest snapshot; returns the slot and the snapshot, which stays until `end`.
-  package func begin() -> (slot: ReaderSlot, snapshot: SnapshotRecord) {
+  ///
+  /// - Throws: `limitReached` if there are as many readers as there can be.
+  package func begin() throws(StorageError) -> (slot: ReaderSlot, snapshot: SnapshotRecord) {
     var record = newest
     var csn = record.csn.rawValue
-    let slot = claim(csn &+ 1)
+    guard let slot = claim(csn &+ 1, readerBlockCount) else { throw fullError() }
     enter(slot)
     while true {
       let again = newest
@@ -120,11 +133,37 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
 
   /// Announces a snapshot that is protected already, by another announcement or by the writer lock.
   ///
-  /// - Parameter isOwn: whether the engine does so for itself, which is no reader that anybody has begun.
-  package func announce(_ csn: CSN, isOwn: Bool = false) -> ReaderSlot {
-    let slot = claim(csn.rawValue &+ 1 | (isOwn ? Self.ownBit : 0))
+  /// - Throws: `limitReached` if there are as many readers as there can be.
+  package func announce(_ csn: CSN) throws(StorageError) -> ReaderSlot {
+    guard let slot = claim(csn.rawValue &+ 1, readerBlockCount) else { throw fullError() }
     enter(slot)
     return slot
+  }
+
+  /// The same on behalf of the engine, which is no reader that anybody has begun. For what happens once at a time:
+  /// there is always a slot for that.
+  package func announceOwn(_ csn: CSN) -> ReaderSlot {
+    guard let slot = claim(csn.rawValue &+ 1 | Self.ownBit, readerBlockCount + Self.ownBlockCount) else {
+      preconditionFailure("the engine has given none of its own slots back")
+    }
+    enter(slot)
+    return slot
+  }
+
+  /// The same for what may happen any number of times: nil if readers have left no slot.
+  package func announceOwnIfPossible(_ csn: CSN) -> ReaderSlot? {
+    guard let slot = claim(csn.rawValue &+ 1 | Self.ownBit, readerBlockCount) else { return nil }
+    enter(slot)
+    return slot
+  }
+
+  private func fullError() -> StorageError {
+    StorageError(
+      .limitReached,
+      """
+      There are \(activeCount) reads and pinned snapshots at one time, which is as many as \
+      there can be. End some of them, and try again.
+      """, path: path)
   }
 
   /// Gives the slot up.
@@ -173,13 +212,14 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     if slot.loans.pointee == 0 { slot.epoch.pointee.store(0, ordering: .releasing) }
   }
 
-  private func claim(_ word: UInt64) -> ReaderSlot {
+  /// Takes a free slot in one of the first `limit` blocks; nil if there is none.
+  private func claim(_ word: UInt64, _ limit: Int) -> ReaderSlot? {
     // Threads start at different slots, so that they rarely meet.
     let thread = ThreadIdentity.current
     let start = Int((thread >> 12 ^ thread >> 20) % UInt(Self.slotsPerBlock))
     while true {
       let count = usedBlocks.load(ordering: .acquiring)
-      for block in 0..<count {
+      for block in 0..<min(count, limit) {
         for index in 0..<Self.slotsPerBlock {
           let place = (start &+ index) % Self.slotsPerBlock
           let slot = slot(block, place)
@@ -192,7 +232,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
           }
         }
       }
-      precondition(count < Self.blockCount, "more than \(Self.blockCount * Self.slotsPerBlock) readers at one time")
+      if count >= limit { return nil }
       addBlock(after: count)
     }
   }

@@ -72,13 +72,13 @@ extension Reclaimer {
   package func retireSlots(_ oldSlots: [UInt]) { store.retire(oldSlots) }
 
   /// Announces every snapshot below `csn` that a reader holds, so that its dirty pages can be written; the caller ends
-  /// each announcement.
+  /// each announcement. Those that there is no place for are left out.
   package func announceHeld(below csn: CSN) -> [(slot: ReaderSlot, snapshot: SnapshotRecord)] {
     state.withLock { state in
       // Nothing is given up while this lock is held: an announcement made now is in time.
       let announced = slots.announcedCSNs()
       return state.snapshots.filter { $0.csn < csn && announced.contains($0.csn.rawValue) }
-        .map { (slots.announce($0.csn, isOwn: true), $0) }
+        .compactMap { snapshot in slots.announceOwnIfPossible(snapshot.csn).map { ($0, snapshot) } }
     }
   }
 

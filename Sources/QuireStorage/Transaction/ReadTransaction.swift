@@ -14,8 +14,10 @@ public struct ReadTransaction: ~Copyable {
   let lendsCopies: Bool
 
   /// Announces the newest snapshot.
-  package init(_ slots: ReaderSlots, _ reader: TreeReader) {
-    let (slot, snapshot) = slots.begin()
+  ///
+  /// - Throws: `limitReached` if there are as many readers as there can be.
+  package init(_ slots: ReaderSlots, _ reader: TreeReader) throws(StorageError) {
+    let (slot, snapshot) = try slots.begin()
     self.init(slots, reader, slot: slot, snapshot: snapshot)
   }
 
