@@ -33,7 +33,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     // Damage
     /// A meta page does not verify, or both do and contradict each other.
     public static let damagedMetaPage = Code("damagedMetaPage")
-    /// A page does not verify, or its content breaks the format.
+    /// A page does not verify, its content breaks the format, or it is in use and the free map denies it.
     public static let damagedPage = Code("damagedPage")
     /// A log record that is known to have been durable does not verify.
     public static let damagedLog = Code("damagedLog")

@@ -89,7 +89,7 @@ public final class StorageEngine: Sendable {
   /// the disk. If `body` throws, nothing of it remains, and the error is rethrown.
   ///
   /// - Throws: `closed`, `readOnly`, `nestedWrite`, `failStop`, `fileChanged`, `outcomeUnknown`, `diskFull`,
-  ///   `transactionFailed`, and what `body` throws.
+  ///   `transactionFailed`, `damagedPage` if the file contradicts its free map, and what `body` throws.
   @discardableResult
   public func write<Result>(_ body: (borrowing WriteTransaction) throws -> Result) throws -> Result {
     try core.write(body)
