@@ -7,10 +7,10 @@ import Testing
 @Suite struct TortureTests {
   #if DEBUG
     /// Without optimisation a history takes ten to twenty times as long.
-    static let historyCount: UInt64 = 24
+    static let historyCount: UInt64 = 48
     static let exhaustiveCount: UInt64 = 1
   #else
-    static let historyCount: UInt64 = 240
+    static let historyCount: UInt64 = 480
     static let exhaustiveCount: UInt64 = 4
   #endif
 
