@@ -2,6 +2,7 @@
 
 internal import DequeModule
 internal import QuireStorage
+internal import Synchronization
 
 /// The actions of async commits, in the order of the commits. Which commit is known to be durable first is another
 /// matter: several threads find that out.

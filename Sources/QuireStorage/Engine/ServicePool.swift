@@ -2,6 +2,7 @@
 
 internal import DequeModule
 internal import Dispatch
+internal import Synchronization
 
 /// Some threads and one queue of jobs: whichever thread is idle takes the next job, so that none waits behind a long
 /// one while a thread has nothing to do. With one thread, jobs run one after the other, in order.

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import QuireStorage
+internal import Synchronization
 
 /// A call that a test holds: it has been made, and the disk has not done it yet.
 ///

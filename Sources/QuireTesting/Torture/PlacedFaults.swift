@@ -2,6 +2,7 @@
 // A failure that is drawn call by call hardly ever meets the few calls that decide what becomes of a commit.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// What the engine is at when a call fails.
 package enum FaultPlace: Int, Sendable, CaseIterable {
