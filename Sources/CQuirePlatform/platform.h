@@ -44,6 +44,8 @@ typedef struct {
   unsigned long long device;
   unsigned long long inode;
   long long byte_count;
+  // What the disk holds of it; more than the length, or far less in a file with holes.
+  long long allocated_byte_count;
   unsigned long long link_count;
   int is_regular;
 } quire_file_status;
@@ -52,6 +54,7 @@ static inline void quire_take_status(const struct stat *information, quire_file_
   status->device = (unsigned long long)information->st_dev;
   status->inode = (unsigned long long)information->st_ino;
   status->byte_count = (long long)information->st_size;
+  status->allocated_byte_count = (long long)information->st_blocks * 512;
   status->link_count = (unsigned long long)information->st_nlink;
   status->is_regular = S_ISREG(information->st_mode);
 }
@@ -80,14 +83,15 @@ extern long quire_system_call(long number, ...) __asm__("syscall");
 static inline int quire_status(int descriptor, const char *path, quire_file_status *status) {
 #if defined(__linux__) && !defined(__ANDROID__) && defined(SYS_statx)
   quire_statx found;
-  // Type, links, inode number, size. At the working directory; or the descriptor itself, for an empty path.
-  const unsigned int wanted = 0x1 | 0x4 | 0x100 | 0x200;
+  // Type, links, inode number, size, blocks. At the working directory; or the descriptor itself, for an empty path.
+  const unsigned int wanted = 0x1 | 0x4 | 0x100 | 0x200 | 0x400;
   const long result = quire_system_call(
       SYS_statx, (long)(path ? -100 : descriptor), path ? path : "", (long)(path ? 0 : 0x1000), (long)wanted, &found);
   if (result == 0 && (found.mask & wanted) == wanted) {
     status->device = (unsigned long long)makedev(found.device_major, found.device_minor);
     status->inode = found.inode;
     status->byte_count = (long long)found.byte_count;
+    status->allocated_byte_count = (long long)found.blocks * 512;
     status->link_count = found.link_count;
     status->is_regular = S_ISREG(found.mode);
     return 0;

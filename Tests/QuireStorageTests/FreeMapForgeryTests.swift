@@ -4,6 +4,12 @@ import QuireStorage
 import QuireTesting
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 @Suite struct FreeMapForgeryTests {
   /// Who proves the map.
   enum Prover: CaseIterable, Sendable {
@@ -238,6 +244,24 @@ import Testing
       try again.verify()
       try again.close()
     }
+  }
+
+  @Test("A length that is nearly all holes is refused, before memory is taken for its map")
+  func lengthOfHoles() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/holes.quire"
+    try StorageEngine(at: path, options: StorageOptions(pageSize: 4096)).close()
+    let entry = try #require(FolderImage(of: folder.path).entries["holes.quire"])
+    var forger = try #require(Forger(entry.bytes, pageSize: 4096))
+    var page = forger.meta
+    page.pageCount = (8 << 40) / 4096
+    forger.seal(page)
+    writeFile(forger.bytes, path)
+    try #require(truncate(path, 8 << 40) == 0)
+    let error = #expect(throws: StorageError.self) { _ = try StorageEngine(at: path) }
+    #expect(error?.code == .damagedPage && error?.message.contains("of which the disk holds") == true)
+    let defects = try Inspector(at: path).check()
+    #expect(defects.contains { $0.message.contains("of which the disk holds") })
   }
 
   @Test("A branch that cannot be read keeps places from being given out, and nothing else", arguments: Prover.allCases)

@@ -217,7 +217,7 @@ extension DatabaseCore {
   func failed(_ error: StorageError) -> DatabaseError {
     let failure = DatabaseError(error)
     // The failure itself has a code of its own, such as that of a file which somebody has replaced.
-    if error.code == .failStop || error.code == .outcomeUnknown || storage.queue.failure != nil {
+    if error.code == .failStop || error.code == .outcomeUnknown || storage.queue.hasStopped {
       history.fail(failure)
       observers.fail(failure)
     }

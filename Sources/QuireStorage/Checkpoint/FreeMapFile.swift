@@ -26,6 +26,7 @@ package final class FreeMapFile {
 
   /// Reads the map below `root`; returns the free page numbers. Memory and time: linear in the map, 64 pages at a time.
   package func load(_ root: PageRoot, pageCount: UInt64) throws(StorageError) -> PageBits {
+    try checkLength(pageCount)
     guard root.number != .none else { return [] }
     let pieces = Int((pageCount + UInt64(bitsPerPiece) - 1) / UInt64(bitsPerPiece))
     guard root.level <= FreeMapFormat.rootLevel(pieces: max(pieces, 1), pageSize: pageSize) + 1 else {
@@ -48,6 +49,29 @@ package final class FreeMapFile {
     }
     return free
   }
+
+  /// Throws if the map would take more memory than the file can justify. The length of a file with holes costs
+  /// nothing, and a file system may take one of 2⁶³ bytes; what the disk holds of it has to be there. Files of up to
+  /// 2 TiB pass in any case, longer ones if the disk holds a five-hundredth of them, as if they compress well.
+  private func checkLength(_ pageCount: UInt64) throws(StorageError) {
+    let mapByteCount = Int(pageCount / 8)
+    guard mapByteCount > Self.unquestionedByteCount else { return }
+    let status: FileStatus
+    do throws(SystemError) { status = try store.file.status() } catch {
+      throw StorageError(
+        .inputOutput, "The file cannot be examined. Try again.", path: store.file.path, systemError: error)
+    }
+    guard mapByteCount > Self.unquestionedByteCount + status.allocatedByteCount / 64 else { return }
+    throw StorageError(
+      .damagedPage,
+      """
+      The file says it is \(pageCount) pages long, of which the disk holds \(status.allocatedByteCount) bytes: it is \
+      no database of this length. Restore it from a backup.
+      """, path: store.file.path)
+  }
+
+  /// How large the map of a file may be whatever the disk holds of it: that of 2²⁹ pages.
+  private static let unquestionedByteCount = 64 << 20
 
   private func readBranch(
     _ reference: Reference, level: Int, limit: Int, _ buffer: UnsafeMutableRawPointer

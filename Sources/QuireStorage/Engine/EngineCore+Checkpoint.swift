@@ -311,7 +311,7 @@ extension EngineCore {
     case .undone:
       isDurable = false
       // Where writing has stopped for another reason, places and files stay as they are, too.
-      if queue.failure == nil { giveBack(run) }
+      if !queue.hasStopped { giveBack(run) }
       run.next?.file.close()
     case .unknown:
       isDurable = false

@@ -55,7 +55,7 @@ extension EngineCore {
     // No commit of this life has made sure of places for these pages. Without them the checkpoint takes what there is,
     // and tells of the full disk; the next writer makes another try.
     do throws(StorageError) { try reservePlaces() } catch {}
-    if checkpoints.current == nil, queue.failure == nil { beginCheckpoint() }
+    if checkpoints.current == nil, !queue.hasStopped { beginCheckpoint() }
     writerLock.unlock()
     dispatchCheckpoint()
   }

@@ -104,7 +104,7 @@ extension EngineCore {
       job.next?.file.close()
       noteMissingSegment()
       checkpoints.end(keepingFailure: queue.failure)
-      if queue.failure != nil { tellOfFailedCheckpoint(error) }
+      if queue.hasStopped { tellOfFailedCheckpoint(error) }
     }
     return false
   }

@@ -33,10 +33,10 @@ extension EngineCore {
   /// - Returns: false if commits are on their way, so that it is too early.
   @discardableResult
   package func appendQuietMark() -> Bool {
-    guard queue.failure == nil else { return true }
+    guard !queue.hasStopped else { return true }
     do throws(AppendFailure) {
       return try withLogOrStop { (log) throws(AppendFailure) -> Bool in
-        guard let log, !log.endsWithMark, queue.failure == nil else { return true }
+        guard let log, !log.endsWithMark, !queue.hasStopped else { return true }
         let durable = queue.durableLSN
         if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
         // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
@@ -63,7 +63,7 @@ extension EngineCore {
     }
     finishRunningCheckpoint()
     let isNeeded = withLog { $0 != nil } && (head.csn != meta.current.csn || isLogLengthened)
-    if isNeeded, queue.failure == nil {
+    if isNeeded, !queue.hasStopped {
       beginCheckpoint()
       writerLock.unlock()
       dispatchCheckpoint()

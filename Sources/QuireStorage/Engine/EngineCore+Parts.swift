@@ -10,7 +10,7 @@ extension EngineCore {
   func appendRecord(_ kind: LogRecordKind) throws(AppendFailure) -> LSN? {
     try withLogOrStop { (log) throws(AppendFailure) -> LSN? in
       // Looked at under the latch: nothing follows half a record.
-      guard let log, queue.failure == nil else { return nil }
+      guard let log, !queue.hasStopped else { return nil }
       let startsBlock = startsBlock(log)
       guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
       return try log.append(
@@ -111,7 +111,7 @@ extension EngineCore {
     guard owesCheckpoint || lacksSegment.load(ordering: .relaxed), checkpoints.current == nil else { return }
     owesCheckpoint = false
     lacksSegment.store(false, ordering: .relaxed)
-    guard queue.failure == nil, withLog({ $0 != nil && $0?.next == nil }) else { return }
+    guard !queue.hasStopped, withLog({ $0 != nil && $0?.next == nil }) else { return }
     beginCheckpoint()
     dispatchCheckpoint()
   }
@@ -125,7 +125,7 @@ extension EngineCore {
   @discardableResult
   package func beginCheckpointInTransaction() -> Bool {
     finishRunningCheckpoint()
-    guard queue.failure == nil, withLog({ $0 != nil }) else { return false }
+    guard !queue.hasStopped, withLog({ $0 != nil }) else { return false }
     beginCheckpoint()
     dispatchCheckpoint()
     return true

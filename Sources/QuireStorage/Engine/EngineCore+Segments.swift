@@ -147,7 +147,7 @@ extension EngineCore {
   /// the log takes that space.
   func activateLog() throws(StorageError) {
     do throws(StorageError) { return try makeFirstSegments() } catch {
-      guard error.code == .diskFull, queue.failure == nil, try provePlaces() else { throw error }
+      guard error.code == .diskFull, !queue.hasStopped, try provePlaces() else { throw error }
     }
     cutFile(keeping: 0)
     try makeFirstSegments()

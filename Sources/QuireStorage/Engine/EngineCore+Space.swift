@@ -84,7 +84,7 @@ extension EngineCore {
     if missingPlaces <= 0 { return }
     // A log that has become longer takes space that a checkpoint gives back.
     let isWorthwhile = head.csn != meta.current.csn || isLogLengthened
-    guard withLog({ $0 != nil }), isWorthwhile, queue.failure == nil else { throw failure }
+    guard withLog({ $0 != nil }), isWorthwhile, !queue.hasStopped else { throw failure }
     beginCheckpoint()
     dispatchCheckpoint()
     finishRunningCheckpoint()
@@ -100,7 +100,7 @@ extension EngineCore {
   /// With one for every eighth of the file, random puts would write their page home each time.
   func startCheckpointInsteadOfGrowing() {
     guard context.isShrinking, isWorthCheckpoint(allocator.supersededCount), context.log.partCount == 0,
-      checkpoints.current == nil, withLog({ $0 != nil }), queue.failure == nil
+      checkpoints.current == nil, withLog({ $0 != nil }), !queue.hasStopped
     else { return }
     beginCheckpoint()
     dispatchCheckpoint()
@@ -190,7 +190,7 @@ extension EngineCore {
   /// Not below what the newest meta page counts, and not before that page is proven: until then a crash may fall back
   /// to the one before it, which counts more (hazard C6).
   func cutFile(keeping count: Int) {
-    guard allocator.isProven, queue.failure == nil else { return }
+    guard allocator.isProven, !queue.hasStopped else { return }
     let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
     let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
     // A file that somebody else has cut would be made longer here.

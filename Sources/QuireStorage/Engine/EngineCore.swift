@@ -228,14 +228,17 @@ package final class EngineCore: @unchecked Sendable {
   /// may lead to code of the app's.
   @discardableResult
   func withLogOrStop<Result>(_ body: (LogWriter?) throws(AppendFailure) -> Result) throws(AppendFailure) -> Result {
-    let outcome: Swift.Result<Result, AppendFailure> = logLatch.withLock { _ in
-      do throws(AppendFailure) { return .success(try body(log)) } catch {
-        if case .unknown(let reason) = error { queue.stop(reason) }
-        return .failure(error)
+    do throws(AppendFailure) {
+      return try logLatch.withLock { (_) throws(AppendFailure) in
+        do throws(AppendFailure) { return try body(log) } catch {
+          if case .unknown(let reason) = error { queue.stop(reason) }
+          throw error
+        }
       }
+    } catch {
+      if case .unknown = error { queue.announceFailure() }
+      throw error
     }
-    if case .failure(.unknown) = outcome { queue.announceFailure() }
-    return try outcome.get()
   }
 
   func setLog(_ writer: LogWriter?) {

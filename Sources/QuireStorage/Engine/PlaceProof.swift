@@ -157,7 +157,7 @@ extension EngineCore {
     _ body: () throws(StorageError) -> Void, undo: () -> Void = {}
   ) throws(StorageError) {
     do throws(StorageError) { return try body() } catch {
-      guard error.code == .diskFull, queue.failure == nil, !options.isReadOnly else { throw error }
+      guard error.code == .diskFull, !queue.hasStopped, !options.isReadOnly else { throw error }
       undo()
       guard try provePlaces() else { throw error }
     }

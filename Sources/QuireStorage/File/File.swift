@@ -21,15 +21,20 @@ package struct FileStatus: Sendable {
   package let identity: FileIdentity
   /// The length of the file.
   package let byteCount: Int
+  /// How much of it the disk holds: far less than its length where it has holes.
+  package let allocatedByteCount: Int
   /// How many names the file has; 0 once the last was removed.
   package let linkCount: Int
   /// False for directories, devices, pipes and the like, which are never opened as a database.
   package let isRegularFile: Bool
 
-  /// Puts the four together.
-  package init(identity: FileIdentity, byteCount: Int, linkCount: Int, isRegularFile: Bool) {
+  /// Puts the five together. A file without holes is on the disk as long as it is.
+  package init(
+    identity: FileIdentity, byteCount: Int, allocatedByteCount: Int? = nil, linkCount: Int, isRegularFile: Bool
+  ) {
     self.identity = identity
     self.byteCount = byteCount
+    self.allocatedByteCount = allocatedByteCount ?? byteCount
     self.linkCount = linkCount
     self.isRegularFile = isRegularFile
   }

@@ -53,7 +53,8 @@ final class OverlayFile: File {
   func status() throws(SystemError) -> FileStatus {
     let status = try base.status()
     return FileStatus(
-      identity: status.identity, byteCount: start + bytes.byteCount, linkCount: status.linkCount,
+      identity: status.identity, byteCount: start + bytes.byteCount,
+      allocatedByteCount: status.allocatedByteCount + bytes.byteCount, linkCount: status.linkCount,
       isRegularFile: status.isRegularFile)
   }
 

@@ -227,7 +227,8 @@ package final class RealFile: File {
       throw SystemError(code: errno, call: "statx")
     }
     return FileStatus(
-      identity: FileIdentity(found), byteCount: Int(found.byte_count), linkCount: Int(clamping: found.link_count),
+      identity: FileIdentity(found), byteCount: Int(found.byte_count),
+      allocatedByteCount: Int(found.allocated_byte_count), linkCount: Int(clamping: found.link_count),
       isRegularFile: found.is_regular != 0)
   }
 

@@ -114,15 +114,18 @@ package final class CommitQueue: @unchecked Sendable {
 
   // MARK: Fail stop
 
-  /// What stopped all writing, if anything has.
-  package var failure: StorageError? {
+  /// Whether writing has stopped for good.
+  @inline(__always) package var hasStopped: Bool {
     // Set with the failure, under the lock. Who has seen what a failure led to sees the failure.
-    hasFailed.load(ordering: .acquiring) ? state.withLock { $0.failure } : nil
+    hasFailed.load(ordering: .acquiring)
   }
+
+  /// What stopped all writing, if anything has.
+  package var failure: StorageError? { hasStopped ? state.withLock { $0.failure } : nil }
 
   /// Throws if writing has stopped.
   @inline(__always) package func checkFailure() throws(StorageError) {
-    if hasFailed.load(ordering: .acquiring) { try throwFailure() }
+    if hasStopped { try throwFailure() }
   }
 
   @inline(never) private func throwFailure() throws(StorageError) {

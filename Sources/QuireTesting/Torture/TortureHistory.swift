@@ -252,7 +252,7 @@ package final class TortureHistory {
   }
 
   /// Whether the engine has stopped writing.
-  func checkForStop() { hasStopped = hasStopped || engine?.core.queue.failure != nil }
+  func checkForStop() { hasStopped = hasStopped || engine?.core.queue.hasStopped ?? false }
 }
 
 /// Random numbers that several threads may draw, as the engine asks for.
