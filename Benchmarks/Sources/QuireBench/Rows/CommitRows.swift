@@ -18,6 +18,9 @@ var commitRows: [BenchmarkRow] {
       "Transactions of one row that wait for the system only, on a store of their own; the mean.",
       measure: measureRelaxedCommits),
     BenchmarkRow(
+      .commit, "relaxed-4-threads", unit: "µs/commit",
+      "The same from four threads at once, from the first to the last.", measure: measureThreadedRelaxedCommits),
+    BenchmarkRow(
       .commit, "page-faults", unit: "faults/commit",
       "Minor page faults per durable commit of one row, once the store has warmed up.", measure: measurePageFaults),
     BenchmarkRow(
@@ -142,6 +145,29 @@ private func measureRelaxedCommits(_ bench: Bench, _ kind: any StoreUnderTest.Ty
       value: times.reduce(0, +) / Double(times.count),
       notes: [Note("µs median", median(times)), Note("µs at 99.9 %", quantile(times, 0.999))]
         + note("bytes written/commit", written, per: rows.count))
+  }
+}
+
+/// Relaxed commits of several threads without a pause, on the wall from the first to the last: how the lock of the
+/// writers passes from thread to thread.
+private func measureThreadedRelaxedCommits(_ bench: Bench, _ kind: any StoreUnderTest.Type, run: Int) throws -> Sample {
+  let threads = 4
+  return try bench.withEmptyStore(kind, .relaxed) { store, _ in
+    let loaded = bench.freshRows(bench.plan.loadBatch, for: "relaxed-threads-loaded", run: run)
+    try store.put(loaded, 0..<loaded.count, perTransaction: loaded.count)
+    let perThread = bench.plan.relaxedCommits
+    let rows = bench.freshRows(threads * perThread, for: "relaxed-4-threads", run: run)
+    try bench.provideMemory()
+    let start = Clocks.wall()
+    try onThreads(threads) { thread in
+      try store.put(rows, (thread * perThread)..<((thread + 1) * perThread), perTransaction: 1)
+    }
+    let time = Clocks.wall() - start
+    var expected = loaded.contents
+    expected.add(rows.contents)
+    let found = try store.scan()
+    try expect(found == expected, "\(kind.name) holds \(found) instead of \(expected)")
+    return Sample(value: Double(time) / Double(rows.count) / 1000)
   }
 }
 
