@@ -13,8 +13,9 @@ package final class Gate: Sendable {
   private let timeouts = Atomic<Int>(0)
   private let seconds: Double
 
-  /// A gate that is shut for `seconds` at the longest.
-  package init(seconds: Double = 240) { self.seconds = seconds }
+  /// A gate that is shut for `seconds` at the longest: by default longer than all tests take, since one that is async
+  /// may wait for most of the others at each of its steps.
+  package init(seconds: Double = 1500) { self.seconds = seconds }
 
   /// Waits until the gate is open. One thread goes through for each call of `open`.
   package func pass() {

@@ -51,13 +51,14 @@ import Testing
               try engine.close()
             }
           }
+          let count = max(300, trialCount(debug: 300, release: 300))
           try openAndClose(50)
           let before = Heap.use.used
-          try openAndClose(300)
+          try openAndClose(count)
           let growth = Heap.use.used - before
           // A single object for each opening would be ten thousand bytes.
           if growth > 8_000 {
-            print("\(growth) bytes more after 300 openings")
+            print("\(growth) bytes more after \(count) openings")
             exit(1)
           }
           exit(0)
