@@ -51,12 +51,12 @@ import Testing
               try engine.close()
             }
           }
-          let count = max(300, trialCount(debug: 300, release: 300))
+          let count = 10_000
           try openAndClose(50)
           let before = Heap.use.used
           try openAndClose(count)
           let growth = Heap.use.used - before
-          // A single object for each opening would be ten thousand bytes.
+          // A byte for each opening would be more.
           if growth > 8_000 {
             print("\(growth) bytes more after \(count) openings")
             exit(1)
