@@ -87,6 +87,8 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   public var collections: CollectionFilter { .all }
   public var parts: RowParts { settings.derivers.isEmpty ? [] : .object }
   public var isBuiltFromRows: Bool { !settings.derivers.isEmpty }
+  /// Edges by hand, and the list of files that are still to be deleted.
+  public var keepsOwnContent: Bool { true }
 
   public func makeReader(_ store: ExtensionStore) throws -> ReadableGraph { try ReadableGraph(try EdgeTrees(store)) }
 

@@ -137,6 +137,8 @@ struct Register: ParsableCommand {
 
 /// Finds rows by their object, a text.
 struct TextIndex: DatabaseExtension {
+  static let kind = "quiredb.textIndex"
+
   let name: String
   let collection: RowCollection<String, Int>
 
@@ -175,6 +177,8 @@ struct TextIndex: DatabaseExtension {
       self.store = store
       reader = try Reader(store)
     }
+
+    func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
 
     func build(_ row: RowChange) throws { try insert(row) }
 

@@ -157,7 +157,8 @@ extension DatabaseCore {
     var extensionChanges: [String: any ExtensionChanges] = [:]
     /// The extensions that are registered from this commit on, if they are others than before.
     var registered: RegisteredExtensions?
-    var hasMarkedOthers = false
+    /// The collections that concern extensions which do not follow and are not marked, if that was found out.
+    var unmarkedOthers: [CollectionFilter.Stored]?
     /// The collections that lost their last row.
     var removed: [CollectionID] = []
     /// Makes known what was trained.
@@ -177,8 +178,8 @@ extension DatabaseCore {
     for publish in outcome.trained { publish() }
     for case (_, let record?) in outcome.collections { dictionaries.add(record.dictionaries, of: record.id) }
     for id in outcome.removed { dictionaries.remove(id) }
-    if outcome.registered != nil || outcome.hasMarkedOthers {
-      extensions.apply(outcome.registered, markedOthers: outcome.hasMarkedOthers)
+    if outcome.registered != nil || outcome.unmarkedOthers != nil {
+      extensions.apply(outcome.registered, unmarkedOthers: outcome.unmarkedOthers)
     }
     if let forest = outcome.forest {
       let published = publishedCSN
@@ -245,7 +246,7 @@ extension TransactionState {
       if let id = collection.id { outcome.names[id] = collection.name }
     }
     try settleCollections()
-    outcome.hasMarkedOthers = try markOthers()
+    outcome.unmarkedOthers = try markOthers(outcome.names)
     outcome.registered = writer.newRegistered
     outcome.scope.extensions = writer.changedExtensionNames
     if writer.hasChangedForest {

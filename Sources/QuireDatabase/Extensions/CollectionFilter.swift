@@ -2,30 +2,51 @@
 
 /// The collections that an extension cares for.
 public struct CollectionFilter: Sendable {
+  /// What can be stored of it.
+  enum Stored: Hashable, Sendable {
+    /// Every collection, or those that a closure knows.
+    case any
+    case only(Set<ByteString>)
+    case except(Set<ByteString>)
+
+    func contains(_ collection: ByteString) -> Bool {
+      switch self {
+      case .any: true
+      case .only(let names): names.contains(collection)
+      case .except(let names): !names.contains(collection)
+      }
+    }
+  }
+
   private let isIncluded: @Sendable (String) -> Bool
+  let stored: Stored
 
   /// The collections for whose names `isIncluded` is true. Ask for the same ones as long as the version of the
-  /// extension stays the same.
+  /// extension stays the same. While the extension is not registered nobody can ask the closure: a change in any
+  /// collection makes it stale.
   public static func matching(_ isIncluded: @escaping @Sendable (String) -> Bool) -> Self {
-    Self(isIncluded: isIncluded)
+    Self(stored: .any, isIncluded)
   }
 
   /// Every collection.
-  public static var all: Self { Self { _ in true } }
+  public static var all: Self { Self(stored: .any) { _ in true } }
 
   /// These and no others.
   public static func only(_ names: some Sequence<String>) -> Self {
     let names = Set(names.map(ByteString.init))
-    return Self { names.contains(ByteString($0)) }
+    return Self(stored: .only(names)) { names.contains(ByteString($0)) }
   }
 
   /// All but these.
   public static func except(_ names: some Sequence<String>) -> Self {
     let names = Set(names.map(ByteString.init))
-    return Self { !names.contains(ByteString($0)) }
+    return Self(stored: .except(names)) { !names.contains(ByteString($0)) }
   }
 
-  private init(isIncluded: @escaping @Sendable (String) -> Bool) { self.isIncluded = isIncluded }
+  private init(stored: Stored, _ isIncluded: @escaping @Sendable (String) -> Bool) {
+    self.stored = stored
+    self.isIncluded = isIncluded
+  }
 
   /// Whether the collection is one of them. Names are the same if their bytes are.
   public func contains(_ collection: String) -> Bool { isIncluded(collection) }

@@ -16,8 +16,9 @@ public protocol DatabaseExtension: Sendable {
   /// What follows one write transaction, and what that is given by `access(to:)`.
   associatedtype Writer: ExtensionWriter
 
-  /// What kind of extension it is; stored with it. Any text that no other kind has. Another kind under the same name
-  /// takes the place of what was stored, which is dropped. By default the name of the type with its module.
+  /// What kind of extension it is; stored with it. Any text that no other kind has, and that stays when the type is
+  /// renamed or moved, like `"com.example.wordIndex"`. Another kind under the same name takes the place of what was
+  /// stored, which is dropped, unless that kept content of its own: see `keepsOwnContent`.
   static var kind: String { get }
   /// What the kind was called before: trees of these kinds are taken over. None by default.
   static var formerKinds: [String] { get }
@@ -48,6 +49,10 @@ public protocol DatabaseExtension: Sendable {
   /// Whether it is built from the rows that are there when it is registered for the first time. If not, it is ready at
   /// once. True by default.
   var isBuiltFromRows: Bool { get }
+  /// Whether its trees hold what cannot be made of the rows again, like an order that a user has dragged. Such trees
+  /// are never dropped because something else is registered under the name: that is refused. By default the opposite of
+  /// `isBuiltFromRows`.
+  var keepsOwnContent: Bool { get }
 
   /// Called before it is registered, with the extensions that are; an error refuses the registration. Does nothing by
   /// default.
@@ -67,7 +72,6 @@ public protocol DatabaseExtension: Sendable {
 }
 
 extension DatabaseExtension {
-  public static var kind: String { String(reflecting: Self.self) }
   public static var formerKinds: [String] { [] }
   public static var formatVersion: UInt32 { 1 }
   public var version: String { "" }
@@ -77,6 +81,7 @@ extension DatabaseExtension {
   public var parts: RowParts { [.object, .metadata] }
   public var handlesClearing: Bool { false }
   public var isBuiltFromRows: Bool { true }
+  public var keepsOwnContent: Bool { !isBuiltFromRows }
   public func checkRegistration(beside others: [any DatabaseExtension]) throws {}
   public func didRegister(in database: Database) throws {}
 }

@@ -7,7 +7,9 @@
 //     "v", its number (4 bytes, big-endian), and a name    a value that the extension has set
 //
 // A record: number (4), state (1), format version (4), row id (8), then kind, version, and the names of the extensions
-// it depends on, each with its length (4) in front; the number of these stands before them (4).
+// it depends on, each with its length (4) in front; the number of these stands before them (4). Behind that, from 2026
+// on: whether it keeps content of its own (1), and the collections whose rows it follows: 0 for any, 1 for these, 2 for
+// all but these (1), their number (4) and their names like the others.
 
 internal import QuireStorage
 
@@ -35,6 +37,10 @@ struct ExtensionRecord: Hashable, Sendable {
   var formatVersion: UInt32
   var version: String
   var dependencies: [String]
+  /// Whether its trees hold what cannot be made of the rows again.
+  var keepsOwnContent = false
+  /// The collections whose changes concern it; nil in records of the first form, which do not say, so that all do.
+  var collections: CollectionFilter.Stored?
 
   /// Whether the extension was built by this code in this version, or in the one given.
   func isSame(as other: any DatabaseExtension, version given: String? = nil) -> Bool {
@@ -42,6 +48,9 @@ struct ExtensionRecord: Hashable, Sendable {
       && formatVersion == type(of: other).formatVersion && version == given ?? other.version
       && dependencies == other.dependencies
   }
+
+  /// Whether it was built for other collections than those that are given now.
+  func follows(otherThan given: CollectionFilter) -> Bool { collections.map { $0 != given.stored } ?? false }
 
   // MARK: Bytes
 
@@ -61,6 +70,19 @@ struct ExtensionRecord: Hashable, Sendable {
     Self.append(version, to: &bytes)
     Self.append(UInt32(truncatingIfNeeded: dependencies.count), to: &bytes)
     for name in dependencies { Self.append(name, to: &bytes) }
+    guard let collections else { return bytes }
+    bytes.append(keepsOwnContent ? 1 : 0)
+    let (form, names): (UInt8, Set<ByteString>) =
+      switch collections {
+      case .any: (0, [])
+      case .only(let names): (1, names)
+      case .except(let names): (2, names)
+      }
+    bytes.append(form)
+    Self.append(UInt32(truncatingIfNeeded: names.count), to: &bytes)
+    for name in names.map(\.string).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+      Self.append(name, to: &bytes)
+    }
     return bytes
   }
 
@@ -89,6 +111,8 @@ struct ExtensionRecord: Hashable, Sendable {
     self.init(
       id: id, state: .building(through: RowID(0)), kind: type(of: new).kind,
       formatVersion: type(of: new).formatVersion, version: new.version, dependencies: new.dependencies)
+    keepsOwnContent = new.keepsOwnContent
+    collections = new.collections.stored
   }
 
   /// Reads what `bytes` wrote; the bytes may be anything.
@@ -113,10 +137,15 @@ struct ExtensionRecord: Hashable, Sendable {
       case 3: .stale
       default: nil
       }
-    guard let state, reader.isAtEnd, through >= 0 else { throw Self.damaged(name) }
+    guard let state, through >= 0 else { throw Self.damaged(name) }
     self.init(
       id: ExtensionID(rawValue: id), state: state, kind: kind, formatVersion: formatVersion, version: version,
       dependencies: dependencies)
+    if reader.isAtEnd { return }
+    guard let keeps = reader.number(UInt8.self), keeps <= 1, let collections = reader.collections(), reader.isAtEnd
+    else { throw Self.damaged(name) }
+    keepsOwnContent = keeps == 1
+    self.collections = collections
   }
 
   static func damaged(_ name: String) -> DatabaseError {
@@ -138,6 +167,21 @@ struct ExtensionRecord: Hashable, Sendable {
       defer { offset += count }
       return unsafe bytes.withUnsafeBytes {
         Number(littleEndian: unsafe $0.loadUnaligned(fromByteOffset: offset, as: Number.self))
+      }
+    }
+
+    mutating func collections() -> CollectionFilter.Stored? {
+      guard let form = number(UInt8.self), let count = number(UInt32.self), count <= bytes.count else { return nil }
+      var names: Set<ByteString> = []
+      for _ in 0..<count {
+        guard let name = text() else { return nil }
+        names.insert(ByteString(name))
+      }
+      switch form {
+      case 0: return .any
+      case 1: return .only(names)
+      case 2: return .except(names)
+      default: return nil
       }
     }
 

@@ -93,8 +93,9 @@ final class ExtensionRegistry: Sendable {
     var registered: RegisteredExtensions?
     /// Names that a registration is at work on.
     var busy: Set<ByteString> = []
-    /// Whether all stored extensions that are not registered are known to be marked as stale.
-    var areOthersStale = false
+    /// The collections that concern stored extensions which are not registered, and not marked as stale; nil if
+    /// nobody has looked.
+    var unmarkedOthers: [CollectionFilter.Stored]?
   }
 
   private let state = Latch(State())
@@ -102,18 +103,19 @@ final class ExtensionRegistry: Sendable {
   /// What is registered now; nil if nothing is.
   var current: RegisteredExtensions? { state.withLock { $0.registered } }
 
-  /// Whether the next change of rows has to mark the stored extensions that are not registered.
-  var mustMarkOthers: Bool { state.withLock { !$0.areOthersStale } }
+  /// The collections that concern stored extensions which are not registered, and not marked as stale; nil if nobody
+  /// has looked.
+  var unmarkedOthers: [CollectionFilter.Stored]? { state.withLock { $0.unmarkedOthers } }
 
   /// Takes over what a commit has changed.
-  func apply(_ registered: RegisteredExtensions?, markedOthers: Bool) {
+  func apply(_ registered: RegisteredExtensions?, unmarkedOthers: [CollectionFilter.Stored]? = nil) {
     state.withLock { state in
       if let registered {
-        // One that has gone has to be marked like those that never came.
-        state.areOthersStale = state.areOthersStale && registered.list.count >= (state.registered?.list.count ?? 0)
+        // One that has gone is one of the others now, and one that has come is not any more.
+        state.unmarkedOthers = nil
         state.registered = registered.list.isEmpty ? nil : registered
       }
-      if markedOthers { state.areOthersStale = true }
+      if let unmarkedOthers, registered == nil { state.unmarkedOthers = unmarkedOthers }
     }
   }
 

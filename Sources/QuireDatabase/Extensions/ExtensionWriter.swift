@@ -18,8 +18,9 @@ public protocol ExtensionWriter: AnyObject {
 
   // MARK: Building
 
-  /// Called once before the extension is built from all rows, in the transaction that begins with it. `reason` says
-  /// why. Removes all trees and values by default; override it to keep something.
+  /// Called once before the extension is built, in the transaction that begins with it; `reason` says why. One whose
+  /// trees are made of rows alone removes everything, with `store.removeEverything()`. One that holds more keeps that,
+  /// and takes out what belongs to rows that are gone.
   func willBuild(_ reason: ExtensionBuildReason) throws
 
   /// Takes in one row while the extension is built; the row was there before, and is handed over as an insert. Calls
@@ -83,7 +84,6 @@ public protocol ExtensionWriter: AnyObject {
 }
 
 extension ExtensionWriter {
-  public func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
   public func build(_ row: RowChange) throws { try didChange(row) }
   public func didBuild() throws {}
   public func willChange(_ change: RowChange) throws {}

@@ -55,6 +55,8 @@ public struct Hooks: DatabaseExtension {
   /// A closure that is told that all rows are removed.
   public typealias Clearing = @Sendable (WriteTransaction) throws -> Void
 
+  public static var kind: String { "quire.hooks" }
+
   public let name: String
   public let collections: CollectionFilter
   public let parts: RowParts
@@ -102,6 +104,7 @@ public struct Hooks: DatabaseExtension {
       self.store = store
     }
 
+    public func willBuild(_ reason: ExtensionBuildReason) {}
     public func willChange(_ change: RowChange) throws { try run(change, hooks.willModify, hooks.willRemove) }
     public func didChange(_ change: RowChange) throws { try run(change, hooks.didModify, hooks.didRemove) }
 

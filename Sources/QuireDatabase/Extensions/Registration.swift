@@ -22,8 +22,16 @@ struct Registration {
     self.value = value
     self.progress = progress
     name = value.name
+    let kind = type(of: value).kind
+    // What the language calls a type that has no name of its own changes with each launch.
+    guard !kind.isEmpty, !kind.contains("(unknown context at ") else {
+      throw DatabaseError(
+        .invalidOption,
+        "The kind of the extension “\(name)” is “\(kind)”. Give it a text that stays the same at each launch.",
+        path: core.path)
+    }
     guard !name.isEmpty, name.utf8.count <= Limits.extensionNameByteCount,
-      type(of: value).kind.utf8.count <= Limits.extensionNameByteCount,
+      kind.utf8.count <= Limits.extensionNameByteCount,
       value.version.utf8.count <= Limits.extensionNameByteCount
     else {
       throw DatabaseError(
@@ -56,11 +64,11 @@ struct Registration {
       try attachReadOnly()
       return try value.didRegister(in: Database(core))
     }
-    let id = try core.write(nil) { tx in try begin(tx.state) }
+    let begun = try core.write(nil) { tx in try begin(tx.state) }
     do {
-      while try step(id) {}
+      while try step(begun.id) {}
     } catch {
-      try stop(id, after: error)
+      try stop(begun, after: error)
       throw error
     }
     try value.didRegister(in: Database(core))
@@ -82,7 +90,7 @@ struct Registration {
       return RegisteredExtension(value, record.id, .ready)
     }
     core.extensions.apply(
-      (core.extensions.current ?? RegisteredExtensions([])).with(registered), markedOthers: false)
+      (core.extensions.current ?? RegisteredExtensions([])).with(registered))
     core.observers.extensionChanged(name)
   }
 
@@ -114,17 +122,30 @@ struct Registration {
     }
   }
 
+  /// What has begun.
+  private struct Begun {
+    let id: ExtensionID
+    /// What was noted about the trees before, if they are there still.
+    let former: ExtensionRecord?
+  }
+
   /// Finds out what is stored, and puts the extension on the list, in the first transaction.
-  private func begin(_ state: TransactionState) throws -> ExtensionID {
+  private func begin(_ state: TransactionState) throws -> Begun {
     guard let writer = state.writer else { throw state.notWriting() }
     let current = writer.registered
     try check(current)
     let stored = try state.storedRecord(name)
-    if let stored, value.isPersistent, stored.isSame(as: value), stored.state != .stale {
+    if var stored, value.isPersistent, stored.isSame(as: value), stored.state != .stale,
+      !stored.follows(otherThan: value.collections)
+    {
       // Ready, or on its way.
+      if stored.collections == nil || stored.keepsOwnContent != value.keepsOwnContent {
+        (stored.collections, stored.keepsOwnContent) = (value.collections.stored, value.keepsOwnContent)
+        try state.store(stored, name, isPersistent: true)
+      }
       writer.newRegistered = (current ?? RegisteredExtensions([])).with(
         RegisteredExtension(value, stored.id, stored.state))
-      return stored.id
+      return Begun(id: stored.id, former: stored)
     }
     let (record, reason) = try newRecord(state, stored)
     let registered = RegisteredExtension(value, record.id, record.state)
@@ -135,7 +156,7 @@ struct Registration {
     }
     try state.store(record, name, isPersistent: value.isPersistent)
     writer.newRegistered = (current ?? RegisteredExtensions([])).with(registered)
-    return record.id
+    return Begun(id: record.id, former: stored?.id == record.id ? stored : nil)
   }
 
   /// The record to build by, and why. Trees of another kind, and of a form that is not of this kind, go.
@@ -149,10 +170,21 @@ struct Registration {
         stored = ExtensionRecord(id: stored.id, of: value)
         return (stored, reason)
       }
+      if stored.keepsOwnContent { throw replacement(of: stored) }
       try state.forgetStored(name, stored.id)
     }
     let id = try state.allocateExtensionID(isPersistent: value.isPersistent)
     return (ExtensionRecord(id: id, of: value), stored == nil ? .new : .otherKind)
+  }
+
+  private func replacement(of stored: ExtensionRecord) -> DatabaseError {
+    DatabaseError(
+      .extensionMismatch,
+      """
+      Under “\(name)” a “\(stored.kind)” of form \(stored.formatVersion) is stored, and holds what no row tells \
+      again. A “\(type(of: value).kind)” of form \(type(of: value).formatVersion) would drop that. Choose another \
+      name, or unregister what is there first.
+      """, path: core.path)
   }
 
   /// Runs `body` with the extension's writer in the transaction, which knows it or is told of it now.
@@ -253,20 +285,29 @@ struct Registration {
   // MARK: Stopping
 
   /// Takes the extension off the list after `error`. One that was stopped goes on where it was when it is registered
-  /// again, unless rows change in between; one that failed leaves nothing.
-  private func stop(_ id: ExtensionID, after error: any Error) throws {
+  /// again, unless rows change in between. One that failed leaves nothing if nothing was there before; otherwise it
+  /// leaves what was there, as its writer has kept it, marked as stale.
+  private func stop(_ begun: Begun, after error: any Error) throws {
+    let id = begun.id
     let hasFailed = (error as? DatabaseError)?.code == .extensionFailed
     do {
       try core.write(nil) { tx in
         guard let writer = tx.state.writer, let current = writer.registered, current[name]?.id == id else { return }
         writer.newRegistered = current.without([ByteString(name)])
         writer.session = nil
-        if hasFailed, value.isPersistent { try tx.state.forgetStored(name, id) }
+        if hasFailed, value.isPersistent {
+          if var former = begun.former {
+            former.state = .stale
+            try tx.state.store(former, name, isPersistent: true)
+          } else {
+            try tx.state.forgetStored(name, id)
+          }
+        }
         if !value.isPersistent { try tx.state.forgetInMemory(name, id) }
       }
     } catch {
       // Nothing can be written any more: the next opening finds it as it is.
-      core.extensions.apply(core.extensions.current?.without([ByteString(name)]), markedOthers: false)
+      core.extensions.apply(core.extensions.current?.without([ByteString(name)]))
       core.observers.extensionChanged(name)
     }
   }

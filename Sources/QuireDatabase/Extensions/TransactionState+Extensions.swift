@@ -154,22 +154,58 @@ extension TransactionState {
 
   // MARK: Before the commit
 
-  /// Marks all stored extensions that do not follow this transaction: it changes rows behind their backs (hazard D7).
-  /// Returns whether it did, or had nothing to mark.
-  func markOthers() throws(DatabaseError) -> Bool {
-    guard let writer, mutationCount > 0, database.extensions.mustMarkOthers else { return false }
+  /// Marks the stored extensions that do not follow this transaction, and whose rows it has changed behind their backs.
+  /// Returns the collections that concern those which are not marked, if that was found out.
+  ///
+  /// - Parameter names: of the collections that the transaction knows.
+  func markOthers(_ names: [CollectionID: String]) throws(DatabaseError) -> [CollectionFilter.Stored]? {
+    guard let writer, !writer.changes.isEmpty else { return nil }
+    let known = database.extensions.unmarkedOthers
+    if let known, known.isEmpty { return nil }
+    let changed = try changedCollections(writer.changes, names)
+    func concerns(_ filter: CollectionFilter.Stored) -> Bool {
+      guard let changed else { return true }
+      return changed.contains { filter.contains($0) }
+    }
+    if let known, !known.contains(where: concerns) { return nil }
     let registered = writer.newRegistered ?? writer.registered
+    var unmarked: [CollectionFilter.Stored] = []
     for (name, record) in try storedRecords() where record.state != .stale && registered?[name] == nil {
+      let collections = record.collections ?? .any
+      guard concerns(collections) else {
+        unmarked.append(collections)
+        continue
+      }
       var record = record
       record.state = .stale
       try store(record, name, isPersistent: true)
     }
-    return true
+    return unmarked
+  }
+
+  /// The collections in which rows were stored or removed; nil for all.
+  private func changedCollections(
+    _ changes: ChangeLog, _ known: [CollectionID: String]
+  ) throws(DatabaseError) -> Set<ByteString>? {
+    var ids: Set<CollectionID> = []
+    var last: CollectionID?
+    var hasClearedAll = false
+    unsafe changes.forEachStoredChange { id, _ in
+      guard let id else { return hasClearedAll = true }
+      if id != last { ids.insert(id) }
+      last = id
+    }
+    if hasClearedAll { return nil }
+    var names: Set<ByteString> = []
+    for id in ids {
+      if let name = known[id] { names.insert(ByteString(name)) } else { names.insert(ByteString(try name(of: id))) }
+    }
+    return names
   }
 
   /// Marks all stored extensions that depend on one that changes, and do not follow this transaction.
   func markDependents(of name: String) throws(DatabaseError) {
-    guard database.extensions.mustMarkOthers else { return }
+    if let others = database.extensions.unmarkedOthers, others.isEmpty { return }
     let registered = writer?.newRegistered ?? writer?.registered
     var names: Set<ByteString> = [ByteString(name)]
     let records = try storedRecords()

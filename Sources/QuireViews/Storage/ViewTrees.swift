@@ -130,6 +130,17 @@ struct ViewTrees {
     try rows.value(for: rowID).map(Self.decodeEntries) ?? []
   }
 
+  /// The ids of all rows that are in the view. O(n).
+  func allRows() throws -> [RowID] {
+    var all: [RowID] = []
+    let cursor = try rows.cursor()
+    while try cursor.next() {
+      guard let rowID = cursor.key else { throw Self.damaged() }
+      all.append(rowID)
+    }
+    return all
+  }
+
   /// The row that an entry's value names.
   static func rowID(_ value: [UInt8]) throws -> RowID {
     guard let rowID = RowID(orderedBytes: value), rowID.rawValue > 0 else { throw damaged() }

@@ -34,7 +34,18 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     try place(row, rowID, change)
   }
 
-  public func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
+  public func willBuild(_ reason: ExtensionBuildReason) throws {
+    guard reason == .stale, !view.isBuiltFromRows else { return try store.removeEverything() }
+    // Which rows were taken in nothing tells but the view itself. They are all placed anew: those that have changed
+    // without it would not be found between their neighbours.
+    let rows = try storage.trees.allRows()
+    try store.removeEverything()
+    for rowID in rows {
+      if let row = try store.row(rowID), collectionsContain(row) { try build(row) }
+    }
+  }
+
+  private func collectionsContain(_ row: RowChange) -> Bool { view.collections.contains(row.collection) }
 
   public func didClearAll() throws { try storage.resetAll() }
 

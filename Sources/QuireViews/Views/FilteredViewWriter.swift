@@ -132,6 +132,8 @@ where Parent.Writer: ViewOwner {
 
   // MARK: Hooks
 
+  public func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
+
   public func build(_ row: RowChange) throws {
     storage.isRecording = false
     defer { storage.isRecording = true }

@@ -15,7 +15,9 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public var isBuiltFromRows: Bool { false }
   let descriptions: [RowCollection<Object, Metadata>]
 
-  /// Describes a list. Another version empties it.
+  /// Describes a list.
+  ///
+  /// - Parameter version: another one empties the list, when it is registered with that. Nothing else does.
   public init(
     _ name: String, over collections: [RowCollection<Object, Metadata>], version: String = "",
     isPersistent: Bool = true
@@ -155,6 +157,17 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   }
 
   // MARK: Hooks
+
+  /// Rows may have gone while the view was not registered: these leave it, and all others stay where they are.
+  public func willBuild(_ reason: ExtensionBuildReason) throws {
+    guard reason == .stale else { return try store.removeEverything() }
+    storage.isRecording = false
+    defer { storage.isRecording = true }
+    for rowID in try storage.trees.allRows() where try store.readTransaction.key(of: rowID) == nil {
+      // Nobody is told, and nobody knows its key any more.
+      _ = try take(rowID, RowKey("", ""))
+    }
+  }
 
   public func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID, change.kind != .insert else { return }

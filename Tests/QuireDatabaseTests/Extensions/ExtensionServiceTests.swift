@@ -6,6 +6,8 @@ import Testing
 
 /// An extension that hands its writer to a closure at some moments.
 private struct Probe: DatabaseExtension {
+  static let kind = "test.probe"
+
   let name: String
   var version = ""
   var didBuild: @Sendable (Writer) throws -> Void = { _ in }
@@ -25,6 +27,7 @@ private struct Probe: DatabaseExtension {
       self.store = store
     }
 
+    func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
     func build(_ row: RowChange) throws {}
     func didBuild() throws { try probe.didBuild(self) }
     func didChange(_ change: RowChange) throws { try probe.didChange(self, change) }

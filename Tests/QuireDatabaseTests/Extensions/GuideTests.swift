@@ -5,6 +5,7 @@ import QuireTesting
 import Testing
 
 private struct WordIndex: DatabaseExtension {
+  static let kind = "com.example.wordIndex"
   let name = "songs.words"
   let version = "1"
   let collections = CollectionFilter.only(["songs"])
@@ -44,6 +45,8 @@ private final class WordWriter: ExtensionWriter {
     self.store = store
     trees = try WordTrees(store)
   }
+
+  func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
 
   func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID else { return }

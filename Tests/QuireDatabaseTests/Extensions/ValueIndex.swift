@@ -80,6 +80,8 @@ struct ValueIndex<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
       reader = try Reader(store)
     }
 
+    func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
+
     private func set(_ value: [UInt8]?, _ rowID: RowID) throws {
       let old = try reader.values.value(for: rowID)
       guard old != value else { return }
