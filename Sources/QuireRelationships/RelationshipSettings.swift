@@ -23,15 +23,15 @@ struct RelationshipSettings: Sendable {
   static let kind = "quire.relationship"
 
   /// What makes edges of the rows of a collection.
-  private(set) var derivers: [ByteText: @Sendable (RowChange) throws -> [Edge]] = [:]
-  private(set) var notifiers: [ByteText: Notifier] = [:]
+  private(set) var derivers: [ByteString: @Sendable (RowChange) throws -> [Edge]] = [:]
+  private(set) var notifiers: [ByteString: Notifier] = [:]
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 
   /// Has the objects of a collection asked for edges, beside what asks them already.
   mutating func derive<Object, Metadata>(
     _ collection: RowCollection<Object, Metadata>, _ edges: @escaping @Sendable (Object) throws -> [Edge]
   ) {
-    let name = ByteText(collection.name)
+    let name = ByteString(collection.name)
     let others = derivers[name]
     derivers[name] = { change in
       guard let object = try change.object(in: collection) else { return [] }
@@ -44,7 +44,7 @@ struct RelationshipSettings: Sendable {
     _ collection: RowCollection<Object, Metadata>,
     _ body: @escaping @Sendable (Object, Edge, EdgeReason) throws -> Object?
   ) {
-    notifiers[ByteText(collection.name)] = Notifier(
+    notifiers[ByteString(collection.name)] = Notifier(
       load: { try $0.object(in: collection) },
       tell: { object, edge, reason in
         guard let object = object as? Object else { return nil }

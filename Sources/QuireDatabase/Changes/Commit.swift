@@ -13,13 +13,13 @@ public struct Commit: Sendable {
   public let info: (any Sendable & Codable)?
 
   /// What extensions tell of it, by their names.
-  let extensionChanges: [String: any ExtensionChanges]
+  let extensionChanges: [ByteString: any ExtensionChanges]
   /// What has changed beside rows.
   let scope: CommitScope
 
   init(
     csn: CSN, changes: ChangeSet, info: (any Sendable & Codable)?,
-    extensionChanges: [String: any ExtensionChanges] = [:], scope: CommitScope = CommitScope()
+    extensionChanges: [ByteString: any ExtensionChanges] = [:], scope: CommitScope = CommitScope()
   ) {
     self.csn = csn
     self.changes = changes

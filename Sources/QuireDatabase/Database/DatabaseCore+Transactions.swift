@@ -154,7 +154,7 @@ extension DatabaseCore {
     var names: [CollectionID: String] = [:]
     var info: (any Sendable & Codable)?
     var collections: [(name: String, record: CollectionRecord?)] = []
-    var extensionChanges: [String: any ExtensionChanges] = [:]
+    var extensionChanges: [ByteString: any ExtensionChanges] = [:]
     /// The extensions that are registered from this commit on, if they are others than before.
     var registered: RegisteredExtensions?
     /// The collections that concern extensions which do not follow and are not marked, if that was found out.

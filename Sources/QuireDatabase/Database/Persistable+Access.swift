@@ -3,8 +3,8 @@
 // In async functions Swift takes the async forms.
 
 extension Persistable {
-  /// Stores the value under its id, without metadata, in a transaction of its own. Cost and errors as `Database.write`
-  /// and `WritableRows.set`.
+  /// Stores the value under its id, in a transaction of its own; a row that is there keeps its metadata. Cost and
+  /// errors as `Database.write` and `WritableRows.set`.
   public func save(in access: some DatabaseAccess, fileID: StaticString = #fileID, line: UInt = #line) throws {
     try access.write(fileID: fileID, line: line) { tx throws in try save(in: tx) }
   }

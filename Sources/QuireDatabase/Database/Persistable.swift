@@ -24,8 +24,13 @@ public protocol Persistable: Codable, Sendable {
 // MARK: - In a transaction
 
 extension Persistable {
-  /// Stores the value under its id, without metadata. Cost and errors as `WritableRows.set`.
-  public func save(in tx: WriteTransaction) throws { try tx[Self.collection].set(self, for: id) }
+  /// Stores the value under its id; a row that is there keeps its metadata. Cost and errors as `WritableRows.set`, and
+  /// one look more whether there is a row, if rows have metadata.
+  public func save(in tx: WriteTransaction) throws {
+    let rows = tx[Self.collection]
+    if Metadata.self != NoMetadata.self, try rows.replace(self, for: id) { return }
+    try rows.set(self, for: id)
+  }
 
   /// Stores the value under its id, with metadata.
   public func save(metadata: Metadata, in tx: WriteTransaction) throws {
@@ -84,7 +89,7 @@ extension RowReading {
     var missing: [String] = []
     var position = 0
     for key in keys {
-      if position < rows.count, rows[position].key == key {
+      if position < rows.count, rows[position].key.hasSameBytes(as: key) {
         found.append(rows[position].object)
         position += 1
       } else {

@@ -237,10 +237,10 @@ final class ExtensionSession {
   }
 
   /// What the extensions tell of the commit, by name. Of one that is being built nobody has seen anything yet.
-  func takeChanges() -> [String: any ExtensionChanges] {
-    var changes: [String: any ExtensionChanges] = [:]
+  func takeChanges() -> [ByteString: any ExtensionChanges] {
+    var changes: [ByteString: any ExtensionChanges] = [:]
     for entry in entries where entry.wasReady {
-      if let told = entry.writer.takeChanges() { changes[entry.registered.name] = told }
+      if let told = entry.writer.takeChanges() { changes[ByteString(entry.registered.name)] = told }
     }
     return changes
   }

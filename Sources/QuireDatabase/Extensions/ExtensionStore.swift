@@ -26,7 +26,7 @@ public struct ExtensionStore {
         path: state.database.path)
     }
     guard isPersistent else {
-      let place = MemoryForest.Place(id: id, name: treeName)
+      let place = MemoryForest.Place(id: id, name: ByteString(treeName))
       return ExtensionTree(state: state, backing: .memory(place), owner: id)
     }
     guard let tree = try storedTree(treeName, Key.isNumber ? .int64 : .bytes) else {
@@ -79,7 +79,7 @@ public struct ExtensionStore {
     try state.check()
     let bytes: [UInt8]? =
       persistent && isPersistent
-      ? try state.storedValue(valueName, of: id) : try state.forest().values[id]?[valueName]
+      ? try state.storedValue(valueName, of: id) : try state.forest().values[id]?[ByteString(valueName)]
     return bytes.flatMap { Value(extensionBytes: $0) }
   }
 
@@ -99,7 +99,8 @@ public struct ExtensionStore {
     if persistent, isPersistent {
       try state.storeValue(value?.extensionBytes, valueName, of: id)
     } else {
-      try state.changeForest { forest in forest.values[id, default: [:]][valueName] = value?.extensionBytes }
+      let bytes = value?.extensionBytes
+      try state.changeForest { forest in forest.values[id, default: [:]][ByteString(valueName)] = bytes }
     }
   }
 

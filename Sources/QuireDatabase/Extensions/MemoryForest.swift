@@ -8,14 +8,14 @@ struct MemoryForest: Sendable {
   /// Which tree of which extension.
   struct Place: Hashable, Sendable {
     let id: ExtensionID
-    let name: String
+    let name: ByteString
   }
 
   var trees: [Place: MemoryTree] = [:]
   /// The records of extensions that are not stored, by name.
   var records: [ByteString: ExtensionRecord] = [:]
   /// The values that extensions, stored ones too, have set for as long as the process lives.
-  var values: [ExtensionID: [String: [UInt8]]] = [:]
+  var values: [ExtensionID: [ByteString: [UInt8]]] = [:]
   /// The number that was given last to an extension that is not stored.
   var lastID = ExtensionID.firstInMemory
 

@@ -38,9 +38,11 @@ extension Commit {
   /// What an extension tells of this commit; nil if nothing of interest has happened in it. Ask `changes.isUnknown`
   /// first: of a commit that stands for some that were lost, nothing is told.
   public func changes<Kind: DatabaseExtension>(of value: Kind) -> Kind.Writer.Changes? {
-    extensionChanges[value.name] as? Kind.Writer.Changes
+    extensionChanges[ByteString(value.name)] as? Kind.Writer.Changes
   }
 
   /// What the extension of a name tells of this commit.
-  public func changes(ofExtensionNamed name: String) -> (any ExtensionChanges)? { extensionChanges[name] }
+  public func changes(ofExtensionNamed name: String) -> (any ExtensionChanges)? {
+    extensionChanges[ByteString(name)]
+  }
 }

@@ -64,7 +64,7 @@ struct ReadSet: Sendable {
     let (changes, scope) = (commit.changes, commit.scope)
     if changes.isUnknown { return true }
     if !scope.extensions.isDisjoint(with: extensions) { return true }
-    if commit.extensionChanges.keys.contains(where: { extensions.contains(ByteString($0)) }) { return true }
+    if commit.extensionChanges.keys.contains(where: extensions.contains) { return true }
     if hasReadNames, scope.hasChangedNames { return true }
     return changes.concerns(self)
   }

@@ -64,18 +64,3 @@ extension String {
     return words.1 != 0 && words == other.words || utf8.elementsEqual(other.utf8)
   }
 }
-
-/// A string that is the same as another if its bytes are: two spellings of one letter are two keys.
-struct ByteString: Hashable, Sendable {
-  let string: String
-
-  init(_ string: String) { self.string = string }
-
-  static func == (left: Self, right: Self) -> Bool { left.string.utf8.elementsEqual(right.string.utf8) }
-
-  func hash(into hasher: inout Hasher) {
-    var string = string
-    string.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    hasher.combine(0xff as UInt8)
-  }
-}

@@ -25,7 +25,7 @@ public enum EdgeDestination: Hashable, Sendable, CustomStringConvertible {
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .row(let key): hasher.combine(key)
-    case .file(let path): hasher.combine(ByteText(path))
+    case .file(let path): hasher.combine(ByteString(path))
     }
   }
 
@@ -118,7 +118,7 @@ public struct Edge: Hashable, Sendable, CustomStringConvertible {
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(ByteText(name))
+    hasher.combine(ByteString(name))
     hasher.combine(source)
     hasher.combine(destination)
   }
@@ -140,19 +140,4 @@ public protocol EdgeObserver {
   /// What the object is to become now that `edge` is no more; nil if it stays as it is. Called inside the transaction,
   /// also if the row has gone, too, or is about to go: the result is ignored then.
   func changed(by edge: Edge, _ reason: EdgeReason) throws -> Self?
-}
-
-/// A text that is the same as another if its bytes are.
-struct ByteText: Hashable, Sendable {
-  let text: String
-
-  init(_ text: String) { self.text = text }
-
-  static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
-
-  func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    hasher.combine(0xff as UInt8)
-  }
 }

@@ -187,7 +187,7 @@ extension GraphReading {
   private func object<Object, Metadata>(
     _ row: RowKey?, _ collection: RowCollection<Object, Metadata>
   ) throws -> Object? {
-    guard let row, ByteText(row.collection) == ByteText(collection.name) else { return nil }
+    guard let row, ByteString(row.collection) == ByteString(collection.name) else { return nil }
     return try graph.trees.store.readTransaction[collection].get(row.key)
   }
 

@@ -31,7 +31,7 @@ struct FileDeletion<Object: Sendable> {
       guard hasFiles || relationships.count > 1 else { return }
       // A commit of weaker durability is acknowledged before it is on the disk, and might yet be undone by a crash.
       try database.flush()
-      var positions: [ByteText: [UInt8]] = [:]
+      var positions: [ByteString: [UInt8]] = [:]
       while try step(&positions) {}
     } catch {
       // The database was closed, is read-only or cannot write any more: the lists are there for the next opening.
@@ -39,13 +39,13 @@ struct FileDeletion<Object: Sendable> {
   }
 
   /// Deletes some files of each list. Returns whether there may be more.
-  private func step(_ positions: inout [ByteText: [UInt8]]) throws -> Bool {
+  private func step(_ positions: inout [ByteString: [UInt8]]) throws -> Bool {
     var due: [DueFile] = []
     defer { for file in due { FileClaims.shared.end(file.claim, database) } }
     let hasMore = try write { writers in
       var hasMore = false
       for writer in writers {
-        let place = ByteText(writer.store.name)
+        let place = ByteString(writer.store.name)
         guard let last = try writer.claimFiles(after: positions[place], writers, database, &due) else { continue }
         positions[place] = last
         hasMore = true

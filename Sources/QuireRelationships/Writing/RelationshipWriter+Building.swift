@@ -60,7 +60,7 @@ extension RelationshipWriter {
     guard let rowID = row.rowID, let isOtherVersion = building?.isOtherVersion else { return }
     building?.built = rowID.rawValue
     building?.seen.insert(rowID.rawValue)
-    let edges = try settings.derivers[ByteText(row.collection)]?(row) ?? []
+    let edges = try settings.derivers[ByteString(row.collection)]?(row) ?? []
     // Most rows of most databases: no edges now, and none before.
     guard try !edges.isEmpty || trees.bySource.count > 0 else { return }
     try setDerived(edges, of: row.rowKey, rowID, isNew: false, silently: isOtherVersion)

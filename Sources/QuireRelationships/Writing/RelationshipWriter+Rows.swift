@@ -7,7 +7,7 @@ extension RelationshipWriter {
   public func willChange(_ change: RowChange) throws {
     switch change.kind {
     case .insert, .update, .replaceObject:
-      if settings.derivers[ByteText(change.collection)] != nil { begin(change.rowKey) }
+      if settings.derivers[ByteString(change.collection)] != nil { begin(change.rowKey) }
     case .remove: try keep(change)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
@@ -17,7 +17,7 @@ extension RelationshipWriter {
     guard let row = change.rowID?.rawValue, !settings.notifiers.isEmpty else { return }
     guard try observed.contains(row) || hasNotices(row) else { return }
     // It may have to be told, or named to another, when it is no more.
-    let object = try settings.notifiers[ByteText(change.collection)]?.load(change)
+    let object = try settings.notifiers[ByteString(change.collection)]?.load(change)
     kept[row] = KeptRow(key: change.rowKey, object: object)
   }
 
@@ -56,7 +56,7 @@ extension RelationshipWriter {
   }
 
   private func derive(_ change: RowChange, _ rowID: RowID) throws {
-    guard let deriver = settings.derivers[ByteText(change.collection)] else { return }
+    guard let deriver = settings.derivers[ByteString(change.collection)] else { return }
     if end(change.rowKey) {
       return try setDerived(
         try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert, silently: false)

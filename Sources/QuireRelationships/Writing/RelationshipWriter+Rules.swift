@@ -111,7 +111,7 @@ extension RelationshipWriter {
 
   /// Tells a row of an edge; stores what its object becomes, unless the row has gone or is about to go.
   private func tell(_ row: Int64, _ edge: StoredEdge, _ reason: EdgeReason, isDying: Bool) throws {
-    guard let subject = try subject(row), let notifier = settings.notifiers[ByteText(subject.key.collection)],
+    guard let subject = try subject(row), let notifier = settings.notifiers[ByteString(subject.key.collection)],
       let object = try subject.row.map({ try notifier.load($0) }) ?? kept[row]?.object,
       let told = try self.edge(edge)
     else { return }

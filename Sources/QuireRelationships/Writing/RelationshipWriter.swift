@@ -46,7 +46,7 @@ public final class RelationshipWriter: ExtensionWriter {
   private(set) var lastInherited: Int64 = 0
   /// The names of edges that have gone, which may be unused now.
   private var touchedNames: Set<UInt32> = []
-  private var knownNames: [ByteText: UInt32] = [:]
+  private var knownNames: [ByteString: UInt32] = [:]
   /// Whether files were put on the list.
   private var hasFiles = false
   var isWorking = false
@@ -82,7 +82,7 @@ public final class RelationshipWriter: ExtensionWriter {
     return tx
   }
 
-  func isNotified(_ collection: String) -> Bool { settings.notifiers[ByteText(collection)] != nil }
+  func isNotified(_ collection: String) -> Bool { settings.notifiers[ByteString(collection)] != nil }
 
   // MARK: Changes inside of changes
 
@@ -141,7 +141,7 @@ public final class RelationshipWriter: ExtensionWriter {
       case .row(let key): .row(try row(key))
       case .file(let path): .file(Array(path.utf8))
       }
-    let name = ByteText(edge.name)
+    let name = ByteString(edge.name)
     let number = try knownNames[name] ?? trees.makeNumber(of: edge.name)
     knownNames[name] = number
     return StoredEdge(name: number, source: source, destination: end, isDerived: isDerived, rules: edge.rules)

@@ -1,5 +1,7 @@
 // Which sections came and went.
 
+internal import QuireDatabase
+
 extension DiffBuilder {
   /// Compares the sections, and notes for each group whether it keeps its place.
   mutating func compareSections() -> [SectionChange] {
@@ -30,7 +32,7 @@ extension DiffBuilder {
     let changes =
       gone.map { SectionChange(kind: .delete, index: $0, group: oldSections[$0].name) }
       + new.map { SectionChange(kind: .insert, index: $0, group: newSections[$0].name) }
-    let order = changes.map { steps[GroupName($0.group)] ?? .max }
+    let order = changes.map { steps[ByteString($0.group)] ?? .max }
     return changes.indices.sorted { (order[$0], $0) < (order[$1], $1) }.map { changes[$0] }
   }
 

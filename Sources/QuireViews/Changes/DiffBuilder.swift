@@ -1,5 +1,7 @@
 // From steps and two states of mappings to the changes of a screen.
 
+internal import QuireDatabase
+
 /// Makes one diff: replays the steps group by group, then compares where each row was shown with where it is.
 ///
 /// A row that was shown and is not is deleted, and the like; so the changes lead from the old to the new state by
@@ -7,7 +9,7 @@
 struct DiffBuilder {
   /// A group of the old mappings, of the new ones, or of both.
   struct Group {
-    let key: GroupName
+    let key: ByteString
     let oldPlace: Int?
     let newPlace: Int?
     var replay: GroupReplay
@@ -20,7 +22,7 @@ struct DiffBuilder {
     var isTakenAlong = false
     var marks = NeighbourMarks()
 
-    var name: String { key.text }
+    var name: String { key.string }
   }
 
   /// Where the rows of a group are shown.
@@ -42,7 +44,7 @@ struct DiffBuilder {
   var after: ViewMappings
   /// First those of the new mappings, then those that only the old ones have.
   var groups: [Group] = []
-  private var numbersGone: [GroupName: Int] = [:]
+  private var numbersGone: [ByteString: Int] = [:]
   /// The changes so far, each with what it is sorted by.
   var drafts: [(order: Int, change: ViewRowChange)] = []
 
@@ -85,7 +87,7 @@ struct DiffBuilder {
     return true
   }
 
-  private mutating func add(_ key: GroupName, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
+  private mutating func add(_ key: ByteString, _ oldPlace: Int?, _ newPlace: Int?, count: Int) {
     var tracker: WindowTracker?
     if let oldPlace, !before.settings.windows.isEmpty, let window = before.settings.windows[key],
       window.current.isFlexible, window.hasStarted
@@ -97,13 +99,13 @@ struct DiffBuilder {
   }
 
   /// By how many rows the steps change each group.
-  private func netCounts() -> [GroupName: Int] {
-    var net: [GroupName: Int] = [:]
+  private func netCounts() -> [ByteString: Int] {
+    var net: [ByteString: Int] = [:]
     for operation in operations {
       switch operation {
-      case .insert(_, let group, _): net[GroupName(group), default: 0] &+= 1
-      case .remove(_, let group, _): net[GroupName(group), default: 0] &-= 1
-      case .resetGroup(let group, let count): net[GroupName(group), default: 0] &-= count
+      case .insert(_, let group, _): net[ByteString(group), default: 0] &+= 1
+      case .remove(_, let group, _): net[ByteString(group), default: 0] &-= 1
+      case .resetGroup(let group, let count): net[ByteString(group), default: 0] &-= count
       case .update, .insertGroup, .removeGroup: break
       }
     }
@@ -112,7 +114,7 @@ struct DiffBuilder {
 
   /// Which of `groups` has a name: those of the new mappings come first, in their order.
   private func number(of name: String) -> Int? {
-    after.place(of: name) ?? (numbersGone.isEmpty ? nil : numbersGone[GroupName(name)])
+    after.place(of: name) ?? (numbersGone.isEmpty ? nil : numbersGone[ByteString(name)])
   }
 
   /// Whether all steps made sense and the groups have as many rows afterwards as they should.

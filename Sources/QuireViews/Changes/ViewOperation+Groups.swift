@@ -25,9 +25,9 @@ extension Sequence where Element == ViewOperation {
   public func hasChanges(in group: String) -> Bool { contains { $0.group.hasSameBytes(as: group) } }
 
   /// Whether any step changes one of the groups.
-  public func hasChanges(in groups: Set<String>) -> Bool {
-    let names = Set(groups.map(GroupName.init))
-    return contains { names.contains(GroupName($0.group)) }
+  public func hasChanges(in groups: some Sequence<String>) -> Bool {
+    let names = Set(groups.map(ByteString.init))
+    return contains { names.contains(ByteString($0.group)) }
   }
 
   /// Whether any step changes a group that the mappings show, or would show if their groups are dynamic.

@@ -1,5 +1,7 @@
 // Counts, and the way from sections and rows to groups and indexes and back.
 
+internal import QuireDatabase
+
 extension ViewMappings {
   /// The groups that have a section now; or the name of the one section of all groups.
   public var visibleGroups: [String] { layout.sections.map(\.name) }
@@ -35,7 +37,7 @@ extension ViewMappings {
   public func windowPosition(of group: String) -> ViewWindow.Position? {
     guard let place = place(of: group) else { return nil }
     let (range, count) = (shown[place].range, shown[place].count)
-    let isReversed = settings.reversed.contains(GroupName(group))
+    let isReversed = settings.reversed.contains(ByteString(group))
     return ViewWindow.Position(
       offsetFromBeginning: isReversed ? count - range.upperBound : range.lowerBound,
       offsetFromEnd: isReversed ? range.lowerBound : count - range.upperBound,
@@ -85,7 +87,7 @@ extension ViewMappings {
   public func row(of index: Int, in group: String) -> Int? {
     guard let place = place(of: group), shown[place].range.contains(index) else { return nil }
     let range = shown[place].range
-    return settings.reversed.contains(GroupName(group)) ? range.upperBound - 1 - index : index - range.lowerBound
+    return settings.reversed.contains(ByteString(group)) ? range.upperBound - 1 - index : index - range.lowerBound
   }
 
   /// The section and row that show an index of a group; nil outside its window. O(1).

@@ -1,5 +1,7 @@
 // Settings of mappings, written as `mappings.window["a"] = …`.
 
+internal import QuireDatabase
+
 extension ViewMappings {
   /// The windows by group: nil shows all rows. Read back, a flexible window has its present length and offset.
   public var window: Windows {
@@ -35,9 +37,9 @@ extension ViewMappings {
     /// The window of a group: nil shows all rows. Setting it starts it anew. One for a group that is not there yet
     /// waits.
     public subscript(group: String) -> ViewWindow? {
-      get { mappings.settings.window(of: GroupName(group)) }
+      get { mappings.settings.window(of: ByteString(group)) }
       set {
-        mappings.settings.setWindow(newValue, of: GroupName(group))
+        mappings.settings.setWindow(newValue, of: ByteString(group))
         mappings.resettle(group)
       }
     }
@@ -49,8 +51,8 @@ extension ViewMappings {
 
     /// Whether the group is shown last to first.
     public subscript(group: String) -> Bool {
-      get { mappings.settings.reversed.contains(GroupName(group)) }
-      set { mappings.settings.setReversed(newValue, of: GroupName(group)) }
+      get { mappings.settings.reversed.contains(ByteString(group)) }
+      set { mappings.settings.setReversed(newValue, of: ByteString(group)) }
     }
   }
 
@@ -60,9 +62,9 @@ extension ViewMappings {
 
     /// Whether the group's section is hidden while it is empty.
     public subscript(group: String) -> Bool {
-      get { mappings.settings.hidesEmpty(of: GroupName(group)) }
+      get { mappings.settings.hidesEmpty(of: ByteString(group)) }
       set {
-        mappings.settings.setHidesEmpty(newValue, of: GroupName(group))
+        mappings.settings.setHidesEmpty(newValue, of: ByteString(group))
         mappings.layOut()
       }
     }
@@ -83,8 +85,8 @@ extension ViewMappings {
 
     /// The offsets of a group. Zero is left out.
     public subscript(group: String) -> Set<Int> {
-      get { mappings.settings.neighbourOffsets(of: GroupName(group)) }
-      set { mappings.settings.setNeighbourOffsets(newValue, of: GroupName(group)) }
+      get { mappings.settings.neighbourOffsets(of: ByteString(group)) }
+      set { mappings.settings.setNeighbourOffsets(newValue, of: ByteString(group)) }
     }
   }
 }

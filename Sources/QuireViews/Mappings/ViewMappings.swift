@@ -1,5 +1,7 @@
 // From the groups of a view to the sections and rows of a screen.
 
+internal import QuireDatabase
+
 /// Which groups of a view a screen shows as its sections, in which order, and which rows of them.
 ///
 /// ```swift
@@ -38,7 +40,7 @@ public struct ViewMappings: Sendable {
   /// All groups in the order of their sections, as of the last update.
   private(set) var shown: [ShownGroup] = []
   /// Where in `shown` each group stands.
-  private var places: [GroupName: Int] = [:]
+  private var places: [ByteString: Int] = [:]
   /// Sections and first rows of `shown`.
   private(set) var layout = ViewLayout()
   var settings = ViewSettings()
@@ -99,7 +101,7 @@ public struct ViewMappings: Sendable {
   /// The second half: windows, sections and rows.
   ///
   /// - Parameter moved: where the steps of a change have brought the flexible window of a group.
-  mutating func settleWindows(moved: (_ group: GroupName) -> Range<Int>?) {
+  mutating func settleWindows(moved: (_ group: ByteString) -> Range<Int>?) {
     for place in shown.indices {
       let (name, count) = (shown[place].key, shown[place].count)
       shown[place].range =
@@ -117,7 +119,7 @@ public struct ViewMappings: Sendable {
   }
 
   /// Where in `shown` a group stands; nil for one that is not shown.
-  func place(of group: String) -> Int? { places[GroupName(group)] }
+  func place(of group: String) -> Int? { places[ByteString(group)] }
 
   /// Whether the group has a section, or would get one if it had rows.
   func mayShow(_ group: String) -> Bool { choice?.isIncluded(group) ?? false || place(of: group) != nil }
@@ -128,7 +130,7 @@ public struct ViewMappings: Sendable {
     shown = []
     places = [:]
     for name in names where place(of: name) == nil {
-      places[GroupName(name)] = shown.count
+      places[ByteString(name)] = shown.count
       shown.append(ShownGroup(name: name))
     }
     dropImpossibleConsolidation()
@@ -154,7 +156,7 @@ public struct ViewMappings: Sendable {
   /// Computes windows anew after a setting has changed.
   mutating func resettle(_ group: String) {
     guard csn != nil, let place = place(of: group) else { return }
-    shown[place].range = settings.settleWindow(of: GroupName(group), inCount: shown[place].count, moved: nil)
+    shown[place].range = settings.settleWindow(of: ByteString(group), inCount: shown[place].count, moved: nil)
     layOut()
   }
 
@@ -188,5 +190,5 @@ struct ShownGroup: Sendable {
   var range = 0..<0
 
   /// The name to look things up by.
-  var key: GroupName { GroupName(name) }
+  var key: ByteString { ByteString(name) }
 }

@@ -1,5 +1,7 @@
 // What mappings are told about single groups.
 
+internal import QuireDatabase
+
 /// The settings of mappings by group, in the view's own order of rows; kept also for groups that are not there yet.
 struct ViewSettings: Sendable {
   /// A window, and whether it has shown a row since it was set. Until then it starts by the length and offset that it
@@ -9,41 +11,41 @@ struct ViewSettings: Sendable {
     var hasStarted = false
   }
 
-  private(set) var windows: [GroupName: Window] = [:]
-  private(set) var reversed: Set<GroupName> = []
-  private(set) var neighbours: [GroupName: Set<Int>] = [:]
-  private var hidesEmpty: [GroupName: Bool] = [:]
+  private(set) var windows: [ByteString: Window] = [:]
+  private(set) var reversed: Set<ByteString> = []
+  private(set) var neighbours: [ByteString: Set<Int>] = [:]
+  private var hidesEmpty: [ByteString: Bool] = [:]
   private(set) var hidesAllEmpty = false
 
   /// Whether the group has no section while it shows no row.
-  func hidesEmpty(of group: GroupName) -> Bool { hidesEmpty[group] ?? hidesAllEmpty }
+  func hidesEmpty(of group: ByteString) -> Bool { hidesEmpty[group] ?? hidesAllEmpty }
 
-  mutating func setHidesEmpty(_ hides: Bool, of group: GroupName) { hidesEmpty[group] = hides }
+  mutating func setHidesEmpty(_ hides: Bool, of group: ByteString) { hidesEmpty[group] = hides }
 
   mutating func setHidesAllEmpty(_ hides: Bool) {
     hidesEmpty = [:]
     hidesAllEmpty = hides
   }
 
-  mutating func setReversed(_ isReversed: Bool, of group: GroupName) {
+  mutating func setReversed(_ isReversed: Bool, of group: ByteString) {
     if isReversed { reversed.insert(group) } else { reversed.remove(group) }
   }
 
-  func window(of group: GroupName) -> ViewWindow? {
+  func window(of group: ByteString) -> ViewWindow? {
     guard let window = windows[group]?.current else { return nil }
     return reversed.contains(group) ? window.reversed : window
   }
 
-  mutating func setWindow(_ window: ViewWindow?, of group: GroupName) {
+  mutating func setWindow(_ window: ViewWindow?, of group: ByteString) {
     windows[group] = window.map { Window(current: reversed.contains(group) ? $0.reversed : $0) }
   }
 
-  func neighbourOffsets(of group: GroupName) -> Set<Int> {
+  func neighbourOffsets(of group: ByteString) -> Set<Int> {
     let offsets = neighbours[group] ?? []
     return reversed.contains(group) ? Set(offsets.map { -$0 }) : offsets
   }
 
-  mutating func setNeighbourOffsets(_ offsets: Set<Int>, of group: GroupName) {
+  mutating func setNeighbourOffsets(_ offsets: Set<Int>, of group: ByteString) {
     // The lowest integer has no opposite, and a row is no neighbour of its own.
     let usable = offsets.filter { $0 != 0 && $0 != .min }
     let own = reversed.contains(group) ? Set(usable.map { -$0 }) : usable
@@ -53,7 +55,7 @@ struct ViewSettings: Sendable {
   /// The range that a group of so many rows shows. A flexible window remembers it.
   ///
   /// - Parameter moved: where the steps of a change have brought a window that has started.
-  mutating func settleWindow(of group: GroupName, inCount count: Int, moved: Range<Int>?) -> Range<Int> {
+  mutating func settleWindow(of group: ByteString, inCount count: Int, moved: Range<Int>?) -> Range<Int> {
     guard var window = windows[group] else { return 0..<count }
     guard window.current.isFlexible else { return window.current.range(inCount: count) }
     let range = window.current.limited(moved ?? window.current.range(inCount: count), inCount: count)

@@ -52,9 +52,9 @@ extension PinnedSnapshot {
 
 extension Commit {
   /// Whether one of some groups of a view was changed by this commit. O(steps), without looking at anything stored.
-  public func hasChanges(in view: some ViewExtension, groups: Set<String>) -> Bool {
+  public func hasChanges(in view: some ViewExtension, groups: some Sequence<String>) -> Bool {
     if changes.isUnknown { return true }
     guard let changes = changes(of: view) else { return false }
-    return changes.operations.contains { groups.contains($0.group) }
+    return changes.operations.hasChanges(in: groups)
   }
 }

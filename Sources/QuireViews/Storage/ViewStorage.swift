@@ -24,7 +24,7 @@ final class ViewStorage {
   let trees: ViewTrees
   let store: ExtensionStore
   /// The numbers of groups that were looked up, nil for those that are not there.
-  private var known: [GroupName: GroupID?] = [:]
+  private var known: [ByteString: GroupID?] = [:]
   private(set) var operations: [ViewOperation] = []
   /// Whether steps are noted; not while the view is built.
   var isRecording = true
@@ -55,9 +55,9 @@ final class ViewStorage {
   // MARK: Groups
 
   func group(_ name: String) throws -> GroupID? {
-    if let group = known[GroupName(name)] { return group }
+    if let group = known[ByteString(name)] { return group }
     let group = try trees.group(name)
-    known[GroupName(name)] = .some(group)
+    known[ByteString(name)] = .some(group)
     return group
   }
 
@@ -72,7 +72,7 @@ final class ViewStorage {
     try store.set(last + 1, for: "lastGroup")
     try trees.groups.put(group.prefix, for: Array(name.utf8))
     try trees.names.put(Array(name.utf8), for: group.nameKey)
-    known[GroupName(name)] = .some(group)
+    known[ByteString(name)] = .some(group)
     note(.insertGroup(name))
     return group
   }
@@ -117,7 +117,7 @@ final class ViewStorage {
     guard try trees.count(group) == 0 else { return }
     try trees.groups.remove(Array(name.utf8))
     try trees.names.remove(group.nameKey)
-    known[GroupName(name)] = .some(nil)
+    known[ByteString(name)] = .some(nil)
     note(.removeGroup(name))
   }
 
@@ -181,7 +181,7 @@ final class ViewStorage {
   }
 
   private func didReset(_ name: String, _ count: Int) throws {
-    known[GroupName(name)] = .some(nil)
+    known[ByteString(name)] = .some(nil)
     note(.resetGroup(name, count: count))
     note(.removeGroup(name))
     try tell { try $0.didReset(group: name) }

@@ -25,14 +25,14 @@ extension AutoViewWriter {
   ) throws -> Bool {
     guard !version.hasSameBytes(as: view.version) else { return false }
     let sorting = sorting ?? view.sorting
-    var members: [GroupName: [Member]] = [:]
+    var members: [ByteString: [Member]] = [:]
     for collection in unique(view.descriptions.map(\.name)) {
       for raw in store.readTransaction.rawRows(collection) {
         let row = try viewRow(raw.rowID)
         let groups = unique(try grouping.groups(row))
         if groups.isEmpty { continue }
         let member = Member(rowID: raw.rowID, order: try key(row, raw.rowID, sorting))
-        for name in groups { members[GroupName(name), default: []].append(member) }
+        for name in groups { members[ByteString(name), default: []].append(member) }
       }
     }
     try replace(grouping, sorting, version, members)
@@ -44,9 +44,9 @@ extension AutoViewWriter {
   @discardableResult
   public func setSorting(_ sorting: ViewSorting<Object, Metadata>, version: String) throws -> Bool {
     guard !version.hasSameBytes(as: view.version) else { return false }
-    var members: [GroupName: [Member]] = [:]
+    var members: [ByteString: [Member]] = [:]
     for group in try storage.trees.allGroups() {
-      members[GroupName(group.name)] = try storage.members(of: group.name).map { old in
+      members[ByteString(group.name)] = try storage.members(of: group.name).map { old in
         Member(rowID: old.rowID, order: try key(viewRow(old.rowID), old.rowID, sorting))
       }
     }
@@ -72,16 +72,16 @@ extension AutoViewWriter {
   /// Has the groups show these rows and no other, all or nothing.
   private func replace(
     _ grouping: ViewGrouping<Object, Metadata>, _ sorting: ViewSorting<Object, Metadata>, _ version: String,
-    _ members: [GroupName: [Member]]
+    _ members: [ByteString: [Member]]
   ) throws {
     guard let tx = store.writeTransaction else { return }
     let new = AutoView(
       view.name, over: view.descriptions, version: version, isPersistent: view.isPersistent,
       takesExistingRows: view.isBuiltFromRows, grouping: grouping, sorting: sorting)
     // Groups that lose all rows are arranged, too; in the order of the names, so that one change tells one thing.
-    let names = Set(members.keys).union(try storage.trees.allGroups().map { GroupName($0.name) })
-    let groups = try names.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
-      GroupArrangement(name: name, rows: try arranged(members[GroupName(name)] ?? [], in: name, sorting))
+    let names = Set(members.keys).union(try storage.trees.allGroups().map { ByteString($0.name) })
+    let groups = try names.map(\.string).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
+      GroupArrangement(name: name, rows: try arranged(members[ByteString(name)] ?? [], in: name, sorting))
     }
     try tx.savepoint {
       try store.replaceExtension(with: new)

@@ -22,9 +22,9 @@ where Parent.Writer: ViewOwner {
   private struct Told {
     let rowID: RowID
     /// The groups that it has just come into, so that it has been judged for them.
-    var judged: Set<GroupName> = []
+    var judged: Set<ByteString> = []
     /// The groups in which it has just moved, which tells of its change already.
-    var moved: Set<GroupName> = []
+    var moved: Set<ByteString> = []
   }
 
   init(_ view: FilteredView<Parent>, _ store: ExtensionStore) throws {
@@ -85,7 +85,7 @@ where Parent.Writer: ViewOwner {
   // MARK: The parent's steps
 
   func didInsert(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws {
-    told(rowID) { $0.judged.insert(GroupName(group)) }
+    told(rowID) { $0.judged.insert(ByteString(group)) }
     if try passes(group, rowID) { try insert(rowID, key, group, entry) }
   }
 
@@ -96,7 +96,7 @@ where Parent.Writer: ViewOwner {
   func didMove(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws {
     if let old = try self.entry(rowID, group) {
       try storage.move(rowID, key, group, from: old, order: entry.order)
-      told(rowID) { $0.moved.insert(GroupName(group)) }
+      told(rowID) { $0.moved.insert(ByteString(group)) }
     }
   }
 
@@ -158,13 +158,13 @@ where Parent.Writer: ViewOwner {
 
   /// Brings a row in or takes it out, in each group of the parent that it is in; tells of its change if it stays.
   private func judge(
-    _ rowID: RowID, _ key: RowKey, _ what: (GroupName) -> (mayDiffer: Bool, aspects: ViewAspects)
+    _ rowID: RowID, _ key: RowKey, _ what: (ByteString) -> (mayDiffer: Bool, aspects: ViewAspects)
   ) throws {
     for parentEntry in try parent.trees.entries(of: rowID) {
       guard let id = parentEntry.group else { throw ViewTrees.damaged() }
       let group = try parent.trees.name(of: id)
       let current = try entry(rowID, group)
-      let (mayDiffer, aspects) = what(GroupName(group))
+      let (mayDiffer, aspects) = what(ByteString(group))
       let isIncluded = mayDiffer ? try passes(group, rowID) : current != nil
       switch (current, isIncluded) {
       case (nil, true): try insert(rowID, key, group, parentEntry)
