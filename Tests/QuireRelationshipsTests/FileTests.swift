@@ -104,18 +104,19 @@ import Testing
     #expect(deleted.values == ["/f"])
   }
 
-  @Test("Removing all rows deletes every file, whatever the rules") func removingAll() throws {
+  @Test("Removing all rows deletes the files whose rules say so, and no other") func removingAll() throws {
     let nodes = try NodeDatabase(graph())
     try nodes.write { rows, _ throws in
       try rows.set(Node(link("e", "/own", own), link("e", "/pointer", []), link("e", "/again", own)), for: "a")
-      try rows.set(Node(link("e", "/gone", own)), for: "b")
+      try rows.set(Node(link("e", "/gone", own), link("e", "/shared", [])), for: "b")
+      try rows.set(Node(link("e", "/shared", .deleteDestinationIfAllSourcesDeleted)), for: "d")
     }
     try nodes.db.write { tx throws in
       try tx[.nodes].remove("b")
       try tx.removeAll()
       try tx[.nodes].set(Node(link("e", "/again", own)), for: "c")
     }
-    #expect(deleted.values.sorted() == ["/gone", "/own", "/pointer"])
+    #expect(deleted.values.sorted() == ["/gone", "/own", "/shared"])
     #expect(try nodes.edges() == ["e"])
   }
 

@@ -109,15 +109,16 @@ extension RelationshipWriter {
 
   // MARK: All rows
 
-  /// Drops all edges, and puts all files on the list.
+  /// Drops all edges, and puts on the list all files that a rule deletes with the last row that names them.
   public func didClearAll() throws {
-    // Files go whatever the rules say; so do those that an edge of a removed row was about to delete.
+    // Those, too, that an edge of a row removed before was about to delete.
     let prefix: [UInt8] = [2]
     let cursor = try trees.byDestination.cursor()
     var paths: Set<[UInt8]> = []
     var isOnEntry = try cursor.seek(prefix)
     while isOnEntry, let entry = try cursor.entry, entry.key.starts(with: prefix) {
-      if case .file(let path) = try trees.edge(.byDestination, entry).destination { paths.insert(path) }
+      let edge = try trees.edge(.byDestination, entry)
+      if case .file(let path) = edge.destination, !edge.rules.isDisjoint(with: .keeping) { paths.insert(path) }
       isOnEntry = try cursor.next()
     }
     let pending = try dropped.cursor()

@@ -125,7 +125,9 @@ struct GraphModel {
 
   mutating func clearAll() {
     guard !rows.isEmpty else { return }
-    for (edge, _) in edges { if case .file(let path) = edge.destination { doomedFiles.insert(path) } }
+    for (edge, rules) in edges where !rules.isDisjoint(with: Self.keeping) {
+      if case .file(let path) = edge.destination { doomedFiles.insert(path) }
+    }
     for (one, _) in gone {
       if case .file(let path) = one.edge.destination, one.sourceGone, !one.rules.isDisjoint(with: Self.keeping) {
         doomedFiles.insert(path)
