@@ -132,6 +132,30 @@ import Testing
     #expect(unknown == [false, false, false, true])
   }
 
+  @Test("Commits that nobody takes are kept up to 64 MiB, by streams and by pins, and the rest is unknown")
+  func memoryOfLateFollowers() async throws {
+    let db = try Database.inMemory()
+    let stream = db.commits
+    var pin: PinnedSnapshot? = try synchronously { try db.pin() }
+    let rowCount = 1000
+    let keys = (0..<rowCount).map { String(repeating: "k", count: 900) + "\($0)" }
+    for value in 0..<120 {
+      try await db.write { tx in for key in keys { try tx[.texts("t")].set("\(value)", for: key) } }
+    }
+    let late = try synchronously { try #require(pin).advance() }
+    pin = nil
+    try synchronously { try db.close() }
+    // A commit takes about a mebibyte: its keys, and what is there for more of them.
+    #expect(late.first?.changes.isUnknown == true)
+    #expect((31...74).contains(late.count - 1), "\(late.count)")
+    var known = 0
+    var unknown = 0
+    for try await commit in stream {
+      if commit.changes.isUnknown { unknown += 1 } else { known += 1 }
+    }
+    #expect((31...74).contains(known) && unknown == 1, "\(known) and \(unknown)")
+  }
+
   @Test func streamsEndWithTheTaskAndTheDatabase() async throws {
     let stream = db.commits
     let waiting = Task { () -> Bool in
@@ -228,5 +252,5 @@ import Testing
     #expect(errorCode { _ = try TestFolder().open(Database.Options(readerThreadCount: 0)) } == .invalidOption)
   }
 
-  private func synchronously(_ body: () throws -> Void) throws { try body() }
+  private func synchronously<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 }

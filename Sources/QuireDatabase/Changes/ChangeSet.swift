@@ -46,7 +46,7 @@ public final class ChangeSet: Sendable {
   static let unknown = ChangeSet()
 
   /// About how many bytes of memory it takes.
-  var byteCount: Int { log.bytes.count + 256 }
+  var byteCount: Int { log.bytes.capacity + 256 }
 
   /// Whether it is worth to look whether rows that were read have changed. Costs nothing in proportion to the changes.
   func mayConcern(_ reads: ReadSet) -> Bool {

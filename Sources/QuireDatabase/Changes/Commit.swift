@@ -16,6 +16,8 @@ public struct Commit: Sendable {
   let extensionChanges: [ByteString: any ExtensionChanges]
   /// What has changed beside rows.
   let scope: CommitScope
+  /// About how many bytes of memory it takes.
+  let byteCount: Int
 
   init(
     csn: CSN, changes: ChangeSet, info: (any Sendable & Codable)?,
@@ -26,13 +28,12 @@ public struct Commit: Sendable {
     self.info = info
     self.extensionChanges = extensionChanges
     self.scope = scope
+    // What an extension tells may be anything.
+    byteCount = extensionChanges.values.reduce(changes.byteCount) { $0 + min(max(0, $1.byteCount), 1 << 40) }
   }
 
   /// Whether there is nothing to tell of it to those who follow commits.
   var isSilent: Bool { changes.isEmpty && extensionChanges.isEmpty }
-
-  /// About how many bytes of memory it takes.
-  var byteCount: Int { extensionChanges.values.reduce(changes.byteCount) { $0 + max(0, $1.byteCount) } }
 
   /// Stands for commits that were too many to be kept.
   ///

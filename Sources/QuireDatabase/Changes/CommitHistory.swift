@@ -85,7 +85,11 @@ final class CommitHistory: Sendable {
   /// Gives the streams what readers see by now. Called by those who wrote, once their commit is acknowledged.
   func deliver(published: () -> CSN) {
     let hasMissed = state.withLock { state -> Bool in
-      guard !state.streams.isEmpty else { return false }
+      if state.streams.isEmpty {
+        // One commit may be as large as all that may be kept.
+        if state.byteCount > byteLimit { trim(&state, published()) }
+        return false
+      }
       var hasMissed = false
       let published = published()
       let end = state.position(at: published)

@@ -12,9 +12,10 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Holds up to `Database.Options.commitBuffer` commits that were not taken yet; what comes on top of that is delivered
-/// as one commit whose changes are `isUnknown`. Ends when the database is closed, or with an error when a failed write
-/// has stopped it. One consumer at a time: iterators of one sequence take commits from each other.
+/// Holds up to `Database.Options.commitBuffer` commits that were not taken yet, and up to 64 MiB of them; what comes on
+/// top of that is delivered as one commit whose changes are `isUnknown`. Ends when the database is closed, or with an
+/// error when a failed write has stopped it. One consumer at a time: iterators of one sequence take commits from each
+/// other.
 public struct CommitStream: AsyncSequence, Sendable {
   /// What is delivered.
   public typealias Element = Commit
@@ -38,7 +39,8 @@ public struct CommitStream: AsyncSequence, Sendable {
   private let subscription: Subscription
 
   init(_ history: CommitHistory, limit: Int, published: () -> CSN) {
-    subscription = Subscription(history, CommitBuffer(limit: limit), published: published)
+    let buffer = CommitBuffer(limit: limit, byteLimit: Limits.historyByteCount)
+    subscription = Subscription(history, buffer, published: published)
   }
 
   /// Begins to take commits.
@@ -57,10 +59,12 @@ public struct CommitStream: AsyncSequence, Sendable {
 ///
 /// Invariants:
 /// 1. `commits` holds at most `limit` commits and one more, which stands for those that found no room.
-/// 2. A consumer waits only while `commits` is empty and nothing has ended.
+/// 2. `byteCount` is what the commits take together, and at most `byteLimit`; one that stands for others takes nothing.
+/// 3. A consumer waits only while `commits` is empty and nothing has ended.
 final class CommitBuffer: Sendable {
   private struct State {
     var commits = Deque<Commit>()
+    var byteCount = 0
     /// The call of `next` that waits, and its number.
     var waiter: CheckedContinuation<Commit?, any Error>?
     var waiterID = 0
@@ -71,8 +75,14 @@ final class CommitBuffer: Sendable {
 
   private let state = Latch(State())
   private let limit: Int
+  private let byteLimit: Int
 
-  init(limit: Int) { self.limit = max(1, limit) }
+  init(limit: Int, byteLimit: Int) {
+    self.limit = max(1, limit)
+    self.byteLimit = byteLimit
+  }
+
+  private static func byteCount(_ commit: Commit) -> Int { commit.changes.isUnknown ? 0 : commit.byteCount }
 
   /// Takes a commit in. Returns whether it is the first one that finds no room.
   @discardableResult
@@ -84,13 +94,15 @@ final class CommitBuffer: Sendable {
         state.waiter = nil
         return waiter
       }
-      if state.commits.count > limit {
+      let byteCount = Self.byteCount(commit)
+      if state.commits.count < limit, state.byteCount + byteCount <= byteLimit {
+        state.commits.append(commit)
+        state.byteCount += byteCount
+      } else if state.commits.last?.changes.isUnknown == true {
         state.commits[state.commits.count - 1] = .unknown(upTo: commit.csn)
-      } else if state.commits.count == limit {
+      } else {
         state.commits.append(.unknown(upTo: commit.csn))
         isFirstMissed = true
-      } else {
-        state.commits.append(commit)
       }
       return nil
     }
@@ -124,7 +136,10 @@ final class CommitBuffer: Sendable {
           case wait
         }
         let next = state.withLock { state -> Next in
-          if let commit = state.commits.popFirst() { return .commit(commit) }
+          if let commit = state.commits.popFirst() {
+            state.byteCount -= Self.byteCount(commit)
+            return .commit(commit)
+          }
           if let failure = state.failure { return .failure(failure) }
           // A second consumer gets nothing: two would tear the order apart.
           if state.isFinished || Task.isCancelled || state.waiter != nil { return .commit(nil) }

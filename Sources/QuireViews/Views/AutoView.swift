@@ -103,5 +103,11 @@ public struct ViewChanges: ExtensionChanges, Hashable {
   /// The steps, in their order.
   public let operations: [ViewOperation]
 
-  public var byteCount: Int { operations.count * MemoryLayout<ViewOperation>.stride }
+  public var byteCount: Int {
+    // Short texts stand in the step itself; those of longer keys are blocks of their own.
+    operations.reduce(operations.capacity * MemoryLayout<ViewOperation>.stride) { sum, operation in
+      let length = operation.key?.key.utf8.count ?? 0
+      return length > 15 ? sum + length + 32 : sum
+    }
+  }
 }
