@@ -1,5 +1,6 @@
 // Which action runs when a commit fails, held against what the next opening shows.
 
+import Foundation
 import QuireDatabase
 import QuireStorage
 import QuireTesting
@@ -32,6 +33,40 @@ import Testing
         try tx[Self.texts].set(text, for: "\(number)")
       }
     }
+  }
+
+  @Test("A write without changes that sees a commit which fails is told so, and its rollback action runs")
+  func nothingToCommit() throws {
+    let disk = SimulatedDisk()
+    let database = try disk.openDatabase(seed: 1, Database.Options(maintainsWhenIdle: false), scheduling: .threads)
+    try database.write { tx in try tx[Self.texts].set("first", for: "first") }
+    let (sync, group) = (disk.hold(.synchronize), DispatchGroup())
+    func start(_ body: @escaping @Sendable () -> Void) {
+      group.enter()
+      Thread.detachNewThread {
+        body()
+        group.leave()
+      }
+    }
+    let (begun, ran, codes) = (Recorder(), Recorder(), Recorder())
+    start { try? database.write { tx in try tx[Self.texts].set("second", for: "second") } }
+    try #require(sync.awaitCall())
+    for touches in [false, true] {
+      start {
+        do {
+          try database.write { tx in
+            tx.onCommit { ran.append("commit") }
+            tx.onRollback { ran.append("rollback") }
+            begun.append("")
+            if touches { try tx[Self.texts].touch("first") }
+          }
+        } catch { codes.append((error as? DatabaseError).map { "\($0.code)" } ?? "\(error)") }
+      }
+    }
+    while begun.values.count < 2 {}
+    sync.release(.error(SystemCode.inputOutput))
+    group.wait()
+    #expect(ran.values == ["rollback", "rollback"] && codes.values == ["failStop", "failStop"])
   }
 
   @Test(

@@ -63,50 +63,71 @@ final class CommitHistory: Sendable {
 
   /// Takes a commit in; `published` is the newest commit that readers see. Under the writer lock.
   func append(_ commit: Commit, published: CSN) {
-    state.withLock { state in
-      trim(&state, published)
+    let dropped = state.withLock { state -> Dropped in
+      let dropped = trim(&state, published)
       state.lastSequence += 1
       state.entries.append(Entry(sequence: state.lastSequence, commit: commit))
       state.byteCount += commit.byteCount
+      return dropped
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Commits that nobody waits for. They hold objects of the app's, which may do anything when they go: not under the
+  /// latch. Nearly always it is one.
+  private struct Dropped {
+    private var first: Commit?
+    private var others: [Commit] = []
+
+    mutating func append(_ commit: Commit) {
+      if first == nil { first = commit } else { others.append(commit) }
     }
   }
 
-  /// Lets go of what nobody waits for.
-  private func trim(_ state: inout State, _ published: CSN) {
+  /// Lets go of what nobody waits for; returns it.
+  private func trim(_ state: inout State, _ published: CSN) -> Dropped {
+    var dropped = Dropped()
     let followed = min(state.pins.values.min() ?? .max, state.streams.values.map(\.position).min() ?? .max)
     while let first = state.entries.first, first.commit.csn <= published,
       first.sequence <= followed || state.byteCount > byteLimit
     {
       state.byteCount -= first.commit.byteCount
+      dropped.append(first.commit)
       state.entries.removeFirst()
     }
+    return dropped
   }
 
   /// Gives the streams what readers see by now. Called by those who wrote, once their commit is acknowledged.
   func deliver(published: () -> CSN) {
-    let hasMissed = state.withLock { state -> Bool in
+    var hasMissed = false
+    var resumptions: [CommitBuffer.Resumption] = []
+    let dropped = state.withLock { state -> Dropped in
       if state.streams.isEmpty {
         // One commit may be as large as all that may be kept.
-        if state.byteCount > byteLimit { trim(&state, published()) }
-        return false
+        return state.byteCount > byteLimit ? trim(&state, published()) : Dropped()
       }
-      var hasMissed = false
+      func give(_ commit: Commit, to buffer: CommitBuffer) {
+        let (isFirstMissed, resume) = buffer.append(commit)
+        if isFirstMissed { hasMissed = true }
+        if let resume { resumptions.append(resume) }
+      }
       let published = published()
       let end = state.position(at: published)
       for (id, stream) in state.streams where stream.position < end {
         if stream.position < state.firstSequence - 1 {
-          stream.buffer.append(.unknown(upTo: published))
+          give(.unknown(upTo: published), to: stream.buffer)
           hasMissed = true
         }
         for entry in state.entries where entry.sequence > stream.position && entry.sequence <= end {
-          if entry.commit.isSilent { continue }
-          if stream.buffer.append(entry.commit) { hasMissed = true }
+          if !entry.commit.isSilent { give(entry.commit, to: stream.buffer) }
         }
         state.streams[id]?.position = end
       }
-      trim(&state, published)
-      return hasMissed
+      return trim(&state, published)
     }
+    withExtendedLifetime(dropped) {}
+    for resume in resumptions { resume() }
     if hasMissed { logMissed("stream") }
   }
 
@@ -189,7 +210,8 @@ final class CommitHistory: Sendable {
   func follow(_ buffer: CommitBuffer, published: () -> CSN) -> Int {
     state.withLock { state in
       state.nextID += 1
-      if state.isClosed || state.failure != nil { buffer.finish(state.failure) }
+      // Nobody waits for a new one yet.
+      if state.isClosed || state.failure != nil { _ = buffer.finish(state.failure) }
       state.streams[state.nextID] = (state.position(at: published()), buffer)
       return state.nextID
     }
@@ -200,19 +222,20 @@ final class CommitHistory: Sendable {
 
   /// Ends all streams: nothing will follow.
   func close() {
-    state.withLock { state in
+    let resumptions = state.withLock { state in
       state.isClosed = true
-      for stream in state.streams.values { stream.buffer.finish() }
+      return state.streams.values.compactMap { $0.buffer.finish() }
     }
+    for resume in resumptions { resume() }
   }
 
   /// The database cannot be written any more: streams end with the reason.
   func fail(_ error: DatabaseError) {
-    let isFirst = state.withLock { state -> Bool in
+    let (isFirst, resumptions) = state.withLock { state -> (Bool, [CommitBuffer.Resumption]) in
       defer { state.failure = error }
-      for stream in state.streams.values { stream.buffer.finish(error) }
-      return state.failure == nil
+      return (state.failure == nil, state.streams.values.compactMap { $0.buffer.finish(error) })
     }
+    for resume in resumptions { resume() }
     if isFirst {
       logger?.critical(
         "Writing has stopped after a failure of the disk. Open the database again.", metadata: ["error": "\(error)"])

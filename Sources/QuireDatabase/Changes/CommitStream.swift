@@ -84,9 +84,13 @@ final class CommitBuffer: Sendable {
 
   private static func byteCount(_ commit: Commit) -> Int { commit.changes.isUnknown ? 0 : commit.byteCount }
 
-  /// Takes a commit in. Returns whether it is the first one that finds no room.
-  @discardableResult
-  func append(_ commit: Commit) -> Bool {
+  /// What is left to do when the history's latch is given up: a consumer goes on wherever the app has it go on, which
+  /// may be here and now.
+  typealias Resumption = @Sendable () -> Void
+
+  /// Takes a commit in. Returns whether it is the first one that finds no room, and how the consumer goes on that has
+  /// waited for it.
+  func append(_ commit: Commit) -> (isFirstMissed: Bool, resume: Resumption?) {
     var isFirstMissed = false
     let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
       guard !state.isFinished else { return nil }
@@ -106,12 +110,12 @@ final class CommitBuffer: Sendable {
       }
       return nil
     }
-    waiter?.resume(returning: commit)
-    return isFirstMissed
+    guard let waiter else { return (isFirstMissed, nil) }
+    return (isFirstMissed, { waiter.resume(returning: commit) })
   }
 
-  /// Nothing follows what was taken in.
-  func finish(_ failure: DatabaseError? = nil) {
+  /// Nothing follows what was taken in. Returns how the consumer goes on that has waited.
+  func finish(_ failure: DatabaseError? = nil) -> Resumption? {
     let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
       guard !state.isFinished else { return nil }
       state.isFinished = true
@@ -119,7 +123,9 @@ final class CommitBuffer: Sendable {
       defer { state.waiter = nil }
       return state.waiter
     }
-    if let failure { waiter?.resume(throwing: failure) } else { waiter?.resume(returning: nil) }
+    guard let waiter else { return nil }
+    if let failure { return { waiter.resume(throwing: failure) } }
+    return { waiter.resume(returning: nil) }
   }
 
   /// The next commit.

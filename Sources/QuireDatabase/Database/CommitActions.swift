@@ -20,11 +20,16 @@ final class CommitActions: Sendable {
     }
 
     fileprivate let actions: [@Sendable () -> Void]
+    fileprivate let rollbackActions: [@Sendable () -> Void]
     fileprivate let end: @Sendable () -> Void
     fileprivate let fate = Latch(Fate.unknown)
 
-    fileprivate init(_ actions: [@Sendable () -> Void], _ end: @escaping @Sendable () -> Void) {
+    fileprivate init(
+      _ actions: [@Sendable () -> Void], _ rollbackActions: [@Sendable () -> Void],
+      _ end: @escaping @Sendable () -> Void
+    ) {
       self.actions = actions
+      self.rollbackActions = rollbackActions
       self.end = end
     }
   }
@@ -38,9 +43,14 @@ final class CommitActions: Sendable {
 
   /// Takes the actions of a commit whose fate is not known yet, behind those of the commits before it.
   ///
-  /// - Parameter end: called when they have run, or will never.
-  func add(_ actions: [@Sendable () -> Void], _ end: @escaping @Sendable () -> Void) -> Entry {
-    let entry = Entry(actions, end)
+  /// - Parameters:
+  ///   - rollbackActions: run in their place if there is no commit.
+  ///   - end: called when they have run, or will never.
+  func add(
+    _ actions: [@Sendable () -> Void], orElse rollbackActions: [@Sendable () -> Void],
+    _ end: @escaping @Sendable () -> Void
+  ) -> Entry {
+    let entry = Entry(actions, rollbackActions, end)
     state.withLock { $0.entries.append(entry) }
     return entry
   }
@@ -54,7 +64,7 @@ final class CommitActions: Sendable {
   func run() {
     guard begin() else { return }
     while let (entry, isCommitted) = next() {
-      if isCommitted { for action in entry.actions { action() } }
+      for action in isCommitted ? entry.actions : entry.rollbackActions { action() }
       entry.end()
     }
   }

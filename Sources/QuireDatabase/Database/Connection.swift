@@ -146,7 +146,9 @@ extension DatabaseCore {
       let pending = try writeWithoutWaiting(connection, watch, body)
       let (result, ticket) = (pending.result, pending.ticket)
       // Here, where one commit comes after the other.
-      let actions = pending.actions.isEmpty ? nil : actions.add(pending.actions, connection.beginWork())
+      let hasActions = !pending.actions.isEmpty || !pending.rollbackActions.isEmpty
+      let actions =
+        hasActions ? actions.add(pending.actions, orElse: pending.rollbackActions, connection.beginWork()) : nil
       guard let lsn = ticket.lsn else { return finish(job, watch, result, actions) }
       storage.queue.notify(whenDurable: lsn) { [self] failure in
         guard let failure else { return finish(job, watch, result, actions) }

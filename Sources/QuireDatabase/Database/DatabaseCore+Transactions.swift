@@ -63,6 +63,8 @@ extension DatabaseCore {
     let result: Result
     let ticket: CommitTicket
     let actions: [@Sendable () -> Void]
+    /// What is to be run instead if there was nothing to commit, and the wait for what it saw fails.
+    let rollbackActions: [@Sendable () -> Void]
   }
 
   /// Runs `body` in the write transaction, and returns when its commit is acknowledged.
@@ -72,7 +74,10 @@ extension DatabaseCore {
     let watch = diagnostics.watchWrite(site, connection: connection?.options.name)
     do {
       let pending = try writeWithoutWaiting(connection, watch, body)
-      do throws(StorageError) { try storage.wait(pending.ticket) } catch { throw failed(error) }
+      do throws(StorageError) { try storage.wait(pending.ticket) } catch {
+        if !pending.ticket.hasOwnCommit { didRollBack(pending.rollbackActions) }
+        throw failed(error)
+      }
       diagnostics.didEnd(watch)
       didCommit(pending.actions)
       return pending.result
@@ -113,7 +118,8 @@ extension DatabaseCore {
       } willPublish: { csn in
         self.publish(outcome, csn)
       }
-      return PendingCommit(result: result, ticket: ticket, actions: actions)
+      return PendingCommit(
+        result: result, ticket: ticket, actions: actions, rollbackActions: ticket.hasOwnCommit ? [] : rollbackActions)
     } catch {
       switch error {
       case .rolledBack(let reason):

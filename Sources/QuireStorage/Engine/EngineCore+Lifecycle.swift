@@ -112,6 +112,8 @@ extension EngineCore {
     }
     writerLock.unlock()
     services.stop()
+    // After a failure a flush of another thread's may still be under way, and is told what the disk says.
+    queue.waitForFlush()
     withLog { $0?.close() }
     if closing.failure == nil, hasLog, hasOwnFiles { removeAllLogs() }
     file.close()

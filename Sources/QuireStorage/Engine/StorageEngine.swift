@@ -37,6 +37,11 @@ public final class StorageEngine: Sendable {
   package init(
     at path: String, options: StorageOptions, environment: StorageEnvironment
   ) throws(StorageError) {
+    guard !path.utf8.contains(0) else {
+      throw StorageError(
+        .invalidOption, "The path has a zero byte in it, behind which the system does not look. Choose another one.",
+        path: path)
+    }
     // The log lies beside the data file: a link to that, or a change of the working directory, must not lead elsewhere.
     let path = environment.fileSystem.canonicalPath(path)
     core = try Opener(path: path, options: options, environment: environment).open()

@@ -112,6 +112,12 @@ package final class CommitQueue: @unchecked Sendable {
   /// The log to flush, from now on.
   package func setLog(_ log: LogWriter) { state.withLock { $0.log = log } }
 
+  /// Returns when no flush is in flight; nobody may begin another one meanwhile. Looks again and again: this is for the
+  /// end of an engine whose writing has stopped.
+  package func waitForFlush() {
+    while state.withLock({ $0.isFlushing }) { usleep(200) }
+  }
+
   // MARK: Fail stop
 
   /// Whether writing has stopped for good.

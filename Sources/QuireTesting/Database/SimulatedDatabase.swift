@@ -8,12 +8,14 @@ extension SimulatedDisk {
   /// Opens the database that stands at `/db` on this disk; nothing happens there by itself, so that a seed repeats.
   ///
   /// - Throws: What opening a database throws, among it what the disk was told to fail with.
-  package func openDatabase(seed: UInt64, _ options: Database.Options) throws -> Database {
+  package func openDatabase(
+    seed: UInt64, _ options: Database.Options, scheduling: Scheduling = .stepped
+  ) throws -> Database {
     let dice = Latch(SeededRandom(seed: seed))
     return try Database(
       at: "/db", options: options,
       environment: StorageEnvironment(
-        fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: .stepped,
+        fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: scheduling,
         initialSegmentByteCount: 64 << 10))
   }
 }
