@@ -1,5 +1,6 @@
 // What a view that is not made of rows keeps when it is registered after commits that it has not seen.
 
+import Foundation
 import QuireDatabase
 import QuireTesting
 import Testing
@@ -106,24 +107,52 @@ import Testing
     try db.close()
   }
 
-  @Test("A list over fewer collections keeps what it cannot show, and shows it again over all of them")
+  @Test("A list is not registered over fewer collections than it has rows of, and is as it was after that")
   func fewerCollections() throws {
     try makeList()
-    var db = try folder.open()
+    let db = try folder.open()
     let narrow = ManualView("list", over: [RowCollection<Item, Int>.items()])
-    try db.register(narrow)
-    try db.close()
-    db = try reopen { tx in try tx[.items("more")].set(Item(group: nil, rank: 10), for: "m") }
+    let error = #expect(throws: DatabaseError.self) { try db.register(narrow) }
+    #expect((error?.cause as? DatabaseError)?.code == .viewRefused)
+    #expect(try db.extensions().map(\.state) == [.ready])
     try db.register(list)
     #expect(try keys(db) == ["k3", "k1", "m", "k4", "k0", "k2"])
-    try db.close()
-    db = try folder.open()
+    try db.unregister(extensionNamed: "list")
     try db.register(narrow)
-    try db.write { tx throws in try tx[.items("more")].remove("m") }
+    #expect(try keys(db) == [])
+    try db.close()
+  }
+
+  @Test("What is committed between the steps of a registration is followed") func betweenSteps() throws {
+    try makeList()
+    let db = try reopen { tx in try tx[.items()].set(Item(group: nil, rank: 100), for: "k4") }
+    #expect(try db.extensions().map(\.state) == [.stale])
+    let end = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      for number in 0..<5 { try? db.write { tx throws in _ = try tx[.items()].remove("k\(number)") } }
+      end.signal()
+    }
+    try db.register(list)
+    end.wait()
+    let left = try db.read { tx throws in Set(tx[.items()].keys) }
+    #expect(try Set(keys(db)) == left.union(["m"]))
+    try db.close()
+  }
+
+  @Test("A view of rows to come that is to show all is built anew") func allRowsAfterAll() throws {
+    func view(_ takesExistingRows: Bool) -> AutoView<Item, Int> {
+      AutoView(
+        "new", over: [RowCollection<Item, Int>.items()], takesExistingRows: takesExistingRows,
+        grouping: .byObject(\.group), sorting: .byObject { $0.rank < $1.rank })
+    }
+    var db = try folder.open()
+    try db.write { tx throws in try tx[.items()].set(Item(group: "a", rank: 0), for: "before") }
+    try db.register(view(false))
+    #expect(try db.read { tx throws in try tx.view(view(false)).count } == 0)
     try db.close()
     db = try folder.open()
-    try db.register(list)
-    #expect(try keys(db) == ["k3", "k1", "k4", "k0", "k2"])
+    try db.register(view(true))
+    #expect(try db.read { tx throws in try tx.view(view(true)).count } == 1)
     try db.close()
   }
 

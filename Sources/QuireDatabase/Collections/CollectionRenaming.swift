@@ -48,9 +48,46 @@ struct CollectionRenaming {
         try tx.put(noted, for: [UInt8](new.utf8), in: trees.collections)
         try tx.delete([UInt8](old.utf8), in: trees.collections)
       }
+      try renameInExtensions(found, tx)
     }
     try engine.flush()
     return CollectionAliases([])
+  }
+
+  /// Has the extensions that follow a collection follow it under its new name. One that follows the new name and did
+  /// not follow the old one has none of the rows: it is marked as stale.
+  private func renameInExtensions(
+    _ found: [(old: String, new: String)], _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    guard let catalog = tx.tree(named: TransactionState.catalogName) else { return }
+    for (key, value) in try records(catalog, tx) {
+      guard let name = String(validating: key.dropFirst(), as: UTF8.self) else { throw RowView.damaged() }
+      var record = try ExtensionRecord(value, name: name)
+      for (old, new) in found {
+        guard let filter = record.collections else { continue }
+        if filter.names(old) {
+          record.collections = filter.renamed { $0.isSame(as: old) ? new : $0 }
+        } else if filter.names(new) {
+          record.state = .stale
+        }
+      }
+      if record.bytes != value { try tx.put(record.bytes, for: key, in: catalog) }
+    }
+  }
+
+  /// The entries of the records of extensions.
+  private func records(
+    _ catalog: Tree, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws -> [(key: [UInt8], value: [UInt8])] {
+    let prefix = [UInt8(ascii: "r")]
+    var entries: [(key: [UInt8], value: [UInt8])] = []
+    var cursor = try tx.cursor(catalog)
+    var isOnEntry = try cursor.seek(prefix) || cursor.isOnEntry
+    while isOnEntry, let key = cursor.key, key.starts(with: prefix), let value = try cursor.value {
+      entries.append((key, value))
+      isOnEntry = try cursor.next()
+    }
+    return entries
   }
 
   /// The collections that have an older name. A collection exists as long as it has a row.

@@ -16,6 +16,24 @@ public struct CollectionFilter: Sendable {
       case .except(let names): !names.contains(collection)
       }
     }
+
+    /// Whether it speaks of the collection.
+    func names(_ collection: String) -> Bool {
+      switch self {
+      case .any: false
+      case .only(let names), .except(let names): names.contains(ByteString(collection))
+      }
+    }
+
+    /// The same for collections that have got other names.
+    func renamed(_ rename: (String) -> String) -> Self {
+      func renamed(_ names: Set<ByteString>) -> Set<ByteString> { Set(names.map { ByteString(rename($0.string)) }) }
+      return switch self {
+      case .any: .any
+      case .only(let names): .only(renamed(names))
+      case .except(let names): .except(renamed(names))
+      }
+    }
   }
 
   private let isIncluded: @Sendable (String) -> Bool

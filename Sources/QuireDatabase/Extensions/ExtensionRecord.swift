@@ -52,6 +52,24 @@ struct ExtensionRecord: Hashable, Sendable {
   /// Whether it was built for other collections than those that are given now.
   func follows(otherThan given: CollectionFilter) -> Bool { collections.map { $0 != given.stored } ?? false }
 
+  /// The same with the names that the program has for collections.
+  func shown(by aliases: CollectionAliases) -> ExtensionRecord {
+    var record = self
+    record.collections = collections?.renamed(aliases.shownName)
+    return record
+  }
+
+  /// Where building begins: an extension that takes no rows that are there already follows all changes at once.
+  static func beginning(of value: any DatabaseExtension) -> State {
+    .building(through: value.isBuiltFromRows ? RowID(0) : RowID(.max))
+  }
+
+  /// Whether it holds what was not made of the rows that were there, and is now to be.
+  func isNotBuiltFromRows(unlike given: any DatabaseExtension) -> Bool {
+    let hasOthers = keepsOwnContent && !given.keepsOwnContent || state == .building(through: RowID(.max))
+    return given.isBuiltFromRows && hasOthers
+  }
+
   // MARK: Bytes
 
   var bytes: [UInt8] {
@@ -109,7 +127,7 @@ struct ExtensionRecord: Hashable, Sendable {
   /// The record of an extension that is about to be built.
   init(id: ExtensionID, of new: any DatabaseExtension) {
     self.init(
-      id: id, state: .building(through: RowID(0)), kind: type(of: new).kind,
+      id: id, state: Self.beginning(of: new), kind: type(of: new).kind,
       formatVersion: type(of: new).formatVersion, version: new.version, dependencies: new.dependencies)
     keepsOwnContent = new.keepsOwnContent
     collections = new.collections.stored

@@ -81,6 +81,16 @@ final class RegisteredExtensions: Sendable {
     return RegisteredExtensions(list)
   }
 
+  /// An extension and all that depend on it, through others as well.
+  func dependents(of name: String) -> Set<ByteString> {
+    var names: Set<ByteString> = [ByteString(name)]
+    // Each is registered after those that it depends on.
+    for one in list where one.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
+      names.insert(ByteString(one.name))
+    }
+    return names
+  }
+
   /// Without those of these names.
   func without(_ names: Set<ByteString>) -> RegisteredExtensions {
     RegisteredExtensions(list.filter { !names.contains(ByteString($0.name)) })
@@ -109,14 +119,18 @@ final class ExtensionRegistry: Sendable {
 
   /// Takes over what a commit has changed.
   func apply(_ registered: RegisteredExtensions?, unmarkedOthers: [CollectionFilter.Stored]? = nil) {
-    state.withLock { state in
+    // What goes may be the last of an app's closures, and of what they hold: not under the latch.
+    let former = state.withLock { state -> RegisteredExtensions? in
+      let former = state.registered
       if let registered {
         // One that has gone is one of the others now, and one that has come is not any more.
         state.unmarkedOthers = nil
         state.registered = registered.list.isEmpty ? nil : registered
       }
       if let unmarkedOthers, registered == nil { state.unmarkedOthers = unmarkedOthers }
+      return former
     }
+    withExtendedLifetime(former) {}
   }
 
   /// Begins work on a name.

@@ -81,16 +81,16 @@ struct Registration {
     let registered = try core.read(nil) { tx -> RegisteredExtension in
       let current = core.extensions.current
       try check(current)
-      guard value.isPersistent, let record = try tx.state.extensionRecord(name), record.isSame(as: value),
-        record.state == .ready
+      guard value.isPersistent, let record = try tx.state.extensionRecord(name)?.shown(by: core.aliases),
+        record.isSame(as: value), record.state == .ready, !record.follows(otherThan: value.collections),
+        !record.isNotBuiltFromRows(unlike: value)
       else {
         throw DatabaseError(
           .readOnly, "The extension “\(name)” would have to be built, and the database is read-only.", path: core.path)
       }
       return RegisteredExtension(value, record.id, .ready)
     }
-    core.extensions.apply(
-      (core.extensions.current ?? RegisteredExtensions([])).with(registered))
+    core.extensions.apply((core.extensions.current ?? RegisteredExtensions([])).with(registered))
     core.observers.extensionChanged(name)
   }
 
@@ -136,7 +136,7 @@ struct Registration {
     try check(current)
     let stored = try state.storedRecord(name)
     if var stored, value.isPersistent, stored.isSame(as: value), stored.state != .stale,
-      !stored.follows(otherThan: value.collections)
+      !stored.follows(otherThan: value.collections), !stored.isNotBuiltFromRows(unlike: value)
     {
       // Ready, or on its way.
       if stored.collections == nil || stored.keepsOwnContent != value.keepsOwnContent {
@@ -251,8 +251,13 @@ struct Registration {
     above through: RowID, _ state: TransactionState, _ entry: ExtensionEntry, _ session: ExtensionSession
   ) throws -> (RowID, isEnd: Bool) {
     let (rows, last, isEnd) = try collectRows(above: through, state)
+    let mutationCount = state.mutationCount
     for (rowID, bytes) in rows {
-      let change = try state.rowChange(.insert, rowID, bytes)
+      // One that the extension has changed itself meanwhile, or removed.
+      let isAsFound = state.mutationCount == mutationCount
+      guard let change = try isAsFound ? state.rowChange(.insert, rowID, bytes) : state.rowChange(.insert, rowID) else {
+        continue
+      }
       guard entry.registered.collections.contains(change.collection) else { continue }
       try session.run(entry, "build", collection: change.collection, key: change.key) { try entry.writer.build(change) }
     }
@@ -293,7 +298,7 @@ struct Registration {
     do {
       try core.write(nil) { tx in
         guard let writer = tx.state.writer, let current = writer.registered, current[name]?.id == id else { return }
-        writer.newRegistered = current.without([ByteString(name)])
+        writer.newRegistered = current.without(current.dependents(of: name))
         writer.session = nil
         if hasFailed, value.isPersistent {
           if var former = begun.former {
@@ -307,7 +312,8 @@ struct Registration {
       }
     } catch {
       // Nothing can be written any more: the next opening finds it as it is.
-      core.extensions.apply(core.extensions.current?.without([ByteString(name)]))
+      let current = core.extensions.current
+      core.extensions.apply(current.map { $0.without($0.dependents(of: name)) })
       core.observers.extensionChanged(name)
     }
   }

@@ -13,7 +13,7 @@ extension ExtensionID {
 }
 
 extension TransactionState {
-  private static let catalogName = "quire.extensions"
+  static let catalogName = "quire.extensions"
   private static let nextIDKey: [UInt8] = [UInt8(ascii: "n")]
 
   private static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }

@@ -170,10 +170,11 @@ extension TransactionState {
     if let known, !known.contains(where: concerns) { return nil }
     let registered = writer.newRegistered ?? writer.registered
     var unmarked: [CollectionFilter.Stored] = []
-    for (name, record) in try storedRecords() where record.state != .stale && registered?[name] == nil {
-      let collections = record.collections ?? .any
-      guard concerns(collections) else {
-        unmarked.append(collections)
+    let records = try storedRecords()
+    for (name, record) in records where record.state != .stale && registered?[name] == nil {
+      let collections = sources(of: record, records)
+      guard collections.contains(where: concerns) else {
+        unmarked += collections
         continue
       }
       var record = record
@@ -181,6 +182,21 @@ extension TransactionState {
       try store(record, name, isPersistent: true)
     }
     return unmarked
+  }
+
+  /// The collections that an extension follows, and those that the ones follow which it reads.
+  private func sources(
+    of record: ExtensionRecord, _ records: [(name: String, record: ExtensionRecord)]
+  ) -> [CollectionFilter.Stored] {
+    var sources = [record.collections ?? .any]
+    var names = Set(record.dependencies.map(ByteString.init))
+    var open = names
+    while let next = open.popFirst() {
+      guard let found = records.first(where: { ByteString($0.name) == next })?.record else { continue }
+      sources.append(found.collections ?? .any)
+      for name in found.dependencies where names.insert(ByteString(name)).inserted { open.insert(ByteString(name)) }
+    }
+    return sources
   }
 
   /// The collections in which rows were stored or removed; nil for all.

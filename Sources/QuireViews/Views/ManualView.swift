@@ -163,9 +163,19 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     guard reason == .stale else { return try store.removeEverything() }
     storage.isRecording = false
     defer { storage.isRecording = true }
-    for rowID in try storage.trees.allRows() where try store.readTransaction.key(of: rowID) == nil {
-      // Nobody is told, and nobody knows its key any more.
-      _ = try take(rowID, RowKey("", ""))
+    for rowID in try storage.trees.allRows() {
+      guard let key = try store.readTransaction.key(of: rowID) else {
+        // Nobody is told, and nobody knows its key any more.
+        _ = try take(rowID, RowKey("", ""))
+        continue
+      }
+      guard view.collections.contains(key.collection) else {
+        throw refused(
+          """
+          It holds \(key), and is described without that row's collection. Describe it over “\(key.collection)” as \
+          well; another version empties it.
+          """)
+      }
     }
   }
 
