@@ -77,7 +77,12 @@ let package = Package(
     // Without access to what this package keeps for itself: the compiler sees to it that the extension uses nothing
     // that others cannot use.
     .target(
-      name: "QuireRelationships", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
+      name: "QuireRelationships",
+      dependencies: [
+        "QuireDatabase",
+        .product(name: "HashTreeCollections", package: "swift-collections"),
+      ],
+      packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
       name: "QuireViews", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings

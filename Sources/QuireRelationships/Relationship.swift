@@ -36,6 +36,14 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     set { settings.removeFile = newValue }
   }
 
+  /// What becomes of an edge that comes without one of its rows. By default the row counts as deleted, so that rules
+  /// may delete the other one; `refuse` fails the transaction instead. A row that is removed takes its edges along by
+  /// their rules in either case.
+  public var missingEnds: MissingEnds {
+    get { settings.missingEnds }
+    set { settings.missingEnds = newValue }
+  }
+
   /// A relationship of edges that objects derive.
   ///
   /// - Parameters:

@@ -25,6 +25,9 @@ struct RelationshipSettings: Sendable {
   /// What makes edges of the rows of a collection.
   private(set) var derivers: [ByteString: @Sendable (RowChange) throws -> [Edge]] = [:]
   private(set) var notifiers: [ByteString: Notifier] = [:]
+  /// Who wants to know what registering does.
+  var watch: RegistrationWatch?
+  var missingEnds = MissingEnds.countAsDeleted
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 
   /// Has the objects of a collection asked for edges, beside what asks them already.

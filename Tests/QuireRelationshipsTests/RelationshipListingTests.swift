@@ -76,4 +76,24 @@ extension RowCollection where Object == Album, Metadata == NoMetadata {
     _ = try db.write { tx throws in try tx[.songs].remove("s1") }
     #expect(try db.read { tx throws in try tx[.albums].get("a1")?.songCount } == 0)
   }
+
+  @Test("Edges without a row") func missingRows() throws {
+    let db = try Database.inMemory()
+    let albumOf = Relationship<Song>("song.album", over: .songs) { song in
+      [Edge("album", to: .albums, key: song.albumID, rules: .deleteSourceIfDestinationDeleted)]
+    }
+    try db.write { tx throws in try tx[.songs].set(Song(title: "Naima", albumID: "a1"), for: "s1") }
+    let report = try db.previewRegistration(of: albumOf)
+    if report.deletedRowCount == 0 { try db.register(albumOf) }
+    #expect(try db.extensions().isEmpty)
+    try db.write { tx throws in try tx[.albums].set(Album(name: "Giant Steps"), for: "a1") }
+    var strict = albumOf
+    strict.missingEnds = .refuse
+    try db.register(strict)
+    let error = #expect(throws: DatabaseError.self) {
+      try db.write { tx throws in try tx[.songs].set(Song(title: "Giant Steps", albumID: "a2"), for: "s2") }
+    }
+    #expect((error?.cause as? DatabaseError)?.code == .danglingEdge)
+    #expect(try db.read { tx throws in tx[.songs].count } == 1)
+  }
 }

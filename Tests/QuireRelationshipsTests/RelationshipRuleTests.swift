@@ -331,26 +331,83 @@ import Testing
     #expect(try nodes.keys() == ["late"])
   }
 
-  @Test("A row removed and stored again in one transaction is one deletion and one insertion") func reinserted() throws
-  {
-    try set(["a": [Link("e", "b", .deleteDestinationIfSourceDeleted)], "b": []])
+  @Test("A row removed and stored again in one transaction has not gone", arguments: [4, 8, 12], ["a", "b"])
+  func reinserted(rules: UInt8, key: String) throws {
+    try set(["a": [Link("e", "b", EdgeRules(rawValue: rules))], "b": []])
+    try nodes.write { _, graph throws in
+      try graph.add(Edge("by hand", from: .nodes, "b", to: .nodes, "a", rules: EdgeRules(rawValue: rules)))
+    }
     try nodes.write { rows, graph throws in
-      try rows.remove("b")
-      try rows.set(Node(), for: "b")
+      let node = try #require(try rows.get(key))
+      try rows.remove(key)
       #expect(graph.count() == 0)
+      try rows.set(node, for: key)
+      #expect(graph.count() == 2)
     }
-    // The old `b` has gone, and nothing asks for the new one.
-    #expect(try nodes.keys() == ["a", "b"] && nodes.edges().isEmpty)
-    try set(["a": [Link("e", "b", .deleteSourceIfDestinationDeleted)]])
+    #expect(try nodes.keys() == ["a", "b"] && nodes.edges() == ["by hand", "e"])
+    // It is what edges know that goes the next time.
+    try remove(key)
+    #expect(try nodes.edges().isEmpty && nodes.keys().isEmpty)
+  }
+
+  @Test("The order inside a transaction does not count", arguments: 0..<6)
+  func theOrderOfCallsDoesNotCount(_ index: Int) throws {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+    try set(["old": [], "child": [Link("parent", "old", .deleteSourceIfDestinationDeleted)]])
     try nodes.write { rows, _ throws in
-      try rows.remove("b")
-      try rows.set(Node(), for: "b")
+      for step in orders[index] {
+        switch step {
+        case 0: try rows.remove("old")
+        case 1: try rows.set(Node(Link("parent", "new", .deleteSourceIfDestinationDeleted)), for: "child")
+        default: try rows.set(Node(), for: "new")
+        }
+      }
     }
-    #expect(try nodes.keys() == ["b"])
-    try set(["a": [Link("e", "b", .deleteDestinationIfSourceDeleted)]])
+    #expect(try nodes.keys() == ["child", "new"] && nodes.edges() == ["parent"])
+  }
+
+  @Test("An edge that came and went in one transaction has no consequences") func passingEdges() throws {
+    let own = EdgeRules.deleteDestinationIfSourceDeleted
+    try nodes.write { rows, graph throws in
+      try rows.set(Node(Link("e", "x", own)), for: "s")
+      try rows.set(Node(), for: "s")
+      try rows.set(Node(), for: "x")
+      try rows.set(Node(Link("e", "y", own)), for: "s")
+      try rows.set(Node(), for: "y")
+      try rows.set(Node(), for: "s")
+      try graph.add(Edge("f", from: .nodes, "s", to: .nodes, "x", rules: own))
+      #expect(try graph.remove(Edge("f", from: .nodes, "s", to: .nodes, "x"), as: .sourceDeleted))
+    }
+    #expect(try nodes.keys() == ["s", "x", "y"] && nodes.edges().isEmpty)
+    // And one that went and came back.
+    try set(["s": [Link("e", "x", own)]])
     try nodes.write { rows, _ throws in
-      try rows.remove("a")
-      try rows.set(Node(), for: "a")
+      try rows.set(Node(), for: "s")
+      try rows.set(Node(Link("e", "x", own)), for: "s")
+    }
+    #expect(try nodes.keys() == ["s", "x", "y"] && nodes.edges() == ["e"])
+  }
+
+  @Test("What a row named last goes with it, also in the transaction that has stored it", arguments: [false, true])
+  func removedWithItsEdges(isStoredLate: Bool) throws {
+    try nodes.write { rows, _ throws in
+      try rows.set(Node(Link("e", "x", .deleteDestinationIfSourceDeleted)), for: "s")
+      if !isStoredLate { try rows.set(Node(), for: "x") }
+      try rows.remove("s")
+      if isStoredLate { try rows.set(Node(), for: "x") }
+    }
+    #expect(try nodes.keys().isEmpty)
+  }
+
+  @Test("An edge by hand that is taken away in time has no consequences", arguments: [false, true])
+  func takenAwayByHand(isRowFirst: Bool) throws {
+    let edge = Edge("e", from: .nodes, "a", to: .nodes, "b", rules: .deleteSourceIfDestinationDeleted)
+    try set(["a": [], "b": []])
+    try nodes.write { _, graph throws in try graph.add(edge) }
+    try nodes.write { rows, graph throws in
+      if isRowFirst { try rows.remove("b") }
+      #expect(try graph.remove(edge))
+      if !isRowFirst { try rows.remove("b") }
     }
     #expect(try nodes.keys() == ["a"])
   }

@@ -5,6 +5,8 @@ public import QuireDatabase
 extension DatabaseError.Code {
   /// An edge cannot be stored as it is: its rules exclude each other, or an end is missing or too long.
   public static let invalidEdge = DatabaseError.Code("invalidEdge")
+  /// An edge has an end that does not exist when the transaction ends, and its relationship refuses that.
+  public static let danglingEdge = DatabaseError.Code("danglingEdge")
 }
 
 /// The limits of relationships.

@@ -56,3 +56,12 @@ public enum EdgeReason: Hashable, Sendable {
   /// Its destination was removed, or was missing when the transaction ended.
   case destinationDeleted
 }
+
+/// What becomes of an edge that is added, or derived for the first time, and leads to a row that does not exist when
+/// the transaction ends, or begins at one.
+public enum MissingEnds: Hashable, Sendable {
+  /// The missing row counts as a deleted one, with all that the edge's rules say: the other end may be deleted.
+  case countAsDeleted
+  /// The transaction fails with `danglingEdge`, and so does a registration that finds such an edge. Nothing is changed.
+  case refuse
+}

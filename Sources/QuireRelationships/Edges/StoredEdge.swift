@@ -184,9 +184,12 @@ extension [UInt8] {
 /// Takes keys apart that may end anywhere.
 struct EdgeKeyReader {
   let bytes: [UInt8]
-  var offset = 0
+  var offset: Int
 
-  init(bytes: [UInt8]) { self.bytes = bytes }
+  init(bytes: [UInt8], offset: Int = 0) {
+    self.bytes = bytes
+    self.offset = offset
+  }
 
   var isAtEnd: Bool { offset == bytes.count }
 

@@ -53,7 +53,7 @@ public struct GraphHandle {
 
   /// The id of a row, or what stands for it; nil if no edge can know it.
   func known(_ key: RowKey) throws -> Int64? {
-    try trees.store.readTransaction.rowID(of: key)?.rawValue ?? writer?.waiting[key]
+    try trees.store.readTransaction.rowID(of: key)?.rawValue ?? writer?.standIn(key)
   }
 
   /// An end in the trees; nil if no edge can have it.
@@ -66,7 +66,7 @@ public struct GraphHandle {
 
   /// Where a row is, or is to be.
   func key(of row: Int64) throws -> RowKey? {
-    if row < 0 { return writer?.waitingKey(row) }
+    if let awaited = writer?.waitingKey(row) { return awaited }
     return try trees.store.readTransaction.key(of: RowID(row))
   }
 

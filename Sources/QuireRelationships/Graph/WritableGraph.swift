@@ -11,7 +11,8 @@ public struct WritableGraph: GraphReading {
   init(_ writer: RelationshipWriter) { self.writer = writer }
 
   /// Adds an edge by hand; the same one that is there already gets these rules. Its ends need not exist before the
-  /// transaction ends: one that is missing then counts as deleted, with all that its rules say. O(log n).
+  /// transaction ends: one that is missing then counts as deleted, with all that its rules say, or fails the
+  /// transaction; see `Relationship.missingEnds`. O(log n).
   ///
   /// - Throws: `invalidEdge` if the edge has no source, an end that cannot be, rules that exclude each other, or rules
   ///   for rows that nothing tells (`notifying`); nothing is changed then. `limitReached`, `transactionClosed`,
@@ -21,8 +22,9 @@ public struct WritableGraph: GraphReading {
   /// Removes the edge by hand that has the name, the source and the destination of `edge`; a derived one stays, even if
   /// it is the same otherwise. O(log n), and what its rules lead to.
   ///
-  /// - Parameter reason: `edgeRemoved` has no consequences; with the others the rules that are stored with the edge are
-  ///   applied as if that end had gone.
+  /// - Parameter reason: `edgeRemoved` has no consequences; with the others the rules that the edge had before the
+  ///   transaction are applied as if that end had gone, unless it is added again. An edge that was added in the same
+  ///   transaction goes without consequences.
   /// - Returns: whether there was such an edge.
   /// - Throws: `invalidEdge` if `edge` has no source; `transactionClosed`, `damagedPage`, `damagedRow`, `inputOutput`,
   ///   `diskFull`.

@@ -14,6 +14,8 @@ struct Building {
   var swept: Int64
   /// The last row that this transaction took in, and all that it did: these exist.
   var built: Int64 = 0
+  /// Whether this transaction is a step of building.
+  var isStep: Bool { built > 0 }
   var seen: Set<Int64> = []
 
   private static let modeName = "building"
@@ -60,6 +62,12 @@ extension RelationshipWriter {
     guard let rowID = row.rowID, let isOtherVersion = building?.isOtherVersion else { return }
     building?.built = rowID.rawValue
     building?.seen.insert(rowID.rawValue)
+    try ask(row, rowID, isOtherVersion: isOtherVersion)
+  }
+
+  private func ask(_ row: RowChange, _ rowID: RowID, isOtherVersion: Bool) throws {
+    isBuildingRow = true
+    defer { isBuildingRow = false }
     let edges = try settings.derivers[ByteString(row.collection)]?(row) ?? []
     // Most rows of most databases: no edges now, and none before.
     guard try !edges.isEmpty || trees.bySource.count > 0 else { return }
@@ -69,24 +77,41 @@ extension RelationshipWriter {
   /// Ends building; what has to be done is done when the transaction settles.
   public func didBuild() throws {
     guard let state = building else { return }
-    try dropMissing()
+    try finish(isOtherVersion: state.isOtherVersion)
     if state.isOtherVersion, settings.derivers.isEmpty { try removeDerived() }
     try sweep(from: state.swept + 1, through: .max)
     building = nil
+    hasBuilt = true
     try Building.end(store)
+  }
+
+  /// Asks those objects again which named rows that were not there: they may have come since. What is missing now is
+  /// missing.
+  private func finish(isOtherVersion: Bool) throws {
+    let cursor = try unfinished.cursor()
+    var rows: [RowID] = []
+    while try cursor.next(), let row = cursor.key { rows.append(row) }
+    if !rows.isEmpty { try unfinished.removeAll() }
+    for rowID in rows {
+      if let row = try store.row(rowID) { try ask(row, rowID, isOtherVersion: isOtherVersion) }
+    }
   }
 
   /// The end of a transaction while the relationship is being built.
   func settleBuilding() throws {
-    try dropMissing()
+    try seal()
     guard let state = building, state.built > state.swept else { return }
     try sweep(from: state.swept + 1, through: state.built)
+    try seal()
     building?.swept = state.built
     try building?.note(store)
   }
 
-  /// Drops the edges of rows with ids in a range that do not exist.
+  /// Drops the edges of rows with ids in a range that do not exist. Derived ones that lead there go without
+  /// consequences: building asks their objects, which may name a row that was stored in the place of the one that went.
   private func sweep(from first: Int64, through last: Int64) throws {
+    isSweeping = true
+    defer { isSweeping = false }
     for order in [EdgeOrder.bySource, .byDestination] {
       var next = first
       while next <= last, let row = try firstRow(order, from: next), row <= last {

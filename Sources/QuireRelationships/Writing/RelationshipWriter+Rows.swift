@@ -1,5 +1,6 @@
 // What happens to rows, and to their edges with them.
 
+internal import HashTreeCollections
 public import QuireDatabase
 
 extension RelationshipWriter {
@@ -40,8 +41,10 @@ extension RelationshipWriter {
     guard let rowID = change.rowID else { return }
     switch change.kind {
     case .insert:
-      let isOvertaken = try !waiting.isEmpty && transaction().rowID(of: change.rowKey) != rowID
-      if !isOvertaken { try resolve(change.rowKey, rowID) }
+      firstNew = min(firstNew, rowID.rawValue)
+      let isAwaited = !waiting.isEmpty || !removed.isEmpty
+      // A hook may have removed it again, and stored another one.
+      if try isAwaited && transaction().rowID(of: change.rowKey) == rowID { try resolve(change.rowKey, rowID) }
       try derive(change, rowID)
     case .update: try derive(change, rowID)
     case .replaceObject:
@@ -50,7 +53,7 @@ extension RelationshipWriter {
       if toldRow == rowID { _ = end(change.rowKey) } else { try derive(change, rowID) }
     case .remove:
       noteChange()
-      try dropEdges(of: rowID.rawValue)
+      try didRemove(rowID.rawValue, change.rowKey)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
   }
@@ -85,25 +88,19 @@ extension RelationshipWriter {
       new.rules = []
       wanted[new] = edge.rules
     }
-    let existing = try isNew ? [] : trees.edges(.bySource, StoredEdge.prefix(rowID.rawValue, isDerived: true))
+    try dropHidden(of: rowID.rawValue) { wanted[$0] != nil }
+    let hasNone = try isNew && net.isEmpty
+    let existing = try hasNone ? [] : trees.edges(.bySource, StoredEdge.prefix(rowID.rawValue, isDerived: true))
     for old in existing {
       var identity = old
       identity.rules = []
-      if let rules = wanted.removeValue(forKey: identity) {
-        identity.rules = rules
-        if rules != old.rules {
-          willPut(identity)
-          try trees.put(identity)
-        }
-        continue
-      }
+      if wanted[identity] != nil { continue }
       try trees.remove(old)
-      try note(old, sourceGone: !silently, destinationGone: false)
+      if silently { touchedNames.insert(old.name) } else { try drop(old, .sourceDeleted) }
     }
     for (var new, rules) in wanted {
       new.rules = rules
-      willPut(new)
-      try trees.put(new)
+      try put(new)
     }
   }
 
@@ -111,29 +108,47 @@ extension RelationshipWriter {
 
   /// Drops all edges, and puts on the list all files that a rule deletes with the last row that names them.
   public func didClearAll() throws {
-    // Those, too, that an edge of a row removed before was about to delete.
+    var paths: Set<[UInt8]> = []
+    func add(_ edge: StoredEdge, _ rules: EdgeRules?) {
+      guard case .file(let path) = edge.destination, let rules, !rules.isDisjoint(with: .keeping) else { return }
+      paths.insert(path)
+    }
     let prefix: [UInt8] = [2]
     let cursor = try trees.byDestination.cursor()
-    var paths: Set<[UInt8]> = []
     var isOnEntry = try cursor.seek(prefix)
     while isOnEntry, let entry = try cursor.entry, entry.key.starts(with: prefix) {
       let edge = try trees.edge(.byDestination, entry)
-      if case .file(let path) = edge.destination, !edge.rules.isDisjoint(with: .keeping) { paths.insert(path) }
+      add(edge, edge.rules)
       isOnEntry = try cursor.next()
+    }
+    // Those, too, that an edge which went before was about to delete.
+    try net.forEach(.byDestination, prefix) { change throws in
+      switch change.state {
+      case .stands: break
+      case .hidden: add(change.edge, change.edge.rules)
+      case .dropped(let sourceGone, _): if sourceGone { add(change.edge, change.before) }
+      }
     }
     let pending = try dropped.cursor()
     while try pending.next() {
       guard let bytes = try pending.value, let record = DroppedEdge(bytes) else { throw trees.damaged() }
-      if case .file(let path) = record.edge.destination, record.sourceGone,
-        !record.edge.rules.isDisjoint(with: .keeping)
-      {
-        paths.insert(path)
-      }
+      if record.sourceGone { add(record.edge, record.edge.rules) }
+    }
+    // Or that was to go with the last edge.
+    let wish = try wishes.cursor()
+    isOnEntry = try wish.seek([0] + prefix)
+    while isOnEntry, let key = wish.key, key.starts(with: [0] + prefix) {
+      var reader = EdgeKeyReader(bytes: key, offset: 1)
+      guard case .file(let path)? = reader.end() else { throw trees.damaged() }
+      paths.insert(path)
+      isOnEntry = try wish.next()
     }
     for path in paths { try deleteAfterwards(path) }
     try trees.removeAll()
     try dropped.removeAll()
     try wishes.removeAll()
+    try unfinished.removeAll()
+    try net.removeAll()
     forgetGone()
     forgetEdges()
   }

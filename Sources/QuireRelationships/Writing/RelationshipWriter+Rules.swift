@@ -12,15 +12,13 @@ extension RelationshipWriter {
     guard building == nil, !isWorking else { return }
     isWorking = true
     defer { isWorking = false }
-    repeat {
-      try dropMissing()
-      while true {
-        let batch = try nextDropped()
-        guard let last = batch.last else { break }
-        for (number, record) in batch { try apply(record, isInherited: number <= lastInherited) }
-        try dropped.remove(from: nil, upTo: RowID(last.number + 1))
-      }
-    } while !waiting.isEmpty
+    while true {
+      try seal()
+      let batch = try nextDropped()
+      guard let last = batch.last else { break }
+      for (_, record) in batch { try apply(record) }
+      try dropped.remove(from: nil, upTo: RowID(last.number + 1))
+    }
     forgetGone()
   }
 
@@ -36,11 +34,8 @@ extension RelationshipWriter {
   }
 
   /// Applies the rules of an edge that has gone.
-  private func apply(_ record: DroppedEdge, isInherited: Bool) throws {
-    var edge = record.edge
-    // A row that was waited for may have come since; one that earlier transactions waited for has not.
-    edge.source = present(edge.source, isInherited)
-    if case .row(let row) = edge.destination { edge.destination = .row(present(row, isInherited)) }
+  private func apply(_ record: DroppedEdge) throws {
+    let edge = record.edge
     let haveBothGone = try haveBothGone(edge)
     let (isSourceDying, isDestinationDying) = (try deletesSource(edge, record), try deletesDestination(edge, record))
     if edge.rules.contains(.notifyIfSourceDeleted), record.sourceGone || haveBothGone,
@@ -60,18 +55,11 @@ extension RelationshipWriter {
     if isSourceDying { try delete(edge.source) }
   }
 
-  private func present(_ row: Int64, _ isInherited: Bool) -> Int64 {
-    if row > 0 { return row }
-    return isInherited ? 0 : arrived[row] ?? row
-  }
-
   /// Whether neither end of an edge that tells somebody is there any more: each is told of the other.
   private func haveBothGone(_ edge: StoredEdge) throws -> Bool {
     guard !edge.rules.isDisjoint(with: .notices), case .row(let row) = edge.destination else { return false }
     return try !exists(edge.source) && !exists(row)
   }
-
-  private func exists(_ row: Int64) throws -> Bool { try row > 0 && transaction().key(of: RowID(row)) != nil }
 
   // MARK: What goes
 
@@ -105,6 +93,7 @@ extension RelationshipWriter {
     let tx = try transaction()
     guard row > 0, let key = try tx.key(of: RowID(row)) else { return }
     try tx.remove(key)
+    deletedCount += 1
   }
 
   // MARK: Telling
@@ -129,7 +118,7 @@ extension RelationshipWriter {
   }
 
   /// An edge that has gone, as apps see it; nil if nobody knows any more where an end was.
-  private func edge(_ edge: StoredEdge) throws -> Edge? {
+  func edge(_ edge: StoredEdge) throws -> Edge? {
     guard let source = try key(of: edge.source) else { return nil }
     let end: EdgeDestination
     switch edge.destination {
@@ -143,6 +132,6 @@ extension RelationshipWriter {
 
   private func key(of row: Int64) throws -> RowKey? {
     if row > 0, let key = try transaction().key(of: RowID(row)) { return key }
-    return kept[row]?.key
+    return keyOfMissing(row)
   }
 }

@@ -1,21 +1,27 @@
 // What follows a write transaction on behalf of a relationship.
 
+internal import HashTreeCollections
 public import QuireDatabase
 
 /// A relationship in one write transaction. Apps use `WritableGraph`, which `relationship` gives them.
 ///
 /// The trees of edges always show what is to be seen: an edge enters them when it is derived or added, and leaves them
-/// when it is dropped or an end of it is removed. What its rules ask for is noted in a tree of its own, and done when
-/// the transaction settles, or on `flush`, in the order in which edges have gone. That tree takes part in savepoints
-/// like all others, holds any number of edges in little memory, and keeps what has to wait until the relationship is
-/// built: as long as edges are missing nothing can be counted.
+/// when it is dropped or an end of it is removed. Each edge that is touched is noted with what it was before. When the
+/// transaction settles, or on `flush`, those that stood and stand no more, and those that are named and have no two
+/// ends, go to a list, and their rules are applied. That list and the notes are trees, which take part in savepoints
+/// like all others and hold any number of edges in little memory; the list also keeps what has to wait until the
+/// relationship is built: as long as edges are missing nothing can be counted.
 ///
 /// Invariants:
-/// 1. `dropped` is empty when a transaction has settled, unless the relationship is being built; `wishes` always is.
-/// 2. `waiting` has the rows that edges lead from or to and that do not exist, each under a number below 0 that stands
-///    for it; `arrived` has the ids of those that came since. No number stands for two rows.
-/// 3. `kept` has the keys, and for those that can be told the objects, of removed rows that have had edges with rules
-///    that tell somebody; `observed` the rows of edges like that which were dropped.
+/// 1. `dropped` is empty when a transaction has settled, unless the relationship is being built; `wishes` and `net`
+///    always are.
+/// 2. `waiting` has the rows that edges lead from or to and that do not exist, each under a number that stands for it:
+///    the id of the row that was removed from there in this transaction, or a number below 0. No number stands for two
+///    rows.
+/// 3. `removed` has the ids of removed rows of which `net` knows edges, by their keys, unless a row is there again.
+/// 4. No row that was there before the transaction, or when it settled last, has an id of `firstNew` or above.
+/// 5. `kept` has the keys, and for those that can be told the objects, of removed rows that have had edges with rules
+///    that tell somebody; `observed` the rows of edges like that which were touched.
 public final class RelationshipWriter: ExtensionWriter {
   public let store: ExtensionStore
   let settings: RelationshipSettings
@@ -27,6 +33,10 @@ public final class RelationshipWriter: ExtensionWriter {
   let wishes: ExtensionTree<[UInt8]>
   /// The paths of files that are to be deleted after the commit, if no edge keeps them.
   let files: ExtensionTree<[UInt8]>
+  /// The rows whose objects name rows that building has not found.
+  let unfinished: ExtensionTree<RowID>
+  /// What this transaction has touched.
+  let net: NetChanges
   let deleteFiles: @Sendable (Database) -> Void
 
   /// A removed row that has to be known for a while.
@@ -37,19 +47,28 @@ public final class RelationshipWriter: ExtensionWriter {
 
   private(set) var waiting: [RowKey: Int64] = [:]
   private var waitingKeys: [Int64: RowKey] = [:]
-  private(set) var arrived: [Int64: Int64] = [:]
   private var lastStandIn: Int64 = 0
+  /// Those of `waiting` that have not come, while their edges are dropped.
+  var missing: Set<Int64> = []
+  var removed: TreeDictionary<RowKey, Int64> = [:]
+  var firstNew: Int64 = .max
   var kept: [Int64: KeptRow] = [:]
   var observed: Set<Int64> = []
   private var lastDropped: Int64?
-  /// The last edge on the list that earlier transactions have left there.
-  private(set) var lastInherited: Int64 = 0
   /// The names of edges that have gone, which may be unused now.
-  private var touchedNames: Set<UInt32> = []
+  var touchedNames: Set<UInt32> = []
   private var knownNames: [ByteString: UInt32] = [:]
+  /// Whether building has ended in this transaction.
+  var hasBuilt = false
+  /// How many edges came without one of their rows, and how many rows the rules have deleted.
+  var danglingCount = 0
+  var deletedCount = 0
   /// Whether files were put on the list.
   private var hasFiles = false
   var isWorking = false
+  /// Whether building asks an object for its edges, or looks for rows that are gone.
+  var isBuildingRow = false
+  var isSweeping = false
   private var isSettled = false
   /// How many rows have changed, and the stores that have begun, the innermost last, with that number at their
   /// beginning.
@@ -70,8 +89,9 @@ public final class RelationshipWriter: ExtensionWriter {
     dropped = try store.tree("dropped", of: RowID.self)
     wishes = try store.tree("wishes", of: [UInt8].self)
     files = try store.tree("files", of: [UInt8].self)
+    unfinished = try store.tree("unfinished", of: RowID.self)
+    net = try NetChanges(trees)
     building = try Building(store)
-    if building != nil { lastInherited = try newestDropped() }
   }
 
   /// The transaction.
@@ -119,10 +139,10 @@ public final class RelationshipWriter: ExtensionWriter {
       let end = try graph.known(edge.destination)
     else { return false }
     var found = StoredEdge(name: number, source: row, destination: end, isDerived: false, rules: [])
-    guard let rules = try trees.rules(of: found) else { return false }
+    guard let rules = try trees.rules(of: found) else { return try dropHidden(found, reason) }
     found.rules = rules
     try trees.remove(found)
-    try note(found, sourceGone: reason == .sourceDeleted, destinationGone: reason == .destinationDeleted)
+    try drop(found, reason)
     return true
   }
 
@@ -147,26 +167,14 @@ public final class RelationshipWriter: ExtensionWriter {
     return StoredEdge(name: number, source: source, destination: end, isDerived: isDerived, rules: edge.rules)
   }
 
-  /// Stores an edge unless it is there with these rules.
-  func put(_ edge: StoredEdge) throws {
-    guard try trees.rules(of: edge) != edge.rules else { return }
-    willPut(edge)
-    try trees.put(edge)
-  }
-
   /// An edge comes, or its rules change: a file that it keeps must not be deleted any more.
   func willPut(_ edge: StoredEdge) {
     guard case .file(let path) = edge.destination, !edge.rules.isDisjoint(with: .keeping) else { return }
     FileClaims.shared.willKeep(path, store.database)
   }
 
-  /// Notes that an edge has gone from the trees, and why.
+  /// Puts an edge that has gone on the list, and why it has.
   func note(_ edge: StoredEdge, sourceGone: Bool, destinationGone: Bool) throws {
-    touchedNames.insert(edge.name)
-    if !edge.rules.isDisjoint(with: .notices), sourceGone || destinationGone {
-      observed.insert(edge.source)
-      if case .row(let row) = edge.destination { observed.insert(row) }
-    }
     let matters =
       sourceGone && !edge.rules.isDisjoint(with: .ofSource)
       || destinationGone && !edge.rules.isDisjoint(with: .ofDestination)
@@ -183,23 +191,6 @@ public final class RelationshipWriter: ExtensionWriter {
     return try cursor.seekLast() ? cursor.key?.rawValue ?? 0 : 0
   }
 
-  /// Removes all edges that begin or end at a row, which is gone.
-  func dropEdges(of row: Int64) throws {
-    guard try trees.byName.count > 0 else { return }
-    for order in [EdgeOrder.bySource, .byDestination] {
-      let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
-      while true {
-        let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
-        if edges.isEmpty { break }
-        try trees.remove(edges, neighboursIn: order)
-        for edge in edges {
-          try note(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
-        }
-        if edges.count < EdgeLimits.batchCount { break }
-      }
-    }
-  }
-
   // MARK: Rows to come
 
   /// The id of a row, or a number that stands for it until it exists.
@@ -209,20 +200,28 @@ public final class RelationshipWriter: ExtensionWriter {
       return found.rawValue
     }
     if let known = waiting[key] { return known }
-    lastStandIn -= 1
-    waiting[key] = lastStandIn
-    waitingKeys[lastStandIn] = key
-    return lastStandIn
+    let standIn = removed[key] ?? lastStandIn - 1
+    lastStandIn = min(lastStandIn, standIn)
+    waiting[key] = standIn
+    waitingKeys[standIn] = key
+    return standIn
   }
 
-  /// What a number below 0 stands for.
+  /// The number that stands for a row that does not exist, or did until it was removed in this transaction.
+  func standIn(_ key: RowKey) -> Int64? {
+    waiting.isEmpty && removed.isEmpty ? nil : waiting[key] ?? removed[key]
+  }
+
+  /// The row that a number stands for.
   func waitingKey(_ standIn: Int64) -> RowKey? { waitingKeys[standIn] }
 
   /// A row exists that may have been waited for: has its edges know it.
   func resolve(_ key: RowKey, _ rowID: RowID) throws {
-    guard !waiting.isEmpty, let standIn = waiting.removeValue(forKey: key) else { return }
-    waitingKeys[standIn] = nil
-    arrived[standIn] = rowID.rawValue
+    guard let standIn = standIn(key) else { return }
+    removed[key] = nil
+    try restore(standIn, as: rowID.rawValue)
+    guard waiting[key] != nil else { return }
+    forgetWaiting(key)
     for order in [EdgeOrder.bySource, .byDestination] {
       let prefix = order == .bySource ? StoredEdge.prefix(standIn) : StoredEdge.prefix(.row(standIn))
       while true {
@@ -238,19 +237,9 @@ public final class RelationshipWriter: ExtensionWriter {
     }
   }
 
-  /// Drops the edges whose rows have not come.
-  func dropMissing() throws {
-    let missing = waiting
-    for (key, standIn) in missing {
-      if let found = try transaction().rowID(of: key) {
-        try resolve(key, found)
-        continue
-      }
-      waiting[key] = nil
-      try dropEdges(of: standIn)
-      waitingKeys[standIn] = nil
-      if observed.contains(standIn) { kept[standIn] = KeptRow(key: key, object: nil) }
-    }
+  /// A row has come, or was given up.
+  func forgetWaiting(_ key: RowKey) {
+    if let standIn = waiting.removeValue(forKey: key) { waitingKeys[standIn] = nil }
   }
 
   // MARK: Files
@@ -271,6 +260,7 @@ public final class RelationshipWriter: ExtensionWriter {
 
   public func settleTrees() throws {
     isSettled = true
+    try report()
     if try wishes.count > 0 { try wishes.removeAll() }
     if building == nil {
       for name in touchedNames { try trees.forgetIfUnused(name) }
@@ -295,7 +285,8 @@ public final class RelationshipWriter: ExtensionWriter {
   private struct Mark {
     let waiting: [RowKey: Int64]
     let waitingKeys: [Int64: RowKey]
-    let arrived: [Int64: Int64]
+    let removed: TreeDictionary<RowKey, Int64>
+    let firstNew: Int64
     let kept: [Int64: KeptRow]
     let observed: Set<Int64>
     let building: Building?
@@ -303,14 +294,16 @@ public final class RelationshipWriter: ExtensionWriter {
 
   public func makeMark() -> Any? {
     Mark(
-      waiting: waiting, waitingKeys: waitingKeys, arrived: arrived, kept: kept, observed: observed, building: building)
+      waiting: waiting, waitingKeys: waitingKeys, removed: removed, firstNew: firstNew, kept: kept, observed: observed,
+      building: building)
   }
 
   public func restore(_ mark: Any?) {
     let mark = mark as? Mark
     waiting = mark?.waiting ?? [:]
     waitingKeys = mark?.waitingKeys ?? [:]
-    arrived = mark?.arrived ?? [:]
+    removed = mark?.removed ?? [:]
+    firstNew = mark?.firstNew ?? .max
     kept = mark?.kept ?? [:]
     observed = mark?.observed ?? []
     building = mark?.building
@@ -330,7 +323,7 @@ public final class RelationshipWriter: ExtensionWriter {
   func forgetEdges() {
     waiting.removeAll()
     waitingKeys.removeAll()
-    arrived.removeAll()
+    removed = [:]
     knownNames.removeAll()
     touchedNames.removeAll()
   }

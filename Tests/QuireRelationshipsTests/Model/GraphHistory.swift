@@ -58,8 +58,13 @@ final class GraphHistory {
     try register()
   }
 
-  private static let options = Database.Options(
-    durability: .full, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+  /// Building takes several steps.
+  private static let options: Database.Options = {
+    var options = Database.Options(
+      durability: .full, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+    options.buildStepRowCount = 5
+    return options
+  }()
 
   private var derived: Relationship<Node> {
     var graph = nodeGraph("derived", version: "\(version)")
@@ -110,6 +115,8 @@ final class GraphHistory {
       switch random.below(100) {
       case 0: try reopen(isChanged: false)
       case 1: try reopen(isChanged: true)
+      case 3: try changeUnregistered()
+      case 4: try unregister()
       case 2:
         note("crash")
         try recover(disk.crashImage(.random(random.next())))
@@ -126,11 +133,69 @@ final class GraphHistory {
     steps += 1
     try db.close()
     db = try disk.openDatabase(seed: random.next(), Self.options)
-    if isChanged {
-      version += 1
-      for key in model.ids.keys { model.derive(key, silently: true) }
-    }
+    model.beginMissing()
+    if isChanged { version += 1 }
     try register()
+    model.endMissing(0, isOtherVersion: isChanged)
+    model.endMissing(1)
+    try checkCommit()
+  }
+
+  /// Rows change while the relationships are not registered, and the first attempt to register one of them may fail.
+  private func changeUnregistered() throws {
+    count("late")
+    note("reopen without relationships")
+    steps += 1
+    try db.close()
+    db = try disk.openDatabase(seed: random.next(), Self.options)
+    model.beginMissing()
+    for _ in 0...random.below(3) {
+      try db.write { tx throws in
+        for _ in 0...random.below(4) {
+          if random.below(3) == 0 { try removeRow(tx) } else { try set(tx) }
+        }
+      }
+    }
+    if random.below(2) == 0 { try failToRegister() }
+    note("register")
+    try register()
+    for graph in 0...1 { model.endMissing(graph) }
+    try checkCommit()
+  }
+
+  /// Registers the derived edges with a closure that fails.
+  private func failToRegister() throws {
+    let poisoned = random.below(4)
+    note("fail to register at row \(poisoned)")
+    let calls = Latch(0)
+    var failing = Relationship<Node>("derived", over: .nodes, version: "\(version)") { node in
+      let number = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      if number > poisoned { throw Undo() }
+      return try node.edges()
+    }.notifying(.nodes)
+    failing.fileRemoval = removal
+    // It is ready if nothing has changed, and has nobody to ask if there are few rows.
+    do { try db.register(failing) } catch {
+      count("failed registration")
+      return
+    }
+    try db.close()
+    db = try disk.openDatabase(seed: random.next(), Self.options)
+  }
+
+  /// One of the relationships is unregistered, and registered as a new one.
+  private func unregister() throws {
+    count("unregister")
+    let number = random.below(2)
+    note("unregister \(number)")
+    steps += 1
+    try db.unregister(extensionNamed: ["derived", "by hand"][number])
+    model.forget(number)
+    if number == 0 { model.askAll(silently: true) }
+    if number == 0 { try db.register(derived) } else { try db.register(byHand) }
     try checkCommit()
   }
 
@@ -189,13 +254,13 @@ final class GraphHistory {
     for row in nodes.rows { found[RowKey("nodes", row.key)] = row.object }
     for row in others.rows { found[RowKey("others", row.key)] = row.object }
     for (key, node) in found {
-      let expected = model.ids[key].flatMap { model.rows[$0] }
+      let expected = model.rows[key]
       try expect(expected != nil, "\(key) is there")
       try expect(
         expected?.links == node.links && expected?.told.sorted() == node.told.sorted(),
         "\(key) is \(node) instead of \(String(describing: expected))")
     }
-    for key in model.ids.keys { try expect(found[key] != nil, "\(key) is gone") }
+    for key in model.rows.keys { try expect(found[key] != nil, "\(key) is gone") }
     try check(derived, 0)
     try check(byHand, 1)
   }
@@ -283,10 +348,7 @@ extension GraphHistory {
       try tx[collection(key)].replace(Node(links: links), for: key.key)
       model.replace(key, links)
     case 14..<19:
-      let key = randomKey()
-      note("remove \(key)")
-      try tx[collection(key)].remove(key.key)
-      model.remove(key)
+      try removeRow(tx)
     case 19:
       let keys = (0..<3).map { _ in RowKey("nodes", randomKey().key) }
       note("remove \(keys)")
@@ -309,6 +371,13 @@ extension GraphHistory {
     note("set \(key) \(links.map(\.edge))")
     try tx[collection(key)].set(Node(links: links), for: key.key)
     model.set(key, links)
+  }
+
+  private func removeRow(_ tx: QuireDatabase.WriteTransaction) throws {
+    let key = randomKey()
+    note("remove \(key)")
+    try tx[collection(key)].remove(key.key)
+    model.remove(key)
   }
 
   private func touch(_ tx: QuireDatabase.WriteTransaction) throws {

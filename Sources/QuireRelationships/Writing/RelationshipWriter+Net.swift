@@ -1,0 +1,234 @@
+// Edges that come and go in a transaction, until it settles.
+
+internal import HashTreeCollections
+internal import QuireDatabase
+
+extension RelationshipWriter {
+  // MARK: Coming and going
+
+  /// Whether an edge cannot have stood before the transaction, as an end of it was not there.
+  private func isNew(_ edge: StoredEdge) -> Bool {
+    if edge.source < 0 || edge.source >= firstNew { return true }
+    guard case .row(let row) = edge.destination else { return false }
+    return row < 0 || row >= firstNew
+  }
+
+  /// What is noted of an edge that stands, or what there would be to note.
+  func noted(_ edge: StoredEdge) throws -> NetChange {
+    try net.find(edge) ?? NetChange(edge, before: isNew(edge) ? nil : edge.rules, .stands)
+  }
+
+  /// Has an edge stand with its rules, whatever it did before.
+  func put(_ edge: StoredEdge) throws {
+    let old = try trees.rules(of: edge)
+    guard old != edge.rules else { return }
+    // While a row is built nobody takes away again what it is asked for.
+    if !isBuildingRow {
+      if var change = try net.find(edge) {
+        if old == nil {
+          change.state = .stands
+          change.edge = edge
+          try net.put(change)
+        }
+      } else if !isNew(edge) {
+        try net.put(NetChange(edge, before: old, .stands))
+      }
+    }
+    willPut(edge)
+    try trees.put(edge)
+  }
+
+  /// An edge that stood was dropped by those who named it. It has left the trees, or will.
+  func drop(_ edge: StoredEdge, _ reason: EdgeReason) throws {
+    var change = try noted(edge)
+    change.edge.rules = edge.rules
+    try drop(change, reason)
+  }
+
+  private func drop(_ change: NetChange, _ reason: EdgeReason) throws {
+    touchedNames.insert(change.edge.name)
+    guard change.before != nil else { return try net.remove(change.edge) }
+    var change = change
+    change.state = .dropped(sourceGone: reason == .sourceDeleted, destinationGone: reason == .destinationDeleted)
+    watch(change.edge, change.before)
+    try net.put(change)
+  }
+
+  /// An edge stands no more because a row at an end of it was removed.
+  private func hide(_ edge: StoredEdge) throws {
+    touchedNames.insert(edge.name)
+    if isSweeping, try edge.isDerived && exists(edge.source) { return }
+    var change = try noted(edge)
+    change.edge.rules = edge.rules
+    change.state = .hidden
+    watch(edge, change.before)
+    try net.put(change)
+  }
+
+  /// Has rows kept that may have to be told of an edge.
+  func watch(_ edge: StoredEdge, _ before: EdgeRules? = nil) {
+    touchedNames.insert(edge.name)
+    guard !edge.rules.union(before ?? []).isDisjoint(with: .notices) else { return }
+    observed.insert(edge.source)
+    if case .row(let row) = edge.destination { observed.insert(row) }
+  }
+
+  /// Drops the hidden edges of an object that does not name them any more.
+  func dropHidden(of source: Int64, unless isNamed: (StoredEdge) -> Bool) throws {
+    try net.forEach(.bySource, StoredEdge.prefix(source, isDerived: true)) { change throws in
+      guard change.state == .hidden else { return }
+      var identity = change.edge
+      identity.rules = []
+      if !isNamed(identity) { try drop(change, .sourceDeleted) }
+    }
+  }
+
+  /// Takes away an edge by hand that a removed row hides. Returns whether there is one.
+  func dropHidden(_ edge: StoredEdge, _ reason: EdgeReason) throws -> Bool {
+    guard let change = try net.find(edge), change.state == .hidden else { return false }
+    try drop(change, reason)
+    return true
+  }
+
+  // MARK: Rows
+
+  /// A row was removed: its edges leave the trees, until it is stored again or the transaction settles.
+  func didRemove(_ row: Int64, _ key: RowKey) throws {
+    try dropEdges(of: row)
+    if try net.mentions(row) { removed[key] = row }
+  }
+
+  /// Takes all edges that begin or end at a row, which is gone, from the trees.
+  func dropEdges(of row: Int64) throws {
+    guard try trees.byName.count > 0 else { return }
+    for order in [EdgeOrder.bySource, .byDestination] {
+      let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
+      while true {
+        let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
+        if edges.isEmpty { break }
+        try trees.remove(edges, neighboursIn: order)
+        for edge in edges { try hide(edge) }
+        if edges.count < EdgeLimits.batchCount { break }
+      }
+    }
+  }
+
+  /// A row has come in the place of one that was removed, or was waited for: what is noted of that one's edges is noted
+  /// of its edges, and those that were hidden for its sake stand again.
+  func restore(_ old: Int64, as new: Int64) throws {
+    if observed.contains(old) { observed.insert(new) }
+    for order in [EdgeOrder.bySource, .byDestination] {
+      let prefix = order == .bySource ? StoredEdge.prefix(old) : StoredEdge.prefix(.row(old))
+      try net.forEach(order, prefix) { change throws in
+        try net.remove(change.edge)
+        var change = change
+        if change.edge.source == old { change.edge.source = new }
+        if change.edge.destination == .row(old) { change.edge.destination = .row(new) }
+        if try change.state == .hidden && !isAnEndRemoved(change.edge) {
+          change.state = .stands
+          willPut(change.edge)
+          try trees.put(change.edge)
+        }
+        try net.put(change)
+      }
+    }
+  }
+
+  /// Whether an end of an edge was removed; one that has never come is waited for.
+  private func isAnEndRemoved(_ edge: StoredEdge) throws -> Bool {
+    if try edge.source > 0 && !exists(edge.source) { return true }
+    guard case .row(let row) = edge.destination, row > 0 else { return false }
+    return try !exists(row)
+  }
+
+  func exists(_ row: Int64) throws -> Bool { try row > 0 && transaction().key(of: RowID(row)) != nil }
+
+  // MARK: Settling
+
+  /// Puts the edges that have gone, by what stands now against what stood before, on the list of those whose rules are
+  /// to be applied.
+  func seal() throws {
+    try dropMissing()
+    try net.forEach(.bySource, []) { change throws in try seal(change) }
+    try net.removeAll()
+    removed = [:]
+    firstNew = .max
+  }
+
+  private func seal(_ change: NetChange) throws {
+    var edge = change.edge
+    switch change.state {
+    case .stands: return
+    case .hidden:
+      // It is named, so what counts is what it says at the end.
+      try refuseMissing(edge, change.before)
+      let isRowMissing = if case .row(let row) = edge.destination { try !exists(row) } else { false }
+      try note(edge, sourceGone: try !exists(edge.source), destinationGone: isRowMissing)
+    case .dropped(var sourceGone, var destinationGone):
+      guard let before = change.before else { return }
+      edge.rules = before
+      if edge.isDerived {
+        sourceGone = true
+        if case .row(let row) = edge.destination { destinationGone = try !exists(row) && !exists(edge.source) }
+      }
+      try note(edge, sourceGone: sourceGone, destinationGone: destinationGone)
+    }
+  }
+
+  /// Drops the edges whose rows have not come.
+  private func dropMissing() throws {
+    guard !waiting.isEmpty else { return }
+    for (key, standIn) in waiting {
+      if let found = try transaction().rowID(of: key) { try resolve(key, found) } else { missing.insert(standIn) }
+    }
+    defer { missing = [] }
+    for standIn in missing {
+      for order in [EdgeOrder.bySource, .byDestination] {
+        let prefix = order == .bySource ? StoredEdge.prefix(standIn) : StoredEdge.prefix(.row(standIn))
+        while true {
+          let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
+          if edges.isEmpty { break }
+          try trees.remove(edges, neighboursIn: order)
+          for edge in edges { try sealMissing(edge) }
+          if edges.count < EdgeLimits.batchCount { break }
+        }
+      }
+    }
+    for standIn in missing {
+      guard let key = waitingKey(standIn) else { continue }
+      if observed.contains(standIn), kept[standIn] == nil { kept[standIn] = KeptRow(key: key, object: nil) }
+      forgetWaiting(key)
+    }
+  }
+
+  private func sealMissing(_ edge: StoredEdge) throws {
+    // Another step may find the row: the object is asked again when all rows were.
+    if building?.isStep == true, edge.isDerived { return try unfinished.put([], for: RowID(edge.source)) }
+    let before = try net.find(edge)?.before
+    try refuseMissing(edge, before)
+    watch(edge)
+    let isRowMissing = if case .row(let row) = edge.destination { missing.contains(row) } else { false }
+    try note(edge, sourceGone: missing.contains(edge.source), destinationGone: isRowMissing)
+  }
+
+  /// Notes an edge that is named and has no two ends, and did not stand before; throws if the relationship refuses it.
+  private func refuseMissing(_ edge: StoredEdge, _ before: EdgeRules?) throws {
+    // What a removed row has named goes with it.
+    guard before == nil, try !edge.isDerived || exists(edge.source) else { return }
+    danglingCount += 1
+    guard settings.missingEnds == .refuse else { return }
+    let known = try self.edge(edge)
+    let (text, source) = (known.map { "The edge \($0)" } ?? "An edge", known?.source)
+    throw DatabaseError(
+      .danglingEdge,
+      """
+      \(text) of the relationship “\(store.name)” has an end that does not exist when the transaction ends. Store that \
+      row in the same transaction, or take the edge away. Nothing was changed.
+      """, path: store.database.path, collection: source?.collection, key: source?.key)
+  }
+
+  /// The key of a row that is not there.
+  func keyOfMissing(_ row: Int64) -> RowKey? {
+    waitingKey(row) ?? kept[row]?.key ?? removed.first { $0.value == row }?.key
+  }
+}
