@@ -54,6 +54,9 @@ public enum Limits {
   /// It bounds the stack that bytes from disk can make a decoder use.
   package static let codingDepth = 512
 
+  /// The most values inside one another that are coded on the stack of the thread that asks; see `DeepStack`.
+  static let shallowCodingDepth = 48
+
   /// The most names in the schema of a collection's objects; further ones are spelled out in each row.
   package static let fieldNameCount = 65_535
 

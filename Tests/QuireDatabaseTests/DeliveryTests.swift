@@ -1,5 +1,6 @@
 // Who waits for what is run after commits, and for looking at them.
 
+import Foundation
 import QuireDatabase
 import QuireStorage
 import QuireTesting
@@ -122,17 +123,24 @@ private indirect enum Nest: Codable, Sendable, Equatable {
   }
 }
 
-/// How far calls go down the stack.
+/// How far calls go down the stack of the thread that goes down furthest.
 private enum StackProbe {
-  static let lowest = Shared<[UInt]>([])
+  static let found = Shared<[ObjectIdentifier: ClosedRange<UInt>]>([:])
   static func note() {
     var here = 0
-    withUnsafeMutablePointer(to: &here) { pointer in lowest.withLock { $0.append(UInt(bitPattern: pointer)) } }
+    let thread = ObjectIdentifier(Thread.current)
+    withUnsafeMutablePointer(to: &here) { pointer in
+      let address = UInt(bitPattern: pointer)
+      found.withLock { found in
+        let range = found[thread] ?? address...address
+        found[thread] = min(range.lowerBound, address)...max(range.upperBound, address)
+      }
+    }
   }
   static func take() -> UInt {
-    lowest.withLock { addresses in
-      defer { addresses = [] }
-      return (addresses.max() ?? 0) - (addresses.min() ?? 0)
+    found.withLock { found in
+      defer { found = [:] }
+      return found.values.map { $0.upperBound - $0.lowerBound }.max() ?? 0
     }
   }
 }

@@ -123,6 +123,12 @@
     count += length - 2
   }
 
+  /// Takes out the bytes of a range.
+  mutating func remove(_ range: Range<Int>) {
+    unsafe (base + range.lowerBound).copyMemory(from: base + range.upperBound, byteCount: count - range.upperBound)
+    count -= range.count
+  }
+
   /// Inserts `bytes` at `offset`.
   mutating func insert(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
     guard let source = bytes.baseAddress else { return }

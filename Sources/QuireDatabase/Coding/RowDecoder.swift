@@ -20,6 +20,8 @@ final class RowDecoder: Decoder {
   private var parent: RowDecoder?
   private var parentDepth = 0
   private var ancestorDepth = 0
+  /// How deep values may be inside one another on this thread.
+  @exclusivity(unchecked) private var depthLimit = Limits.shallowCodingDepth
   @exclusivity(unchecked) private var children: [RowDecoder] = []
   private var spares: [RowDecoder] = []
   /// Where the fields of large records are, by the offset of the record.
@@ -67,10 +69,7 @@ final class RowDecoder: Decoder {
 
   /// Lets `type` read the value at `head`, which is at `step` of the value around it.
   func decodeUnknown<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
-    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {
-      let message = "There are more than \(Limits.codingDepth) values inside one another."
-      throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
-    }
+    guard unsafe ancestorDepth &+ depth < depthLimit else { return try decodeDeep(type, head, step) }
     let (outerHead, outerCursor, outerChildren) = unsafe (self.head, cursor, children.count)
     enter(head, step)
     defer {
@@ -79,6 +78,21 @@ final class RowDecoder: Decoder {
       if unsafe children.count > outerChildren { reclaimChildren(from: outerChildren) }
     }
     return try Value(from: self)
+  }
+
+  /// Goes on with more stack, once, up to the limit.
+  @inline(never) private func decodeDeep<Value: Decodable>(
+    _ type: Value.Type, _ head: ValueHead, _ step: PathStep
+  ) throws -> Value {
+    guard unsafe depthLimit < Limits.codingDepth else { throw tooDeep() }
+    unsafe depthLimit = Limits.codingDepth
+    defer { unsafe depthLimit = Limits.shallowCodingDepth }
+    return try DeepStack.run { [self] in try decodeUnknown(type, head, step) }
+  }
+
+  private func tooDeep() -> DecodingError {
+    let message = "There are more than \(Limits.codingDepth) values inside one another."
+    return .dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
   }
 
   @inline(__always) private func enter(_ head: ValueHead, _ step: PathStep) {
@@ -116,13 +130,10 @@ final class RowDecoder: Decoder {
 
   /// A decoder for the value at `head`, usable as long as the innermost value is.
   func child(_ head: ValueHead, _ step: PathStep) throws -> RowDecoder {
-    guard unsafe ancestorDepth + depth < Limits.codingDepth else {
-      let message = "There are more than \(Limits.codingDepth) values inside one another."
-      throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
-    }
+    guard unsafe ancestorDepth + depth < Limits.codingDepth else { throw tooDeep() }
     let child = spares.popLast() ?? RowDecoder(names)
     (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
-    unsafe child.reader = reader
+    unsafe (child.reader, child.depthLimit) = (reader, depthLimit)
     child.enter(head, step)
     unsafe children.append(child)
     return child

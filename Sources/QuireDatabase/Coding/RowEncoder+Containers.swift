@@ -13,6 +13,7 @@ struct RowKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let number = unsafe table.entry(key)
     // 0 and the largest are none; seven bits are one byte.
     guard number &- 1 < 127 else { return unsafe encoder.writeSlowKey(key, table) }
+    unsafe encoder.noteKey(number)
     unsafe encoder.buffer.append(UInt8(truncatingIfNeeded: number))
     return .field(number)
   }
@@ -115,11 +116,11 @@ struct RowKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> {
-    unsafe encoder.child(writeKey(key)).container(keyedBy: type)
+    unsafe encoder.child(for: key, { writeKey(key) }).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    unsafe encoder.child(writeKey(key)).unkeyedContainer()
+    unsafe encoder.child(for: key, { writeKey(key) }).unkeyedContainer()
   }
 
   func superEncoder() -> any Encoder { unsafe encoder.child(encoder.writeSuperKey()) }

@@ -23,15 +23,23 @@ final class RowEncoder: Encoder {
   let names: FieldNames
   @exclusivity(unchecked) var buffer: RowBuffer
   @exclusivity(unchecked) private(set) var shape = Shape.undecided
-  @exclusivity(unchecked) private var start = 0
+  @exclusivity(unchecked) private(set) var start = 0
   @exclusivity(unchecked) private(set) var depth = 0
+  /// What the innermost record has in the way of keys.
+  @exclusivity(unchecked) private var keys = WrittenKeys()
   /// The steps of the values around; as long as the deepest that there has been.
   @exclusivity(unchecked) private var path: [PathStep] = []
   /// The encoder that this one is a child of, as long as it is in use, and how deep that was then.
   private var parent: RowEncoder?
   private var parentDepth = 0
   private var ancestorDepth = 0
+  /// How deep values may be inside one another on this thread.
+  @exclusivity(unchecked) private var depthLimit = Limits.shallowCodingDepth
+  /// Whether a child was asked for that is too deep, where nothing can be thrown.
+  @exclusivity(unchecked) private var isTooDeep = false
   private let isChild: Bool
+  /// The key of the container that this child stands for; nil for one that stands for a value of its own.
+  private var containerName: String?
   /// Children in use, with the offset at which their bytes belong.
   @exclusivity(unchecked) private var pending: [(offset: Int, child: RowEncoder)] = []
   private var spares: [RowEncoder] = []
@@ -76,7 +84,8 @@ final class RowEncoder: Encoder {
   /// Makes ready for the next row, whatever has become of this one.
   private func recycle() {
     unsafe buffer.removeAll(keeping: Self.keptByteCount)
-    unsafe (shape, start, depth) = (.undecided, 0, 0)
+    unsafe (shape, start, depth, isTooDeep) = (.undecided, 0, 0, false)
+    unsafe keys = WrittenKeys()
     dropPending(from: 0)
   }
 
@@ -86,17 +95,15 @@ final class RowEncoder: Encoder {
   /// drop.
   func encode<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
     if writeKnown(value) { return }
-    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else {
-      let message = "There are more than \(Limits.codingDepth) values inside one another."
-      throw EncodingError.invalidValue(value, .init(codingPath: codingPath, debugDescription: message))
-    }
+    guard unsafe ancestorDepth &+ depth < depthLimit else { return try encodeDeep(value, step) }
     let (outerShape, outerStart, outerPending) = unsafe (shape, start, pending.count)
-    unsafe (shape, start) = (.undecided, buffer.count)
+    let outerKeys = unsafe keys
+    unsafe (shape, start, keys) = (.undecided, buffer.count, WrittenKeys())
     if unsafe depth < path.count { unsafe path[depth] = step } else { unsafe path.append(step) }
     unsafe depth &+= 1
     defer {
       unsafe depth &-= 1
-      unsafe (shape, start) = (outerShape, outerStart)
+      unsafe (shape, start, keys) = (outerShape, outerStart, outerKeys)
     }
     do {
       try value.encode(to: self)
@@ -107,9 +114,24 @@ final class RowEncoder: Encoder {
     }
   }
 
+  /// Goes on with more stack, once, up to the limit.
+  @inline(never) private func encodeDeep<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
+    guard unsafe depthLimit < Limits.codingDepth else { throw tooDeep(value) }
+    unsafe depthLimit = Limits.codingDepth
+    defer { unsafe depthLimit = Limits.shallowCodingDepth }
+    try DeepStack.run { [self] in try encode(value, step) }
+  }
+
+  private func tooDeep(_ value: Any) -> EncodingError {
+    let message = "There are more than \(Limits.codingDepth) values inside one another."
+    return .invalidValue(value, .init(codingPath: codingPath, debugDescription: message))
+  }
+
   /// Completes the innermost value.
   @inline(__always) private func close(pendingFrom first: Int) throws {
+    if unsafe isTooDeep { throw tooDeep(Any.self) }
     if unsafe pending.count > first { try insertPending(from: first) }
+    if unsafe keys.mayRepeat { try removeRepeated() }
     switch unsafe shape {
     case .record, .list: unsafe buffer.closeHead(at: start)
     case .value, .openRecord, .openList: break
@@ -175,9 +197,24 @@ final class RowEncoder: Encoder {
 
   // MARK: Children
 
+  /// The encoder that stands for a container inside the innermost record: the one that does already, if a container was
+  /// asked for under the same key before, whose fields or elements then follow those of before.
+  func child<Key: CodingKey>(for key: Key, _ write: () -> PathStep) -> RowEncoder {
+    let name = key.stringValue
+    for (offset, child) in unsafe pending.reversed() {
+      guard unsafe offset > start else { break }
+      if let known = child.containerName, known.utf8.elementsEqual(name.utf8) { return child }
+    }
+    let new = child(write())
+    new.containerName = name
+    return new
+  }
+
   /// An encoder for a value whose bytes will be put where the buffer now ends.
   func child(_ step: PathStep) -> RowEncoder {
+    if unsafe ancestorDepth &+ depth >= Limits.codingDepth { unsafe isTooDeep = true }
     let child = spares.popLast() ?? RowEncoder(names, isChild: true)
+    unsafe (child.depthLimit, child.isTooDeep) = (depthLimit, isTooDeep)
     (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
     if unsafe child.path.isEmpty { unsafe child.path.append(step) } else { unsafe child.path[0] = step }
     unsafe child.depth = 1
@@ -208,7 +245,7 @@ final class RowEncoder: Encoder {
   private func reclaim(_ child: consuming RowEncoder) {
     var child = child
     child.recycle()
-    child.parent = nil
+    (child.parent, child.containerName) = (nil, nil)
     guard isKnownUniquelyReferenced(&child), spares.count < 8 else { return child.close() }
     spares.append(child)
   }
@@ -219,7 +256,11 @@ final class RowEncoder: Encoder {
   @inline(never) func writeSlowKey<Key: CodingKey>(_ key: Key, _ table: KeyTable) -> PathStep {
     var number = table.entry(key)
     if number == KeyTable.unknown || number == KeyTable.absent { number = table.register(key, names) }
-    if number == 0 { return writeInlineKey(key.stringValue) }
+    if number == 0 {
+      if !table.hasUniqueKeys { unsafe keys.noteOther() }
+      return writeInlineKey(key.stringValue)
+    }
+    noteKey(number)
     unsafe buffer.appendVarint(number)
     return .field(number)
   }
@@ -227,11 +268,16 @@ final class RowEncoder: Encoder {
   /// Writes the key that `superEncoder()` stands for. Returns its step.
   func writeSuperKey() -> PathStep {
     guard let number = names.register(PathKey.superclass.stringValue) else {
+      unsafe keys.noteOther()
       return writeInlineKey(PathKey.superclass.stringValue)
     }
+    noteKey(number)
     unsafe buffer.appendVarint(number)
     return .field(number)
   }
+
+  /// Notes that a key is written to the innermost record.
+  @inline(__always) func noteKey(_ number: UInt32) { unsafe keys.note(number) }
 
   private func writeInlineKey(_ name: String) -> PathStep {
     unsafe buffer.append(0)

@@ -98,7 +98,8 @@ final class FieldNames {
   /// What is remembered about the keys of type `K`.
   func table<K: CodingKey>(for type: K.Type) -> KeyTable {
     if let table = tables[ObjectIdentifier(type)] { return table }
-    let table = KeyTable(byteCount: MemoryLayout<K>.size)
+    let table = KeyTable(
+      byteCount: MemoryLayout<K>.size, hasUniqueKeys: String(reflecting: type) == "Swift._DictionaryCodingKey")
     tables[ObjectIdentifier(type)] = table
     return table
   }
@@ -132,11 +133,14 @@ final class FieldNames {
 
   /// 0 or 1: told by the byte; 2: by its name; more: written out.
   let keyByteCount: Int
+  /// Whether nobody writes one of these keys twice, as they are the keys of a dictionary.
+  let hasUniqueKeys: Bool
   private let numbers: UnsafeMutablePointer<UInt32>
   @exclusivity(unchecked) private var generation = 0
 
-  init(byteCount: Int) {
+  init(byteCount: Int, hasUniqueKeys: Bool = false) {
     keyByteCount = byteCount
+    self.hasUniqueKeys = hasUniqueKeys
     unsafe numbers = UnsafeMutablePointer<UInt32>.allocate(capacity: 256)
     unsafe numbers.initialize(repeating: Self.unknown, count: 256)
   }
