@@ -6,8 +6,9 @@ internal import QuireStorage
 /// Runs what needs more stack than the caller's thread may have.
 ///
 /// A value inside a value takes up to 4 KiB of stack where nothing is optimized, and a thread may have no more than
-/// half a MiB. So what is deeper than `Limits.shallowCodingDepth` is coded on a thread with room for `Limits.codingDepth`,
-/// while the caller waits: the same limit holds on all threads and in all builds, and ordinary rows pay nothing.
+/// half a MiB. So what is deeper than `Limits.shallowCodingDepth` is coded on a thread with room for
+/// `Limits.codingDepth`, while the caller waits: the same limit holds on all threads and in all builds, and ordinary
+/// rows pay nothing.
 enum DeepStack {
   /// Runs `body` on another thread, and returns or throws what it does.
   ///
