@@ -58,7 +58,9 @@ public struct RowCoder<Value>: Sendable {
   ///
   /// Old rows are read in the form of the coder, be that binary, JSON or property list. The other coders have no form
   /// for just any type: there, the old rows are those of a binary coder, so that a collection can change from that to a
-  /// custom one. A row is stored in today's form when it is next set. Fields that are only added or removed need no
+  /// custom one. The kind of the coder stands in the file: one that has stored rows of its own without upgrades cannot
+  /// get any, as these do not say of which version they are, and is refused with `collectionMismatch`; let its closure
+  /// tell them apart. A row is stored in today's form when it is next set. Fields that are only added or removed need no
   /// upgrade: see ``binary``.
   ///
   /// - Parameters:

@@ -3,6 +3,8 @@
 //     bytes 0 to 3   the collection's id, little-endian
 //     then, for the objects and for the metadata: the number of field names (2 bytes), and for each its length in bytes
 //                    (2 bytes) and its UTF-8; a field's id is its place in this list, from 0
+//     then           the kinds of the coders of objects and of metadata, 1 byte each, as `StoredCoder` has them; may be
+//                    missing
 //
 // The names of fields stand here once, so that no row has to repeat them.
 
@@ -11,6 +13,7 @@ struct CollectionFormat {
   let id: CollectionID
   let objectSchema: RowSchema
   let metadataSchema: RowSchema
+  let coders: StoredCoders
 
   /// The stored form.
   var bytes: [UInt8] {
@@ -23,6 +26,7 @@ struct CollectionFormat {
         bytes.append(contentsOf: name.utf8)
       }
     }
+    if coders != StoredCoders() { bytes += [coders.object.rawValue, coders.metadata.rawValue] }
     return bytes
   }
 }
@@ -33,9 +37,11 @@ extension CollectionFormat {
     var rest = bytes[...]
     // The last number is the bound behind the one before, and no collection's.
     guard let id = Self.take(UInt32.self, from: &rest), id > 0, id < .max,
-      let objectNames = Self.takeNames(&rest), let metadataNames = Self.takeNames(&rest), rest.isEmpty
+      let objectNames = Self.takeNames(&rest), let metadataNames = Self.takeNames(&rest),
+      let coders = Self.takeCoders(&rest), rest.isEmpty
     else { throw Self.damaged(name, nil) }
     self.id = CollectionID(id)
+    self.coders = coders
     do {
       objectSchema = try RowSchema(names: objectNames)
       metadataSchema = try RowSchema(names: metadataNames)
@@ -56,6 +62,14 @@ extension CollectionFormat {
     let byteCount = Number.bitWidth / 8
     defer { rest = rest.dropFirst(byteCount) }
     return Number(littleEndianBytes: rest.prefix(byteCount))
+  }
+
+  private static func takeCoders(_ rest: inout ArraySlice<UInt8>) -> StoredCoders? {
+    if rest.isEmpty { return StoredCoders() }
+    guard rest.count == 2, let object = rest.popFirst().flatMap(StoredCoder.init(rawValue:)),
+      let metadata = rest.popFirst().flatMap(StoredCoder.init(rawValue:))
+    else { return nil }
+    return StoredCoders(object: object, metadata: metadata)
   }
 
   private static func takeNames(_ rest: inout ArraySlice<UInt8>) -> [String]? {

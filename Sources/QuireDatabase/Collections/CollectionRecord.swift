@@ -9,6 +9,8 @@ final class CollectionRecord: Sendable {
   let id: CollectionID
   let objectSchema: RowSchema
   let metadataSchema: RowSchema
+  /// What has written its rows.
+  let coders: StoredCoders
   /// The dictionaries of the collection.
   let dictionaries: CollectionDictionaries
   /// Coders' memory that no transaction uses at the moment.
@@ -26,6 +28,7 @@ final class CollectionRecord: Sendable {
     id = format.id
     objectSchema = format.objectSchema
     metadataSchema = format.metadataSchema
+    coders = format.coders
   }
 
   /// Coders' memory for a transaction, which gives it back at its end.

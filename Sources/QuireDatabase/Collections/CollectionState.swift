@@ -33,6 +33,11 @@ internal import QuireStorage
   /// How many fields of each half are stored.
   private var storedObjectFields = 0
   private var storedMetadataFields = 0
+  /// What has written its rows, this transaction included, and what is stored about that.
+  private var coders: StoredCoders
+  private var storedCoders: StoredCoders
+  /// The coders that this transaction uses.
+  private var usedCoders = StoredCoders()
   /// The collection's dictionaries, as far as the transaction has used them.
   var dictionaries = DictionaryUse()
   /// What all transactions share of them, in a collection that this one has made.
@@ -60,6 +65,8 @@ internal import QuireStorage
     unsafe metadataContext = unsafe .passUnretained(contexts.metadata)
     storedObjectFields = record?.objectSchema.names.count ?? 0
     storedMetadataFields = record?.metadataSchema.names.count ?? 0
+    coders = record?.coders ?? StoredCoders()
+    storedCoders = coders
   }
 
   /// What all transactions share of the collection's dictionaries.
@@ -80,6 +87,15 @@ internal import QuireStorage
   }
 
   private static let mostDescriptions = 4
+
+  /// Throws `collectionMismatch` if coders of another kind have written its rows.
+  func check(_ used: StoredCoders) throws(DatabaseError) {
+    if usedCoders == used { return }
+    // Metadata may be used in one place, and not be known of in another.
+    let all = try usedCoders.joined(with: used, name)
+    coders = try coders.joined(with: all, name)
+    usedCoders = all
+  }
 
   /// The transaction is over.
   func end() {
@@ -102,14 +118,16 @@ internal import QuireStorage
     let metadataSchema: RowSchema
     let storedObjectFields: Int
     let storedMetadataFields: Int
+    let coders: StoredCoders
+    let storedCoders: StoredCoders
     let trainedCount: Int
   }
 
   var mark: Mark {
     Mark(
       id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema,
-      storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields,
-      trainedCount: dictionaries.trained.count)
+      storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields, coders: coders,
+      storedCoders: storedCoders, trainedCount: dictionaries.trained.count)
   }
 
   /// Back to `mark`, or, without one, to what the transaction began with.
@@ -119,6 +137,9 @@ internal import QuireStorage
     contexts.metadata.reset(to: mark?.metadataSchema ?? record?.metadataSchema ?? RowSchema())
     storedObjectFields = mark?.storedObjectFields ?? record?.objectSchema.names.count ?? 0
     storedMetadataFields = mark?.storedMetadataFields ?? record?.metadataSchema.names.count ?? 0
+    storedCoders = mark?.storedCoders ?? record?.coders ?? StoredCoders()
+    // What was used was checked already, and may be used again.
+    coders = (try? (mark?.coders ?? storedCoders).joined(with: usedCoders, name)) ?? storedCoders
     dictionaries.restore(mark?.trainedCount ?? 0)
   }
 
@@ -144,12 +165,15 @@ internal import QuireStorage
     contexts.metadata.reset(to: RowSchema())
     storedObjectFields = 0
     storedMetadataFields = 0
+    (coders, storedCoders) = (usedCoders, StoredCoders())
     dictionaries.restore(0)
   }
 
-  /// Stores the names of fields that objects have had for the first time.
+  /// Stores the names of fields that objects have had for the first time, and what has written them.
   func storeFields(in transaction: TransactionState) throws(DatabaseError) {
-    guard let id, hasNewFields else { return }
+    // Whoever changes nothing does not write because nobody has noted the coders yet.
+    let hasNewCoders = coders != storedCoders && transaction.writer?.changes.isEmpty == false
+    guard let id, hasNewFields || hasNewCoders else { return }
     do throws(StorageError) { try store(id, in: transaction) } catch { throw DatabaseError(error, collection: name) }
   }
 
@@ -162,10 +186,12 @@ internal import QuireStorage
     try transaction.storeCollection(name, format(id).bytes)
     storedObjectFields = contexts.object.schema.names.count
     storedMetadataFields = contexts.metadata.schema.names.count
+    storedCoders = coders
   }
 
   private func format(_ id: CollectionID) -> CollectionFormat {
-    CollectionFormat(id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema)
+    CollectionFormat(
+      id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema, coders: coders)
   }
 
   /// Makes known what this transaction has trained, if it has.
@@ -175,7 +201,7 @@ internal import QuireStorage
   var newRecord: CollectionRecord?? {
     guard let id else { return record == nil ? .none : .some(nil) }
     if let record, record.id == id, record.objectSchema.names.count == storedObjectFields,
-      record.metadataSchema.names.count == storedMetadataFields
+      record.metadataSchema.names.count == storedMetadataFields, record.coders == storedCoders
     {
       return .none
     }

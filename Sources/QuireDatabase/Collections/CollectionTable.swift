@@ -77,6 +77,15 @@ final class CollectionTypes: Sendable {
     let metadata: ObjectIdentifier
     let coder: CoderIdentity
     let metadataCoder: CoderIdentity
+    /// Its types, for messages.
+    let names: [String]
+
+    static func == (left: Self, right: Self) -> Bool {
+      left.object == right.object && left.metadata == right.metadata && left.coder == right.coder
+        && left.metadataCoder == right.metadataCoder
+    }
+
+    var description: String { "\(names[0]) (\(coder)) and \(names[1]) (\(metadataCoder))" }
   }
 
   private let entries = Latch<[ByteString: Entry]>([:])
@@ -85,7 +94,8 @@ final class CollectionTypes: Sendable {
   func check<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) throws(DatabaseError) {
     let entry = Entry(
       object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self),
-      coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity)
+      coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity,
+      names: ["\(Object.self)", "\(Metadata.self)"])
     let known = entries.withLock { entries -> Entry in
       if let known = entries[ByteString(collection.name)] { return known }
       entries[ByteString(collection.name)] = entry
@@ -95,8 +105,8 @@ final class CollectionTypes: Sendable {
     throw DatabaseError(
       .collectionMismatch,
       """
-      The collection was used with other types or coders before than with \(Object.self) (\(entry.coder)) and \
-      \(Metadata.self) (\(entry.metadataCoder)). Use one description of a collection everywhere.
+      The collection was used with \(known.description) before, and with \(entry.description) here. Use one \
+      description of a collection everywhere.
       """, collection: collection.name)
   }
 }

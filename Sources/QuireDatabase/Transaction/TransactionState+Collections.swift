@@ -33,7 +33,8 @@ extension TransactionState {
       RowCoder(metadataForm, upgrades: metadataUpgrades, protection: metadataProtection), compression, sanitizers)
     if let known = openKnown(use, collection.name) { return unsafe (known.state, .fromOpaque(known.description), nil) }
     let description = CollectionDescription(collection)
-    let (state, isKept) = openAnew(use, collection.name, description) { () throws(DatabaseError) in
+    let (state, isKept) = openAnew(use, collection.name, description, StoredCoders(collection)) {
+      () throws(DatabaseError) in
       try database.types.check(collection)
     }
     return unsafe (.passUnretained(state), .passUnretained(description), isKept ? nil : description)
@@ -57,13 +58,17 @@ extension TransactionState {
 
   /// The collection, under a description that is new to it, and whether it keeps that.
   private func openAnew(
-    _ use: CollectionUse, _ name: String, _ description: AnyObject, _ check: () throws(DatabaseError) -> Void
+    _ use: CollectionUse, _ name: String, _ description: AnyObject, _ coders: StoredCoders,
+    _ check: () throws(DatabaseError) -> Void
   ) -> (CollectionState, isKept: Bool) {
     // A transaction that is over takes nothing up any more: all its calls throw.
     guard isOpen else { return (.untouched, false) }
     do throws(DatabaseError) {
       let state = try find(name)
-      if !state.uses.contains(where: { $0.use.hasTypes(of: use) }) { try check() }
+      if !state.uses.contains(where: { $0.use.hasTypes(of: use) }) {
+        try check()
+        try state.check(coders)
+      }
       return (state, state.keep(use, description))
     } catch {
       return (failed(name, error), false)
