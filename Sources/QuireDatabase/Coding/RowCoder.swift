@@ -58,10 +58,10 @@ public struct RowCoder<Value>: Sendable {
   ///
   /// Old rows are read in the form of the coder, be that binary, JSON or property list. The other coders have no form
   /// for just any type: there, the old rows are those of a binary coder, so that a collection can change from that to a
-  /// custom one. The kind of the coder stands in the file: one that has stored rows of its own without upgrades cannot
-  /// get any, as these do not say of which version they are, and is refused with `collectionMismatch`; let its closure
-  /// tell them apart. A row is stored in today's form when it is next set. Fields that are only added or removed need no
-  /// upgrade: see ``binary``.
+  /// custom one. The kind of the coder stands in the file: one of these that has stored rows without upgrades cannot
+  /// get any, as such rows do not say of which version they are, and is refused with `collectionMismatch`; let its
+  /// closure tell them apart. A row is stored in today's form when it is next set. Fields that are only added or
+  /// removed need no upgrade: see ``binary``.
   ///
   /// - Parameters:
   ///   - from: The type that rows had when the coder had as many upgrades as it now has.
@@ -82,7 +82,8 @@ extension RowCoder where Value: Codable & SendableMetatype {
   /// The compact form, and the default: fields are numbered, and their names are stored once for the collection.
   ///
   /// Fields may be added, removed and reordered between versions of a program; a field that a row does not have reads
-  /// as nil where it is optional, and is an error that names it where it is not. A field may change its type where
+  /// as nil where it is optional, and is an error that names it where it is not; a field that the type does not read is
+  /// dropped when the row is stored again, see `Database.Options.unknownFields`. A field may change its type where
   /// nothing is lost, such as `Int32` to `Int`, or from `UUID` to `String`; a value that the new type cannot hold is an
   /// error. Of an optional of an optional, nil in nil comes back as nil. Up to 512 values can be inside one another.
   ///

@@ -13,6 +13,8 @@
 /// `init(from:)` uses the database itself, codes the inner row with scratch memory of its own.
 @usableFromInline package final class RowCodingContext {
   private let names: FieldNames
+  /// Looks out for fields that types do not read.
+  let watch = FieldWatch()
   private var encoder: RowEncoder?
   private var decoder: RowDecoder?
   private var jsonEncoder: JSONEncoder?
@@ -39,7 +41,10 @@
 
   /// Takes another schema: that of a newer snapshot, or of the savepoint that a transaction goes back to. Constant time
   /// if it is the same one. Not to be called while a row is being coded.
-  package func reset(to schema: RowSchema) { names.reset(to: schema) }
+  package func reset(to schema: RowSchema) {
+    watch.forget()
+    names.reset(to: schema)
+  }
 
   // MARK: Binary
 
@@ -61,7 +66,7 @@
     _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
   ) throws -> Value {
     if let decoder, !decoder.isActive { return unsafe try decoder.decodeRow(type, bytes) }
-    let fresh = RowDecoder(names)
+    let fresh = RowDecoder(names, watch)
     guard decoder != nil else {
       decoder = fresh
       return unsafe try fresh.decodeRow(type, bytes)

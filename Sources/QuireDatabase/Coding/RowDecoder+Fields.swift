@@ -57,6 +57,7 @@ extension RowDecoder {
   @inline(__always) func takeNext(_ number: UInt32) throws -> ValueHead {
     unsafe lastStep = .field(number)
     guard let value = unsafe reader.head(at: cursor &+ 1, limit: head.end) else { throw unsafe damage(lastStep) }
+    unsafe asked.note(number)
     unsafe cursor = value.end
     return value
   }
@@ -96,6 +97,7 @@ extension RowDecoder {
     }
     var wanted = WantedField(key, number: number)
     guard let field = try find(&wanted) else { return nil }
+    if field.number < 128 { unsafe asked.note(field.number) }
     unsafe lastStep = field.step
     unsafe cursor = field.value.end
     return field.value
@@ -106,6 +108,7 @@ extension RowDecoder {
       let next = unsafe try field(at: cursor)
       if matches(next, &wanted) { return next }
     }
+    unsafe asked.hasJumped = true
     if let index = unsafe indexes[head.start] { return find(&wanted, in: index) }
     var budget = Limits.fieldScanCount
     let (first, last) = unsafe (cursor, head.end)
@@ -167,9 +170,16 @@ extension RowDecoder {
     return Field(number: number, name: name, nameOffset: nameOffset, value: value)
   }
 
+  /// The number of the field at `offset` of the innermost value, and where the field ends.
+  func numberOfField(at offset: Int) throws -> (UInt32, end: Int) {
+    let field = try field(at: offset)
+    return (field.number, field.value.end)
+  }
+
   /// The names of all fields of the innermost value. Damage ends the list, and the row with an error.
   func fieldNames() -> [String] {
     guard unsafe head.kind == ValueKind.record else { return [] }
+    unsafe asked.noteAll()
     var found: [String] = []
     var offset = unsafe head.start
     while unsafe offset < head.end {

@@ -234,6 +234,8 @@ struct RowSingleDecoding: SingleValueDecodingContainer {
   func decode(_ type: UInt128.Type) throws -> UInt128 { unsafe try decoder.integer(decoder.head, .none) }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    unsafe try decoder.decode(type, decoder.head, .none)
+    // Which fields there are is the other type's business.
+    unsafe decoder.asked.noteAll()
+    return unsafe try decoder.decode(type, decoder.head, .none)
   }
 }

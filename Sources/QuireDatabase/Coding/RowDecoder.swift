@@ -9,9 +9,12 @@
 /// - outside of a row there are no bytes, no children in use and no indexes.
 final class RowDecoder: Decoder {
   let names: FieldNames
+  let watch: FieldWatch
   @exclusivity(unchecked) private(set) var reader = unsafe ValueReader(UnsafeRawBufferPointer(start: nil, count: 0))
   @exclusivity(unchecked) private(set) var head = ValueHead.absent
   @exclusivity(unchecked) var cursor = 0
+  /// What the innermost value has asked for.
+  @exclusivity(unchecked) var asked = AskedFields()
   /// The step to the field that was found last.
   @exclusivity(unchecked) var lastStep = PathStep.none
   @exclusivity(unchecked) private(set) var depth = 0
@@ -30,7 +33,10 @@ final class RowDecoder: Decoder {
   @exclusivity(unchecked) var hasSeenDamage = false
   @exclusivity(unchecked) private var boxes = BoxCache()
 
-  init(_ names: FieldNames) { self.names = names }
+  init(_ names: FieldNames, _ watch: FieldWatch) {
+    self.names = names
+    self.watch = watch
+  }
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -71,13 +77,16 @@ final class RowDecoder: Decoder {
   func decodeUnknown<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
     guard unsafe ancestorDepth &+ depth < depthLimit else { return try decodeDeep(type, head, step) }
     let (outerHead, outerCursor, outerChildren) = unsafe (self.head, cursor, children.count)
+    let outerAsked = unsafe asked
     enter(head, step)
     defer {
       unsafe depth &-= 1
-      unsafe (self.head, cursor) = (outerHead, outerCursor)
+      unsafe (self.head, cursor, asked) = (outerHead, outerCursor, outerAsked)
       if unsafe children.count > outerChildren { reclaimChildren(from: outerChildren) }
     }
-    return try Value(from: self)
+    let value = try Value(from: self)
+    if unsafe head.kind == ValueKind.record && (cursor != head.end || asked.hasJumped) { try checkFields(type) }
+    return value
   }
 
   /// Goes on with more stack, once, up to the limit.
@@ -96,7 +105,7 @@ final class RowDecoder: Decoder {
   }
 
   @inline(__always) private func enter(_ head: ValueHead, _ step: PathStep) {
-    unsafe self.head = head
+    unsafe (self.head, asked) = (head, AskedFields())
     unsafe cursor = head.kind == ValueKind.record ? head.start : head.end
     if unsafe depth < path.count { unsafe path[depth] = step } else { unsafe path.append(step) }
     unsafe depth &+= 1
@@ -131,7 +140,7 @@ final class RowDecoder: Decoder {
   /// A decoder for the value at `head`, usable as long as the innermost value is.
   func child(_ head: ValueHead, _ step: PathStep) throws -> RowDecoder {
     guard unsafe ancestorDepth + depth < Limits.codingDepth else { throw tooDeep() }
-    let child = spares.popLast() ?? RowDecoder(names)
+    let child = spares.popLast() ?? RowDecoder(names, watch)
     (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
     unsafe (child.reader, child.depthLimit) = (reader, depthLimit)
     child.enter(head, step)

@@ -48,6 +48,8 @@ final class DatabaseCore: Sendable {
   /// Decoded objects, if they are to be kept.
   let objectCache: ObjectCache?
   let options: Database.Options
+  /// What transactions do about fields that types do not read: nothing if nobody would hear of it.
+  let unknownFields: UnknownFields
   let path: String
   private let salt = Latch<[UInt8]?>(nil)
   private let idleScratch = Latch<[TransactionScratch]>([])
@@ -61,6 +63,8 @@ final class DatabaseCore: Sendable {
     self.path = path
     self.options = options
     self.diagnostics = diagnostics
+    let isUnheard = options.unknownFields == .report && options.logger == nil
+    unknownFields = isUnheard ? .ignore : options.unknownFields
     objectCache = options.objectCache.map(ObjectCache.init)
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
     let renaming = try CollectionRenaming(options.renamedCollections, path: path)

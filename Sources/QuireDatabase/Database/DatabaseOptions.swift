@@ -51,6 +51,10 @@ extension Database {
     /// From how long on a snapshot that is held is reported to the logger, if because of it pages cannot be used again;
     /// nil for never. Looked at when something commits. A minute by default.
     public var heldSnapshotThreshold: Duration? = .seconds(60)
+    /// What becomes of fields of stored rows that the type of today does not read. They are dropped when such a row is
+    /// stored again, so by default the logger is told, once about each type and field. For the binary coder, and the
+    /// first 127 fields of a collection.
+    public var unknownFields = UnknownFields.report
     /// How often figures of the engine are passed on to metrics, at the most.
     package var metricsInterval: Duration = .milliseconds(100)
     /// How many rows a step of building an extension, or of rewriting a collection, takes in.

@@ -12,7 +12,7 @@ final class Diagnostics: Sendable {
   /// What the database is called in messages.
   let label: String
   let metrics: MetricsReporter
-  private let logger: Logger?
+  let logger: Logger?
   /// From how many nanoseconds on a transaction is slow.
   private let slowThreshold: UInt64
   /// From how many nanoseconds on a snapshot is held for too long.
@@ -21,6 +21,8 @@ final class Diagnostics: Sendable {
   private let logsSlow: Bool
   /// When held snapshots are looked at again, in nanoseconds.
   private let nextLook = Atomic<UInt64>(0)
+  /// What is told once and was told.
+  private let told = Latch<Set<ByteString>>([])
 
   init(_ options: Database.Options, path: String) {
     label = options.label ?? (path.isEmpty ? "memory" : String(path.split(separator: "/").last ?? "quire"))
@@ -30,6 +32,9 @@ final class Diagnostics: Sendable {
     holdThreshold = options.heldSnapshotThreshold?.nanoseconds ?? .max
     logsSlow = options.logger != nil && options.slowTransactionThreshold != nil
   }
+
+  /// Whether something that is told once has not been told yet.
+  func isFirst(_ what: String) -> Bool { told.withLock { $0.insert(ByteString(what)).inserted } }
 
   // MARK: Write transactions
 

@@ -85,6 +85,9 @@ extension TransactionState {
     if let state = collections[name] { return state }
     let record = try findRecord(name)
     let state = CollectionState(name, record, cache: record.flatMap(cache(of:)))
+    for context in [state.contexts.object, state.contexts.metadata] {
+      unsafe context.watch.policy = database.unknownFields
+    }
     collections.append(state)
     return state
   }

@@ -94,8 +94,19 @@ internal import QuireStorage
     recorder = nil
   }
 
+  /// Tells the logger of fields that types have not read.
+  private func tellUnknownFields() {
+    for collection in collections.all {
+      for (half, context) in [("object", collection.contexts.object), ("metadata", collection.contexts.metadata)] {
+        let found = context.watch.take()
+        if !found.isEmpty { database.diagnostics.tell(found, collection: collection.name, half: half) }
+      }
+    }
+  }
+
   /// The closure has returned: gives everything back.
   func end() {
+    if database.unknownFields == .report { tellUnknownFields() }
     for collection in collections.all { collection.end() }
     readers.removeAll()
     loadedForest = nil
