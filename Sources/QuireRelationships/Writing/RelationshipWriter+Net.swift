@@ -14,8 +14,9 @@ extension RelationshipWriter {
   }
 
   /// What is noted of an edge that stands, or what there would be to note.
-  func noted(_ edge: StoredEdge) throws -> NetChange {
-    try net.find(edge) ?? NetChange(edge, before: isNew(edge) ? nil : edge.rules, .stands)
+  private func noted(_ edge: StoredEdge) throws -> NetChange {
+    let found = try hasNotedStanding ? net.find(edge) : nil
+    return found ?? NetChange(edge, before: isNew(edge) ? nil : edge.rules, .stands)
   }
 
   /// Has an edge stand with its rules, whatever it did before.
@@ -28,9 +29,11 @@ extension RelationshipWriter {
         if old == nil {
           change.state = .stands
           change.edge = edge
+          hasNotedStanding = true
           try net.put(change)
         }
       } else if !isNew(edge) {
+        hasNotedStanding = true
         try net.put(NetChange(edge, before: old, .stands))
       }
     }
@@ -94,12 +97,26 @@ extension RelationshipWriter {
 
   /// A row was removed: its edges leave the trees, until it is stored again or the transaction settles.
   func didRemove(_ row: Int64, _ key: RowKey) throws {
-    try dropEdges(of: row)
-    if try net.mentions(row) { removed[key] = row }
+    // What a rule deletes has gone, and nothing waits for it.
+    if try row == dyingRow && net.isEmpty { return try dropEdges(of: row) { try noteDying($0, row) } }
+    var hasHidden = false
+    try dropEdges(of: row) { edge throws in
+      hasHidden = true
+      try hide(edge)
+    }
+    if try hasHidden || net.mentions(row) { removed[key] = row }
   }
 
-  /// Takes all edges that begin or end at a row, which is gone, from the trees.
-  func dropEdges(of row: Int64) throws {
+  private func noteDying(_ edge: StoredEdge, _ row: Int64) throws {
+    watch(edge)
+    try note(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
+  }
+
+  /// Takes all edges that begin or end at a row which nobody has seen go from the trees.
+  func dropEdges(of row: Int64) throws { try dropEdges(of: row) { try hide($0) } }
+
+  /// Takes all edges that begin or end at a row, which is gone, from the trees, and hands them over.
+  private func dropEdges(of row: Int64, _ body: (StoredEdge) throws -> Void) throws {
     guard try trees.byName.count > 0 else { return }
     for order in [EdgeOrder.bySource, .byDestination] {
       let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
@@ -107,7 +124,7 @@ extension RelationshipWriter {
         let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
         if edges.isEmpty { break }
         try trees.remove(edges, neighboursIn: order)
-        for edge in edges { try hide(edge) }
+        for edge in edges { try body(edge) }
         if edges.count < EdgeLimits.batchCount { break }
       }
     }
@@ -126,6 +143,7 @@ extension RelationshipWriter {
         if change.edge.destination == .row(old) { change.edge.destination = .row(new) }
         if try change.state == .hidden && !isAnEndRemoved(change.edge) {
           change.state = .stands
+          hasNotedStanding = true
           willPut(change.edge)
           try trees.put(change.edge)
         }
@@ -151,6 +169,7 @@ extension RelationshipWriter {
     try dropMissing()
     try net.forEach(.bySource, []) { change throws in try seal(change) }
     try net.removeAll()
+    hasNotedStanding = false
     removed = [:]
     firstNew = .max
   }

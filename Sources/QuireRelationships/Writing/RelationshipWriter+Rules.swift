@@ -92,6 +92,8 @@ extension RelationshipWriter {
   private func delete(_ row: Int64) throws {
     let tx = try transaction()
     guard row > 0, let key = try tx.key(of: RowID(row)) else { return }
+    dyingRow = row
+    defer { dyingRow = nil }
     try tx.remove(key)
     deletedCount += 1
   }

@@ -52,6 +52,10 @@ public final class RelationshipWriter: ExtensionWriter {
   var missing: Set<Int64> = []
   var removed: TreeDictionary<RowKey, Int64> = [:]
   var firstNew: Int64 = .max
+  /// Whether `net` may know of edges that stand.
+  var hasNotedStanding = false
+  /// The row that a rule is deleting.
+  var dyingRow: Int64?
   var kept: [Int64: KeptRow] = [:]
   var observed: Set<Int64> = []
   private var lastDropped: Int64?
@@ -310,6 +314,7 @@ public final class RelationshipWriter: ExtensionWriter {
     // What was remembered of the trees may not be there any more.
     knownNames = [:]
     lastDropped = nil
+    hasNotedStanding = true
     isWorking = false
   }
 
