@@ -72,7 +72,7 @@ import Testing
     try db.write { tx throws in
       try tx[.nodes].set(Node(links: (0..<3000).map { Link("e\($0)", "b", own) }), for: "a")
       try tx[.nodes].set(Node(), for: "b")
-      try tx.relationship(nodeGraph()).add(Edge("by hand", from: .nodes, "a", to: .nodes, "b"))
+      try tx.relationship(nodeGraph(version: "1")).add(Edge("by hand", from: .nodes, "a", to: .nodes, "b"))
     }
     try db.close()
     db = try folder.open()

@@ -175,7 +175,7 @@ import Testing
     }
     db = try openSimulated(disk, seed: 2)
     #expect(try builds(order("2")) == 0)
-    #expect(try numbers(db, order()) == (0..<10).reversed() && numbers(db, even(order())) == [8, 6, 4, 2, 0])
+    #expect(try numbers(db, order("2")) == (0..<10).reversed() && numbers(db, even(order())) == [8, 6, 4, 2, 0])
     try db.close()
     db = try openSimulated(disk, seed: 3)
     #expect(try builds(order("1")) > 0)

@@ -13,6 +13,6 @@ import Testing
 
   @Test func tablesAreWhole() {
     #expect(LogicTable.cases(LogicTable.changes).count == 30)
-    #expect(LogicTable.cases(LogicTable.mappings).count == 91)
+    #expect(LogicTable.cases(LogicTable.mappings).count == 97)
   }
 }

@@ -126,6 +126,18 @@ extension LogicTable {
     dependencies_3: dep-1 n(20) ops[-@10 ~@10] n(19) ⇒ #row=3 rows{D0.10, U0.11{obj+dep}, U0.12{dep}}
     dependencies_5: dep-1 n(20) ops[+@20] n(21) ⇒ #row=1 rows{I→0.20}
     dependencies_7: dep1 n(20) ops[+@0] n(21) ⇒ #row=1 rows{I→0.0}
+    dependencies_8: dep-1 n(20) ops[-key0@10 -key1@10 +key1@14] n(19) ⇒ #row=4 rows{D0.10, M0.11→0.14, \#
+      U0.12→0.10{dep}, U0.16→0.15{dep}}
+    dependencies_below: dep1 n(20) ops[-key0@10 -key1@9 +key1@4] n(19) ⇒ #row=4 rows{D0.10, M0.9→0.4, U0.8→0.9{dep}, \#
+      U0.3{dep}}
+    dependencies_earlier: dep-1 n(20) ops[~@10 -@4 -@3] n(18) ⇒ #row=5 rows{U0.10→0.8, U0.11→0.9{dep}, D0.4, \#
+      U0.5→0.3{dep}, D0.3}
+    dependencies_of_two: dep-1 n(20) ops[-@10 ~@2 ~@10] n(19) ⇒ #row=5 rows{D0.10, U0.11→0.10{obj+dep}, U0.2, \#
+      U0.3{dep}, U0.12→0.11{dep}}
+    dependencies_apart: dep-1 n(20) ops[~@5 ~@2 ~@6] n(20) ⇒ #row=5 rows{U0.5, U0.6{obj+dep}, U0.2, U0.3{dep}, \#
+      U0.7{dep}}
+    dependencies_moved: dep-1 n(20) ops[~key1@6 ~@15 -key1@6 +key1@10] n(20) ⇒ #row=5 rows{M0.6→0.10, U0.7→0.6, \#
+      U0.15, U0.16{dep}, U0.11{dep}}
     dependencies_9: dep-1 n(3) ops[-key0@0 +key0@2] n(3) ⇒ #row=2 rows{M0→2, U1→0{dep}}
     reverse_1: reversed n(6) ops[-@5] n(5) ⇒ #row=1 rows{D0.0}
     getter_1: n(3) ⇒ idx(0)=0 idx(1)=1 idx(2)=2 idx(3)=✗ row(0)=0 row(1)=1 row(2)=2 row(3)=✗

@@ -83,8 +83,6 @@ import Testing
     var other = mappings
     try db.read { tx in try other.update(tx) }
     #expect(code { try screen.advance(&other) } == .viewRefused)
-    var nameless = ViewMappings(view: "view", groups: ["a"])
-    #expect(code { try screen.read { tx in try nameless.update(tx) } } == .viewRefused)
     // Two screens over one pin.
     var both = [mappings, ViewMappings(Self.view)]
     try screen.read { tx in try both[1].update(tx) }

@@ -21,13 +21,24 @@ final class CommitHistory: Sendable {
     let commit: Commit
   }
 
+  private struct Stream {
+    var position: Int
+    let buffer: CommitBuffer
+    /// Whether it is told of commits by which nothing but the content of an extension began or ended.
+    let tellsRegistrations: Bool
+
+    func isTold(_ commit: Commit) -> Bool {
+      !commit.isSilent || tellsRegistrations && !commit.scope.restarted.isEmpty
+    }
+  }
+
   private struct State {
     var entries = Deque<Entry>()
     var lastSequence = 0
     var byteCount = 0
     /// Where each pin is, by a number of its own.
     var pins: [Int: Int] = [:]
-    var streams: [Int: (position: Int, buffer: CommitBuffer)] = [:]
+    var streams: [Int: Stream] = [:]
     var nextID = 0
     var isClosed = false
     /// What has stopped all writing.
@@ -120,7 +131,7 @@ final class CommitHistory: Sendable {
           hasMissed = true
         }
         for entry in state.entries where entry.sequence > stream.position && entry.sequence <= end {
-          if !entry.commit.isSilent { give(entry.commit, to: stream.buffer) }
+          if stream.isTold(entry.commit) { give(entry.commit, to: stream.buffer) }
         }
         state.streams[id]?.position = end
       }
@@ -207,12 +218,13 @@ final class CommitHistory: Sendable {
   // MARK: Streams
 
   /// Has `buffer` filled with what is published from now on.
-  func follow(_ buffer: CommitBuffer, published: () -> CSN) -> Int {
+  func follow(_ buffer: CommitBuffer, tellsRegistrations: Bool, published: () -> CSN) -> Int {
     state.withLock { state in
       state.nextID += 1
       // Nobody waits for a new one yet.
       if state.isClosed || state.failure != nil { _ = buffer.finish(state.failure) }
-      state.streams[state.nextID] = (state.position(at: published()), buffer)
+      state.streams[state.nextID] = Stream(
+        position: state.position(at: published()), buffer: buffer, tellsRegistrations: tellsRegistrations)
       return state.nextID
     }
   }

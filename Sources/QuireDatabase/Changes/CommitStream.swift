@@ -27,10 +27,12 @@ public struct CommitStream: AsyncSequence, Sendable {
     let buffer: CommitBuffer
     let id: Int
 
-    init(_ history: CommitHistory, _ buffer: CommitBuffer, published: () -> CSN) {
+    init(
+      _ history: CommitHistory, _ buffer: CommitBuffer, _ tellsRegistrations: Bool, published: () -> CSN
+    ) {
       self.history = history
       self.buffer = buffer
-      id = history.follow(buffer, published: published)
+      id = history.follow(buffer, tellsRegistrations: tellsRegistrations, published: published)
     }
 
     deinit { history.unfollow(id) }
@@ -38,9 +40,9 @@ public struct CommitStream: AsyncSequence, Sendable {
 
   private let subscription: Subscription
 
-  init(_ history: CommitHistory, limit: Int, published: () -> CSN) {
+  init(_ history: CommitHistory, limit: Int, tellsRegistrations: Bool, published: () -> CSN) {
     let buffer = CommitBuffer(limit: limit, byteLimit: Limits.historyByteCount)
-    subscription = Subscription(history, buffer, published: published)
+    subscription = Subscription(history, buffer, tellsRegistrations, published: published)
   }
 
   /// Begins to take commits.

@@ -137,8 +137,14 @@ public final class Database: Sendable {
   }
 
   /// All commits from now on, in their order, each after it is durable.
-  public var commits: CommitStream {
-    CommitStream(core.history, limit: core.options.commitBuffer) { [core] in core.publishedCSN }
+  public var commits: CommitStream { commits(tellingRegistrations: false) }
+
+  /// The same, optionally with the commits by which nothing but the content of an extension begins or ends: for who
+  /// follows what an extension shows, and asks `Commit.restarts(extensionNamed:)`.
+  public func commits(tellingRegistrations: Bool) -> CommitStream {
+    CommitStream(
+      core.history, limit: core.options.commitBuffer, tellsRegistrations: tellingRegistrations
+    ) { [core] in core.publishedCSN }
   }
 
   // MARK: Files

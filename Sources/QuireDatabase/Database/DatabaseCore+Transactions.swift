@@ -185,7 +185,7 @@ extension DatabaseCore {
     for case (_, let record?) in outcome.collections { dictionaries.add(record.dictionaries, of: record.id) }
     for id in outcome.removed { dictionaries.remove(id) }
     if outcome.registered != nil || outcome.unmarkedOthers != nil {
-      extensions.apply(outcome.registered, unmarkedOthers: outcome.unmarkedOthers)
+      extensions.apply(outcome.registered, unmarkedOthers: outcome.unmarkedOthers, csn: csn)
     }
     if let forest = outcome.forest {
       let published = publishedCSN
@@ -203,6 +203,10 @@ extension DatabaseCore {
   /// The commit of a caller who waits is acknowledged: tells everybody, and runs what was to be run.
   func didCommit(_ actions: [@Sendable () -> Void]) {
     deliver()
+    if extensions.hasFormer {
+      let published = publishedCSN
+      extensions.forget(before: min(storage.slots.oldestReader ?? published, published))
+    }
     report()
     CallOut.check()
     for action in actions { action() }
@@ -255,6 +259,7 @@ extension TransactionState {
     outcome.unmarkedOthers = try markOthers(outcome.names)
     outcome.registered = writer.newRegistered
     outcome.scope.extensions = writer.changedExtensionNames
+    outcome.scope.restarted = writer.restartedExtensionNames
     if writer.hasChangedForest {
       try numberForest()
       outcome.forest = loadedForest

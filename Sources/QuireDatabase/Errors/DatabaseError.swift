@@ -92,6 +92,13 @@ extension DatabaseError {
     DatabaseError(code, message, path: path, collection: collection, key: key)
   }
 
+  /// The same error with the tree of an extension that it happened in.
+  func inTree(_ tree: String, of extensionName: String) -> DatabaseError {
+    DatabaseError(
+      code, "In the tree “\(tree)” of the extension “\(extensionName)”: \(message)", path: path, collection: collection,
+      key: key, cause: cause)
+  }
+
   /// The same error with the row that it happened to.
   func at(_ collection: String, _ key: String?) -> DatabaseError {
     DatabaseError(

@@ -5,21 +5,31 @@ internal import QuireStorage
 /// A position in a tree of an extension, moved in key order in both directions.
 ///
 /// A new cursor is on no entry; `next` and `previous` on a new one start at the first and the last entry. For the
-/// thread and the life of its transaction. Any change of the transaction to a stored tree ends it: its next step throws
-/// `mutatedDuringIteration`; one over a tree in memory goes on in the tree as it was.
+/// thread and the life of its transaction. Any change of the transaction to a row, or to a tree or a value of an
+/// extension, ends it, whether its tree is stored or in memory: its next step throws `mutatedDuringIteration`, which
+/// names the extension and the tree.
 public final class ExtensionCursor<Key: ExtensionTreeKey> {
   private let state: TransactionState
+  private let extensionName: String
+  private let treeName: String
   private var stored: Cursor?
   private let memory: MemoryTree
+  /// What a cursor over a tree in memory must not go on after: the counts of changes when it was made.
+  private let mutationCount: Int
+  private let extensionChangeCount: Int
   /// Where a cursor over a tree in memory is: the rank of its entry, and the leaf that it is in.
   private var rank = -1
   private var leaf: (node: MemoryTree.Node, index: Int)?
   private var isFresh = true
 
-  init(_ state: TransactionState, _ backing: ExtensionTreeBacking) throws(DatabaseError) {
-    self.state = state
+  init(_ tree: ExtensionTree<Key>) throws(DatabaseError) {
+    state = tree.state
+    extensionName = tree.extensionName
+    treeName = tree.name
     try state.check()
-    switch backing {
+    mutationCount = state.mutationCount
+    extensionChangeCount = state.writer?.extensionChangeCount ?? 0
+    switch tree.backing {
     case .stored(let tree):
       do throws(StorageError) { stored = try state.cursor(tree) } catch { throw DatabaseError(error) }
       memory = MemoryTree()
@@ -32,18 +42,45 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     }
   }
 
+  // MARK: Checks
+
+  /// Runs a step of a cursor over a stored tree.
+  private func step<Result>(_ body: () throws(StorageError) -> Result) throws(DatabaseError) -> Result {
+    do throws(StorageError) { return try body() } catch {
+      if error.code == .cursorInvalidated { throw mutated(error) }
+      throw DatabaseError(error).inTree(treeName, of: extensionName)
+    }
+  }
+
+  /// Throws if the transaction has changed something since a cursor over a tree in memory was made.
+  private func checkMemory() throws(DatabaseError) {
+    guard let writer = state.writer else { return }
+    if state.mutationCount != mutationCount || writer.extensionChangeCount != extensionChangeCount {
+      throw mutated(nil)
+    }
+  }
+
+  private func mutated(_ cause: StorageError?) -> DatabaseError {
+    DatabaseError(
+      .mutatedDuringIteration,
+      """
+      The database was changed inside a loop over the tree “\(treeName)” of the extension “\(extensionName)”. End the \
+      loop after the change, or collect what it yields first and make the changes afterwards.
+      """, path: state.database.path, cause: cause)
+  }
+
   // MARK: Moving
 
   /// Goes to `key`, or to the first entry above it. Returns whether there is an entry at or above it. O(log n).
   public func seek(_ key: Key) throws -> Bool {
     try state.check()
     guard stored == nil else {
-      return try state.wrapping { () throws(StorageError) in
+      return try step { () throws(StorageError) in
         if let number = key.number { _ = try stored?.seek(number) } else { _ = try stored?.seek(key.orderedBytes) }
         return stored?.isOnEntry ?? false
       }
     }
-    return moveInMemory(to: memory.rank(of: key.orderedBytes))
+    return try moveInMemory(to: memory.rank(of: key.orderedBytes))
   }
 
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
@@ -51,60 +88,63 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     try state.check()
     guard stored == nil else {
       guard index >= 0 else { return false }
-      return try state.wrapping { () throws(StorageError) in try stored?.seek(toIndex: index) ?? false }
+      return try step { () throws(StorageError) in try stored?.seek(toIndex: index) ?? false }
     }
-    return moveInMemory(to: index)
+    return try moveInMemory(to: index)
   }
 
   /// Goes to the first entry; false if there is none.
   public func seekFirst() throws -> Bool {
     try state.check()
     guard stored == nil else {
-      return try state.wrapping { () throws(StorageError) in try stored?.seekFirst() ?? false }
+      return try step { () throws(StorageError) in try stored?.seekFirst() ?? false }
     }
-    return moveInMemory(to: 0)
+    return try moveInMemory(to: 0)
   }
 
   /// Goes to the last entry; false if there is none.
   public func seekLast() throws -> Bool {
     try state.check()
     guard stored == nil else {
-      return try state.wrapping { () throws(StorageError) in try stored?.seekLast() ?? false }
+      return try step { () throws(StorageError) in try stored?.seekLast() ?? false }
     }
-    return moveInMemory(to: memory.count - 1)
+    return try moveInMemory(to: memory.count - 1)
   }
 
   /// Goes to the next entry; false behind the last one.
   public func next() throws -> Bool {
     try state.check()
     guard stored == nil else {
-      return try state.wrapping { () throws(StorageError) in try stored?.next() ?? false }
+      return try step { () throws(StorageError) in try stored?.next() ?? false }
     }
-    if isFresh { return moveInMemory(to: 0) }
+    if isFresh { return try moveInMemory(to: 0) }
+    try checkMemory()
     if let leaf, leaf.index + 1 < leaf.node.keys.count {
       self.leaf = (leaf.node, leaf.index + 1)
       rank += 1
       return true
     }
-    return moveInMemory(to: min(rank, memory.count - 1) + 1)
+    return try moveInMemory(to: min(rank, memory.count - 1) + 1)
   }
 
   /// Goes to the entry before; false in front of the first one.
   public func previous() throws -> Bool {
     try state.check()
     guard stored == nil else {
-      return try state.wrapping { () throws(StorageError) in try stored?.previous() ?? false }
+      return try step { () throws(StorageError) in try stored?.previous() ?? false }
     }
-    if isFresh { return moveInMemory(to: memory.count - 1) }
+    if isFresh { return try moveInMemory(to: memory.count - 1) }
+    try checkMemory()
     if let leaf, leaf.index > 0 {
       self.leaf = (leaf.node, leaf.index - 1)
       rank -= 1
       return true
     }
-    return moveInMemory(to: max(rank, 0) - 1)
+    return try moveInMemory(to: max(rank, 0) - 1)
   }
 
-  private func moveInMemory(to rank: Int) -> Bool {
+  private func moveInMemory(to rank: Int) throws(DatabaseError) -> Bool {
+    try checkMemory()
     isFresh = false
     self.rank = min(max(rank, -1), memory.count)
     leaf = memory.leaf(at: rank).map { ($0.leaf, $0.index) }
@@ -125,7 +165,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// The value of the entry, copied; nil if the cursor is on none.
   public var value: [UInt8]? {
     get throws {
-      guard stored == nil else { return try state.wrapping { () throws(StorageError) in try stored?.value } }
+      guard stored == nil else { return try step { () throws(StorageError) in try stored?.value } }
       return leaf.map { $0.node.values[$0.index] }
     }
   }

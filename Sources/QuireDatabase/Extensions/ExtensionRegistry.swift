@@ -13,6 +13,8 @@ final class RegisteredExtension: Sendable {
   let parts: RowParts
   let handlesClearing: Bool
   let isPersistent: Bool
+  /// The version that it was registered with.
+  let firstVersion: String
   /// The versions that it had in this opening before it was replaced, the last ones: older snapshots have them.
   let formerVersions: [String]
 
@@ -20,9 +22,11 @@ final class RegisteredExtension: Sendable {
   private static let formerVersionLimit = 256
 
   init(
-    _ value: any DatabaseExtension, _ id: ExtensionID, _ state: ExtensionRecord.State, formerVersions: [String] = []
+    _ value: any DatabaseExtension, _ id: ExtensionID, _ state: ExtensionRecord.State, firstVersion: String? = nil,
+    formerVersions: [String] = []
   ) {
     self.value = value
+    self.firstVersion = firstVersion ?? value.version
     self.formerVersions = formerVersions
     self.id = id
     self.state = state
@@ -35,20 +39,27 @@ final class RegisteredExtension: Sendable {
 
   /// The same one, further on.
   func with(_ state: ExtensionRecord.State) -> RegisteredExtension {
-    RegisteredExtension(value, id, state, formerVersions: formerVersions)
+    RegisteredExtension(value, id, state, firstVersion: firstVersion, formerVersions: formerVersions)
   }
 
   /// The same one with another value in its place.
   func with(_ replacement: any DatabaseExtension) -> RegisteredExtension {
     let others = formerVersions.filter { !$0.isSame(as: value.version) }
     return RegisteredExtension(
-      replacement, id, state, formerVersions: others.suffix(Self.formerVersionLimit - 1) + [value.version])
+      replacement, id, state, firstVersion: firstVersion,
+      formerVersions: others.suffix(Self.formerVersionLimit - 1) + [value.version])
   }
 
   /// Whether the trees of a snapshot that has this record are what it reads.
   func reads(_ record: ExtensionRecord) -> Bool {
     guard record.state == .ready, record.id == id else { return false }
     return record.isSame(as: value) || formerVersions.contains { record.isSame(as: value, version: $0) }
+  }
+
+  /// Whether a description of this version stands for it: of its own version, or of one that it had in this opening.
+  func isMeant(byVersion version: String) -> Bool {
+    value.version.isSame(as: version) || firstVersion.isSame(as: version)
+      || formerVersions.contains { $0.isSame(as: version) }
   }
 
   var isReady: Bool { state == .ready }
@@ -106,9 +117,13 @@ final class ExtensionRegistry: Sendable {
     /// The collections that concern stored extensions which are not registered, and not marked as stale; nil if
     /// nobody has looked.
     var unmarkedOthers: [CollectionFilter.Stored]?
+    /// Those that were ready and are not registered any more, and from which commit on.
+    var former: [(registered: RegisteredExtension, end: CSN)] = []
   }
 
   private let state = Latch(State())
+  /// Whether `former` has any.
+  private let anyFormer = Atomic(false)
 
   /// What is registered now; nil if nothing is.
   var current: RegisteredExtensions? { state.withLock { $0.registered } }
@@ -117,14 +132,44 @@ final class ExtensionRegistry: Sendable {
   /// has looked.
   var unmarkedOthers: [CollectionFilter.Stored]? { state.withLock { $0.unmarkedOthers } }
 
+  /// Whether there are extensions that only snapshots before some commit show.
+  var hasFormer: Bool { anyFormer.load(ordering: .relaxed) }
+
+  /// The extension that reads the trees of this record, in a snapshot from before it went.
+  func former(_ record: ExtensionRecord) -> RegisteredExtension? {
+    guard hasFormer else { return nil }
+    return state.withLock { state in state.former.last { $0.registered.reads(record) }?.registered }
+  }
+
+  /// Forgets those that went with the commit `csn` or an earlier one: nobody reads a snapshot from before it any more.
+  func forget(before csn: CSN) {
+    let gone = state.withLock { state in
+      let gone = state.former.filter { $0.end <= csn }
+      if !gone.isEmpty { state.former.removeAll { $0.end <= csn } }
+      anyFormer.store(!state.former.isEmpty, ordering: .relaxed)
+      return gone
+    }
+    withExtendedLifetime(gone) {}
+  }
+
   /// Takes over what a commit has changed.
-  func apply(_ registered: RegisteredExtensions?, unmarkedOthers: [CollectionFilter.Stored]? = nil) {
+  ///
+  /// - Parameter csn: of the commit; nil if what goes was never to be seen.
+  func apply(
+    _ registered: RegisteredExtensions?, unmarkedOthers: [CollectionFilter.Stored]? = nil, csn: CSN? = nil
+  ) {
     // What goes may be the last of an app's closures, and of what they hold: not under the latch.
     let former = state.withLock { state -> RegisteredExtensions? in
       let former = state.registered
       if let registered {
         // One that has gone is one of the others now, and one that has come is not any more.
         state.unmarkedOthers = nil
+        if let csn {
+          for one in former?.list ?? [] where one.isReady && !registered.list.contains(where: { $0.id == one.id }) {
+            state.former.append((one, csn))
+          }
+          anyFormer.store(!state.former.isEmpty, ordering: .relaxed)
+        }
         state.registered = registered.list.isEmpty ? nil : registered
       }
       if let unmarkedOthers, registered == nil { state.unmarkedOthers = unmarkedOthers }

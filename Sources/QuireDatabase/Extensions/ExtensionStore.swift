@@ -27,12 +27,12 @@ public struct ExtensionStore {
     }
     guard isPersistent else {
       let place = MemoryForest.Place(id: id, name: ByteString(treeName))
-      return ExtensionTree(state: state, backing: .memory(place), owner: id)
+      return ExtensionTree(state: state, backing: .memory(place), owner: id, extensionName: name, name: treeName)
     }
     guard let tree = try storedTree(treeName, Key.isNumber ? .int64 : .bytes) else {
-      return ExtensionTree(state: state, backing: .missing, owner: id)
+      return ExtensionTree(state: state, backing: .missing, owner: id, extensionName: name, name: treeName)
     }
-    return ExtensionTree(state: state, backing: .stored(tree), owner: id)
+    return ExtensionTree(state: state, backing: .stored(tree), owner: id, extensionName: name, name: treeName)
   }
 
   private func storedTree(_ treeName: String, _ keys: KeyKind) throws(DatabaseError) -> Tree? {
@@ -102,6 +102,13 @@ public struct ExtensionStore {
       let bytes = value?.extensionBytes
       try state.changeForest { forest in forest.values[id, default: [:]][ByteString(valueName)] = bytes }
     }
+  }
+
+  /// Which life of its content the extension is in, as the transaction sees it.
+  ///
+  /// - Throws: `transactionClosed`.
+  public var life: ExtensionLife {
+    get throws(DatabaseError) { ExtensionLife(id: id, number: try state.forest().lives[id] ?? 0) }
   }
 
   // MARK: The rows
@@ -176,6 +183,18 @@ public struct ExtensionStore {
   public func replaceExtension(with replacement: any DatabaseExtension) throws {
     try state.replaceExtension(id, name, with: replacement)
   }
+}
+
+/// The life of an extension's content, from the registration that begins to build it to the one that begins anew, or to
+/// the end of the extension.
+///
+/// What is derived from the content step by step, such as a screen, goes on within one life only. Another version,
+/// another kind, rows that changed while the extension was not registered, and unregistering it begin or end a life;
+/// opening the database again and finding the content as it was does not. Lives of different openings of a database are
+/// not to be compared.
+public struct ExtensionLife: Hashable, Sendable {
+  let id: ExtensionID
+  let number: Int
 }
 
 /// What can be a value of an extension: `Bool`, `Int`, `Double`, `String`, `[UInt8]`.

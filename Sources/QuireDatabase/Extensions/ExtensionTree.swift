@@ -46,6 +46,8 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   let backing: ExtensionTreeBacking
   /// The extension that the tree is of.
   let owner: ExtensionID
+  let extensionName: String
+  let name: String
 
   // MARK: Reading
 
@@ -53,13 +55,25 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   public var count: Int { get throws { try state.count(of: backing) } }
 
   /// The value under `key`, copied. O(log n).
-  public func value(for key: Key) throws -> [UInt8]? { try state.value(key, in: backing) }
+  public func value(for key: Key) throws -> [UInt8]? {
+    try naming { () throws(DatabaseError) in try state.value(key, in: backing) }
+  }
 
   /// Whether there is an entry under `key`. O(log n).
   public func contains(_ key: Key) throws -> Bool { try value(for: key) != nil }
 
   /// The number of entries whose keys are below `key`. O(log n).
-  public func rank(of key: Key) throws -> Int { try state.rank(of: key, in: backing) }
+  public func rank(of key: Key) throws -> Int {
+    try naming { () throws(DatabaseError) in try state.rank(of: key, in: backing) }
+  }
+
+  /// Has an error of the engine's name the tree.
+  @inline(__always)
+  private func naming<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
+    do throws(DatabaseError) { return try body() } catch {
+      throw error.cause is StorageError ? error.inTree(name, of: extensionName) : error
+    }
+  }
 
   /// The number of entries whose keys are in the range. O(log n).
   public func count(from lower: Key, upTo upper: Key) throws -> Int {
@@ -73,7 +87,7 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   }
 
   /// A new cursor, on no entry. Any change of the transaction ends it.
-  public func cursor() throws -> ExtensionCursor<Key> { try ExtensionCursor(state, backing) }
+  public func cursor() throws -> ExtensionCursor<Key> { try ExtensionCursor(self) }
 
   // MARK: Changing
 

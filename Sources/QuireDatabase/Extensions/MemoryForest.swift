@@ -16,8 +16,13 @@ struct MemoryForest: Sendable {
   var records: [ByteString: ExtensionRecord] = [:]
   /// The values that extensions, stored ones too, have set for as long as the process lives.
   var values: [ExtensionID: [ByteString: [UInt8]]] = [:]
+  /// How often the content of an extension was started over in this opening; none if never.
+  var lives: [ExtensionID: Int] = [:]
   /// The number that was given last to an extension that is not stored.
   var lastID = ExtensionID.firstInMemory
+
+  /// Notes that the content of an extension is started over.
+  mutating func beginLife(of id: ExtensionID) { lives[id, default: 0] += 1 }
 
   /// Forgets the trees of an extension.
   mutating func removeTrees(of id: ExtensionID) {

@@ -168,6 +168,7 @@ struct Registration {
       if value.isPersistent, kinds.contains(stored.kind), stored.formatVersion == type(of: value).formatVersion {
         let reason: ExtensionBuildReason = stored.version == value.version ? .stale : .otherVersion(stored.version)
         stored = ExtensionRecord(id: stored.id, of: value)
+        try state.changeForest { forest in forest.beginLife(of: stored.id) }
         return (stored, reason)
       }
       if stored.keepsOwnContent { throw replacement(of: stored) }

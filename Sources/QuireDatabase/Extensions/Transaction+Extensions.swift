@@ -3,11 +3,13 @@
 extension ReadTransaction {
   /// What an extension shows of this snapshot. Costs a look-up the first time, and then next to nothing.
   ///
+  /// A snapshot from before the extension was unregistered, or registered anew in another form, shows it as it was.
+  ///
   /// - Throws: `extensionNotRegistered`; `extensionNotReady` if it is being built, or was not built yet in this
-  ///   snapshot; `extensionMismatch` if another kind has the name; `extensionFailed` with what `makeReader` threw;
-  ///   `transactionClosed`, `damagedPage`, `inputOutput`.
+  ///   snapshot; `extensionMismatch` if another kind has the name, or another version that was not replaced in this
+  ///   opening; `extensionFailed` with what `makeReader` threw; `transactionClosed`, `damagedPage`, `inputOutput`.
   public func access<Kind: DatabaseExtension>(to value: Kind) throws(DatabaseError) -> Kind.Reader {
-    try state.reader(named: value.name, Kind.self)
+    try state.reader(named: value.name, Kind.self, version: value.version)
   }
 
   /// What the extension of a name shows of this snapshot. Cost and errors as above.
@@ -16,6 +18,12 @@ extension ReadTransaction {
   ) throws(DatabaseError) -> Kind.Reader {
     try state.reader(named: name, kind)
   }
+
+  /// The description of the extension of a name whose trees this snapshot shows: for code that knows the name alone,
+  /// and finds out what it is. Cost and errors as above.
+  public func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {
+    try state.registeredExtension(named: name)
+  }
 }
 
 extension WriteTransaction {
@@ -23,7 +31,7 @@ extension WriteTransaction {
   ///
   /// - Throws: as `ReadTransaction.access`, with what `makeWriter` threw.
   public func access<Kind: DatabaseExtension>(to value: Kind) throws(DatabaseError) -> Kind.Writer {
-    try state.writer(named: value.name, Kind.self)
+    try state.writer(named: value.name, Kind.self, version: value.version)
   }
 
   /// What follows this transaction for the extension of a name. Errors as above.
@@ -35,6 +43,12 @@ extension WriteTransaction {
 }
 
 extension Commit {
+  /// Whether readers see the content of an extension begin or end with this commit: it was registered and is ready, or
+  /// was unregistered. What was derived from it step by step is to be read anew. Ask `changes.isUnknown` first.
+  ///
+  /// A commit by which nothing else happened is told by `Database.commits(tellingRegistrations:)` alone.
+  public func restarts(extensionNamed name: String) -> Bool { scope.restarted.contains(ByteString(name)) }
+
   /// What an extension tells of this commit; nil if nothing of interest has happened in it. Ask `changes.isUnknown`
   /// first: of a commit that stands for some that were lost, nothing is told.
   public func changes<Kind: DatabaseExtension>(of value: Kind) -> Kind.Writer.Changes? {

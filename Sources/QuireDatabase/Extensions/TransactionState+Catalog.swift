@@ -160,7 +160,10 @@ extension TransactionState {
   func forgetStored(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
     for tree in try storedTrees(of: id) { try wrapping { () throws(StorageError) in try dropTree(tree) } }
     try removeValues(of: id)
-    try changeForest { forest in forest.values[id] = nil }
+    try changeForest { forest in
+      forest.values[id] = nil
+      forest.lives[id] = nil
+    }
     guard let catalog = tree(named: Self.catalogName) else { return }
     try wrapping { () throws(StorageError) in
       try Self.recordKey(name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }

@@ -2,6 +2,13 @@
 
 internal import QuireStorage
 
+/// A reader that a transaction has made, and for whom.
+struct KnownReader {
+  let registered: RegisteredExtension
+  let kind: Any.Type
+  let reader: Any
+}
+
 extension TransactionState {
   // MARK: The writer's session
 
@@ -57,7 +64,11 @@ extension TransactionState {
   // MARK: Access
 
   /// The writer of an extension that is ready.
-  func writer<Kind: DatabaseExtension>(named name: String, _: Kind.Type) throws(DatabaseError) -> Kind.Writer {
+  ///
+  /// - Parameter version: of the description that it is asked for by; nil for the name alone.
+  func writer<Kind: DatabaseExtension>(
+    named name: String, _: Kind.Type, version: String? = nil
+  ) throws(DatabaseError) -> Kind.Writer {
     try check()
     guard isWriting else { throw notWriting() }
     guard let entry = try session()?.entry(name) else { throw notRegistered(name) }
@@ -65,24 +76,65 @@ extension TransactionState {
     guard let writer = entry.writer as? Kind.Writer, entry.registered.value is Kind else {
       throw mismatch(name, entry.registered, Kind.self)
     }
+    if let version, !entry.registered.value.version.isSame(as: version), !entry.registered.isMeant(byVersion: version) {
+      // It may have become another one in this transaction.
+      let replacement = self.writer?.newRegistered?[name]
+      guard replacement?.isMeant(byVersion: version) == true else { throw mismatch(entry.registered, version) }
+    }
     return writer
   }
 
   /// The reader of an extension whose trees are complete in this snapshot.
-  func reader<Kind: DatabaseExtension>(named name: String, _: Kind.Type) throws(DatabaseError) -> Kind.Reader {
+  ///
+  /// - Parameter version: of the description that it is asked for by; nil for the name alone.
+  func reader<Kind: DatabaseExtension>(
+    named name: String, _: Kind.Type, version: String? = nil
+  ) throws(DatabaseError) -> Kind.Reader {
     try check()
     recorder?.note(extensionNamed: name)
-    if let known = readers.first(where: { $0.name.isSame(as: name) })?.reader as? Kind.Reader { return known }
-    guard let registered = database.extensions.current?[name] else { throw notRegistered(name) }
+    for known in readers where known.registered.name.isSame(as: name) {
+      guard known.kind == Kind.self, let reader = known.reader as? Kind.Reader else { continue }
+      try check(version, known.registered)
+      return reader
+    }
+    let (registered, isComplete) = try found(name)
     guard let value = registered.value as? Kind else { throw mismatch(name, registered, Kind.self) }
-    guard let record = try extensionRecord(name), registered.reads(record) else { throw notReady(name) }
+    try check(version, registered)
+    guard isComplete else { throw notReady(name) }
     do {
       let reader = try value.makeReader(store(of: registered))
-      readers.append((name, reader))
+      readers.append(KnownReader(registered: registered, kind: Kind.self, reader: reader))
       return reader
     } catch {
       throw failed(name, "makeReader", error)
     }
+  }
+
+  /// What is registered under a name, and whether it reads the trees of this snapshot; or what did so when the snapshot
+  /// was the newest, if another one, or none, is registered by now.
+  private func found(_ name: String) throws(DatabaseError) -> (RegisteredExtension, isComplete: Bool) {
+    let current = database.extensions.current?[name]
+    if current == nil, !database.extensions.hasFormer { throw notRegistered(name) }
+    let record = try extensionRecord(name)
+    if let current, let record, current.reads(record) { return (current, true) }
+    if let record, let former = database.extensions.former(record) { return (former, true) }
+    guard let current else { throw notRegistered(name) }
+    return (current, false)
+  }
+
+  /// The description of the extension whose trees are complete in this snapshot.
+  func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {
+    try check()
+    recorder?.note(extensionNamed: name)
+    if let known = readers.first(where: { $0.registered.name.isSame(as: name) }) { return known.registered.value }
+    let (registered, isComplete) = try found(name)
+    guard isComplete else { throw notReady(name) }
+    return registered.value
+  }
+
+  private func check(_ version: String?, _ registered: RegisteredExtension) throws(DatabaseError) {
+    guard let version, !registered.value.version.isSame(as: version) else { return }
+    guard registered.isMeant(byVersion: version) else { throw mismatch(registered, version) }
   }
 
   private func notRegistered(_ name: String) -> DatabaseError {
@@ -102,6 +154,15 @@ extension TransactionState {
     DatabaseError(
       .extensionMismatch, "The extension “\(name)” is a \(type(of: registered.value)), not a \(asked).",
       path: database.path)
+  }
+
+  private func mismatch(_ registered: RegisteredExtension, _ version: String) -> DatabaseError {
+    DatabaseError(
+      .extensionMismatch,
+      """
+      The extension “\(registered.name)” has version “\(registered.value.version)” in this snapshot, and was asked for \
+      as version “\(version)”. Ask with the value that was registered, or register the other version.
+      """, path: database.path)
   }
 
   /// Has another value stand for a registered extension, once the transaction commits.

@@ -48,7 +48,7 @@ internal import QuireStorage
   /// The trees in memory, once something has asked for them.
   var loadedForest: MemoryForest?
   /// The readers of extensions that were asked for.
-  var readers: [(name: String, reader: Any)] = []
+  var readers: [KnownReader] = []
   /// What is known of the collections of a snapshot that stays; nil for a snapshot that only this transaction has.
   let pinnedCollections: PinnedCollections?
   /// Notes what is read, if somebody observes that.

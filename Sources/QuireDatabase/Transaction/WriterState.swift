@@ -24,11 +24,14 @@ final class WriterState {
   private(set) var changedExtensions: Set<ExtensionID> = []
   /// The last one of them: most changes are of the same one as the change before.
   private var lastChangedExtension: ExtensionID?
+  /// How often an extension has changed a tree or a value: what cursors over trees in memory must not go on after.
+  private(set) var extensionChangeCount = 0
 
   init(_ registered: RegisteredExtensions?) { self.registered = registered }
 
   /// Notes that an extension changes a tree or a value of its own.
   func noteChange(of id: ExtensionID) {
+    extensionChangeCount &+= 1
     if lastChangedExtension == id { return }
     lastChangedExtension = id
     changedExtensions.insert(id)
@@ -46,6 +49,20 @@ final class WriterState {
     let (old, new) = (registered?.list ?? [], newRegistered.list)
     for one in old where !new.contains(where: { $0 === one }) { names.insert(ByteString(one.name)) }
     for one in new where !old.contains(where: { $0 === one }) { names.insert(ByteString(one.name)) }
+    return names
+  }
+
+  /// The names of the extensions whose content readers see begin or end with this transaction.
+  var restartedExtensionNames: Set<ByteString> {
+    guard let newRegistered else { return [] }
+    let (old, new) = (registered?.list ?? [], newRegistered.list)
+    var names: Set<ByteString> = []
+    for one in old where one.isReady && !new.contains(where: { $0.id == one.id && $0.isReady }) {
+      names.insert(ByteString(one.name))
+    }
+    for one in new where one.isReady && !old.contains(where: { $0.id == one.id && $0.isReady }) {
+      names.insert(ByteString(one.name))
+    }
     return names
   }
 }

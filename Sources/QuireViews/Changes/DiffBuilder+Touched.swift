@@ -28,7 +28,8 @@ extension DiffBuilder {
       for (number, arrival) in groups[group].replay.arrivals.enumerated() where !isMoved[group][number] {
         guard let index = arrival.index, let path = groups[group].new?.path(of: index) else { continue }
         draft(
-          step: arrival.step, nil, path, [.object, .metadata], from: nil, to: group, key: operations[arrival.step].key)
+          at: .step(arrival.step), nil, path, [.object, .metadata], from: nil, to: group,
+          key: operations[arrival.step].key)
       }
     }
   }
@@ -43,7 +44,7 @@ extension DiffBuilder {
       let (old, new) = (group.old?.path(of: update.old), group.new?.path(of: update.new))
       if new == nil, group.isTakenAlong { continue }
       draft(
-        step: update.step, old, new, aspects, from: number, to: number, key: operations[update.step].key,
+        at: update.moment, old, new, aspects, from: number, to: number, key: operations[update.step].key,
         staysInPlace: group.isKept && old?.section == new?.section)
     }
   }
@@ -52,7 +53,7 @@ extension DiffBuilder {
     guard let placement = groups[group].old else { return }
     let key = removal.hasKey ? operations[removal.keyStep].key : nil
     for index in removal.indexes.clamped(to: placement.range).reversed() {
-      draft(step: removal.step, placement.path(of: index), nil, [], from: group, to: nil, key: key)
+      draft(at: removal.moment, placement.path(of: index), nil, [], from: group, to: nil, key: key)
     }
   }
 
@@ -61,7 +62,7 @@ extension DiffBuilder {
     let old = groups[group].old?.path(of: removal.first)
     let new = inserted.index.flatMap { groups[arrival.group].new?.path(of: $0) }
     draft(
-      step: min(removal.step, inserted.step), old, new, [.object, .metadata], from: group, to: arrival.group,
+      at: min(removal.moment, .step(inserted.step)), old, new, [.object, .metadata], from: group, to: arrival.group,
       key: operations[inserted.step].key)
   }
 
@@ -100,8 +101,8 @@ extension DiffBuilder {
 
   /// Adds a change of a row by where it was and is shown; none if it neither was nor is.
   mutating func draft(
-    step: Int?, isForNeighbour: Bool = false, _ old: ViewPath?, _ new: ViewPath?, _ aspects: ViewAspects,
-    from oldGroup: Int?, to newGroup: Int?, key: RowKey?, staysInPlace: Bool = false
+    at moment: GroupReplay.Moment, _ old: ViewPath?, _ new: ViewPath?, _ aspects: ViewAspects, from oldGroup: Int?,
+    to newGroup: Int?, key: RowKey?, staysInPlace: Bool = false
   ) {
     let kind: ViewRowChange.Kind
     var told = aspects
@@ -115,11 +116,10 @@ extension DiffBuilder {
       told = []
     default: kind = staysInPlace ? .update : .move
     }
-    let order = step.map { 2 * $0 + (isForNeighbour ? 1 : 0) } ?? .max
     let change = ViewRowChange(
       kind: kind, originalPath: old, finalPath: new, aspects: told,
       originalGroup: old == nil ? nil : oldGroup.map { groups[$0].name },
       finalGroup: new == nil ? nil : newGroup.map { groups[$0].name }, key: key)
-    drafts.append((order, change))
+    drafts.append((moment, change))
   }
 }

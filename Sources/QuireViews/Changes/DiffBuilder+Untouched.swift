@@ -15,7 +15,10 @@ extension DiffBuilder {
         let shift = stretch.new - stretch.old
         if group.isKept {
           for mark in group.marks.marks(within: shown.lowerBound + shift..<shown.upperBound + shift) {
-            for row in mark.rows { emitRedrawn(row - shift, row, in: number, step: mark.step) }
+            for row in mark.rows {
+              let moment = group.replay.noticeMoment(ofRow: row - shift) ?? .neighbour(mark.step)
+              emitRedrawn(row - shift, row, in: number, at: moment)
+            }
           }
           continue
         }
@@ -26,14 +29,14 @@ extension DiffBuilder {
       }
     }
     for move in moves.sorted(by: { $0.old < $1.old }) {
-      draft(step: nil, move.old, move.new, move.aspects, from: move.group, to: move.group, key: nil)
+      draft(at: .end, move.old, move.new, move.aspects, from: move.group, to: move.group, key: nil)
     }
   }
 
-  private mutating func emitRedrawn(_ old: Int, _ new: Int, in number: Int, step: Int) {
+  private mutating func emitRedrawn(_ old: Int, _ new: Int, in number: Int, at moment: GroupReplay.Moment) {
     let (from, to) = (groups[number].old?.path(of: old), groups[number].new?.path(of: new))
     draft(
-      step: step, isForNeighbour: true, from, to, .dependency, from: number, to: number, key: nil,
+      at: moment, from, to, .dependency, from: number, to: number, key: nil,
       staysInPlace: from?.section == to?.section)
   }
 
@@ -64,7 +67,7 @@ extension DiffBuilder {
     for row in isPinnedAtEnd ? high.reversed() + low : low + high.reversed() {
       let old = row.old.flatMap { group.old?.path(of: $0) }
       let new = row.new.flatMap { group.new?.path(of: $0) }
-      draft(step: nil, old, new, [], from: number, to: number, key: nil)
+      draft(at: .end, old, new, [], from: number, to: number, key: nil)
     }
   }
 

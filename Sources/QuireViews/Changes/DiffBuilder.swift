@@ -46,7 +46,7 @@ struct DiffBuilder {
   var groups: [Group] = []
   private var numbersGone: [ByteString: Int] = [:]
   /// The changes so far, each with what it is sorted by.
-  var drafts: [(order: Int, change: ViewRowChange)] = []
+  var drafts: [(moment: GroupReplay.Moment, change: ViewRowChange)] = []
 
   init(_ operations: [ViewOperation], _ mappings: ViewMappings) {
     self.operations = operations
@@ -94,7 +94,8 @@ struct DiffBuilder {
     {
       tracker = WindowTracker(window.current, at: before.shown[oldPlace].range)
     }
-    let replay = GroupReplay(count: count, window: tracker)
+    let offsets = newPlace == nil ? [] : after.settings.neighbours[key] ?? []
+    let replay = GroupReplay(count: count, window: tracker, neighbourOffsets: offsets)
     groups.append(Group(key: key, oldPlace: oldPlace, newPlace: newPlace, replay: replay))
   }
 
@@ -151,7 +152,7 @@ struct DiffBuilder {
 
   /// The changes in the order of their steps; those without one as they were added.
   private func sortedRows() -> [ViewRowChange] {
-    let order = drafts.indices.sorted { (drafts[$0].order, $0) < (drafts[$1].order, $1) }
+    let order = drafts.indices.sorted { (drafts[$0].moment, $0) < (drafts[$1].moment, $1) }
     return order.map { drafts[$0].change }
   }
 }

@@ -11,6 +11,8 @@ struct GroupReplay {
     let count: Int
     /// The first step that touched the row.
     var step: Int
+    /// The same, or the first step that changed a neighbour of the row: what its place among the changes goes by.
+    var moment: Moment
     /// The step that removed it.
     let keyStep: Int
     /// Whether that step names the row.
@@ -31,6 +33,21 @@ struct GroupReplay {
     var new: Int
     var aspects: ViewAspects
     var step: Int
+    var moment: Moment
+  }
+
+  /// When something is told: after all steps before, and a row that draws a neighbour right after the neighbour's step.
+  struct Moment: Comparable {
+    private let order: Int
+
+    static func step(_ step: Int) -> Moment { Moment(order: 2 * step) }
+    static func neighbour(_ step: Int) -> Moment { Moment(order: 2 * step + 1) }
+    /// After all steps.
+    static let end = Moment(order: .max)
+
+    private init(order: Int) { self.order = order }
+
+    static func < (left: Self, right: Self) -> Bool { left.order < right.order }
   }
 
   /// Neighbouring rows that no step removed, with the first one's index before and after all steps.
@@ -60,10 +77,39 @@ struct GroupReplay {
   private(set) var window: WindowTracker?
   /// Whether all steps made sense in a group of the rows that it began with.
   private(set) var fits = true
+  /// Where rows look that draw their neighbours, and the farthest look each way.
+  private let offsets: Set<Int>
+  private let up: Int
+  private let down: Int
+  /// By the index before all steps of a row that draws its neighbours: the first step at which one of them was another
+  /// than before or changed.
+  private var noticed: [Int: Int] = [:]
 
-  init(count: Int, window: WindowTracker?) {
+  /// Rows that look farther are told where the marks put them: a step costs no more looks than this.
+  private static let noticeLimit = 32
+
+  init(count: Int, window: WindowTracker?, neighbourOffsets: Set<Int> = []) {
     countBefore = count
     self.window = window
+    offsets = neighbourOffsets.filter { -Self.noticeLimit...Self.noticeLimit ~= $0 }
+    up = -min(offsets.min() ?? 0, 0)
+    down = max(offsets.max() ?? 0, 0)
+  }
+
+  /// The moment at which a row that no step touched is told of for a neighbour's sake, if it was noticed.
+  func noticeMoment(ofRow old: Int) -> Moment? { noticed.isEmpty ? nil : noticed[old].map { .neighbour($0) } }
+
+  /// Notes the rows that look over the place `index`, in front of which something came or went, and those that look
+  /// over it from `next` on.
+  private mutating func notice(before index: Int, from next: Int, step: Int) {
+    if offsets.isEmpty { return }
+    for row in index - down..<index { notice(row, step) }
+    for row in next..<next + up { notice(row, step) }
+  }
+
+  private mutating func notice(_ row: Int, _ step: Int) {
+    guard row >= 0, row < count, let found = rows?.row(at: row), !found.isInserted else { return }
+    if noticed[found.start] == nil { noticed[found.start] = step }
   }
 
   /// The number of rows now.
@@ -84,14 +130,17 @@ struct GroupReplay {
       rows?.insert(arrivals.count, at: index)
       arrivals.append(Arrival(step: step, index: 0))
       window?.insert(at: index)
+      notice(before: index, from: index + 1, step: step)
     case .remove(_, _, let index):
       guard index >= 0, index < count, let removed = rows?.remove(at: index) else { return fits = false }
       window?.remove(at: index)
       note(removed, step: step, hasKey: true)
+      notice(before: index, from: index, step: step)
     case .update(_, _, let index, let aspects):
       guard index >= 0, index < count, let row = rows?.row(at: index) else { return fits = false }
+      for offset in offsets { notice(index - offset, step) }
       guard !row.isInserted else { return }
-      updates.append(Update(old: row.start, new: 0, aspects: aspects, step: step))
+      updates.append(Update(old: row.start, new: 0, aspects: aspects, step: step, moment: .step(step)))
     }
   }
 
@@ -99,7 +148,9 @@ struct GroupReplay {
     if removed.isInserted {
       arrivals[removed.start].index = nil
     } else {
-      removals.append(Removal(first: removed.start, count: removed.length, step: step, keyStep: step, hasKey: hasKey))
+      removals.append(
+        Removal(
+          first: removed.start, count: removed.length, step: step, moment: .step(step), keyStep: step, hasKey: hasKey))
     }
   }
 
@@ -123,6 +174,20 @@ struct GroupReplay {
       index += piece.length
     }
     if !updates.isEmpty { settleUpdates() }
+    settleMoments()
+  }
+
+  /// A row whose neighbour a step changed before it was changed itself is told at that moment.
+  private mutating func settleMoments() {
+    for index in removals.indices {
+      removals[index].moment = .step(removals[index].step)
+      guard removals[index].count == 1, let moment = noticeMoment(ofRow: removals[index].first) else { continue }
+      removals[index].moment = min(removals[index].moment, moment)
+    }
+    for index in updates.indices {
+      guard let moment = noticeMoment(ofRow: updates[index].old) else { continue }
+      updates[index].moment = min(updates[index].moment, moment)
+    }
   }
 
   /// Puts the updates of a row together, and those of removed rows to their removals.

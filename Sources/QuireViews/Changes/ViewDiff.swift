@@ -11,9 +11,9 @@
 ///   not told one by one. All other rows are told, also those of inserted sections, which begin empty.
 /// - A row that was removed and inserted again moves, even to its old place. An update in a section whose number
 ///   changed is told as a move.
-/// - Rows come in the order of the first step that changed them, those drawn anew after the neighbour that changed;
-///   then those that windows shift in or out, then those that move with their group. Sections come in the order of the
-///   steps that made them come or go, then the others.
+/// - Rows come in the order of the first step that changed them or, for rows that draw their neighbours, one of these:
+///   right after that neighbour. Then those that windows shift in or out, then those that move with their group.
+///   Sections come in the order of the steps that made them come or go, then the others.
 ///
 /// A **reload** says that anything may have changed: the commits in between are not known, or do not fit the mappings.
 /// It deletes all old sections and inserts all new ones, and tells no rows.

@@ -44,29 +44,35 @@ public struct ViewMappings: Sendable {
   /// Sections and first rows of `shown`.
   private(set) var layout = ViewLayout()
   var settings = ViewSettings()
-  /// How the view's counts are read; nil in mappings that were made by the name alone.
-  var source: ViewSource?
+  /// How the view's counts are read.
+  var source: ViewSource
+  /// The life of the view that the counts are of; nil if the view was not there.
+  var life: ExtensionLife?
 
   private struct Choice: Sendable {
     let isIncluded: @Sendable (String) -> Bool
     let areInOrder: @Sendable (String, String) -> Bool
   }
 
-  /// Shows the named groups, each as a section, in this order. A name that comes twice counts once.
+  /// Shows the named groups, each as a section, in this order, of whatever view is registered under the name. A group
+  /// that comes twice counts once.
   public init(view name: String, groups: [String]) {
     viewName = name
+    source = ViewSource(viewNamed: name)
     choice = nil
     setGroups(groups)
   }
 
   /// Shows those groups of the view that a closure accepts, in the order that another gives; both are asked at each
-  /// update, for all groups that have rows. Groups that neither comes first of stand in the order of their names.
+  /// update, for all groups that have rows, of whatever view is registered under the name. Groups that neither comes
+  /// first of stand in the order of their names.
   public init(
     view name: String,
     where isIncluded: @escaping @Sendable (String) -> Bool = { _ in true },
     orderedBy areInOrder: @escaping @Sendable (String, String) -> Bool = { $0 < $1 }
   ) {
     viewName = name
+    source = ViewSource(viewNamed: name)
     choice = Choice(isIncluded: isIncluded, areInOrder: areInOrder)
   }
 

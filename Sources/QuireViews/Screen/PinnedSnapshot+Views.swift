@@ -7,7 +7,7 @@ extension PinnedSnapshot {
   ///
   /// Costs time in proportion to the steps that the commits in between have taken in the view, times the logarithm of
   /// the number of rows, not to the number of rows. If commits were lost because this snapshot lagged too far behind,
-  /// the change set is a reload.
+  /// or if the view was built anew, came or went, the change set is a reload.
   ///
   /// - Throws: `viewRefused` if the mappings do not stand at this snapshot: update them in a read of it first;
   ///   `closed`, `damagedPage`, `inputOutput`. The snapshot may have gone on all the same; update the mappings then.
@@ -40,10 +40,14 @@ extension PinnedSnapshot {
   private static func diff(
     _ mappings: inout ViewMappings, _ commits: [Commit], _ tx: ReadTransaction
   ) throws -> ViewDiff {
-    let counts = try mappings.counts(tx)
-    guard let counts, !commits.contains(where: { $0.changes.isUnknown }) else {
-      return ViewDiff.reload(&mappings, newCounts: counts ?? [], csn: tx.csn.rawValue)
+    let (life, state) = (mappings.life, try mappings.state(tx))
+    mappings.life = state?.life
+    let isKnown = !commits.contains { $0.changes.isUnknown }
+    // The steps of one life say nothing about another. A view that neither was nor is there shows what it did.
+    guard life == state?.life, isKnown || state == nil else {
+      return ViewDiff.reload(&mappings, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)
     }
+    guard let counts = state?.counts else { return ViewDiff.make([], &mappings, newCounts: [], csn: tx.csn.rawValue) }
     let name = mappings.viewName
     let operations = commits.flatMap { ($0.changes(ofExtensionNamed: name) as? ViewChanges)?.operations ?? [] }
     return ViewDiff.make(operations, &mappings, newCounts: counts, csn: tx.csn.rawValue)
@@ -53,7 +57,7 @@ extension PinnedSnapshot {
 extension Commit {
   /// Whether one of some groups of a view was changed by this commit. O(steps), without looking at anything stored.
   public func hasChanges(in view: some ViewExtension, groups: some Sequence<String>) -> Bool {
-    if changes.isUnknown { return true }
+    if changes.isUnknown || restarts(extensionNamed: view.name) { return true }
     guard let changes = changes(of: view) else { return false }
     return changes.operations.hasChanges(in: groups)
   }

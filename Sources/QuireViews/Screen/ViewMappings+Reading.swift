@@ -4,19 +4,51 @@ public import QuireDatabase
 
 /// How mappings read the counts of their view, whatever its type.
 struct ViewSource: Sendable {
+  /// What a snapshot shows of a view.
+  struct State {
+    let life: ExtensionLife
+    let counts: [(group: String, count: Int)]
+  }
+
   /// Reads the counts of these groups, or of all groups for nil. Nil if the view is not there in the snapshot.
-  let counts: @Sendable (ReadTransaction, [String]?) throws -> [(group: String, count: Int)]?
+  let state: @Sendable (ReadTransaction, [String]?) throws -> State?
 
   init(_ view: some ViewExtension) {
-    counts = { tx, groups in
+    let other = ViewSource(viewNamed: view.name)
+    state = { tx, groups in
       do {
-        let reader = try tx.view(view)
-        return (groups ?? reader.groups).map { ($0, reader.count(in: $0)) }
-      } catch let error as DatabaseError {
-        let isMissing = error.code == .extensionNotReady || error.code == .extensionNotRegistered
-        guard isMissing else { throw error }
-        return nil
+        return try Self.unlessMissing { try Self.state(view, tx, groups) }
+      } catch let error as DatabaseError where error.code == .extensionMismatch {
+        // Another version or another kind has the name: the screen loads that anew, and whoever reads rows is told.
+        return try other.state(tx, groups)
       }
+    }
+  }
+
+  /// Whatever view is registered under the name when it is asked.
+  init(viewNamed name: String) {
+    state = { tx, groups in
+      try Self.unlessMissing {
+        let found = try tx.registeredExtension(named: name)
+        guard let view = found as? any ViewExtension else {
+          throw DatabaseError(
+            .viewRefused,
+            "“\(name)” is registered as a \(type(of: found)), which is no view. Make the mappings with a view's name.")
+        }
+        return try Self.state(view, tx, groups)
+      }
+    }
+  }
+
+  private static func state(_ view: some ViewExtension, _ tx: ReadTransaction, _ groups: [String]?) throws -> State {
+    let reader = try tx.view(view)
+    return State(life: try reader.store.life, counts: (groups ?? reader.groups).map { ($0, reader.count(in: $0)) })
+  }
+
+  private static func unlessMissing(_ body: () throws -> State?) throws -> State? {
+    do { return try body() } catch let error as DatabaseError {
+      guard error.code == .extensionNotReady || error.code == .extensionNotRegistered else { throw error }
+      return nil
     }
   }
 }
@@ -43,18 +75,16 @@ extension ViewMappings {
   ///
   /// To go on with `PinnedSnapshot.advance`, do it in a read of that pinned snapshot. O(groups · log n).
   ///
-  /// - Throws: `viewRefused` for mappings that were made by the name alone; as `ReadTransaction.access`.
+  /// - Throws: `viewRefused` if what is registered under the name is no view; as `ReadTransaction.access`.
   public mutating func update(_ tx: ReadTransaction) throws {
-    update(counts: try counts(tx) ?? [], csn: tx.csn.rawValue)
+    let state = try state(tx)
+    life = state?.life
+    update(counts: state?.counts ?? [], csn: tx.csn.rawValue)
   }
 
-  /// The view's counts in a snapshot; nil if it is not there.
-  func counts(_ tx: ReadTransaction) throws -> [(group: String, count: Int)]? {
-    guard let source else {
-      throw DatabaseError(
-        .viewRefused, "The mappings of “\(viewName)” do not know their view. Make them with the view itself.")
-    }
-    return try source.counts(tx, groupsAreDynamic ? nil : groups)
+  /// What a snapshot shows of the view; nil if it is not there.
+  func state(_ tx: ReadTransaction) throws -> ViewSource.State? {
+    try source.state(tx, groupsAreDynamic ? nil : groups)
   }
 }
 

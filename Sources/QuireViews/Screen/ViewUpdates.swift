@@ -10,7 +10,8 @@ public import QuireDatabase
 /// }
 /// ```
 ///
-/// The first element is a reload with the view as it is. What is committed while the consumer is busy comes as one
+/// The first element is a reload with the view as it is; so is the one after the view was unregistered, built anew, or
+/// registered at last. What is committed while the consumer is busy comes as one
 /// change set afterwards: nothing is queued but the commits themselves. Ends when the database is closed, or with an
 /// error when a failed write has stopped it. One consumer at a time.
 public struct ViewUpdates: AsyncSequence, Sendable {
@@ -30,7 +31,7 @@ public struct ViewUpdates: AsyncSequence, Sendable {
 
   init(_ db: Database, _ mappings: ViewMappings) throws(DatabaseError) {
     // The stream first: no commit may fall between the two.
-    commits = db.commits
+    commits = db.commits(tellingRegistrations: true)
     snapshot = try db.pin()
     self.mappings = mappings
   }
@@ -59,14 +60,18 @@ public struct ViewUpdates: AsyncSequence, Sendable {
         hasBegun = true
         try snapshot.advance()
         let diff = try snapshot.read { tx in
-          let counts = try mappings.counts(tx) ?? []
-          return ViewDiff.reload(&mappings, newCounts: counts, csn: tx.csn.rawValue)
+          let state = try mappings.state(tx)
+          mappings.life = state?.life
+          return ViewDiff.reload(&mappings, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)
         }
         return Element(diff: diff, mappings: mappings, snapshot: snapshot)
       }
       while let commit = try await commits.next() {
         let name = mappings.viewName
-        guard commit.changes.isUnknown || commit.changes(ofExtensionNamed: name) != nil else { continue }
+        guard
+          commit.changes.isUnknown || commit.restarts(extensionNamed: name)
+            || commit.changes(ofExtensionNamed: name) != nil
+        else { continue }
         let diff = try snapshot.advance(&mappings)
         // Nothing, if an earlier step has taken this commit along.
         if !diff.isEmpty { return Element(diff: diff, mappings: mappings, snapshot: snapshot) }

@@ -18,7 +18,7 @@ struct LabelledOrder {
     let count = try storage.trees.count(group) - (leavingOut == nil ? 0 : 1)
     func isBefore(_ index: Int) throws -> Bool {
       guard let found = try storage.trees.entry(at: actual(index, leavingOut), in: group) else {
-        throw ViewTrees.damaged()
+        throw storage.trees.damaged()
       }
       return try before(found.rowID)
     }
@@ -71,7 +71,7 @@ struct LabelledOrder {
 
   private func assign(_ labels: [[UInt8]], _ range: Range<Int>, _ group: GroupID, _ name: String) throws {
     let rows = try zip(labels, range).map { label, index in
-      guard let found = try storage.trees.entry(at: index, in: group) else { throw ViewTrees.damaged() }
+      guard let found = try storage.trees.entry(at: index, in: group) else { throw storage.trees.damaged() }
       return ViewStorage.Relabelling(rowID: found.rowID, from: found.entry, order: label)
     }
     try storage.relabel(rows, name)

@@ -20,7 +20,7 @@ extension ViewStorage {
     let cursor = try trees.entries.cursor()
     var isOnEntry = try cursor.seek(group.prefix)
     while isOnEntry, let (key, value) = try cursor.entry, key.starts(with: group.prefix) {
-      members.append((try ViewTrees.rowID(value), ViewEntry(key: key)))
+      members.append((try trees.rowID(value), ViewEntry(key: key)))
       isOnEntry = try cursor.next()
     }
     return members
@@ -73,7 +73,7 @@ extension ViewStorage {
   }
 
   private func key(of rowID: RowID) throws -> RowKey {
-    guard let key = try store.readTransaction.key(of: rowID) else { throw ViewTrees.damaged() }
+    guard let key = try store.readTransaction.key(of: rowID) else { throw trees.damaged() }
     return key
   }
 }

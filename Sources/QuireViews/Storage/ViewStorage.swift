@@ -95,7 +95,7 @@ final class ViewStorage {
 
   /// Takes a row out of one of its groups.
   func remove(_ rowID: RowID, _ key: RowKey, _ name: String, _ entry: ViewEntry) throws {
-    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    guard let group = try group(name) else { throw trees.damaged() }
     let index = isRecording ? try trees.index(of: entry, in: group) : 0
     try trees.entries.remove(entry.key)
     try setEntries(of: rowID, try trees.entries(of: rowID).filter { $0 != entry })
@@ -123,7 +123,7 @@ final class ViewStorage {
 
   /// Gives a row another place in its group.
   func move(_ rowID: RowID, _ key: RowKey, _ name: String, from old: ViewEntry, order: [UInt8]) throws {
-    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    guard let group = try group(name) else { throw trees.damaged() }
     let index = isRecording ? try trees.index(of: old, in: group) : 0
     let entry = ViewEntry(group, order)
     try replace([Relabelling(rowID: rowID, from: old, order: order)], in: group)
@@ -143,7 +143,7 @@ final class ViewStorage {
 
   /// Gives rows of a group other orders that leave them where they are among their neighbours.
   func relabel(_ rows: [Relabelling], _ name: String) throws {
-    guard let group = try group(name) else { throw ViewTrees.damaged() }
+    guard let group = try group(name) else { throw trees.damaged() }
     try replace(rows, in: group)
     try tell { try $0.didRelabel(rows.map { ($0.rowID, ViewEntry(group, $0.order)) }, group: name) }
   }

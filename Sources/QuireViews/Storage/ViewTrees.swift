@@ -70,8 +70,11 @@ struct ViewTrees {
   let rows: ExtensionTree<RowID>
   let groups: ExtensionTree<[UInt8]>
   let names: ExtensionTree<RowID>
+  /// The name that the view is registered under.
+  let viewName: String
 
   init(_ store: ExtensionStore) throws {
+    viewName = store.name
     entries = try store.tree("entries", of: [UInt8].self)
     rows = try store.tree("rows", of: RowID.self)
     groups = try store.tree("groups", of: [UInt8].self)
@@ -83,7 +86,7 @@ struct ViewTrees {
   /// The number of a group that has rows.
   func group(_ name: String) throws -> GroupID? {
     guard let bytes = try groups.value(for: Array(name.utf8)) else { return nil }
-    guard let id = GroupID(bytes) else { throw Self.damaged() }
+    guard let id = GroupID(bytes) else { throw damaged() }
     return id
   }
 
@@ -94,7 +97,7 @@ struct ViewTrees {
     while try cursor.next() {
       guard let (key, value) = try cursor.entry, let id = GroupID(value),
         let name = String(validating: key, as: UTF8.self)
-      else { throw Self.damaged() }
+      else { throw damaged() }
       all.append((name, id))
     }
     return all
@@ -103,7 +106,7 @@ struct ViewTrees {
   /// The name of a group.
   func name(of id: GroupID) throws -> String {
     guard let bytes = try names.value(for: id.nameKey), let name = String(validating: bytes, as: UTF8.self) else {
-      throw Self.damaged()
+      throw damaged()
     }
     return name
   }
@@ -122,12 +125,12 @@ struct ViewTrees {
   func entry(at index: Int, in group: GroupID) throws -> (entry: ViewEntry, rowID: RowID)? {
     guard index >= 0, let found = try entries.entry(at: try entries.rank(of: group.prefix) + index) else { return nil }
     guard found.key.starts(with: group.prefix) else { return nil }
-    return (ViewEntry(key: found.key), try Self.rowID(found.value))
+    return (ViewEntry(key: found.key), try rowID(found.value))
   }
 
   /// The entries of a row.
   func entries(of rowID: RowID) throws -> [ViewEntry] {
-    try rows.value(for: rowID).map(Self.decodeEntries) ?? []
+    try rows.value(for: rowID).map(decodeEntries) ?? []
   }
 
   /// The ids of all rows that are in the view. O(n).
@@ -135,14 +138,14 @@ struct ViewTrees {
     var all: [RowID] = []
     let cursor = try rows.cursor()
     while try cursor.next() {
-      guard let rowID = cursor.key else { throw Self.damaged() }
+      guard let rowID = cursor.key else { throw damaged() }
       all.append(rowID)
     }
     return all
   }
 
   /// The row that an entry's value names.
-  static func rowID(_ value: [UInt8]) throws -> RowID {
+  func rowID(_ value: [UInt8]) throws -> RowID {
     guard let rowID = RowID(orderedBytes: value), rowID.rawValue > 0 else { throw damaged() }
     return rowID
   }
@@ -160,7 +163,7 @@ struct ViewTrees {
     return bytes
   }
 
-  static func decodeEntries(_ bytes: [UInt8]) throws -> [ViewEntry] {
+  func decodeEntries(_ bytes: [UInt8]) throws -> [ViewEntry] {
     var entries: [ViewEntry] = []
     var offset = 0
     while offset < bytes.count {
@@ -175,10 +178,13 @@ struct ViewTrees {
   }
 
   /// The error for trees that break the format.
-  static func damaged() -> DatabaseError {
+  func damaged() -> DatabaseError {
     DatabaseError(
       .damagedRow,
-      "What is stored of a view breaks the format. Verify the database; unregister the view, and register it again.")
+      """
+      What is stored of the view “\(viewName)” breaks the format. Verify the database; unregister the view, and \
+      register it again.
+      """)
   }
 
   // MARK: Invariants
@@ -189,8 +195,8 @@ struct ViewTrees {
     var present: Set<GroupID> = []
     let cursor = try entries.cursor()
     while try cursor.next() {
-      guard let (key, value) = try cursor.entry, let group = GroupID(key) else { throw Self.damaged() }
-      guard try entries(of: Self.rowID(value)).contains(ViewEntry(key: key)) else {
+      guard let (key, value) = try cursor.entry, let group = GroupID(key) else { throw damaged() }
+      guard try entries(of: rowID(value)).contains(ViewEntry(key: key)) else {
         throw DatabaseError(.damagedRow, "Invariant 1: a row does not name its entry.")
       }
       present.insert(group)
@@ -198,8 +204,8 @@ struct ViewTrees {
     }
     let rowCursor = try rows.cursor()
     while try rowCursor.next() {
-      guard let (rowID, value) = try rowCursor.entry else { throw Self.damaged() }
-      let named = try Self.decodeEntries(value)
+      guard let (rowID, value) = try rowCursor.entry else { throw damaged() }
+      let named = try decodeEntries(value)
       for entry in named where try entries.value(for: entry.key) != rowID.orderedBytes {
         throw DatabaseError(.damagedRow, "Invariant 1: \(rowID) names an entry that is not its own.")
       }

@@ -69,7 +69,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   /// The row of an id, to be compared with.
   func viewRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {
-    guard let change = try store.row(rowID), let row = viewRow(change) else { throw ViewTrees.damaged() }
+    guard let change = try store.row(rowID), let row = viewRow(change) else { throw storage.trees.damaged() }
     return row
   }
 
@@ -81,7 +81,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   private func remove(_ rowID: RowID, _ key: RowKey) throws {
     for entry in try storage.trees.entries(of: rowID) {
-      guard let group = entry.group else { throw ViewTrees.damaged() }
+      guard let group = entry.group else { throw storage.trees.damaged() }
       try storage.remove(rowID, key, try storage.trees.name(of: group), entry)
     }
   }
@@ -99,7 +99,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     }
     var current: [(name: String, entry: ViewEntry)] = []
     for entry in old {
-      guard let group = entry.group else { throw ViewTrees.damaged() }
+      guard let group = entry.group else { throw storage.trees.damaged() }
       current.append((try storage.trees.name(of: group), entry))
     }
     let wanted = isRegrouped ? unique(try view.grouping.groups(row)) : current.map(\.name)
@@ -149,7 +149,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   private func reposition(
     _ row: ViewRow<Object, Metadata>, _ rowID: RowID, _ name: String, _ entry: ViewEntry
   ) throws -> Bool {
-    guard let group = try storage.group(name) else { throw ViewTrees.damaged() }
+    guard let group = try storage.group(name) else { throw storage.trees.damaged() }
     let key = RowKey(row.collection, row.key)
     switch view.sorting.order {
     case .keyed(let makeKey):
@@ -171,7 +171,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
       }
       let order = try labels.label(at: target, in: group, name, leavingOut: index)
       guard let now = try storage.trees.entries(of: rowID).first(where: { $0.group == group }) else {
-        throw ViewTrees.damaged()
+        throw storage.trees.damaged()
       }
       try storage.move(rowID, key, name, from: now, order: order)
     }

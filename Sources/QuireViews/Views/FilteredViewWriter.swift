@@ -161,7 +161,7 @@ where Parent.Writer: ViewOwner {
     _ rowID: RowID, _ key: RowKey, _ what: (ByteString) -> (mayDiffer: Bool, aspects: ViewAspects)
   ) throws {
     for parentEntry in try parent.trees.entries(of: rowID) {
-      guard let id = parentEntry.group else { throw ViewTrees.damaged() }
+      guard let id = parentEntry.group else { throw storage.trees.damaged() }
       let group = try parent.trees.name(of: id)
       let current = try entry(rowID, group)
       let (mayDiffer, aspects) = what(ByteString(group))

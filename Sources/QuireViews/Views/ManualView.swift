@@ -146,7 +146,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   private func take(_ rowID: RowID, _ key: RowKey) throws -> Bool {
     let entries = try storage.trees.entries(of: rowID)
     for entry in entries {
-      guard let group = entry.group else { throw ViewTrees.damaged() }
+      guard let group = entry.group else { throw storage.trees.damaged() }
       try storage.remove(rowID, key, try storage.trees.name(of: group), entry)
     }
     return !entries.isEmpty
@@ -186,7 +186,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
       return
     }
     for entry in try storage.trees.entries(of: rowID) {
-      guard let group = entry.group else { throw ViewTrees.damaged() }
+      guard let group = entry.group else { throw storage.trees.damaged() }
       try storage.update(change.rowKey, try storage.trees.name(of: group), entry, change.kind.aspects)
     }
   }

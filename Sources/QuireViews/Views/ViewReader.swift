@@ -86,14 +86,14 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   public func lastObject(in group: String) throws -> Object? { try object(at: count(in: group) - 1, in: group) }
 
   private func rowKey(of rowID: RowID) throws -> RowKey {
-    guard let key = try store.readTransaction.key(of: rowID) else { throw ViewTrees.damaged() }
+    guard let key = try store.readTransaction.key(of: rowID) else { throw trees.damaged() }
     return key
   }
 
   func row(of rowID: RowID) throws -> ViewRow<Object, Metadata> {
     guard let change = try store.row(rowID),
       let description = descriptions.first(where: { $0.name.utf8.elementsEqual(change.collection.utf8) })
-    else { throw ViewTrees.damaged() }
+    else { throw trees.damaged() }
     return ViewRow(change, description)
   }
 
@@ -115,7 +115,7 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   public func positions(of key: RowKey) throws -> [Position] {
     guard let rowID = try store.readTransaction.rowID(of: key) else { return [] }
     return try trees.entries(of: rowID).map { entry in
-      guard let group = entry.group else { throw ViewTrees.damaged() }
+      guard let group = entry.group else { throw trees.damaged() }
       return Position(group: try trees.name(of: group), index: try trees.index(of: entry, in: group))
     }
   }
@@ -138,19 +138,35 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
     in group: String, where compare: (ViewRow<Object, Metadata>) throws -> Int
   ) throws -> Range<Int>? {
     guard let id = try trees.group(group) else { return nil }
-    let count = try trees.count(id)
+    let (start, count) = (try trees.entries.rank(of: id.prefix), try trees.count(id))
+    // One cursor for all looks: it notices if `compare` changes what is searched.
+    let cursor = try trees.entries.cursor()
     func firstIndex(_ isReached: (Int) -> Bool) throws -> Int {
       var (low, high) = (0, count)
       while low < high {
         let middle = (low + high) / 2
-        guard let found = try trees.entry(at: middle, in: id) else { throw ViewTrees.damaged() }
-        if isReached(try compare(row(of: found.rowID))) { high = middle } else { low = middle + 1 }
+        guard try cursor.seek(toIndex: start + middle), let value = try cursor.value else { throw trees.damaged() }
+        if isReached(try compare(row(of: trees.rowID(value)))) { high = middle } else { low = middle + 1 }
       }
       return low
     }
-    let first = try firstIndex { $0 >= 0 }
-    let end = try firstIndex { $0 > 0 }
-    return first < end ? first..<end : nil
+    return try naming(group) {
+      let first = try firstIndex { $0 >= 0 }
+      let end = try firstIndex { $0 > 0 }
+      return first < end ? first..<end : nil
+    }
+  }
+
+  /// Has the error of a loop whose transaction was changed inside it name the view and the group.
+  func naming<Result>(_ group: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as DatabaseError where error.code == .mutatedDuringIteration {
+      throw DatabaseError(
+        .mutatedDuringIteration,
+        """
+        The database was changed inside a loop over the rows of group “\(group)” of the view “\(store.name)”. End the \
+        loop after the change, or collect the keys first and change the rows afterwards.
+        """, path: error.path, cause: error)
+    }
   }
 }
 
@@ -177,6 +193,7 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
     private let reader: ViewReader<Object, Metadata>
+    private let group: String
     private var cursor: ExtensionCursor<[UInt8]>?
     private var index = 0
     private var end = 0
@@ -185,6 +202,7 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
 
     init(_ reader: ViewReader<Object, Metadata>, _ group: String, _ range: Range<Int>?, _ isReversed: Bool) {
       self.reader = reader
+      self.group = group
       self.isReversed = isReversed
       let found = reader.store.noting(nil as (ExtensionCursor<[UInt8]>, Range<Int>)?) {
         guard let id = try reader.trees.group(group) else { return nil }
@@ -208,11 +226,13 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
       let isFirst = !isStarted
       isStarted = true
       let row = reader.store.noting(nil as ViewRow<Object, Metadata>?) {
-        if !isFirst {
-          guard try isReversed ? cursor.previous() : cursor.next() else { throw ViewTrees.damaged() }
+        try reader.naming(group) {
+          if !isFirst {
+            guard try isReversed ? cursor.previous() : cursor.next() else { throw reader.trees.damaged() }
+          }
+          guard let value = try cursor.value else { throw reader.trees.damaged() }
+          return try reader.row(of: try reader.trees.rowID(value))
         }
-        guard let value = try cursor.value else { throw ViewTrees.damaged() }
-        return try reader.row(of: try ViewTrees.rowID(value))
       }
       guard let row else {
         self.cursor = nil
@@ -242,6 +262,6 @@ extension WriteTransaction {
 extension Commit {
   /// Whether a view was changed by this commit, which costs nothing to ask.
   public func hasChanges(in view: some ViewExtension) -> Bool {
-    changes.isUnknown || changes(ofExtensionNamed: view.name) != nil
+    changes.isUnknown || restarts(extensionNamed: view.name) || changes(ofExtensionNamed: view.name) != nil
   }
 }
