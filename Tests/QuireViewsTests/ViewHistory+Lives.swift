@@ -142,7 +142,12 @@ extension ViewHistory {
 
   /// Registers a view, now and then after an attempt that fails.
   func register(_ name: String, mayBuild: Bool) throws {
-    let status = try db.extensions().first { $0.name == name }
+    var status = try db.extensions().first { $0.name == name }
+    if name != "list", status?.kind == ManualView<Item, Int>.kind {
+      // A crash has kept that another kind came, and lost that it went.
+      try db.unregister(extensionNamed: name)
+      status = nil
+    }
     let view = views.view(name)
     if mayBuild, random.oneIn(6) {
       trap.set(random.below(40))
