@@ -153,8 +153,10 @@ let package = Package(
       swiftSettings: settings
     ),
     .testTarget(
-      name: "QuireViewsTests", dependencies: ["QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting"],
-      swiftSettings: settings),
+      name: "QuireViewsTests",
+      dependencies: [
+        "QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
     .testTarget(
       name: "YapCompatTests", dependencies: ["Quire", "QuireDatabase", "QuireStorage", "QuireTesting", "YapCompat"],

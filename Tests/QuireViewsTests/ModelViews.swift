@@ -1,6 +1,7 @@
 // The views of a random life, and what of them changes while it goes on.
 
 import QuireDatabase
+import Synchronization
 
 @testable import QuireViews
 
@@ -25,8 +26,10 @@ struct ViewSettings: Codable, Sendable, Equatable {
     }
   }
 
-  static func grouping(_ choice: Int) -> ViewGrouping<Item, Int> {
-    choice % 2 == 0 ? .byObject { group(choice, $0) } : .byRow { row in try group(choice, row.object) }
+  static func grouping(_ choice: Int, _ trap: Trap) -> ViewGrouping<Item, Int> {
+    choice % 2 == 0
+      ? .byObject { item in try trap.passing(group(choice, item)) }
+      : .byRow { row in try trap.passing(group(choice, row.object)) }
   }
 
   /// The order of the lists that are sorted by the object; rows that it does not tell apart may stand in any order if
@@ -39,13 +42,15 @@ struct ViewSettings: Codable, Sendable, Equatable {
     }
   }
 
-  static func sorting(_ choice: Int) -> ViewSorting<Item, Int> {
+  static func sorting(_ choice: Int, _ trap: Trap) -> ViewSorting<Item, Int> {
     switch choice {
-    case 0: .byObject { $0.rank }
+    case 0: .byObject { item in try trap.passing(item.rank) }
     case 1: .byObject { Descending($0.rank) }
     case 2: .byKey()
     default:
-      .byRow { _, left, right in try isBefore(choice, (left.object, left.key), (right.object, right.key)) }
+      .byRow { _, left, right in
+        try trap.passing(isBefore(choice, (left.object, left.key), (right.object, right.key)))
+      }
     }
   }
 
@@ -58,7 +63,9 @@ struct ViewSettings: Codable, Sendable, Equatable {
     (metadata ?? 0) % (group == "all" ? 2 : 3) == choice
   }
 
-  static func filter(even choice: Int) -> ViewFilter<Item, Int> { .byObject { isEven(choice, $0) } }
+  static func filter(even choice: Int, _ trap: Trap) -> ViewFilter<Item, Int> {
+    .byObject { item in try trap.passing(isEven(choice, item)) }
+  }
   static func filter(few choice: Int) -> ViewFilter<Item, Int> { .byMetadata { isFew(choice, $0) } }
   static func filter(favourites choice: Int) -> ViewFilter<Item, Int> {
     .byRow(.object) { _, row in try isFavourite(choice, row.object) }
@@ -72,8 +79,33 @@ extension RowCollection where Object == ViewSettings, Metadata == Int {
   static var settings: Self { .init("settings") }
 }
 
+/// Has a closure of the views throw, if it is set.
+final class Trap: Sendable {
+  struct Sprung: Error {}
+
+  private let rest = Mutex<Int?>(nil)
+
+  /// After how many more calls of closures the next one throws; nil for never.
+  func set(_ count: Int?) { rest.withLock { $0 = count } }
+
+  func passing<Result>(_ result: Result) throws -> Result {
+    let isSprung = rest.withLock { rest in
+      guard let count = rest else { return false }
+      rest = count == 0 ? nil : count - 1
+      return count == 0
+    }
+    if isSprung { throw Sprung() }
+    return result
+  }
+}
+
 /// The descriptions of the views.
 struct ModelViews {
+  /// Each comes after the one that it shows rows of.
+  static let names = ["keyed", "compared", "several", "list", "even", "few", "favourites", "part"]
+  static let parents = ["even": "compared", "few": "even", "favourites": "list", "part": "several"]
+
+  let trap: Trap
   let keyed: AutoView<Item, Int>
   let compared: AutoView<Item, Int>
   let several: AutoView<Item, Int>
@@ -83,13 +115,14 @@ struct ModelViews {
   let favourites: FilteredView<ManualView<Item, Int>>
   let part: FilteredView<AutoView<Item, Int>>
 
-  init(_ settings: ViewSettings, isPersistent: Bool) {
+  init(_ settings: ViewSettings, isPersistent: Bool, _ trap: Trap) {
+    self.trap = trap
     let both: [RowCollection<Item, Int>] = [.items(), .items("others")]
     func auto(_ name: String) -> AutoView<Item, Int> {
       AutoView(
         name, over: both, version: settings.versionText(name), isPersistent: isPersistent,
-        grouping: ViewSettings.grouping(settings.grouping[name] ?? 0),
-        sorting: ViewSettings.sorting(settings.sorting[name] ?? 0))
+        grouping: ViewSettings.grouping(settings.grouping[name] ?? 0, trap),
+        sorting: ViewSettings.sorting(settings.sorting[name] ?? 0, trap))
     }
     keyed = auto("keyed")
     compared = auto("compared")
@@ -101,7 +134,7 @@ struct ModelViews {
     func choice(_ name: String) -> Int { settings.filter[name] ?? 0 }
     even = FilteredView(
       "even", of: compared, version: settings.versionText("even"), isPersistent: isPersistent,
-      filter: ViewSettings.filter(even: choice("even")))
+      filter: ViewSettings.filter(even: choice("even"), trap))
     few = FilteredView(
       "few", of: even, version: settings.versionText("few"), isPersistent: isPersistent,
       filter: ViewSettings.filter(few: choice("few")))
@@ -113,36 +146,34 @@ struct ModelViews {
       filter: ViewSettings.filter(part: choice("part")))
   }
 
-  /// Registers all, and calls `progress` if anything has to be built.
-  func register(in db: Database, _ progress: () -> Void = {}) throws {
-    try db.register(keyed) { _ in progress() }
-    try db.register(compared) { _ in progress() }
-    try db.register(several) { _ in progress() }
-    try db.register(list) { _ in progress() }
-    try db.register(even) { _ in progress() }
-    try db.register(few) { _ in progress() }
-    try db.register(favourites) { _ in progress() }
-    try db.register(part) { _ in progress() }
+  /// The view of a name.
+  func view(_ name: String) -> any ViewExtension<Item, Int> {
+    switch name {
+    case "keyed": keyed
+    case "compared": compared
+    case "several": several
+    case "list": list
+    case "even": even
+    case "few": few
+    case "favourites": favourites
+    default: part
+    }
   }
 
-  /// What they show.
-  func shown(_ tx: ReadTransaction) throws -> [String: Shown] {
-    [
-      "keyed": try tx.view(keyed).shown(), "compared": try tx.view(compared).shown(),
-      "several": try tx.view(several).shown(), "list": try tx.view(list).shown(), "even": try tx.view(even).shown(),
-      "few": try tx.view(few).shown(), "favourites": try tx.view(favourites).shown(),
-      "part": try tx.view(part).shown(),
-    ]
+  /// What those of some names show.
+  func shown(_ tx: ReadTransaction, _ names: Set<String>) throws -> [String: Shown] {
+    var shown: [String: Shown] = [:]
+    for name in names { shown[name] = try reader(view(name), tx).shown() }
+    return shown
   }
 
   /// Throws if the trees of one do not fit each other.
-  func checkInvariants(_ tx: ReadTransaction) throws {
-    for view in [keyed, compared, several] { try tx.view(view).trees.checkInvariants() }
-    try tx.view(list).trees.checkInvariants()
-    try tx.view(even).trees.checkInvariants()
-    try tx.view(few).trees.checkInvariants()
-    try tx.view(favourites).trees.checkInvariants()
-    try tx.view(part).trees.checkInvariants()
+  func checkInvariants(_ tx: ReadTransaction, _ names: Set<String>) throws {
+    for name in names { try reader(view(name), tx).trees.checkInvariants() }
+  }
+
+  private func reader(_ view: some ViewExtension<Item, Int>, _ tx: ReadTransaction) throws -> ViewReader<Item, Int> {
+    try tx.view(view)
   }
 
   /// Changes what one view makes of the rows, and tells `settings`. With `isSame`, gives a version that it has.
@@ -158,16 +189,17 @@ struct ModelViews {
     case "keyed", "compared":
       let writer = try tx.access(to: name == "keyed" ? keyed : compared)
       settings.sorting[name] = choices.1 % 6
-      let sorting = ViewSettings.sorting(choices.1 % 6)
+      let sorting = ViewSettings.sorting(choices.1 % 6, trap)
       if choices.0 == 0 {
         isChanged = try writer.setSorting(sorting, version: text)
       } else {
         settings.grouping[name] = choices.0 % 4
-        isChanged = try writer.setGrouping(ViewSettings.grouping(choices.0 % 4), sorting: sorting, version: text)
+        let grouping = ViewSettings.grouping(choices.0 % 4, trap)
+        isChanged = try writer.setGrouping(grouping, sorting: sorting, version: text)
       }
     case "even":
       settings.filter[name] = choices.0 % 4
-      isChanged = try tx.access(to: even).setFilter(ViewSettings.filter(even: choices.0 % 4), version: text)
+      isChanged = try tx.access(to: even).setFilter(ViewSettings.filter(even: choices.0 % 4, trap), version: text)
     case "few":
       settings.filter[name] = choices.0 % 5
       isChanged = try tx.access(to: few).setFilter(ViewSettings.filter(few: choices.0 % 5), version: text)

@@ -259,6 +259,30 @@ import Testing
     #expect(held == nil)
   }
 
+  @Test func asyncWritesLetGoOfWhatNobodySees() async throws {
+    final class Held: Sendable {}
+    struct Watch {
+      weak var object: Held?
+    }
+    let db = try Database.inMemory()
+    func register() throws -> Watch {
+      let object = Held()
+      try db.register(
+        AutoView(
+          "view", over: RowCollection<Item, Int>.items(),
+          group: { item in withExtendedLifetime(object) { item.group } }, sortKey: { $0.rank }))
+      return Watch(object: object)
+    }
+    let watch = try register()
+    var pin: PinnedSnapshot? = try db.pin()
+    try await db.unregister(extensionNamed: "view")
+    try await db.write { tx in try tx[.items()].set(Item(group: "a", rank: 1), for: "1") }
+    #expect(watch.object != nil && pin != nil)
+    pin = nil
+    try await db.write { tx in try tx[.items()].set(Item(group: "a", rank: 2), for: "2") }
+    #expect(watch.object == nil)
+  }
+
   // MARK: Another version than the registered one
 
   private static func message(_ body: () throws -> Void) -> String {

@@ -20,6 +20,14 @@ final class ViewHistory {
   var shown: [String: Shown] = [:]
   /// Lags behind; nil between two openings.
   var pin: PinnedSnapshot?
+  /// The views that the pinned snapshot has, which is asked by them.
+  var pinned: (views: ModelViews, names: Set<String>)
+  /// What is registered.
+  var names = Set(ModelViews.names)
+  /// The views that have begun another life since the pinned snapshot.
+  var restarted: Set<String> = []
+  let trap = Trap()
+  var screens: ViewScreens?
   var steps = 0
   var views: ModelViews
   /// The number of the last version that was given to a view.
@@ -31,11 +39,12 @@ final class ViewHistory {
     self.seed = seed
     self.isPersistent = isPersistent
     random = SeededRandom(seed: seed)
-    views = ModelViews(ViewSettings(), isPersistent: isPersistent)
+    views = ModelViews(ViewSettings(), isPersistent: isPersistent, trap)
+    pinned = (views, [])
     db = try openSimulated(disk, seed: seed)
     // Some rows first, which the views are built from.
     for _ in 0..<5 { try db.write { tx throws in for _ in 0..<10 { try self.change(tx) } } }
-    try views.register(in: db)
+    for name in ModelViews.names { try db.register(views.view(name)) }
     // A crash may take back what follows, but not that they are registered.
     try db.flush()
     try begin()
@@ -44,7 +53,9 @@ final class ViewHistory {
   func begin() throws {
     pin = try db.pin()
     try check()
-    shown = try db.read { tx in try views.shown(tx) }
+    shown = try db.read { tx in try views.shown(tx, names) }
+    (pinned, restarted) = ((views, names), [])
+    screens = try ViewScreens(db)
   }
 
   // MARK: Steps
@@ -52,12 +63,8 @@ final class ViewHistory {
   func run(_ count: Int) throws {
     for _ in 0..<count {
       steps += 1
-      do {
-        try db.write { tx throws in
-          for _ in 0..<1 + random.below(8) { try self.step(tx, depth: 0) }
-          if random.oneIn(6) { throw Undo() }
-        }
-      } catch is Undo {}
+      try write()
+      if random.oneIn(12) { try live() }
       // An old snapshot goes on showing what it showed.
       if random.oneIn(4) { try expectPin() }
       if random.oneIn(3) { continue }
@@ -65,8 +72,34 @@ final class ViewHistory {
       if steps % 5 == 0 { try check() }
       if random.oneIn(30) { try reopen(isCrash: random.oneIn(2)) }
     }
+    try registerAll()
     try advance()
     try check()
+  }
+
+  /// A transaction, which may fail by itself or by a closure of the views: nothing of it remains then.
+  func write() throws {
+    let before = random.oneIn(20) ? try db.read { tx in try views.shown(tx, names) } : nil
+    if before != nil { trap.set(random.below(12)) }
+    defer { trap.set(nil) }
+    do {
+      try db.write { tx throws in
+        for _ in 0..<1 + random.below(8) { try self.step(tx, depth: 0) }
+        if random.oneIn(6) { throw Undo() }
+      }
+      return
+    } catch is Undo {
+    } catch is Trap.Sprung where before != nil {
+      // Of a live change, which throws what the closure threw.
+      counts["closure failed", default: 0] += 1
+    } catch let error as DatabaseError where before != nil && error.isSprung {
+      counts["closure failed", default: 0] += 1
+    }
+    trap.set(nil)
+    guard let before else { return }
+    if try db.read({ tx in try views.shown(tx, names) }) != before {
+      throw ModelError("a transaction that failed has left something, step \(steps) of seed \(seed)")
+    }
   }
 
   func step(_ tx: WriteTransaction, depth: Int) throws {
@@ -108,18 +141,32 @@ final class ViewHistory {
   }
 
   private func arrange(_ tx: WriteTransaction) throws {
+    guard names.contains("list") else { return }
     let writer = try tx.access(to: views.list)
     let group = ["x", "y"][random.below(2)]
     let count = writer.reader.count(in: group)
     let key = RowKey(randomCollection(), "k\(random.below(60))")
     switch random.below(8) {
     case 0...4:
-      do { try writer.insert(key, at: random.oneIn(2) ? count : random.below(count + 1), in: group) } catch let error
-        as DatabaseError where error.code == .viewRefused
-      {}
-    case 5: if count > 0 { try writer.remove(at: random.below(count), in: group) }
-    case 6: if count > 1 { try writer.move(from: random.below(count), to: random.below(count), in: group) }
-    default: if random.oneIn(8) { try writer.removeAll(in: group) }
+      let index = random.oneIn(2) ? count : random.below(count + 1)
+      do {
+        try writer.insert(key, at: index, in: group)
+      } catch let error as DatabaseError where error.code == .viewRefused { return }
+      try model(tx) { try $0.insert(key, tx.rowID(of: key), at: index, in: group) }
+    case 5:
+      guard count > 0 else { return }
+      let index = random.below(count)
+      try writer.remove(at: index, in: group)
+      try model(tx) { $0.remove(at: index, in: group) }
+    case 6:
+      guard count > 1 else { return }
+      let (from, target) = (random.below(count), random.below(count))
+      try writer.move(from: from, to: target, in: group)
+      try model(tx) { $0.move(from: from, to: target, in: group) }
+    default:
+      guard random.oneIn(8) else { return }
+      try writer.removeAll(in: group)
+      try model(tx) { $0.groups[group] = nil }
     }
   }
 
@@ -130,16 +177,20 @@ final class ViewHistory {
     guard let pin else { return }
     let commits = try pin.advance()
     for commit in commits {
-      for name in shown.keys {
+      for name in shown.keys where !restarted.contains(name) {
         guard let changes = commit.changes(ofExtensionNamed: name) as? ViewChanges else { continue }
         do { try apply(changes.operations, to: &shown[name, default: [:]]) } catch {
           throw ModelError("\(name): \(error), step \(steps) of seed \(seed)")
         }
       }
     }
-    let now = try pin.read { tx in try views.shown(tx) }
-    for (name, expected) in now where shown[name] != expected {
+    let now = try pin.read { tx in try views.shown(tx, names) }
+    for (name, expected) in now where shown[name] != expected && !restarted.contains(name) {
       throw ModelError("\(name): the steps do not lead to what is shown, step \(steps) of seed \(seed)")
+    }
+    (shown, pinned, restarted) = (now, (views, names), [])
+    do { try screens?.advance(now, &random) } catch {
+      throw ModelError("\(error), step \(steps) of seed \(seed)")
     }
   }
 }
@@ -169,11 +220,20 @@ func grouped(
 
   @Test(arguments: [true, false]) func viewsAreWhatGroupingAndSortingMake(_ isPersistent: Bool) throws {
     let steps = Self.number("QUIRE_VIEW_STEPS") ?? 400
-    let history = try ViewHistory(seed: UInt64(Self.number("QUIRE_VIEW_SEED") ?? 1), isPersistent: isPersistent)
-    try history.run(steps)
-    if steps < 400 { return }
-    for what in ["undone", "live", "same version", "reopened", "crashed"] {
-      #expect(history.counts[what, default: 0] > 0, "\(what)")
+    let seed = UInt64(Self.number("QUIRE_VIEW_SEED") ?? 1)
+    let history = try ViewHistory(seed: seed, isPersistent: isPersistent)
+    do { try history.run(steps) } catch {
+      let place = "stored: \(isPersistent), after \(history.steps) steps"
+      let replay = "QUIRE_VIEW_STEPS=\(steps) QUIRE_VIEW_SEED=\(seed) swift test --filter ViewModelTests"
+      throw ModelError("\(error) (\(place)); again with: \(replay)")
     }
+    if steps < 400 { return }
+    var expected = [
+      "undone", "live", "same version", "reopened", "crashed", "closure failed", "unregistered", "registered anew",
+      "registered late", "registration failed", "other kind", "screen: reload", "screen: rows",
+      "screen: nothing",
+    ]
+    if isPersistent { expected.append("registered with changes") }
+    for what in expected { #expect(history.counts[what, default: 0] > 0, "\(what)") }
   }
 }

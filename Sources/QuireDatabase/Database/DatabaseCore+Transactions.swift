@@ -203,10 +203,6 @@ extension DatabaseCore {
   /// The commit of a caller who waits is acknowledged: tells everybody, and runs what was to be run.
   func didCommit(_ actions: [@Sendable () -> Void]) {
     deliver()
-    if extensions.hasFormer {
-      let published = publishedCSN
-      extensions.forget(before: min(storage.slots.oldestReader ?? published, published))
-    }
     report()
     CallOut.check()
     for action in actions { action() }
@@ -216,6 +212,10 @@ extension DatabaseCore {
   func deliver() {
     history.deliver { publishedCSN }
     observers.commitsArrived(self)
+    guard extensions.hasFormer else { return }
+    // The commit first: a reader that has not announced itself yet takes that, or a later one.
+    let published = publishedCSN
+    extensions.forget(before: min(storage.slots.oldestReader ?? published, published))
   }
 
   /// A commit is durable: tells log and metrics what there is to tell.

@@ -1,5 +1,6 @@
 // Registering extensions.
 
+internal import Logging
 public import QuireStorage
 
 /// What is known of an extension, registered or only stored.
@@ -103,6 +104,14 @@ extension Database {
     } catch let error as StorageError {
       throw DatabaseError(error)
     }
+  }
+
+  /// Tells the logger of the options, if there is one, what an extension has to say to those who develop the app.
+  ///
+  /// Not to be called with locks held: the handler is the app's code.
+  public func warn(_ message: String, metadata: [String: String] = [:]) {
+    CallOut.check()
+    core.options.logger?.warning("\(message)", metadata: metadata.mapValues { .string($0) })
   }
 
   /// What is registered, in the order of registration, and then what is only stored. Reads the newest snapshot.

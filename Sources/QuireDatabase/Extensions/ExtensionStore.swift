@@ -195,6 +195,9 @@ public struct ExtensionStore {
 public struct ExtensionLife: Hashable, Sendable {
   let id: ExtensionID
   let number: Int
+
+  /// Whether the content was there when the database was opened, made by the same version, and was taken over.
+  public var isKept: Bool { number == 0 }
 }
 
 /// What can be a value of an extension: `Bool`, `Int`, `Double`, `String`, `[UInt8]`.

@@ -175,6 +175,7 @@ struct Registration {
       try state.forgetStored(name, stored.id)
     }
     let id = try state.allocateExtensionID(isPersistent: value.isPersistent)
+    try state.changeForest { forest in forest.beginLife(of: id) }
     return (ExtensionRecord(id: id, of: value), stored == nil ? .new : .otherKind)
   }
 

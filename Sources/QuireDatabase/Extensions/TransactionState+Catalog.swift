@@ -175,6 +175,7 @@ extension TransactionState {
     try changeForest { forest in
       forest.records[ByteString(name)] = nil
       forest.values[id] = nil
+      forest.lives[id] = nil
       forest.removeTrees(of: id)
     }
   }

@@ -49,6 +49,11 @@ struct ViewEntry: Hashable, Sendable {
     self.key = key
   }
 
+  /// What places a row within its group: a sort key, and behind it the row's id, as no two entries have one key.
+  static func order(_ sortKey: [UInt8], _ rowID: RowID) -> [UInt8] {
+    sortKey.prefix(ViewLimits.sortKeyByteCount) + rowID.orderedBytes
+  }
+
   var group: GroupID? { GroupID(key) }
   /// What places the row within the group.
   var order: [UInt8] { Array(key.dropFirst(4)) }

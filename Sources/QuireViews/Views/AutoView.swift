@@ -77,6 +77,8 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public func makeWriter(_ store: ExtensionStore) throws -> AutoViewWriter<Object, Metadata> {
     try AutoViewWriter(self, store)
   }
+
+  public func didRegister(in database: Database) throws { warnOfDifferences(in: database) }
 }
 
 /// What all views have in common: what they show of rows of one kind.

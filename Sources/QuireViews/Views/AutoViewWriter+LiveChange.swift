@@ -64,7 +64,7 @@ extension AutoViewWriter {
     _ row: ViewRow<Object, Metadata>, _ rowID: RowID, _ sorting: ViewSorting<Object, Metadata>
   ) throws -> [UInt8] {
     switch sorting.order {
-    case .keyed(let key): try sortOrder(key(row), rowID)
+    case .keyed(let key): try ViewEntry.order(key(row), rowID)
     case .compared: []
     }
   }

@@ -129,20 +129,12 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   /// What places a row in a group that it is not in.
   private func order(_ row: ViewRow<Object, Metadata>, _ rowID: RowID, in name: String) throws -> [UInt8] {
     switch view.sorting.order {
-    case .keyed(let key): return try sortOrder(key(row), rowID)
+    case .keyed(let key): return try ViewEntry.order(key(row), rowID)
     case .compared(let isBefore):
       guard let group = try storage.group(name) else { return OrderLabel.between(nil, nil) }
       let index = try labels.insertionIndex(in: group) { other in try isBefore(name, viewRow(other), row) }
       return try labels.label(at: index, in: group, name)
     }
-  }
-
-  /// A sort key, and behind it the row's id, as no two entries have one key.
-  func sortOrder(_ key: [UInt8], _ rowID: RowID) -> [UInt8] {
-    var order = key
-    if order.count > ViewLimits.sortKeyByteCount { order.removeLast(order.count - ViewLimits.sortKeyByteCount) }
-    order += rowID.orderedBytes
-    return order
   }
 
   /// Moves a row within its group if it does not stand right any more. Returns whether it did.
@@ -153,7 +145,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     let key = RowKey(row.collection, row.key)
     switch view.sorting.order {
     case .keyed(let makeKey):
-      let order = try sortOrder(makeKey(row), rowID)
+      let order = try ViewEntry.order(makeKey(row), rowID)
       guard order != entry.order else { return false }
       let index = try storage.trees.index(of: entry, in: group)
       let target = try storage.trees.index(of: ViewEntry(group, order), in: group)

@@ -79,6 +79,8 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
   public func makeWriter(_ store: ExtensionStore) throws -> FilteredViewWriter<Parent> {
     try FilteredViewWriter(self, store)
   }
+
+  public func didRegister(in database: Database) throws { warnOfDifferences(in: database) }
 }
 
 /// A view that can tell which collections it shows.
