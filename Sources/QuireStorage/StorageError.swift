@@ -116,7 +116,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     offset: Int? = nil, systemError: SystemError? = nil, holder: Int32? = nil
   ) {
     storage = Storage(
-      code: code, message: message, path: path, page: page, lsn: lsn, offset: offset,
+      code: code, message: message, path: path == "" ? nil : path, page: page, lsn: lsn, offset: offset,
       systemError: systemError, holder: holder)
   }
 
@@ -124,7 +124,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
   public var code: Code { storage.code }
   /// What happened and what helps, in a sentence or two.
   public var message: String { storage.message }
-  /// The file it happened to.
+  /// The file it happened to; nil for a database in memory.
   public var path: String? { storage.path }
   /// The page it happened to.
   public var page: PageNumber? { storage.page }

@@ -47,4 +47,19 @@ import Testing
     #expect(short.description == "damagedRow: A row. [collection “songs”, key “let it be”]")
     try database.close()
   }
+
+  @Test("Errors of databases in memory name no file, and no empty place")
+  func inMemory() throws {
+    let database = try Database.inMemory()
+    let key = try #require(
+      failure {
+        try database.write { tx in
+          try tx[.texts("songs")].set("", metadata: "", for: String(repeating: "k", count: 9999))
+        }
+      })
+    #expect(key.path == nil && !key.description.contains("[,"), "\(key)")
+    try database.close()
+    let closed = try #require(failure { try database.read { _ in } })
+    #expect(closed.code == .closed && !closed.description.contains("[]"), "\(closed)")
+  }
 }

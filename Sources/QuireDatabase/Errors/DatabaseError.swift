@@ -35,14 +35,14 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     _ code: Code, _ message: String, path: String? = nil, collection: String? = nil, key: String? = nil,
     cause: (any Error)? = nil
   ) {
-    storage = Storage(code, message, path, collection, key, cause)
+    storage = Storage(code, message, path == "" ? nil : path, collection, key, cause)
   }
 
   /// What kind of failure this is.
   public var code: Code { storage.code }
   /// What happened and what helps, in a sentence or two.
   public var message: String { storage.message }
-  /// The file it happened to.
+  /// The file it happened to; nil for a database in memory.
   public var path: String? { storage.path }
   /// The collection it happened to.
   public var collection: String? { storage.collection }

@@ -99,8 +99,8 @@ extension OpenedCollection {
     return DatabaseError(
       .decodingFailed,
       """
-      The \(half) of a row does not decode. If its type has changed, give new fields a default or an optional type, or \
-      use `upgrading(from:)`.
+      The \(half) of a row does not decode. If its type has changed, make new fields optional or `@Defaulted`, or use \
+      `upgrading(from:)`.
       """, path: transaction.database.path, collection: name, key: key, cause: cause)
   }
 
