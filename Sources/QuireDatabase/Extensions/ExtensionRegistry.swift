@@ -64,6 +64,8 @@ final class RegisteredExtension: Sendable {
 
   var isReady: Bool { state == .ready }
 
+  var isBeingBuilt: Bool { if case .building = state { true } else { false } }
+
   /// Whether a row is in it, or was before its removal: while it is built, only rows up to some id are.
   func follows(_ rowID: RowID?) -> Bool {
     switch state {

@@ -8,17 +8,22 @@ final class ExtensionEntry {
   let writer: any ExtensionWriter
   /// Whether anybody can have seen it before this transaction, so that there are changes to tell of.
   let wasReady: Bool
+  private let followsUnbuiltRows: Bool
 
   init(_ registered: RegisteredExtension, _ writer: any ExtensionWriter) {
     self.registered = registered
     self.writer = writer
     wasReady = registered.isReady
+    followsUnbuiltRows = writer.followsUnbuiltRows
   }
 
   /// Whether the extension hears of a change.
   func concerns(_ kind: RowChange.Kind, _ rowID: RowID?) -> Bool {
-    kind.concerns(registered.parts) && registered.follows(rowID)
+    kind.concerns(registered.parts) && follows(rowID)
   }
+
+  /// Whether the extension hears of a row.
+  func follows(_ rowID: RowID?) -> Bool { registered.follows(rowID) || followsUnbuiltRows && registered.isBeingBuilt }
 }
 
 /// Calls the hooks of all extensions in a write transaction.
@@ -173,7 +178,7 @@ final class ExtensionSession {
     _ body: (ExtensionEntry, [RowChange]) throws(DatabaseError) -> Void
   ) throws(DatabaseError) {
     for entry in listeners(of: state.name) where !(isClearing && entry.registered.handlesClearing) {
-      let followed = rows.filter { entry.registered.follows($0.rowID) }
+      let followed = rows.filter { entry.follows($0.rowID) }
       if followed.isEmpty { continue }
       try body(entry, followed.map { RowChange(.remove, $0.rowID, $0.key, state.name, transaction, content) })
     }

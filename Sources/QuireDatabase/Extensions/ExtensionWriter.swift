@@ -23,6 +23,10 @@ public protocol ExtensionWriter: AnyObject {
   /// and takes out what belongs to rows that are gone.
   func willBuild(_ reason: ExtensionBuildReason) throws
 
+  /// Whether hooks are called for all rows while the extension is built, also for those that building has not taken in
+  /// yet, and that it hands over later. They are called only for those that were taken in by default.
+  var followsUnbuiltRows: Bool { get }
+
   /// Takes in one row while the extension is built; the row was there before, and is handed over as an insert. Calls
   /// `didChange` by default.
   func build(_ row: RowChange) throws
@@ -84,6 +88,7 @@ public protocol ExtensionWriter: AnyObject {
 }
 
 extension ExtensionWriter {
+  public var followsUnbuiltRows: Bool { false }
   public func build(_ row: RowChange) throws { try didChange(row) }
   public func didBuild() throws {}
   public func willChange(_ change: RowChange) throws {}

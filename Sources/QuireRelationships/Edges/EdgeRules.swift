@@ -35,6 +35,12 @@ public struct EdgeRules: OptionSet, Hashable, Codable, Sendable, CustomStringCon
   /// The rules that sooner or later delete the destination; who has one keeps a file until then.
   static let keeping: EdgeRules = [.deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted]
 
+  /// A destination that other edges of the name lead to stays. For sources of which nobody knows any more where they
+  /// were: there may be a row again in their place, which names the destination as they did.
+  mutating func letOthersKeepDestination() {
+    if remove(.deleteDestinationIfSourceDeleted) != nil { insert(.deleteDestinationIfAllSourcesDeleted) }
+  }
+
   private static let names = [
     "notifyIfSourceDeleted", "notifyIfDestinationDeleted", "deleteSourceIfDestinationDeleted",
     "deleteDestinationIfSourceDeleted", "deleteSourceIfAllDestinationsDeleted", "deleteDestinationIfAllSourcesDeleted",

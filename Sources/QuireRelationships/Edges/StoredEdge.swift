@@ -37,6 +37,9 @@ struct StoredEdge: Hashable {
     return key
   }
 
+  /// The row that it leads to; nil if that is a file.
+  var destinationRow: Int64? { if case .row(let row) = destination { row } else { nil } }
+
   var sourceKey: [UInt8] {
     var key = Self.prefix(source, isDerived: isDerived, destination)
     key.appendName(name)

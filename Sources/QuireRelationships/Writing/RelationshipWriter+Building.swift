@@ -1,8 +1,10 @@
 // Building a relationship from the rows that are there.
 //
-// Rows above the one that the last step has got to are not followed: one of them may go while an edge leads to it. Each
-// step therefore looks whether the rows that edges know of, up to where it got, still exist. Rules are applied at the
-// end, when all edges are known: what goes meanwhile stays on the list.
+// All that happens to rows from the first step to the last one counts as one change: what stands at the end is compared
+// with what stood before, and the rules are applied then, as all edges are known. So what is noted of edges and of
+// removed rows stays in trees from transaction to transaction, and a row that is removed and stored again while the
+// relationship is built keeps its edges. Rows that went while it was not registered are nobody's to name: each step
+// looks whether those that edges know of, up to where it got, still exist.
 
 public import QuireDatabase
 
@@ -14,8 +16,6 @@ struct Building {
   var swept: Int64
   /// The last row that this transaction took in, and all that it did: these exist.
   var built: Int64 = 0
-  /// Whether this transaction is a step of building.
-  var isStep: Bool { built > 0 }
   var seen: Set<Int64> = []
 
   private static let modeName = "building"
@@ -50,7 +50,7 @@ extension RelationshipWriter {
     switch reason {
     case .new, .otherKind:
       try store.removeEverything()
-      forgetEdges()
+      try forgetEdges()
       building = try Building(isOtherVersion: false, store)
     case .otherVersion: building = try Building(isOtherVersion: true, store)
     case .stale: building = try Building(isOtherVersion: building?.isOtherVersion ?? false, store)
@@ -77,6 +77,7 @@ extension RelationshipWriter {
   /// Ends building; what has to be done is done when the transaction settles.
   public func didBuild() throws {
     guard let state = building else { return }
+    try restoreRemoved()
     try finish(isOtherVersion: state.isOtherVersion)
     if state.isOtherVersion, settings.derivers.isEmpty { try removeDerived() }
     try sweep(from: state.swept + 1, through: .max)
@@ -97,12 +98,25 @@ extension RelationshipWriter {
     }
   }
 
+  /// Gives rows that were removed while the relationship was built, and stored again while it was not registered, their
+  /// edges back.
+  private func restoreRemoved() throws {
+    var last: RowID?
+    while true {
+      let page = try removed.stored(after: last, limit: EdgeLimits.batchCount)
+      for (_, key) in page {
+        if let rowID = try transaction().rowID(of: key) { try resolve(key, rowID) }
+      }
+      guard page.count == EdgeLimits.batchCount, let end = page.last else { return }
+      last = end.id
+    }
+  }
+
   /// The end of a transaction while the relationship is being built.
   func settleBuilding() throws {
-    try seal()
+    try dropMissing()
     guard let state = building, state.built > state.swept else { return }
     try sweep(from: state.swept + 1, through: state.built)
-    try seal()
     building?.swept = state.built
     try building?.note(store)
   }
@@ -115,7 +129,9 @@ extension RelationshipWriter {
     for order in [EdgeOrder.bySource, .byDestination] {
       var next = first
       while next <= last, let row = try firstRow(order, from: next), row <= last {
-        if building?.seen.contains(row) != true, try transaction().key(of: RowID(row)) == nil {
+        // A row that is waited for has a number that may be the id of one that went.
+        let isKnown = building?.seen.contains(row) == true || waitingKey(row) != nil
+        if try !isKnown && transaction().key(of: RowID(row)) == nil {
           try dropEdges(of: row)
         }
         guard row < .max else { return }

@@ -63,6 +63,7 @@ extension RelationshipWriter {
     if isSweeping, try edge.isDerived && exists(edge.source) { return }
     var change = try noted(edge)
     change.edge.rules = edge.rules
+    if isSweeping, edge.isDerived { change.edge.rules.letOthersKeepDestination() }
     change.state = .hidden
     watch(edge, change.before)
     try net.put(change)
@@ -76,13 +77,14 @@ extension RelationshipWriter {
     if case .row(let row) = edge.destination { observed.insert(row) }
   }
 
-  /// Drops the hidden edges of an object that does not name them any more.
-  func dropHidden(of source: Int64, unless isNamed: (StoredEdge) -> Bool) throws {
+  /// Drops the hidden edges of an object that does not name them any more; silently, if nothing follows from that.
+  func dropHidden(of source: Int64, silently: Bool, unless isNamed: (StoredEdge) -> Bool) throws {
     try net.forEach(.bySource, StoredEdge.prefix(source, isDerived: true)) { change throws in
       guard change.state == .hidden else { return }
       var identity = change.edge
       identity.rules = []
-      if !isNamed(identity) { try drop(change, .sourceDeleted) }
+      if isNamed(identity) { return }
+      if silently { try net.remove(change.edge) } else { try drop(change, .sourceDeleted) }
     }
   }
 
@@ -104,7 +106,7 @@ extension RelationshipWriter {
       hasHidden = true
       try hide(edge)
     }
-    if try hasHidden || net.mentions(row) { removed[key] = row }
+    if try hasHidden || net.mentions(row) { try removed.insert(key, row, forLater: building != nil) }
   }
 
   private func noteDying(_ edge: StoredEdge, _ row: Int64) throws {
@@ -170,12 +172,14 @@ extension RelationshipWriter {
     try net.forEach(.bySource, []) { change throws in try seal(change) }
     try net.removeAll()
     hasNotedStanding = false
-    removed = [:]
+    try removed.removeAll()
     firstNew = .max
   }
 
   private func seal(_ change: NetChange) throws {
     var edge = change.edge
+    touchedNames.insert(edge.name)
+    try keepKeys(edge, change.before)
     switch change.state {
     case .stands: return
     case .hidden:
@@ -194,8 +198,16 @@ extension RelationshipWriter {
     }
   }
 
+  /// Remembers where the removed ends of an edge were, if somebody may have to be told of it.
+  private func keepKeys(_ edge: StoredEdge, _ before: EdgeRules?) throws {
+    guard !edge.rules.union(before ?? []).isDisjoint(with: .notices) else { return }
+    for row in [edge.source, edge.destinationRow ?? 0] where kept[row] == nil {
+      if let key = try removed.storedKey(of: row) { kept[row] = KeptRow(key: key, object: nil) }
+    }
+  }
+
   /// Drops the edges whose rows have not come.
-  private func dropMissing() throws {
+  func dropMissing() throws {
     guard !waiting.isEmpty else { return }
     for (key, standIn) in waiting {
       if let found = try transaction().rowID(of: key) { try resolve(key, found) } else { missing.insert(standIn) }
@@ -220,10 +232,22 @@ extension RelationshipWriter {
     }
   }
 
+  /// Keeps an edge for the transactions to come, as long as the relationship is being built: an end of it may come yet.
+  /// Returns whether it does, which is not so for edges by hand to rows that never were.
+  private func keep(_ edge: StoredEdge, _ before: EdgeRules?) throws -> Bool {
+    if edge.source < 0 || edge.destinationRow ?? 0 < 0 {
+      try net.remove(edge)
+      // The object is asked again when all rows were.
+      if edge.isDerived, edge.source > 0 { try unfinished.put([], for: RowID(edge.source)) }
+      return edge.isDerived
+    }
+    try net.put(NetChange(edge, before: before, .hidden))
+    return true
+  }
+
   private func sealMissing(_ edge: StoredEdge) throws {
-    // Another step may find the row: the object is asked again when all rows were.
-    if building?.isStep == true, edge.isDerived { return try unfinished.put([], for: RowID(edge.source)) }
     let before = try net.find(edge)?.before
+    if building != nil, try keep(edge, before) { return }
     try refuseMissing(edge, before)
     watch(edge)
     let isRowMissing = if case .row(let row) = edge.destination { missing.contains(row) } else { false }
@@ -247,7 +271,7 @@ extension RelationshipWriter {
   }
 
   /// The key of a row that is not there.
-  func keyOfMissing(_ row: Int64) -> RowKey? {
-    waitingKey(row) ?? kept[row]?.key ?? removed.first { $0.value == row }?.key
+  func keyOfMissing(_ row: Int64) throws -> RowKey? {
+    try waitingKey(row) ?? kept[row]?.key ?? removed.key(of: row)
   }
 }

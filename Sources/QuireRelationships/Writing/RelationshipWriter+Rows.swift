@@ -4,6 +4,9 @@ internal import HashTreeCollections
 public import QuireDatabase
 
 extension RelationshipWriter {
+  /// Edges lead to rows that building has not got to, and what becomes of these must be known by their keys.
+  public var followsUnbuiltRows: Bool { true }
+
   /// Keeps what has to be known of a row when it is gone.
   public func willChange(_ change: RowChange) throws {
     switch change.kind {
@@ -42,7 +45,7 @@ extension RelationshipWriter {
     switch change.kind {
     case .insert:
       firstNew = min(firstNew, rowID.rawValue)
-      let isAwaited = !waiting.isEmpty || !removed.isEmpty
+      let isAwaited = try !waiting.isEmpty || !removed.isEmpty
       // A hook may have removed it again, and stored another one.
       if try isAwaited && transaction().rowID(of: change.rowKey) == rowID { try resolve(change.rowKey, rowID) }
       try derive(change, rowID)
@@ -62,12 +65,20 @@ extension RelationshipWriter {
     guard let deriver = settings.derivers[ByteString(change.collection)] else { return }
     if end(change.rowKey) {
       return try setDerived(
-        try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert, silently: false)
+        try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert,
+        silently: isFromOtherVersion(rowID))
     }
     // An extension that was registered before may have changed this row when it heard of it, and that was told here
     // already: what counts is the row as it is now.
     guard let row = try store.row(rowID) else { return }
-    try setDerived(try deriver(row), of: row.rowKey, rowID, isNew: false, silently: false)
+    try setDerived(
+      try deriver(row), of: row.rowKey, rowID, isNew: false, silently: isFromOtherVersion(rowID))
+  }
+
+  /// Whether the derived edges of a row that are there were derived by another version: building has not got to it.
+  private func isFromOtherVersion(_ rowID: RowID) -> Bool {
+    guard let building, building.isOtherVersion else { return false }
+    return rowID.rawValue > max(building.swept, building.built)
   }
 
   /// Compares the edges that an object has derived with those that are stored: new ones are stored, those with other
@@ -88,7 +99,7 @@ extension RelationshipWriter {
       new.rules = []
       wanted[new] = edge.rules
     }
-    try dropHidden(of: rowID.rawValue) { wanted[$0] != nil }
+    try dropHidden(of: rowID.rawValue, silently: silently) { wanted[$0] != nil }
     let hasNone = try isNew && net.isEmpty
     let existing = try hasNone ? [] : trees.edges(.bySource, StoredEdge.prefix(rowID.rawValue, isDerived: true))
     for old in existing {
@@ -150,6 +161,6 @@ extension RelationshipWriter {
     try unfinished.removeAll()
     try net.removeAll()
     forgetGone()
-    forgetEdges()
+    try forgetEdges()
   }
 }

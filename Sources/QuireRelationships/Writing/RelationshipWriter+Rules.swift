@@ -134,6 +134,6 @@ extension RelationshipWriter {
 
   private func key(of row: Int64) throws -> RowKey? {
     if row > 0, let key = try transaction().key(of: RowID(row)) { return key }
-    return keyOfMissing(row)
+    return try keyOfMissing(row)
   }
 }

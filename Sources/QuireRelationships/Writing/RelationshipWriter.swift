@@ -13,8 +13,8 @@ public import QuireDatabase
 /// relationship is built: as long as edges are missing nothing can be counted.
 ///
 /// Invariants:
-/// 1. `dropped` is empty when a transaction has settled, unless the relationship is being built; `wishes` and `net`
-///    always are.
+/// 1. `dropped` and `net` are empty when a transaction has settled, unless the relationship is being built; `wishes`
+///    always is.
 /// 2. `waiting` has the rows that edges lead from or to and that do not exist, each under a number that stands for it:
 ///    the id of the row that was removed from there in this transaction, or a number below 0. No number stands for two
 ///    rows.
@@ -50,7 +50,7 @@ public final class RelationshipWriter: ExtensionWriter {
   private var lastStandIn: Int64 = 0
   /// Those of `waiting` that have not come, while their edges are dropped.
   var missing: Set<Int64> = []
-  var removed: TreeDictionary<RowKey, Int64> = [:]
+  var removed: RemovedRows
   var firstNew: Int64 = .max
   /// Whether `net` may know of edges that stand.
   var hasNotedStanding = false
@@ -95,7 +95,9 @@ public final class RelationshipWriter: ExtensionWriter {
     files = try store.tree("files", of: [UInt8].self)
     unfinished = try store.tree("unfinished", of: RowID.self)
     net = try NetChanges(trees)
+    removed = try RemovedRows(trees)
     building = try Building(store)
+    hasNotedStanding = try building != nil && !net.isEmpty
   }
 
   /// The transaction.
@@ -204,7 +206,7 @@ public final class RelationshipWriter: ExtensionWriter {
       return found.rawValue
     }
     if let known = waiting[key] { return known }
-    let standIn = removed[key] ?? lastStandIn - 1
+    let standIn = try removed.id(of: key) ?? lastStandIn - 1
     lastStandIn = min(lastStandIn, standIn)
     waiting[key] = standIn
     waitingKeys[standIn] = key
@@ -212,8 +214,8 @@ public final class RelationshipWriter: ExtensionWriter {
   }
 
   /// The number that stands for a row that does not exist, or did until it was removed in this transaction.
-  func standIn(_ key: RowKey) -> Int64? {
-    waiting.isEmpty && removed.isEmpty ? nil : waiting[key] ?? removed[key]
+  func standIn(_ key: RowKey) throws -> Int64? {
+    try waiting.isEmpty && removed.isEmpty ? nil : waiting[key] ?? removed.id(of: key)
   }
 
   /// The row that a number stands for.
@@ -221,8 +223,8 @@ public final class RelationshipWriter: ExtensionWriter {
 
   /// A row exists that may have been waited for: has its edges know it.
   func resolve(_ key: RowKey, _ rowID: RowID) throws {
-    guard let standIn = standIn(key) else { return }
-    removed[key] = nil
+    guard let standIn = try standIn(key) else { return }
+    try removed.remove(key)
     try restore(standIn, as: rowID.rawValue)
     guard waiting[key] != nil else { return }
     forgetWaiting(key)
@@ -298,7 +300,8 @@ public final class RelationshipWriter: ExtensionWriter {
 
   public func makeMark() -> Any? {
     Mark(
-      waiting: waiting, waitingKeys: waitingKeys, removed: removed, firstNew: firstNew, kept: kept, observed: observed,
+      waiting: waiting, waitingKeys: waitingKeys, removed: removed.memory, firstNew: firstNew, kept: kept,
+      observed: observed,
       building: building)
   }
 
@@ -306,7 +309,7 @@ public final class RelationshipWriter: ExtensionWriter {
     let mark = mark as? Mark
     waiting = mark?.waiting ?? [:]
     waitingKeys = mark?.waitingKeys ?? [:]
-    removed = mark?.removed ?? [:]
+    removed.memory = mark?.removed ?? [:]
     firstNew = mark?.firstNew ?? .max
     kept = mark?.kept ?? [:]
     observed = mark?.observed ?? []
@@ -325,10 +328,10 @@ public final class RelationshipWriter: ExtensionWriter {
   }
 
   /// All edges are gone: no row is waited for any more, and no name is known.
-  func forgetEdges() {
+  func forgetEdges() throws {
     waiting.removeAll()
     waitingKeys.removeAll()
-    removed = [:]
+    try removed.removeAll()
     knownNames.removeAll()
     touchedNames.removeAll()
   }
