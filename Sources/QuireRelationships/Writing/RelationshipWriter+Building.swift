@@ -65,10 +65,25 @@ extension RelationshipWriter {
     try ask(row, rowID, isOtherVersion: isOtherVersion)
   }
 
+  /// Asks a row that is about to change, if building has not got to it or could not find all ends of its edges: what it
+  /// names until then counts, wherever building stands. An object that fails to answer names nothing.
+  func askEarly(_ rowID: RowID) throws {
+    guard let building else { return }
+    let isAsked = rowID.rawValue <= max(building.swept, building.built)
+    guard try !isAsked || unfinished.contains(rowID), let row = try store.row(rowID),
+      let deriver = settings.derivers[ByteString(row.collection)], let edges = try? deriver(row)
+    else { return }
+    try take(edges, of: row, rowID, isOtherVersion: building.isOtherVersion)
+  }
+
   private func ask(_ row: RowChange, _ rowID: RowID, isOtherVersion: Bool) throws {
+    let edges = try settings.derivers[ByteString(row.collection)]?(row) ?? []
+    try take(edges, of: row, rowID, isOtherVersion: isOtherVersion)
+  }
+
+  private func take(_ edges: [Edge], of row: RowChange, _ rowID: RowID, isOtherVersion: Bool) throws {
     isBuildingRow = true
     defer { isBuildingRow = false }
-    let edges = try settings.derivers[ByteString(row.collection)]?(row) ?? []
     // Most rows of most databases: no edges now, and none before.
     guard try !edges.isEmpty || trees.bySource.count > 0 else { return }
     try setDerived(edges, of: row.rowKey, rowID, isNew: false, silently: isOtherVersion)

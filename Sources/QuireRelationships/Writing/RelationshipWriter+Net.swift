@@ -32,7 +32,7 @@ extension RelationshipWriter {
           hasNotedStanding = true
           try net.put(change)
         }
-      } else if !isNew(edge) {
+      } else if building != nil || !isNew(edge) {
         hasNotedStanding = true
         try net.put(NetChange(edge, before: old, .stands))
       }
@@ -106,7 +106,7 @@ extension RelationshipWriter {
       hasHidden = true
       try hide(edge)
     }
-    if try hasHidden || net.mentions(row) { try removed.insert(key, row, forLater: building != nil) }
+    if try building != nil || hasHidden || net.mentions(row) { try removed.insert(key, row, forLater: building != nil) }
   }
 
   private func noteDying(_ edge: StoredEdge, _ row: Int64) throws {

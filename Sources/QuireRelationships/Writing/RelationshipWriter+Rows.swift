@@ -9,6 +9,7 @@ extension RelationshipWriter {
 
   /// Keeps what has to be known of a row when it is gone.
   public func willChange(_ change: RowChange) throws {
+    if building != nil, change.kind != .insert, let rowID = change.rowID { try askEarly(rowID) }
     switch change.kind {
     case .insert, .update, .replaceObject:
       if settings.derivers[ByteString(change.collection)] != nil { begin(change.rowKey) }
@@ -66,19 +67,13 @@ extension RelationshipWriter {
     if end(change.rowKey) {
       return try setDerived(
         try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert,
-        silently: isFromOtherVersion(rowID))
+        silently: false)
     }
     // An extension that was registered before may have changed this row when it heard of it, and that was told here
     // already: what counts is the row as it is now.
     guard let row = try store.row(rowID) else { return }
     try setDerived(
-      try deriver(row), of: row.rowKey, rowID, isNew: false, silently: isFromOtherVersion(rowID))
-  }
-
-  /// Whether the derived edges of a row that are there were derived by another version: building has not got to it.
-  private func isFromOtherVersion(_ rowID: RowID) -> Bool {
-    guard let building, building.isOtherVersion else { return false }
-    return rowID.rawValue > max(building.swept, building.built)
+      try deriver(row), of: row.rowKey, rowID, isNew: false, silently: false)
   }
 
   /// Compares the edges that an object has derived with those that are stored: new ones are stored, those with other

@@ -85,9 +85,35 @@ final class GraphHistory {
     }
   }
 
-  private func register() throws {
-    try db.register(derived)
-    try db.register(byHand)
+  /// Registers both, as they were or in another version.
+  private func register(isOtherVersion: Bool = false) throws {
+    try register(0, isOtherVersion: isOtherVersion)
+    try register(1)
+  }
+
+  /// Registers one of them; rows may change while it is built.
+  private func register(_ number: Int, isOtherVersion: Bool = false, isNew: Bool = false) throws {
+    let isBuilt = model.beginBuilding(number, isOtherVersion: isOtherVersion, isNew: isNew)
+    let change: (Database.Progress) throws -> Void = { [self] progress in
+      // After the last step it is ready.
+      guard isBuilt, progress.fraction < 1, random.below(3) == 0 else { return }
+      count("change while building")
+      note("meanwhile")
+      try changeRows()
+      try checkFiles()
+    }
+    if number == 0 { try db.register(derived, progress: change) } else { try db.register(byHand, progress: change) }
+    note("registered \(number)")
+    if isBuilt { model.endBuilding(number) }
+  }
+
+  /// Changes some rows in a transaction.
+  private func changeRows() throws {
+    try db.write { tx throws in
+      for _ in 0..<random.below(5) {
+        if random.below(2) == 0 { try removeRow(tx) } else { try set(tx) }
+      }
+    }
   }
 
   private func expect(_ isRight: Bool, _ what: @autoclosure () -> String) throws {
@@ -135,9 +161,7 @@ final class GraphHistory {
     db = try disk.openDatabase(seed: random.next(), Self.options)
     model.beginMissing()
     if isChanged { version += 1 }
-    try register()
-    model.endMissing(0, isOtherVersion: isChanged)
-    model.endMissing(1)
+    try register(isOtherVersion: isChanged)
     try checkCommit()
   }
 
@@ -149,17 +173,10 @@ final class GraphHistory {
     try db.close()
     db = try disk.openDatabase(seed: random.next(), Self.options)
     model.beginMissing()
-    for _ in 0...random.below(3) {
-      try db.write { tx throws in
-        for _ in 0...random.below(4) {
-          if random.below(3) == 0 { try removeRow(tx) } else { try set(tx) }
-        }
-      }
-    }
+    for _ in 0...random.below(3) { try changeRows() }
     if random.below(2) == 0 { try failToRegister() }
     note("register")
     try register()
-    for graph in 0...1 { model.endMissing(graph) }
     try checkCommit()
   }
 
@@ -193,9 +210,7 @@ final class GraphHistory {
     note("unregister \(number)")
     steps += 1
     try db.unregister(extensionNamed: ["derived", "by hand"][number])
-    model.forget(number)
-    if number == 0 { model.askAll(silently: true) }
-    if number == 0 { try db.register(derived) } else { try db.register(byHand) }
+    try register(number, isNew: true)
     try checkCommit()
   }
 
@@ -233,6 +248,13 @@ final class GraphHistory {
 
   /// After a commit: rows, edges, trees, and the files that have gone, some of them twice after a crash.
   private func checkCommit(hasCrashed: Bool = false) throws {
+    try checkFiles(hasCrashed: hasCrashed)
+    try db.read { tx throws in
+      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+    }
+  }
+
+  private func checkFiles(hasCrashed: Bool = false) throws {
     let files = model.commit()
     let now = deleted.values
     try expect(
@@ -240,9 +262,6 @@ final class GraphHistory {
       "deleted \(now[deletedCount...]) instead of \(files.sorted())")
     if !files.isEmpty { count("file") }
     deletedCount = now.count
-    try db.read { tx throws in
-      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
-    }
   }
 
   private func check(

@@ -57,6 +57,9 @@ struct GraphModel {
   private var doomedFiles: Set<String> = []
   /// The rows that were removed while a relationship was not registered; nil for one that is.
   private var missed: [Set<RowKey>?] = [nil, nil]
+  /// The relationship that is being built, and the edges that have gone as a row was removed before that.
+  private var building: Int?
+  private var lost: [(edge: ModelEdge, rules: EdgeRules, sourceGone: Bool, destinationGone: Bool)] = []
   /// Whether rows were changed meanwhile.
   private var hasMissed = [false, false]
 
@@ -134,7 +137,7 @@ struct GraphModel {
     }
     rows = [:]
     (named, before, reasons, gone) = ([[:], [:]], [[:], [:]], [:], [])
-    (hidden, removed) = ([[], []], [[], []])
+    (hidden, removed, lost) = ([[], []], [[], []], [])
   }
 
   private func byHand(_ edge: Edge, _ graph: Int) -> ModelEdge? {
@@ -161,15 +164,17 @@ struct GraphModel {
   /// The relationships are not registered: they hear of nothing.
   mutating func beginMissing() { missed = [[], []] }
 
-  /// One of them is registered again, and asks all objects if any row has changed, or if it is another version. What
-  /// was removed meanwhile has gone, even if there is a row again. What its rules do now, others that are not
-  /// registered yet miss.
-  mutating func endMissing(_ graph: Int, isOtherVersion: Bool = false) {
+  /// One of them is registered again: the first step. It asks all objects if any row has changed, or if it is another
+  /// version. What was removed meanwhile has gone, even if there is a row again. What happens from here to
+  /// `endBuilding` counts as one change, and is heard of. Returns whether there is anything to build.
+  mutating func beginBuilding(_ graph: Int, isOtherVersion: Bool = false, isNew: Bool = false) -> Bool {
     let removed = missed[graph] ?? []
     missed[graph] = nil
-    if isOtherVersion, graph == 0 { askAll(silently: true) }
-    guard hasMissed[graph] || isOtherVersion else { return }
+    if isNew { (named[graph], before[graph]) = ([:], [:]) }
+    if isOtherVersion || isNew, graph == 0 { askAll(silently: true) }
+    guard hasMissed[graph] || isOtherVersion || isNew else { return false }
     hasMissed[graph] = false
+    building = graph
     for (edge, rules) in before[graph] {
       let sourceGone = removed.contains(edge.source)
       let destinationGone = if case .row(let key) = edge.destination { removed.contains(key) } else { false }
@@ -179,13 +184,27 @@ struct GraphModel {
       // Nobody is told, as nobody knows any more where the end was. The object is asked, and may name another row in
       // the place of the one that went.
       if edge.isDerived && !sourceGone { continue }
+      var known = rules
+      if edge.isDerived { known.letOthersKeepDestination() }
+      lost.append((edge, known, sourceGone, destinationGone))
+    }
+    if graph == 0 { askAll(silently: false) }
+    // What objects name, and stands, is as good as if it had stood before.
+    for (edge, rules) in named[graph] where edge.isDerived && stands(edge) { before[graph][edge] = rules }
+    return true
+  }
+
+  /// The last step: rules are applied. What they do now, others that are not registered yet miss.
+  mutating func endBuilding(_ graph: Int) {
+    building = nil
+    for (edge, rules, sourceGone, destinationGone) in lost {
       gone.append(
         ModelGone(
           edge: edge, source: sourceGone ? .nobody : end(edge.source),
           destination: destinationGone ? .nobody : end(edge.destination), rules: rules, sourceGone: sourceGone,
           destinationGone: destinationGone, isTold: true))
     }
-    if graph == 0 { askAll(silently: false) }
+    lost = []
     settle([graph])
   }
 
@@ -196,9 +215,6 @@ struct GraphModel {
     guard silently else { return }
     for edge in before[0].keys where edge.isDerived && named[0][edge] == nil { before[0][edge] = nil }
   }
-
-  /// A relationship is unregistered: its edges are forgotten.
-  mutating func forget(_ graph: Int) { (named[graph], before[graph]) = ([:], [:]) }
 
   // MARK: Rules
 
@@ -297,7 +313,7 @@ struct GraphModel {
 
   /// The end of a transaction; returns the files that are deleted.
   mutating func commit() -> Set<String> {
-    settle([0, 1])
+    settle(Set((0...1).filter { $0 != building && missed[$0] == nil }))
     gone = []
     defer { doomedFiles = [] }
     return doomedFiles.filter { path in
