@@ -66,7 +66,7 @@ struct CollectionRenaming {
       for (old, new) in found {
         guard let filter = record.collections else { continue }
         if filter.names(old) {
-          record.collections = filter.renamed { $0.isSame(as: old) ? new : $0 }
+          record.collections = filter.renamed { $0.hasSameBytes(as: old) ? new : $0 }
         } else if filter.names(new) {
           record.state = .stale
         }

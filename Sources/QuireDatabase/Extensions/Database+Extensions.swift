@@ -126,7 +126,7 @@ extension Database {
         }
       }
       let others = try tx.state.storedRecords().filter { stored in
-        !registered.contains { $0.name.isSame(as: stored.name) }
+        !registered.contains { $0.name.hasSameBytes(as: stored.name) }
       }
       return known + others.map { ExtensionStatus($0.name, $0.record, isRegistered: false, isPersistent: true) }
     }

@@ -7,9 +7,9 @@
 //     "v", its number (4 bytes, big-endian), and a name    a value that the extension has set
 //
 // A record: number (4), state (1), format version (4), row id (8), then kind, version, and the names of the extensions
-// it depends on, each with its length (4) in front; the number of these stands before them (4). Behind that, from 2026
-// on: whether it keeps content of its own (1), and the collections whose rows it follows: 0 for any, 1 for these, 2 for
-// all but these (1), their number (4) and their names like the others.
+// it depends on, each with its length (4) in front; the number of these stands before them (4). Behind that, but
+// not in every file: whether it keeps content of its own (1), and the collections whose rows it follows: 0 for any, 1
+// for these, 2 for all but these (1), their number (4) and their names like the others.
 
 internal import QuireStorage
 
@@ -39,18 +39,24 @@ struct ExtensionRecord: Hashable, Sendable {
   var dependencies: [String]
   /// Whether its trees hold what cannot be made of the rows again.
   var keepsOwnContent = false
-  /// The collections whose changes concern it; nil in records of the first form, which do not say, so that all do.
+  /// The collections whose changes concern it; nil in a record that does not say, so that all do.
   var collections: CollectionFilter.Stored?
 
   /// Whether the extension was built by this code in this version, or in the one given.
   func isSame(as other: any DatabaseExtension, version given: String? = nil) -> Bool {
-    ([type(of: other).kind] + type(of: other).formerKinds).contains(kind)
-      && formatVersion == type(of: other).formatVersion && version == given ?? other.version
-      && dependencies == other.dependencies
+    let type = type(of: other)
+    return ([type.kind] + type.formerKinds).contains { $0.hasSameBytes(as: kind) }
+      && formatVersion == type.formatVersion
+      && version.hasSameBytes(as: given ?? other.version)
+      && dependencies.map { ByteString($0) } == other.dependencies.map { ByteString($0) }
   }
 
-  /// Whether it was built for other collections than those that are given now.
-  func follows(otherThan given: CollectionFilter) -> Bool { collections.map { $0 != given.stored } ?? false }
+  /// Whether what is stored can go on as what `value` describes, if it is not stale: it was built by the same code, for
+  /// the same collections, and holds nothing that is to be made of rows and was not.
+  func canGoOn(as value: any DatabaseExtension) -> Bool {
+    isSame(as: value) && (collections.map { $0 == value.collections.stored } ?? true)
+      && !isNotBuiltFromRows(unlike: value)
+  }
 
   /// The same with the names that the program has for collections.
   func shown(by aliases: CollectionAliases) -> ExtensionRecord {
@@ -65,7 +71,7 @@ struct ExtensionRecord: Hashable, Sendable {
   }
 
   /// Whether it holds what was not made of the rows that were there, and is now to be.
-  func isNotBuiltFromRows(unlike given: any DatabaseExtension) -> Bool {
+  private func isNotBuiltFromRows(unlike given: any DatabaseExtension) -> Bool {
     let hasOthers = keepsOwnContent && !given.keepsOwnContent || state == .building(through: RowID(.max))
     return given.isBuiltFromRows && hasOthers
   }

@@ -44,7 +44,7 @@ final class RegisteredExtension: Sendable {
 
   /// The same one with another value in its place.
   func with(_ replacement: any DatabaseExtension) -> RegisteredExtension {
-    let others = formerVersions.filter { !$0.isSame(as: value.version) }
+    let others = formerVersions.filter { !$0.hasSameBytes(as: value.version) }
     return RegisteredExtension(
       replacement, id, state, firstVersion: firstVersion,
       formerVersions: others.suffix(Self.formerVersionLimit - 1) + [value.version])
@@ -58,8 +58,8 @@ final class RegisteredExtension: Sendable {
 
   /// Whether a description of this version stands for it: of its own version, or of one that it had in this opening.
   func isMeant(byVersion version: String) -> Bool {
-    value.version.isSame(as: version) || firstVersion.isSame(as: version)
-      || formerVersions.contains { $0.isSame(as: version) }
+    value.version.hasSameBytes(as: version) || firstVersion.hasSameBytes(as: version)
+      || formerVersions.contains { $0.hasSameBytes(as: version) }
   }
 
   var isReady: Bool { state == .ready }
@@ -82,7 +82,7 @@ final class RegisteredExtensions: Sendable {
 
   init(_ list: [RegisteredExtension]) { self.list = list }
 
-  subscript(name: String) -> RegisteredExtension? { list.first { $0.name.isSame(as: name) } }
+  subscript(name: String) -> RegisteredExtension? { list.first { $0.name.hasSameBytes(as: name) } }
 
   /// With one more, or with another one in its place.
   func with(_ new: RegisteredExtension) -> RegisteredExtensions {

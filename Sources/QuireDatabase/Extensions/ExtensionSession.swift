@@ -61,7 +61,7 @@ final class ExtensionSession {
   }
 
   /// The entry of an extension.
-  func entry(_ name: String) -> ExtensionEntry? { entries.first { $0.registered.name.isSame(as: name) } }
+  func entry(_ name: String) -> ExtensionEntry? { entries.first { $0.registered.name.hasSameBytes(as: name) } }
 
   /// The extensions that care for a collection.
   func listeners(of collection: String) -> [ExtensionEntry] {

@@ -82,8 +82,7 @@ struct Registration {
       let current = core.extensions.current
       try check(current)
       guard value.isPersistent, let record = try tx.state.extensionRecord(name)?.shown(by: core.aliases),
-        record.isSame(as: value), record.state == .ready, !record.follows(otherThan: value.collections),
-        !record.isNotBuiltFromRows(unlike: value)
+        record.state == .ready, record.canGoOn(as: value)
       else {
         throw DatabaseError(
           .readOnly, "The extension “\(name)” would have to be built, and the database is read-only.", path: core.path)
@@ -135,9 +134,7 @@ struct Registration {
     let current = writer.registered
     try check(current)
     let stored = try state.storedRecord(name)
-    if var stored, value.isPersistent, stored.isSame(as: value), stored.state != .stale,
-      !stored.follows(otherThan: value.collections), !stored.isNotBuiltFromRows(unlike: value)
-    {
+    if var stored, value.isPersistent, stored.state != .stale, stored.canGoOn(as: value) {
       // Ready, or on its way.
       if stored.collections == nil || stored.keepsOwnContent != value.keepsOwnContent {
         (stored.collections, stored.keepsOwnContent) = (value.collections.stored, value.keepsOwnContent)
@@ -358,7 +355,7 @@ struct Removal {
         try state.forgetInMemory(one.name, one.id)
         removed.append(one.name)
       }
-      guard removed.contains(where: { $0.isSame(as: name) }) else {
+      guard removed.contains(where: { $0.hasSameBytes(as: name) }) else {
         throw DatabaseError(
           .extensionNotRegistered, "There is no extension “\(name)”, registered or stored.", path: core.path)
       }

@@ -113,7 +113,7 @@ public struct RowChange {
   }
 
   private func check(_ name: String) throws(DatabaseError) {
-    guard name.isSame(as: collection) else {
+    guard name.hasSameBytes(as: collection) else {
       throw DatabaseError(
         .collectionMismatch,
         "A row of “\(collection)” was asked for as one of “\(name)”. Look at `collection` first.",

@@ -76,7 +76,9 @@ extension TransactionState {
     guard let writer = entry.writer as? Kind.Writer, entry.registered.value is Kind else {
       throw mismatch(name, entry.registered, Kind.self)
     }
-    if let version, !entry.registered.value.version.isSame(as: version), !entry.registered.isMeant(byVersion: version) {
+    if let version, !entry.registered.value.version.hasSameBytes(as: version),
+      !entry.registered.isMeant(byVersion: version)
+    {
       // It may have become another one in this transaction.
       let replacement = self.writer?.newRegistered?[name]
       guard replacement?.isMeant(byVersion: version) == true else { throw mismatch(entry.registered, version) }
@@ -92,7 +94,7 @@ extension TransactionState {
   ) throws(DatabaseError) -> Kind.Reader {
     try check()
     recorder?.note(extensionNamed: name)
-    for known in readers where known.registered.name.isSame(as: name) {
+    for known in readers where known.registered.name.hasSameBytes(as: name) {
       guard known.kind == Kind.self, let reader = known.reader as? Kind.Reader else { continue }
       try check(version, known.registered)
       return reader
@@ -126,14 +128,14 @@ extension TransactionState {
   func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {
     try check()
     recorder?.note(extensionNamed: name)
-    if let known = readers.first(where: { $0.registered.name.isSame(as: name) }) { return known.registered.value }
+    if let known = readers.first(where: { $0.registered.name.hasSameBytes(as: name) }) { return known.registered.value }
     let (registered, isComplete) = try found(name)
     guard isComplete else { throw notReady(name) }
     return registered.value
   }
 
   private func check(_ version: String?, _ registered: RegisteredExtension) throws(DatabaseError) {
-    guard let version, !registered.value.version.isSame(as: version) else { return }
+    guard let version, !registered.value.version.hasSameBytes(as: version) else { return }
     guard registered.isMeant(byVersion: version) else { throw mismatch(registered, version) }
   }
 
@@ -173,7 +175,7 @@ extension TransactionState {
     guard let writer, let entry = try session()?.entry(name), var record = try extensionRecord(name) else {
       throw notRegistered(name)
     }
-    guard record.kind == type(of: replacement).kind, replacement.name.isSame(as: name),
+    guard record.kind == type(of: replacement).kind, replacement.name.hasSameBytes(as: name),
       replacement.dependencies == record.dependencies, replacement.isPersistent == entry.registered.isPersistent
     else { throw mismatch(name, entry.registered, type(of: replacement)) }
     guard replacement.version.utf8.count <= Limits.extensionNameByteCount else {

@@ -1,11 +1,5 @@
 // One decoded object, and the number by which it is found.
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// What is kept of a row, without its types.
 ///
 /// Immutable but for `next`, which whoever has taken an entry out of the cache uses to keep it with others.
@@ -118,22 +112,5 @@ struct CacheHash {
   private static func mix(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let product = a.multipliedFullWidth(by: b)
     return product.high ^ product.low
-  }
-}
-
-extension String {
-  /// Whether the bytes are the same, in about the time of comparing them.
-  @usableFromInline
-  func hasSameBytes(as other: String) -> Bool {
-    let words = words
-    if words.1 != 0, words == other.words { return true }
-    guard utf8.count == other.utf8.count else { return false }
-    let isSame = unsafe utf8.withContiguousStorageIfAvailable { bytes in
-      unsafe other.utf8.withContiguousStorageIfAvailable { others in
-        guard let left = bytes.baseAddress, let right = others.baseAddress else { return true }
-        return unsafe memcmp(left, right, bytes.count) == 0
-      }
-    }
-    return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
   }
 }

@@ -79,7 +79,7 @@ final class ReadRecorder {
     for walk in walks where walk.hasBegun { note(walk.reached, in: walk.collection, walk.aspects) }
     for name in opened where reads.collections[ByteString(name)] == nil {
       // Of a walk that never took a step nothing was seen.
-      if !walks.contains(where: { $0.collection.isSame(as: name) }) { noteAll(of: name, [.object, .metadata]) }
+      if !walks.contains(where: { $0.collection.hasSameBytes(as: name) }) { noteAll(of: name, [.object, .metadata]) }
     }
     walks = []
     return reads

@@ -47,20 +47,3 @@ public struct RowKey: Hashable, Comparable, Codable, Sendable, CustomStringConve
 
   public var description: String { "\(collection)/\(key)" }
 }
-
-extension String {
-  /// The two words that the value is made of, or zeros where it has fewer: a short text itself, or where a long one is.
-  /// While both live, two strings with the same words that are not zeros have the same bytes.
-  @inlinable @inline(__always) var words: (UInt64, UInt64) {
-    guard MemoryLayout<Self>.size == MemoryLayout<(UInt64, UInt64)>.size else { return (0, 0) }
-    return unsafe unsafeBitCast(self, to: (UInt64, UInt64).self)
-  }
-
-  /// Whether the bytes are the same; `==` asks what Unicode thinks of them.
-  @inline(__always)
-  func isSame(as other: String) -> Bool {
-    // Most names are compared with themselves.
-    let words = words
-    return words.1 != 0 && words == other.words || utf8.elementsEqual(other.utf8)
-  }
-}

@@ -43,7 +43,7 @@ extension TransactionState {
   /// The collection if this transaction has used it under a description that says the same.
   private func openKnown(_ use: CollectionUse, _ name: String) -> UsedCollection? {
     if collections.hasTable { return collections[name].flatMap { openKnown(use, of: $0) } }
-    for state in collections.all where name.isSame(as: state.name) { return openKnown(use, of: state) }
+    for state in collections.all where name.hasSameBytes(as: state.name) { return openKnown(use, of: state) }
     return nil
   }
 
@@ -96,7 +96,7 @@ extension TransactionState {
   /// undone the attempt. The next attempt may succeed.
   private func failed(_ name: String, _ error: DatabaseError) -> CollectionState {
     note(error)
-    for state in failedCollections where state.failure?.code == error.code && state.name.isSame(as: name) {
+    for state in failedCollections where state.failure?.code == error.code && state.name.hasSameBytes(as: name) {
       return state
     }
     let state = CollectionState(name, nil, failure: error)

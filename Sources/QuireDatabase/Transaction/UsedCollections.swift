@@ -24,7 +24,7 @@ struct UsedCollections {
   /// The collection of this name, if the transaction has used it.
   subscript(name: String) -> CollectionState? {
     if hasTable { return table[ByteString(name)] }
-    for state in all where state.name.isSame(as: name) { return state }
+    for state in all where state.name.hasSameBytes(as: name) { return state }
     return nil
   }
 

@@ -4,19 +4,20 @@ import QuireDatabase
 import QuireTesting
 import Testing
 
+/// Follows nothing, and keeps what is there.
+private final class IdleWriter: ExtensionWriter {
+  let store: ExtensionStore
+  init(_ store: ExtensionStore) { self.store = store }
+  func willBuild(_ reason: ExtensionBuildReason) throws {}
+}
+
 /// An extension whose kind is what the language calls the type, which has no name of its own.
 private struct Anonymous: DatabaseExtension {
   static var kind: String { String(reflecting: Self.self) }
   let name = "anonymous"
 
   func makeReader(_ store: ExtensionStore) -> ExtensionStore { store }
-  func makeWriter(_ store: ExtensionStore) -> Writer { Writer(store) }
-
-  final class Writer: ExtensionWriter {
-    let store: ExtensionStore
-    init(_ store: ExtensionStore) { self.store = store }
-    func willBuild(_ reason: ExtensionBuildReason) throws {}
-  }
+  func makeWriter(_ store: ExtensionStore) -> IdleWriter { IdleWriter(store) }
 }
 
 /// An extension of values that no row tells.
@@ -28,13 +29,7 @@ private struct Notes: DatabaseExtension {
   var isBuiltFromRows: Bool { false }
 
   func makeReader(_ store: ExtensionStore) -> ExtensionStore { store }
-  func makeWriter(_ store: ExtensionStore) -> Writer { Writer(store) }
-
-  final class Writer: ExtensionWriter {
-    let store: ExtensionStore
-    init(_ store: ExtensionStore) { self.store = store }
-    func willBuild(_ reason: ExtensionBuildReason) throws {}
-  }
+  func makeWriter(_ store: ExtensionStore) -> IdleWriter { IdleWriter(store) }
 }
 
 @Suite struct ExtensionKindTests {
