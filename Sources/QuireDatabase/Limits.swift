@@ -54,8 +54,15 @@ public enum Limits {
   /// It bounds the stack that bytes from disk can make a decoder use.
   package static let codingDepth = 512
 
-  /// The most values inside one another that are coded on the stack of the thread that asks; see `DeepStack`.
-  static let shallowCodingDepth = 48
+  /// The most bytes that values inside one another may have of their own, without what they refer to, where they are
+  /// encoded: as much as decoding has stack for in every build. Values of up to `plainValueByteCount` do not count:
+  /// where nothing is optimized, decoding takes 14 times their bytes, which are 15 MiB of 64 for 512 of them.
+  static let nestedByteCount = 2 << 20
+  static let plainValueByteCount = 2 << 10
+
+  /// How much stack must be free for each byte of a value that is larger than that: 4 are measured for encoding and 14
+  /// for decoding where nothing is optimized.
+  static let stackPerByte = 16
 
   /// The most names in the schema of a collection's objects; further ones are spelled out in each row.
   package static let fieldNameCount = 65_535

@@ -42,30 +42,20 @@ private indirect enum Expression: Codable, Sendable, Equatable {
 }
 
 @Suite("Values inside one another") struct CodingDepthTests {
-  /// Runs `body` on a thread with as much stack as the threads of Apple's systems have.
-  private func onSmallStack(_ body: @escaping @Sendable () -> Void) {
-    let done = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      body()
-      done.signal()
-    }
-    thread.stackSize = 512 << 10
-    thread.start()
-    done.wait()
-  }
-
-  /// Stores and reads values up to the limit, and then one that is too deep.
+  /// Stores and reads values up to the limit, and one that is too deep, on threads with little stack and with much.
   ///
   /// - Parameter make: a value with so many values inside one another.
   private func check<Value: Codable & Sendable>(_ make: @escaping @Sendable (Int) -> Value) {
-    onSmallStack {
-      for depth in [40, 47, 48, 49, 50, 100, 510, 512] {
-        #expect(throws: Never.self, "\(depth)") { _ = try recoded(make(depth)) }
-      }
-      for depth in [513, 600] {
-        #expect(throws: EncodingError.self, "\(depth)") { _ = try recoded(make(depth)) }
-        // And the coder is as good as new.
-        #expect(throws: Never.self) { _ = try recoded(make(60)) }
+    for byteCount in [512 << 10, 8 << 20] {
+      onStack(byteCount) {
+        for depth in [40, 50, 100, 200, 510, 512] {
+          #expect(throws: Never.self, "\(depth)") { _ = try recoded(make(depth)) }
+        }
+        for depth in [513, 600] {
+          #expect(throws: EncodingError.self, "\(depth)") { _ = try recoded(make(depth)) }
+          // And the coder is as good as new.
+          #expect(throws: Never.self) { _ = try recoded(make(60)) }
+        }
       }
     }
   }

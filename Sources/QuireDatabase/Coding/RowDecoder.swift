@@ -23,8 +23,9 @@ final class RowDecoder: Decoder {
   private var parent: RowDecoder?
   private var parentDepth = 0
   private var ancestorDepth = 0
-  /// How deep values may be inside one another on this thread.
-  @exclusivity(unchecked) private var depthLimit = Limits.shallowCodingDepth
+  /// What may be used of the stack, and a larger one, once it was needed for this row.
+  @exclusivity(unchecked) private var room = StackRoom.ofThread
+  private var deepStack: DeepStack?
   @exclusivity(unchecked) private var children: [RowDecoder] = []
   private var spares: [RowDecoder] = []
   /// Where the fields of large records are, by the offset of the record.
@@ -42,9 +43,14 @@ final class RowDecoder: Decoder {
 
   var codingPath: [any CodingKey] { unsafe codingPath(depth) }
 
+  /// Of those above, too; without a call inside of a call for each, as there may be little stack left.
   private func codingPath(_ depth: Int) -> [any CodingKey] {
-    let above = parent?.codingPath(parentDepth) ?? []
-    return unsafe above + path.prefix(depth).compactMap(key)
+    var (keys, decoder, depth): ([any CodingKey], RowDecoder, Int) = ([], self, depth)
+    while true {
+      keys = unsafe decoder.path.prefix(depth).compactMap(decoder.key) + keys
+      guard let parent = decoder.parent else { return keys }
+      (decoder, depth) = (parent, decoder.parentDepth)
+    }
   }
 
   /// Whether a row is being decoded.
@@ -55,7 +61,7 @@ final class RowDecoder: Decoder {
   /// Decodes a whole row.
   func decodeRow<Value: Decodable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) throws -> Value {
     guard bytes.count <= Limits.valueByteCount else { throw damage(.none) }
-    unsafe reader = ValueReader(bytes)
+    unsafe (reader, room) = (ValueReader(bytes), .ofThread)
     defer { recycle() }
     guard let head = unsafe reader.rowHead() else { throw damage(.none) }
     let value = try decode(type, head, .none)
@@ -69,13 +75,23 @@ final class RowDecoder: Decoder {
     unsafe (head, cursor, depth, lastStep, hasSeenDamage) = (.absent, 0, 0, .none, false)
     if unsafe !indexes.isEmpty { unsafe indexes = [:] }
     if unsafe !children.isEmpty { reclaimChildren(from: 0) }
+    if deepStack != nil { deepStack = nil }
   }
 
   // MARK: Values
 
   /// Lets `type` read the value at `head`, which is at `step` of the value around it.
   func decodeUnknown<Value: Decodable>(_ type: Value.Type, _ head: ValueHead, _ step: PathStep) throws -> Value {
-    guard unsafe ancestorDepth &+ depth < depthLimit else { return try decodeDeep(type, head, step) }
+    let isPlain =
+      unsafe ancestorDepth &+ depth < Limits.codingDepth && room.isEnough
+      && MemoryLayout<Value>.size <= Limits.plainValueByteCount
+    return isPlain ? try decodeHere(type, head, step) : try decodeLarge(type, head, step)
+  }
+
+  /// Lets `type` read a value for which there is room.
+  @inline(__always) private func decodeHere<Value: Decodable>(
+    _ type: Value.Type, _ head: ValueHead, _ step: PathStep
+  ) throws -> Value {
     let (outerHead, outerCursor, outerChildren) = unsafe (self.head, cursor, children.count)
     let outerAsked = unsafe asked
     enter(head, step)
@@ -89,19 +105,45 @@ final class RowDecoder: Decoder {
     return value
   }
 
-  /// Goes on with more stack, once, up to the limit.
-  @inline(never) private func decodeDeep<Value: Decodable>(
+  /// Lets `type` read a value that is deep inside others, or large, where there is room for it.
+  @inline(never) private func decodeLarge<Value: Decodable>(
     _ type: Value.Type, _ head: ValueHead, _ step: PathStep
   ) throws -> Value {
-    guard unsafe depthLimit < Limits.codingDepth else { throw tooDeep() }
-    unsafe depthLimit = Limits.codingDepth
-    defer { unsafe depthLimit = Limits.shallowCodingDepth }
-    return try DeepStack.run { [self] in try decodeUnknown(type, head, step) }
+    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else { throw refused(.depth) }
+    let outerRoom = unsafe room
+    defer { unsafe room = outerRoom }
+    switch StackRoom.choose(for: MemoryLayout<Value>.size) {
+    case .here(let here):
+      unsafe room = here
+      return try decodeHere(type, head, step)
+    case .larger:
+      let stack = try largerStack()
+      unsafe room = stack.room
+      guard let value = try stack.run({ try decodeOnLargerStack(type, head, step) }) else { throw refused(.stack) }
+      return value
+    case .nowhere: throw refused(.stack)
+    }
   }
 
-  private func tooDeep() -> DecodingError {
-    let message = "There are more than \(Limits.codingDepth) values inside one another."
-    return .dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
+  @inline(never) private func decodeOnLargerStack<Value: Decodable>(
+    _ type: Value.Type, _ head: ValueHead, _ step: PathStep
+  ) throws -> Value {
+    guard unsafe room.isEnough(for: MemoryLayout<Value>.size) else { throw refused(.stack) }
+    return try decodeHere(type, head, step)
+  }
+
+  /// The larger stack for this row, one for all children.
+  private func largerStack() throws -> DeepStack {
+    var root = self
+    while let parent = root.parent { root = parent }
+    if let stack = root.deepStack { return stack }
+    let stack = try DeepStack()
+    root.deepStack = stack
+    return stack
+  }
+
+  private func refused(_ excess: CodingExcess) -> DecodingError {
+    .dataCorrupted(.init(codingPath: codingPath, debugDescription: excess.message))
   }
 
   @inline(__always) private func enter(_ head: ValueHead, _ step: PathStep) {
@@ -139,10 +181,12 @@ final class RowDecoder: Decoder {
 
   /// A decoder for the value at `head`, usable as long as the innermost value is.
   func child(_ head: ValueHead, _ step: PathStep) throws -> RowDecoder {
-    guard unsafe ancestorDepth + depth < Limits.codingDepth else { throw tooDeep() }
+    guard unsafe ancestorDepth + depth < Limits.codingDepth else { throw refused(.depth) }
+    // Whoever reads from children only, one inside the other, cannot be given a larger stack.
+    if unsafe room.isGone { throw refused(.stack) }
     let child = spares.popLast() ?? RowDecoder(names, watch)
     (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
-    unsafe (child.reader, child.depthLimit) = (reader, depthLimit)
+    unsafe (child.reader, child.room) = (reader, room)
     child.enter(head, step)
     unsafe children.append(child)
     return child
@@ -150,6 +194,16 @@ final class RowDecoder: Decoder {
 
   /// Takes the bytes from children, and keeps for later those that nobody else has kept.
   private func reclaimChildren(from first: Int) {
+    // From child to child, which may go deep. There is the reserve, if there is nothing else.
+    if case .larger = StackRoom.choose(for: 0), let stack = try? largerStack(),
+      (try? stack.run { reclaimChildrenHere(from: first) }) != nil
+    {
+      return
+    }
+    reclaimChildrenHere(from: first)
+  }
+
+  private func reclaimChildrenHere(from first: Int) {
     while unsafe children.count > first {
       var child = unsafe children.removeLast()
       if unsafe child.hasSeenDamage { unsafe hasSeenDamage = true }

@@ -33,10 +33,13 @@ final class RowEncoder: Encoder {
   private var parent: RowEncoder?
   private var parentDepth = 0
   private var ancestorDepth = 0
-  /// How deep values may be inside one another on this thread.
-  @exclusivity(unchecked) private var depthLimit = Limits.shallowCodingDepth
-  /// Whether a child was asked for that is too deep, where nothing can be thrown.
-  @exclusivity(unchecked) private var isTooDeep = false
+  /// What may be used of the stack, and a larger one, once it was needed for this row.
+  @exclusivity(unchecked) private var room = StackRoom.ofThread
+  private var deepStack: DeepStack?
+  /// How many bytes the large ones of the values have which are being encoded.
+  @exclusivity(unchecked) private var largeByteCount = 0
+  /// What was wrong with a child that was asked for, where nothing can be thrown.
+  @exclusivity(unchecked) private var excess: CodingExcess?
   private let isChild: Bool
   /// The key of the container that this child stands for; nil for one that stands for a value of its own.
   private var containerName: String?
@@ -60,9 +63,15 @@ final class RowEncoder: Encoder {
     unsafe codingPath(depth)
   }
 
+  /// Of those above, too; without a call inside of a call for each, as there may be little stack left.
   private func codingPath(_ depth: Int) -> [any CodingKey] {
-    let above = parent?.codingPath(parentDepth) ?? []
-    return unsafe above + path.prefix(depth).compactMap { step in step.key(names, textWritten(at:)) }
+    var (keys, encoder, depth): ([any CodingKey], RowEncoder, Int) = ([], self, depth)
+    while true {
+      let own = unsafe encoder.path.prefix(depth).compactMap { $0.key(names, encoder.textWritten(at:)) }
+      keys = own + keys
+      guard let parent = encoder.parent else { return keys }
+      (encoder, depth) = (parent, encoder.parentDepth)
+    }
   }
 
   /// Whether a row is being encoded.
@@ -72,6 +81,7 @@ final class RowEncoder: Encoder {
 
   /// Encodes `value` as a whole row, and calls `body` with its bytes.
   func encodeRow<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+    unsafe room = .ofThread
     defer { recycle() }
     try encode(value, .none)
     guard unsafe buffer.count <= Limits.valueByteCount else {
@@ -84,9 +94,10 @@ final class RowEncoder: Encoder {
   /// Makes ready for the next row, whatever has become of this one.
   private func recycle() {
     unsafe buffer.removeAll(keeping: Self.keptByteCount)
-    unsafe (shape, start, depth, isTooDeep) = (.undecided, 0, 0, false)
+    unsafe (shape, start, depth, excess) = (.undecided, 0, 0, nil)
     unsafe keys = WrittenKeys()
     dropPending(from: 0)
+    if deepStack != nil { deepStack = nil }
   }
 
   // MARK: Values
@@ -95,7 +106,14 @@ final class RowEncoder: Encoder {
   /// drop.
   func encode<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
     if writeKnown(value) { return }
-    guard unsafe ancestorDepth &+ depth < depthLimit else { return try encodeDeep(value, step) }
+    let isPlain =
+      unsafe ancestorDepth &+ depth < Limits.codingDepth && room.isEnough
+      && MemoryLayout<Value>.size <= Limits.plainValueByteCount
+    if isPlain { try encodeHere(value, step) } else { try encodeLarge(value, step) }
+  }
+
+  /// Writes `value`, for which there is room.
+  @inline(__always) private func encodeHere<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
     let (outerShape, outerStart, outerPending) = unsafe (shape, start, pending.count)
     let outerKeys = unsafe keys
     unsafe (shape, start, keys) = (.undecided, buffer.count, WrittenKeys())
@@ -114,22 +132,58 @@ final class RowEncoder: Encoder {
     }
   }
 
-  /// Goes on with more stack, once, up to the limit.
-  @inline(never) private func encodeDeep<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
-    guard unsafe depthLimit < Limits.codingDepth else { throw tooDeep(value) }
-    unsafe depthLimit = Limits.codingDepth
-    defer { unsafe depthLimit = Limits.shallowCodingDepth }
-    try DeepStack.run { [self] in try encode(value, step) }
+  /// Writes a value that is deep inside others, or large, where there is room for it.
+  @inline(never) private func encodeLarge<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
+    guard unsafe ancestorDepth &+ depth < Limits.codingDepth else { throw refused(Value.self, .depth) }
+    let byteCount = MemoryLayout<Value>.size
+    let (outerRoom, outerByteCount) = unsafe (room, largeByteCount)
+    defer { unsafe (room, largeByteCount) = (outerRoom, outerByteCount) }
+    if byteCount > Limits.plainValueByteCount { unsafe largeByteCount &+= byteCount }
+    guard unsafe largeByteCount <= Limits.nestedByteCount else { throw refused(Value.self, .size) }
+    switch StackRoom.choose(for: byteCount) {
+    case .here(let here):
+      unsafe room = here
+      try encodeHere(value, step)
+    case .larger:
+      let stack = try largerStack()
+      unsafe room = stack.room
+      guard try stack.run({ try encodeOnLargerStack(value, step) }) != nil else { throw refused(Value.self, .stack) }
+    case .nowhere: throw refused(Value.self, .stack)
+    }
   }
 
-  private func tooDeep(_ value: Any) -> EncodingError {
-    let message = "There are more than \(Limits.codingDepth) values inside one another."
-    return .invalidValue(value, .init(codingPath: codingPath, debugDescription: message))
+  @inline(never) private func encodeOnLargerStack<Value: Encodable>(_ value: Value, _ step: PathStep) throws {
+    guard unsafe room.isEnough(for: MemoryLayout<Value>.size) else { throw refused(Value.self, .stack) }
+    try encodeHere(value, step)
+  }
+
+  /// Runs `body`, which goes from child to child, where there is room for that.
+  private func withRoom(_ body: () throws -> Void) throws {
+    switch StackRoom.choose(for: 0) {
+    case .here: try body()
+    case .larger: guard try largerStack().run(body) != nil else { throw refused(Any.self, .stack) }
+    case .nowhere: throw refused(Any.self, .stack)
+    }
+  }
+
+  /// The larger stack for this row, one for all children.
+  private func largerStack() throws -> DeepStack {
+    var root = self
+    while let parent = root.parent { root = parent }
+    if let stack = root.deepStack { return stack }
+    let stack = try DeepStack()
+    root.deepStack = stack
+    return stack
+  }
+
+  /// The error has the type, not the value, which is one to describe or compare with care.
+  private func refused(_ type: Any.Type, _ excess: CodingExcess) -> EncodingError {
+    .invalidValue(type, .init(codingPath: codingPath, debugDescription: excess.message))
   }
 
   /// Completes the innermost value.
   @inline(__always) private func close(pendingFrom first: Int) throws {
-    if unsafe isTooDeep { throw tooDeep(Any.self) }
+    if let excess = unsafe excess { throw refused(Any.self, excess) }
     if unsafe pending.count > first { try insertPending(from: first) }
     if unsafe keys.mayRepeat { try removeRepeated() }
     switch unsafe shape {
@@ -212,9 +266,11 @@ final class RowEncoder: Encoder {
 
   /// An encoder for a value whose bytes will be put where the buffer now ends.
   func child(_ step: PathStep) -> RowEncoder {
-    if unsafe ancestorDepth &+ depth >= Limits.codingDepth { unsafe isTooDeep = true }
+    if unsafe ancestorDepth &+ depth >= Limits.codingDepth { unsafe excess = .depth }
+    // Whoever writes to children only, one inside the other, cannot be given a larger stack.
+    if unsafe excess == nil && room.isGone { unsafe excess = .stack }
     let child = spares.popLast() ?? RowEncoder(names, isChild: true)
-    unsafe (child.depthLimit, child.isTooDeep) = (depthLimit, isTooDeep)
+    unsafe (child.room, child.largeByteCount, child.excess) = (room, largeByteCount, excess)
     (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
     if unsafe child.path.isEmpty { unsafe child.path.append(step) } else { unsafe child.path[0] = step }
     unsafe child.depth = 1
@@ -224,6 +280,11 @@ final class RowEncoder: Encoder {
 
   /// Puts the bytes of children where they belong. From the last to the first, so that offsets stay right.
   private func insertPending(from first: Int) throws {
+    guard unsafe room.isEnough else { return try withRoom { try insertPendingHere(from: first) } }
+    try insertPendingHere(from: first)
+  }
+
+  private func insertPendingHere(from first: Int) throws {
     while unsafe pending.count > first {
       let (offset, child) = unsafe pending.removeLast()
       defer { reclaim(child) }
@@ -238,6 +299,12 @@ final class RowEncoder: Encoder {
 
   /// Gives up on children, and on what they have been told.
   func dropPending(from first: Int) {
+    guard unsafe pending.count > first else { return }
+    // There is the reserve, if there is nothing else.
+    do { try withRoom { dropPendingHere(from: first) } } catch { dropPendingHere(from: first) }
+  }
+
+  private func dropPendingHere(from first: Int) {
     while unsafe pending.count > first { unsafe reclaim(pending.removeLast().child) }
   }
 

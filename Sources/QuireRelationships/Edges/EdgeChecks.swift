@@ -19,6 +19,8 @@ enum EdgeLimits {
   static let batchCount = 1024
   /// How many files of a list are looked at in one transaction.
   static let fileBatchCount = 64
+  /// How many rows rules delete that were stored by hooks, each because of the deletion before.
+  static let returnCount = 64
 }
 
 extension Edge {

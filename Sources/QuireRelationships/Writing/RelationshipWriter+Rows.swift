@@ -46,6 +46,7 @@ extension RelationshipWriter {
     switch change.kind {
     case .insert:
       firstNew = min(firstNew, rowID.rawValue)
+      noteReturn(of: rowID)
       let isAwaited = try !waiting.isEmpty || !removed.isEmpty
       // A hook may have removed it again, and stored another one.
       if try isAwaited && transaction().rowID(of: change.rowKey) == rowID { try resolve(change.rowKey, rowID) }

@@ -11,7 +11,10 @@ extension RelationshipWriter {
   func work() throws {
     guard building == nil, !isWorking else { return }
     isWorking = true
-    defer { isWorking = false }
+    defer {
+      isWorking = false
+      returns = [:]
+    }
     while true {
       try seal()
       let batch = try nextDropped()
@@ -92,10 +95,26 @@ extension RelationshipWriter {
   private func delete(_ row: Int64) throws {
     let tx = try transaction()
     guard row > 0, let key = try tx.key(of: RowID(row)) else { return }
-    dyingRow = row
-    defer { dyingRow = nil }
+    let count = (returns.removeValue(forKey: row) ?? 0) + 1
+    guard count <= EdgeLimits.returnCount else { throw endlessDeleting(key) }
+    (dyingRow, dyingCount) = (row, count)
+    defer { (dyingRow, dyingCount) = (nil, 0) }
     try tx.remove(key)
     deletedCount += 1
+  }
+
+  /// A row has come while a rule deletes another one, in a hook of that: it is what has become of it.
+  func noteReturn(of row: RowID) {
+    if dyingCount > 0 { returns[row.rawValue] = dyingCount }
+  }
+
+  private func endlessDeleting(_ key: RowKey) -> DatabaseError {
+    DatabaseError(
+      .hooksTooDeep,
+      """
+      Rules of the relationship “\(store.name)” have deleted a row \(EdgeLimits.returnCount) times, each time a hook \
+      of another extension stored a row that was to be deleted, too. Have the hook leave alone what is being removed.
+      """, path: store.database.path, collection: key.collection, key: key.key)
   }
 
   // MARK: Telling

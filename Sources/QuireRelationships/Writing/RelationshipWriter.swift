@@ -56,6 +56,10 @@ public final class RelationshipWriter: ExtensionWriter {
   var hasNotedStanding = false
   /// The row that a rule is deleting.
   var dyingRow: Int64?
+  /// How many rows have been deleted by rules, each of which was stored by a hook because of the one before: those up
+  /// to the row that is being deleted, and by the rows that such hooks have stored.
+  var dyingCount = 0
+  var returns: [Int64: Int] = [:]
   var kept: [Int64: KeptRow] = [:]
   var observed: Set<Int64> = []
   private var lastDropped: Int64?

@@ -22,7 +22,7 @@ package struct ThreadStarter: Sendable {
   package static let system = ThreadStarter { body throws(SystemError) in try startThread(body) }
 
   /// The stack of every thread of the engine's, in bytes. Those that run closures of the app's must have room for its
-  /// calls and for the deepest value that is encoded or decoded, which takes up to one MiB where nothing is optimized.
+  /// calls and for values inside one another, which take several KiB each where nothing is optimized.
   /// The system gives memory to what is touched only. What it reserves by itself differs: half a MiB on one system,
   /// what the shell's limit says on another.
   package static let stackByteCount = 4 << 20
