@@ -157,7 +157,13 @@ let package = Package(
       dependencies: [
         "QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
-    .testTarget(name: "QuickstartTests", dependencies: ["quickstart", "Quire"], swiftSettings: settings),
+    // What the guides and the comments show, compiled.
+    .testTarget(
+      name: "ListingTests",
+      dependencies: [
+        "Quire", "QuireStorage", "QuireTesting", "YapCompat", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: settings),
+    .testTarget(name: "QuickstartTests", dependencies: ["quickstart"], swiftSettings: settings),
     .testTarget(
       name: "YapCompatTests", dependencies: ["Quire", "QuireDatabase", "QuireStorage", "QuireTesting", "YapCompat"],
       swiftSettings: settings),

@@ -6,8 +6,11 @@ public import QuireDatabase
 ///
 /// ```swift
 /// let albumOf = Relationship<Song>("song.album", over: .songs) { song in
-///   [Edge("album", to: .albums, key: song.albumID,
-///         rules: [.deleteDestinationIfAllSourcesDeleted, .deleteSourceIfDestinationDeleted])]
+///   [
+///     Edge(
+///       "album", to: .albums, key: song.albumID,
+///       rules: [.deleteDestinationIfAllSourcesDeleted, .deleteSourceIfDestinationDeleted])
+///   ]
 /// }
 /// try db.register(albumOf)
 /// try db.write { tx in try tx.relationship(albumOf).add(Edge("plays", from: .lists, "l1", to: .songs, "s1")) }

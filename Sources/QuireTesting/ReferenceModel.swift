@@ -128,10 +128,12 @@ package struct ModelState: Sendable {
 
 /// The states that a database may be in after a crash or show to a reader, by commit.
 ///
-///     var draft = model.newest
-///     draft.put(key, value, in: tree)
-///     model.append(draft, as: CSN(7))      // the commit was appended
-///     model.acknowledge(CSN(7))            // and is durable: no recovery may come back without it
+/// ```swift
+/// var draft = model.newest
+/// draft.put(key, value, in: tree)
+/// model.append(draft, as: CSN(7))  // the commit was appended
+/// model.acknowledge(CSN(7))  // and is durable: no recovery may come back without it
+/// ```
 ///
 /// Invariants:
 /// 1. There is at least one state, and CSNs ascend strictly.

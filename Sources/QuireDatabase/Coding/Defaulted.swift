@@ -9,7 +9,7 @@
 ///
 /// struct Rated: Codable {
 ///   var title: String
-///   @Defaulted<Int> var plays = 0            // the default of Int is 0
+///   @Defaulted<Int> var plays = 0  // the default of Int is 0
 ///   @Defaulted<[String]> var tags = []
 ///   @Defaulted<FiveStars> var stars = 5
 /// }

@@ -12,7 +12,7 @@
 /// can be made anew at each use at no cost, and used from any thread.
 ///
 /// ```swift
-/// let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name) }
+/// let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name, seconds: 0) }
 /// ```
 public struct RowCoder<Value>: Sendable {
   @usableFromInline let form: RowForm<Value>
@@ -51,7 +51,7 @@ public struct RowCoder<Value>: Sendable {
   /// and never remove or reorder** what a released program has had. Each upgrade leads straight to today's type.
   ///
   /// ```swift
-  /// RowCoder<Song>.binary
+  /// let coder = RowCoder<Song>.binary
   ///   .upgrading(from: SongV1.self) { old in Song(title: old.name, seconds: 0) }
   ///   .upgrading(from: SongV2.self) { old in Song(title: old.title, seconds: old.minutes * 60) }
   /// ```

@@ -12,6 +12,7 @@ public struct NoMetadata: Codable, Hashable, Sendable {
 /// extension RowCollection where Object == Song, Metadata == PlayState {
 ///   static var songs: Self { .init("songs") }
 /// }
+///
 /// try db.write { tx in try tx[.songs].set(song, metadata: PlayState(plays: 0), for: "s1") }
 /// ```
 ///

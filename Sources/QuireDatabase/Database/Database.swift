@@ -8,7 +8,7 @@ public import QuireStorage
 /// ```swift
 /// let db = try Database(at: "library.quire")
 /// try db.write { tx in try tx[.songs].set(song, for: "s1") }
-/// let song = try db.read { tx in try tx[.songs].get("s1") }
+/// let stored = try db.read { tx in try tx[.songs].get("s1") }
 /// ```
 ///
 /// One writer at a time, any number of readers; readers never wait for another transaction to end. All

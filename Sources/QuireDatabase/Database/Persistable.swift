@@ -7,6 +7,7 @@
 ///   static let collection = RowCollection<Book, NoMetadata>("books")
 ///   var id: String
 /// }
+///
 /// try book.save(in: db)
 /// let same = try Book.find("b1", in: db)
 /// ```

@@ -66,7 +66,8 @@
   ///
   /// ```swift
   /// let ring = KeyRing(current: newKey, older: [oldKey])
-  /// try await db.rewriteRows(of: songs(ring))      // afterwards nothing needs oldKey any more
+  /// let songs = RowCollection<Song, NoMetadata>("songs", coder: .binary.encrypted(with: ring))
+  /// try await db.rewriteRows(of: songs)  // afterwards nothing needs oldKey any more
   /// ```
   public final class KeyRing: Sendable {
     let materials: [KeyMaterial]

@@ -4,7 +4,7 @@
 ///
 /// ```swift
 /// var hooks = Hooks("audit", collections: .only(["songs"]))
-/// hooks.didModify = { tx, change, flags in … }
+/// hooks.didModify = { tx, change, flags in print(change.key, flags) }
 /// try db.register(hooks)
 /// ```
 ///

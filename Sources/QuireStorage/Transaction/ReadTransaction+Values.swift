@@ -17,7 +17,9 @@ extension ReadTransaction {
 
   /// Calls `body` for each of `keys`, in their order, with its index and the value stored under it, or nil.
   ///
-  ///     try tx.withValues(for: rowIDs, in: rows) { index, value in … }
+  /// ```swift
+  /// try tx.withValues(for: rowIDs, in: rows) { index, value in print(index, value?.byteCount ?? 0) }
+  /// ```
   ///
   /// Takes a fraction of the time of as many single lookups where the tree is larger than the processor's caches: 16
   /// descents are under way at a time, so that they wait for memory together. Touches one page per level for each key,

@@ -3,7 +3,9 @@
 extension WriteTransaction {
   /// Removes the entries whose keys are at least `lower` and below `upper`, and returns how many there were.
   ///
-  ///     try tx.deleteRange(from: "album/17/", to: "album/17/~", in: songs)
+  /// ```swift
+  /// try tx.deleteRange(from: "album/17/", to: "album/17/~", in: songs)
+  /// ```
   ///
   /// Edits two pages for each level of the tree. What lies between goes by whole subtrees: their branch pages are
   /// read, one for a hundred leaves or so, and their leaves are not. The log takes the two bounds. Nothing is removed

@@ -6,11 +6,11 @@ internal import Synchronization
 
 /// A call that a test holds: it has been made, and the disk has not done it yet.
 ///
-///     let sync = disk.hold(.synchronize, of: "/db-log0")
-///     ... a thread commits ...
-///     sync.awaitCall()                    // its sync is in flight
-///     ... another thread's append fails ...
-///     sync.release()                      // and now the sync succeeds
+/// ```swift
+/// let sync = disk.hold(.synchronize, of: "/db-log0")
+/// let isInFlight = sync.awaitCall()  // the sync of a thread that commits is in flight
+/// sync.release()  // it succeeds, after all that was done meanwhile
+/// ```
 ///
 /// Thread-safe. Nobody waits for ever: what takes longer than twenty seconds goes on, and is told.
 package final class HeldCall: Sendable {

@@ -7,10 +7,12 @@ internal import Synchronization
 ///
 /// It knows what programs see and what a power cut would leave, file by file and name by name:
 ///
-///     let disk = SimulatedDisk()
-///     let file = try disk.open("/db", .createNew)
-///     ... write, synchronize, write ...
-///     let after = disk.crashImage(.random(42))     // what the machine may find when it is switched on again
+/// ```swift
+/// let disk = SimulatedDisk()
+/// let file = try disk.open("/db", .createNew)
+/// // Writes to the file, synchronizes it, and writes again.
+/// let after = disk.crashImage(.random(42))  // what the machine may find when it is switched on again
+/// ```
 ///
 /// Every call counts as one operation, so that `powerOff(beforeOperation:)` can plan a crash, and enters `traceHash`,
 /// so that a seed can be proven to repeat. Thread-safe; every call takes one lock. A call costs its own bytes, never

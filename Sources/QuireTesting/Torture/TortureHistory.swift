@@ -30,7 +30,9 @@ struct TortureAbort: Error {}
 
 /// Drives an engine on a simulated disk through several lives and compares it with a model all the while.
 ///
-///     let report = TortureHistory(seed: 42).run()
+/// ```swift
+/// let report = TortureHistory(seed: 42).run()
+/// ```
 ///
 /// Everything is drawn from the seed. For one thread.
 ///

@@ -19,7 +19,8 @@ extension ViewDiff {
   /// ```swift
   /// let diff = try screen.advance(&mappings)
   /// try screen.read { tx in
-  ///   try diff.apply(to: &titles) { path in try tx.view(byAlbum).object(at: path, with: mappings).title }
+  ///   let view = try tx.view(byAlbum)
+  ///   try diff.apply(to: &titles) { path in try view.object(at: path, mappings)?.title }
   /// }
   /// ```
   ///

@@ -6,10 +6,10 @@ internal import QuireDatabase
 ///
 /// ```swift
 /// var mappings = ViewMappings(view: "songs.byAlbum", groups: ["a1", "a2"])
-/// mappings.hidesEmpty.all = true                         // no section for a group without rows
-/// mappings.window["a1"] = .fixed(20)                     // its first 20 rows only
-/// try screen.read { try mappings.update($0) }            // before anything else
-/// let diff = try screen.advance(&mappings)               // from here on, in one step with the pinned snapshot
+/// mappings.hidesEmpty.all = true  // no section for a group without rows
+/// mappings.window["a1"] = .fixed(20)  // its first 20 rows only
+/// try screen.read { tx in try mappings.update(tx) }  // before anything else
+/// let diff = try screen.advance(&mappings)  // from here on, in one step with the pinned snapshot
 /// ```
 ///
 /// Mappings are a value: they belong to one screen, stand at one commit, and may be used on any thread and copied at

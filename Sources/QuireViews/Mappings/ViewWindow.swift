@@ -3,8 +3,8 @@
 /// The part of a group that a screen shows.
 ///
 /// ```swift
-/// mappings.window["inbox"] = .fixed(50)                              // always the first 50 rows
-/// mappings.window["chat"] = .flexible(50, from: .end, max: 200)      // the last 50, and those that come
+/// mappings.window["inbox"] = .fixed(50)  // always the first 50 rows
+/// mappings.window["chat"] = .flexible(50, from: .end, max: 200)  // the last 50, and those that come
 /// ```
 ///
 /// A **fixed** window has the same length all the time, or less while the group has fewer rows: what comes pushes rows

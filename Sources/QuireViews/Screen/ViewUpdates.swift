@@ -5,8 +5,11 @@ public import QuireDatabase
 /// What changed on a screen, again and again, as commits change the view.
 ///
 /// ```swift
-/// for try await update in db.updates(of: ViewMappings(byAlbum, groups: ["a1", "a2"])) {
-///   list.apply(update.diff)
+/// for try await update in try db.updates(of: ViewMappings(byAlbum, groups: ["a1", "a2"])) {
+///   try update.snapshot.read { tx in
+///     let view = try tx.view(byAlbum)
+///     try update.diff.apply(to: &titles) { path in try view.object(at: path, update.mappings)?.title }
+///   }
 /// }
 /// ```
 ///

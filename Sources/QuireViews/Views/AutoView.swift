@@ -5,8 +5,8 @@ public import QuireDatabase
 /// A persistent, grouped and sorted list of rows that maintains itself inside every transaction.
 ///
 /// ```swift
-/// let byAlbum = AutoView("songs.byAlbum", over: .songs, version: "1",
-///   group: { song in song.albumID }, sortKey: { $0.title })
+/// let byAlbum = AutoView(
+///   "songs.byAlbum", over: .songs, version: "1", group: { song in song.albumID }, sortKey: { song in song.title })
 /// try db.register(byAlbum)
 /// try db.read { tx in
 ///   let view = try tx.view(byAlbum)

@@ -1,43 +1,29 @@
-// The code of README.md and GettingStarted.md, compiled and run: `DocumentedCodeTests` sees to it that each line of
-// theirs stands here. Nothing but Quire is imported for it, as a newcomer would.
+// The listings of “Getting started”, in one file that imports Quire alone, as a newcomer would: none of the names may
+// be ambiguous. `path` stands for the path that the article writes.
 
 import Quire
 
-/// The code of the README, but for the path.
-enum ReadmeCode {
-  struct Book: Codable, Sendable { var title: String, pages: Int }
+enum GettingStarted {
+  struct Song: Codable, Sendable {
+    var title: String
+    var seconds: Int
+  }
 
-  static func run(_ path: String) throws -> String? {
-    let db = try Database(at: path)
-    try db.write { tx in try tx[.books].set(Book(title: "Moby-Dick", pages: 635), for: "b1") }  // durable
-    let book = try db.read { tx in try tx[.books].get("b1") }
-    try db.close()
-    return book?.title
+  struct PlayState: Codable, Sendable {
+    var plays: Int
   }
 }
 
-extension RowCollection where Object == ReadmeCode.Book, Metadata == NoMetadata {
-  static var books: Self { .init("books") }
-}
-
-// The code of the article.
-
-struct Song: Codable, Sendable {
-  var title: String
-  var seconds: Int
-}
-
-struct PlayState: Codable, Sendable {
-  var plays: Int
-}
+private typealias Song = GettingStarted.Song
+private typealias PlayState = GettingStarted.PlayState
 
 extension RowCollection where Object == Song, Metadata == PlayState {
   static var songs: Self { .init("songs") }
 }
 
-struct AlbumV1: Codable, Sendable { var title: String }
+private struct AlbumV1: Codable, Sendable { var title: String }
 
-struct Album: Codable, Sendable {
+private struct Album: Codable, Sendable {
   var name: String
   var year: Int?
 }
@@ -52,8 +38,6 @@ extension RowCollection where Object == Album, Metadata == NoMetadata {
   }
 }
 
-// These names are those of the package's own types, in a file that imports Quire alone: they must not be ambiguous.
-
 /// What the functions of an app take.
 func titles(_ tx: ReadTransaction) -> [String] { tx[.songs].rows.map(\.object.title) }
 
@@ -66,7 +50,12 @@ func addSong(_ title: String, _ key: String, _ tx: WriteTransaction) throws {
 /// What a screen keeps.
 func commitNumber(_ screen: PinnedSnapshot) -> CSN { screen.csn }
 
-enum ArticleCode {
+extension GettingStarted {
+  static func open(_ path: String) throws -> Database {
+    let db = try Database(at: path)
+    return db
+  }
+
   static func write(_ db: Database) throws {
     try db.write { tx in
       try tx[.songs].set(Song(title: "Tom's Diner", seconds: 129), metadata: PlayState(plays: 0), for: "s1")
@@ -85,28 +74,23 @@ enum ArticleCode {
     return "\(song?.title ?? "") \(plays ?? 0) \(count) \(page.count) \(newest ?? "")"
   }
 
-  /// Ends after `limit` keys.
-  static func follow(_ db: Database, limit: Int, print: (String) -> Void) async throws {
-    var rest = limit
-    try await db.write { tx in try addSong("Luka", "s4", tx) }
+  static func follow(_ db: Database, print: (String) -> Void) async throws {
     for try await commit in db.commits {
       for key in commit.changes.keys(in: .songs) { print("\(key) has changed") }
-      rest -= 1
-      if rest == 0 { break }
     }
   }
 
-  static func show(_ db: Database, meanwhile: () throws -> Void) throws -> (String?, Bool) {
+  static func show(_ db: Database) throws -> (String?, Bool) {
     let screen = try db.pin()
-    let before = commitNumber(screen)
-    try meanwhile()
     let shown = try screen.read { tx in try tx[.songs].get("s1") }
     let missed = try screen.advance()
     let isStale = missed.contains { commit in commit.changes.contains("s1", in: .songs) }
-    return (shown?.title, isStale && commitNumber(screen) > before)
+    return (shown?.title, isStale)
   }
 
-  static func handle(_ db: Database, _ song: Song, _ key: String, print: (DatabaseError) -> Void) throws {
+  static func handle(
+    _ db: Database, _ song: GettingStarted.Song, _ key: String, print: (DatabaseError) -> Void
+  ) throws {
     do {
       try db.write { tx in try tx[.songs].set(song, for: key) }
     } catch let error as DatabaseError where error.code == .diskFull {
@@ -117,5 +101,27 @@ enum ArticleCode {
   static func openRelaxed(_ path: String) throws -> Database {
     let options = Database.Options(durability: .interval(.milliseconds(100)))
     return try Database(at: path, options: options)
+  }
+
+  static func close(_ db: Database) throws {
+    try db.close()
+  }
+
+  /// What `RowCollection` shows.
+  static func set(_ song: GettingStarted.Song, _ db: Database) throws {
+    try db.write { tx in try tx[.songs].set(song, metadata: PlayState(plays: 0), for: "s1") }
+  }
+
+  static func seconds(_ db: Database, _ key: String) throws -> Int? {
+    try db.read { tx in try tx[.songs].get(key)?.seconds }
+  }
+
+  static func storeOldAlbum(_ title: String, _ db: Database) throws {
+    try db.write { tx in try tx[.oldAlbums].set(AlbumV1(title: title), for: "a1") }
+  }
+
+  /// The name and the year of the album.
+  static func album(_ db: Database) throws -> (String, Int?)? {
+    try db.read { tx in try tx[.albums].get("a1").map { album in (album.name, album.year) } }
   }
 }

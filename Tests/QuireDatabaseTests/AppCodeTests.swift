@@ -1,4 +1,4 @@
-// The listings of the documentation, as an app would write them: they compile, and do what is said of them.
+// Code as an app writes it, with nothing but `import Quire`: it compiles, and does what it says.
 
 import Foundation
 import Quire
@@ -11,7 +11,7 @@ private struct Book: Persistable, Equatable {
   var title = "untitled"
 }
 
-@Suite struct ListingTests {
+@Suite struct AppCodeTests {
   let folder: TestFolder
 
   init() throws { folder = try TestFolder() }

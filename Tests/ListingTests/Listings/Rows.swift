@@ -1,0 +1,73 @@
+// The listings about rows and those who look at them: those of “The database”, “Compression”, “Observation” and
+// “Changing types and names”, of `Database`, `CommitStream`, `PinnedSnapshot`, `Hooks`, and of what they do at length.
+
+import Quire
+
+/// What the rows hold.
+struct RowListingSong: Codable, Sendable { var title: String }
+
+private typealias Song = RowListingSong
+
+extension RowCollection where Object == Song, Metadata == NoMetadata {
+  static var songs: Self { .init("songs") }
+}
+
+/// What shows a text.
+final class Label { var text = "" }
+
+enum RowListings {
+  static func open(_ path: String, _ song: RowListingSong) throws -> RowListingSong? {
+    let db = try Database(at: path)
+    try db.write { tx in try tx[.songs].set(song, for: "s1") }
+    let stored = try db.read { tx in try tx[.songs].get("s1") }
+    return stored
+  }
+
+  static func follow(_ db: Database, reload: () -> Void) async throws {
+    for try await commit in db.commits {
+      if commit.changes.contains("s1", in: .songs) { reload() }
+    }
+  }
+
+  static func observe(_ db: Database, _ label: Label) async throws {
+    for try await count in db.observe({ tx in tx[.songs].count }) {
+      label.text = "\(count) songs"
+    }
+  }
+
+  static func pin(_ db: Database) throws -> [Commit] {
+    let screen = try db.pin()
+    let commits = try screen.advance()
+    return commits
+  }
+
+  static func ask(_ screen: PinnedSnapshot, _ shown: Set<String>, reload: () -> Void) throws {
+    let commits = try screen.advance()
+    if commits.hasChanges(forAnyOf: shown, in: .songs, .object) { reload() }
+  }
+
+  static func hook(_ db: Database) throws {
+    var hooks = Hooks("audit", collections: .only(["songs"]))
+    hooks.didModify = { tx, change, flags in print(change.key, flags) }
+    try db.register(hooks)
+  }
+
+  static func train(_ db: Database) async throws {
+    let gain = try await db.trainDictionary(for: .songs) { progress in print(progress.fraction) }
+    print(gain.byteCountBefore, gain.byteCountAfter, gain.isKept)
+  }
+
+  static func trainInSilence(_ db: Database) async throws -> DictionaryGain {
+    let gain = try await db.trainDictionary(for: .songs)
+    return gain
+  }
+
+  static func rewrite(_ db: Database) async throws {
+    try await db.rewriteRows(of: .songs) { progress in print(progress.fraction) }
+  }
+
+  static func rewriteWithResult(_ db: Database) async throws -> RowRewrite {
+    let result = try await db.rewriteRows(of: .songs) { progress in print(progress.fraction) }
+    return result
+  }
+}
