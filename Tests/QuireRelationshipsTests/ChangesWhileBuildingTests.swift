@@ -174,6 +174,25 @@ import Testing
     #expect(try db.read { tx throws in try tx[.nodes].get("parent")?.told.count } == 1)
   }
 
+  @Test("Who is built after the removal is told once") func noticesOfOtherVersion() throws {
+    let folder = try TestFolder()
+    var options = Database.Options()
+    options.buildStepRowCount = 5
+    var db = try folder.open(options)
+    try db.register(nodeGraph())
+    try db.write { tx throws in
+      try tx[.nodes].set(Node(), for: "parent")
+      for kid in Self.kids { try tx[.nodes].set(Node(Link("e", "parent", .notifyIfDestinationDeleted)), for: kid) }
+    }
+    try db.close()
+    db = try folder.open(options)
+    try register(nodeGraph(version: "2"), db, after: 3) {
+      _ = try db.write { tx throws in try tx[.nodes].remove("parent") }
+    }
+    for kid in Self.kids { #expect(try db.read { tx throws in try tx[.nodes].get(kid)?.told.count } == 1, "\(kid)") }
+    try db.close()
+  }
+
   @Test("A source that was renewed while nobody looked does not take along what it names again")
   func renewedUnregistered() throws {
     let folder = try TestFolder()

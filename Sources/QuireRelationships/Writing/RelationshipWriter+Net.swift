@@ -23,19 +23,17 @@ extension RelationshipWriter {
   func put(_ edge: StoredEdge) throws {
     let old = try trees.rules(of: edge)
     guard old != edge.rules else { return }
-    // While a row is built nobody takes away again what it is asked for.
-    if !isBuildingRow {
-      if var change = try net.find(edge) {
-        if old == nil {
-          change.state = .stands
-          change.edge = edge
-          hasNotedStanding = true
-          try net.put(change)
-        }
-      } else if building != nil || !isNew(edge) {
+    if var change = try net.find(edge) {
+      if old == nil {
+        change.state = .stands
+        change.edge = edge
         hasNotedStanding = true
-        try net.put(NetChange(edge, before: old, .stands))
+        try net.put(change)
       }
+    } else if !isBuildingRow, building != nil || !isNew(edge) {
+      // While a row is built nobody takes away again what it is asked for.
+      hasNotedStanding = true
+      try net.put(NetChange(edge, before: old, .stands))
     }
     willPut(edge)
     try trees.put(edge)

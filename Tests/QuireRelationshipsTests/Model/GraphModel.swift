@@ -311,10 +311,11 @@ struct GraphModel {
     return true
   }
 
-  /// The end of a transaction; returns the files that are deleted.
+  /// The end of a transaction; returns the files that are deleted. They wait until both relationships are built.
   mutating func commit() -> Set<String> {
     settle(Set((0...1).filter { $0 != building && missed[$0] == nil }))
     gone = []
+    guard building == nil, missed == [nil, nil] else { return [] }
     defer { doomedFiles = [] }
     return doomedFiles.filter { path in
       !named.joined().contains { $0.key.destination == .file(path) && !$0.value.isDisjoint(with: .keeping) }
