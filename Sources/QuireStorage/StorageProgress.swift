@@ -49,8 +49,8 @@ public struct StorageProgress: Sendable, Equatable, CustomStringConvertible {
     self.total = max(done, total)
   }
 
-  /// The part that is done, from 0 to 1.
-  public var fraction: Double { total == 0 ? 0 : Double(done) / Double(total) }
+  /// The part that is done, from 0 to 1; 1 if there is nothing to do.
+  public var fraction: Double { total == 0 ? 1 : Double(done) / Double(total) }
 
   public var description: String { "\(phase): \(done) of \(total)" }
 

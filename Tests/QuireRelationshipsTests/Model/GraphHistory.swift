@@ -35,11 +35,13 @@ final class GraphHistory {
 
   let seed: UInt64
   let limit: Int
-  private var random: SeededRandom
+  var random: SeededRandom
   private var disk = SimulatedDisk()
-  private var db: Database
+  private(set) var db: Database
   private var version = 0
-  private var model = GraphModel()
+  var model = GraphModel()
+  /// What the collections are called in the file; the model goes on with the names that they had first.
+  var names = CollectionNames()
   private let deleted = Recorder()
   private var deletedCount = 0
   /// The disk as a crash leaves it that happens when the next file is about to be deleted, if one is to happen.
@@ -54,26 +56,44 @@ final class GraphHistory {
     self.seed = seed
     self.limit = limit
     random = SeededRandom(seed: seed)
-    db = try disk.openDatabase(seed: seed, Self.options)
+    db = try disk.openDatabase(seed: seed, Self.options(names))
     try register()
   }
 
   /// Building takes several steps.
-  private static let options: Database.Options = {
+  private static func options(_ names: CollectionNames) -> Database.Options {
     var options = Database.Options(
-      durability: .full, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+      durability: .full, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false,
+      renamedCollections: names.former)
     options.buildStepRowCount = 5
     return options
-  }()
+  }
 
-  private var derived: Relationship<Node> {
-    var graph = nodeGraph("derived", version: "\(version)")
+  /// Closes the database, and opens it again; nothing is registered.
+  func openAgain() throws {
+    try db.close()
+    db = try disk.openDatabase(seed: random.next(), Self.options(names))
+    model.beginMissing()
+  }
+
+  var nodes: RowCollection<Node, NoMetadata> { names.nodes() }
+  private var others: RowCollection<Node, NoMetadata> { names.others() }
+
+  private var derived: Relationship<Node> { derivedEdges() }
+  private var byHand: Relationship<Never> { byHand(nodes) }
+
+  /// The edges that the objects in `nodes` name, whatever their type is.
+  func derivedEdges<Object: Linked>() -> Relationship<Object> {
+    let nodes: RowCollection<Object, NoMetadata> = names.nodes()
+    var graph = Relationship("derived", over: nodes, version: "\(version)") { object in
+      object.links.map { $0.edge(to: nodes) }
+    }.notifying(nodes)
     graph.fileRemoval = removal
     return graph
   }
 
-  private var byHand: Relationship<Never> {
-    var graph = Relationship("by hand").notifying(.nodes)
+  func byHand(_ nodes: RowCollection<some Linked, NoMetadata>) -> Relationship<Never> {
+    var graph = Relationship("by hand").notifying(nodes)
     graph.fileRemoval = removal
     return graph
   }
@@ -86,7 +106,7 @@ final class GraphHistory {
   }
 
   /// Registers both, as they were or in another version.
-  private func register(isOtherVersion: Bool = false) throws {
+  func register(isOtherVersion: Bool = false) throws {
     try register(0, isOtherVersion: isOtherVersion)
     try register(1)
   }
@@ -127,12 +147,12 @@ final class GraphHistory {
   }
 
   /// Remembers what is about to happen.
-  private func note(_ step: @autoclosure () -> String) {
+  func note(_ step: @autoclosure () -> String) {
     lastSteps.append(step())
     if lastSteps.count > 30 { lastSteps.removeFirst() }
   }
 
-  private func count(_ what: String) { counts[what, default: 0] += 1 }
+  func count(_ what: String) { counts[what, default: 0] += 1 }
 
   // MARK: Life
 
@@ -143,6 +163,8 @@ final class GraphHistory {
       case 1: try reopen(isChanged: true)
       case 3: try changeUnregistered()
       case 4: try unregister()
+      case 5: try rename()
+      case 6: try changeType()
       case 2:
         note("crash")
         try recover(disk.crashImage(.random(random.next())))
@@ -157,9 +179,7 @@ final class GraphHistory {
     count(isChanged ? "other version" : "reopen")
     note(isChanged ? "other version" : "reopen")
     steps += 1
-    try db.close()
-    db = try disk.openDatabase(seed: random.next(), Self.options)
-    model.beginMissing()
+    try openAgain()
     if isChanged { version += 1 }
     try register(isOtherVersion: isChanged)
     try checkCommit()
@@ -170,9 +190,8 @@ final class GraphHistory {
     count("late")
     note("reopen without relationships")
     steps += 1
-    try db.close()
-    db = try disk.openDatabase(seed: random.next(), Self.options)
-    model.beginMissing()
+    if random.below(4) == 0 { names.rename(random.below(2)) }
+    try openAgain()
     for _ in 0...random.below(3) { try changeRows() }
     if random.below(2) == 0 { try failToRegister() }
     note("register")
@@ -185,14 +204,15 @@ final class GraphHistory {
     let poisoned = random.below(4)
     note("fail to register at row \(poisoned)")
     let calls = Latch(0)
-    var failing = Relationship<Node>("derived", over: .nodes, version: "\(version)") { node in
+    let nodes = nodes
+    var failing = Relationship("derived", over: nodes, version: "\(version)") { node in
       let number = calls.withLock { calls in
         calls += 1
         return calls
       }
       if number > poisoned { throw Undo() }
-      return try node.edges()
-    }.notifying(.nodes)
+      return node.links.map { $0.edge(to: nodes) }
+    }.notifying(nodes)
     failing.fileRemoval = removal
     // It is ready if nothing has changed, and has nobody to ask if there are few rows.
     do { try db.register(failing) } catch {
@@ -200,7 +220,7 @@ final class GraphHistory {
       return
     }
     try db.close()
-    db = try disk.openDatabase(seed: random.next(), Self.options)
+    db = try disk.openDatabase(seed: random.next(), Self.options(names))
   }
 
   /// One of the relationships is unregistered, and registered as a new one.
@@ -219,7 +239,7 @@ final class GraphHistory {
     count("crash")
     try db.close()
     disk = image
-    db = try disk.openDatabase(seed: random.next(), Self.options)
+    db = try disk.openDatabase(seed: random.next(), Self.options(names))
     try register()
   }
 
@@ -247,14 +267,14 @@ final class GraphHistory {
   }
 
   /// After a commit: rows, edges, trees, and the files that have gone, some of them twice after a crash.
-  private func checkCommit(hasCrashed: Bool = false) throws {
+  func checkCommit(hasCrashed: Bool = false) throws {
     try checkFiles(hasCrashed: hasCrashed)
     try db.read { tx throws in
-      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+      try check(tx[nodes], tx[others], try tx.relationship(derived), try tx.relationship(byHand))
     }
   }
 
-  private func checkFiles(hasCrashed: Bool = false) throws {
+  func checkFiles(hasCrashed: Bool = false) throws {
     let files = model.commit()
     let now = deleted.values
     try expect(
@@ -286,15 +306,15 @@ final class GraphHistory {
 
   private func check(_ graph: some GraphReading, _ number: Int) throws {
     try graph.checkInvariants()
-    let (all, expected) = (Array(graph.edges()), model.visible(number))
+    let (all, expected) = (Array(graph.edges()), Set(model.visible(number).map(names.stored)))
     try expect(
       all.count == expected.count && Set(all) == expected,
       "edges of \(number): missing \(expected.subtracting(all)), too many \(Set(all).subtracting(expected))")
     try expect(graph.count() == all.count, "\(graph.count()) edges counted")
     // One question at random.
     let (name, source, end) = (
-      random.below(2) == 0 ? nil : randomName(), random.below(2) == 0 ? nil : randomKey(),
-      random.below(2) == 0 ? nil : randomEnd()
+      random.below(2) == 0 ? nil : randomName(), random.below(2) == 0 ? nil : names.stored(randomKey()),
+      random.below(2) == 0 ? nil : names.stored(randomEnd())
     )
     let some = all.filter {
       (name == nil || $0.name == name) && (source == nil || $0.source == source)
@@ -313,7 +333,7 @@ final class GraphHistory {
 extension GraphHistory {
   private func randomName() -> String { ["x", "y"][random.below(2)] }
 
-  private func randomKey() -> RowKey {
+  func randomKey() -> RowKey {
     RowKey(random.below(4) == 0 ? "others" : "nodes", ["a", "b", "c", "d", "e", "f", "g", "h"][random.below(8)])
   }
 
@@ -333,7 +353,7 @@ extension GraphHistory {
     return rules
   }
 
-  private func randomLinks() -> [Link] {
+  func randomLinks() -> [Link] {
     (0..<random.below(4)).map { _ in
       if random.below(6) == 0 {
         return Link(
@@ -354,7 +374,7 @@ extension GraphHistory {
   }
 
   private func collection(_ key: RowKey) -> RowCollection<Node, NoMetadata> {
-    key.collection == "nodes" ? .nodes : .others
+    key.collection == "nodes" ? nodes : others
   }
 
   fileprivate func step(_ tx: QuireDatabase.WriteTransaction, _ depth: Int) throws {
@@ -371,7 +391,7 @@ extension GraphHistory {
     case 19:
       let keys = (0..<3).map { _ in RowKey("nodes", randomKey().key) }
       note("remove \(keys)")
-      try tx[.nodes].remove(keys.map(\.key))
+      try tx[nodes].remove(keys.map(\.key))
       for key in keys { model.remove(key) }
     case 20: try touch(tx)
     case 21..<29: try add(tx)
@@ -380,7 +400,7 @@ extension GraphHistory {
     case 35: try clear(tx)
     case 36, 37: if depth < 3 { try savepoint(tx, depth) }
     default:
-      try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+      try check(tx[nodes], tx[others], try tx.relationship(derived), try tx.relationship(byHand))
     }
   }
 
@@ -413,7 +433,7 @@ extension GraphHistory {
     count("add")
     let (number, edge) = (random.below(2), randomEdge())
     note("add \(edge) to \(number)")
-    try graph(tx, number).add(edge)
+    try graph(tx, number).add(names.stored(edge))
     model.add(edge, number)
   }
 
@@ -423,7 +443,7 @@ extension GraphHistory {
     let edge = existing.isEmpty || random.below(5) == 0 ? randomEdge() : existing[random.below(existing.count)]
     let reason = [EdgeReason.edgeRemoved, .sourceDeleted, .destinationDeleted][random.below(3)]
     note("remove \(edge) of \(number), \(reason)")
-    let isFound = try graph(tx, number).remove(edge, as: reason)
+    let isFound = try graph(tx, number).remove(names.stored(edge), as: reason)
     try expect(isFound == model.removeEdge(edge, number, reason), "removing \(edge) returned \(isFound)")
     count(isFound ? "drop" : "drop nothing")
   }
@@ -434,7 +454,7 @@ extension GraphHistory {
     note("flush \(number)")
     try graph(tx, number).flush()
     model.settle([number])
-    try check(tx[.nodes], tx[.others], try tx.relationship(derived), try tx.relationship(byHand))
+    try check(tx[nodes], tx[others], try tx.relationship(derived), try tx.relationship(byHand))
   }
 
   private func clear(_ tx: QuireDatabase.WriteTransaction) throws {
@@ -443,10 +463,10 @@ extension GraphHistory {
     note("clear \(["nodes", "others", "all"][what])")
     switch what {
     case 0:
-      try tx[.nodes].removeAll()
+      try tx[nodes].removeAll()
       model.clear("nodes")
     case 1:
-      try tx[.others].removeAll()
+      try tx[others].removeAll()
       model.clear("others")
     default:
       try tx.removeAll()

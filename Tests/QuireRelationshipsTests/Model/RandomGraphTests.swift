@@ -20,7 +20,8 @@ import Testing
       for what in [
         "set", "add", "drop", "drop nothing", "flush", "clear", "rollback", "savepoint kept", "savepoint undone",
         "reopen", "other version", "file", "crash", "crash while deleting",
-        "late", "failed registration", "unregister", "change while building",
+        "late", "failed registration", "unregister", "change while building", "rename",
+        "other type",
       ] {
         #expect(history.counts[what, default: 0] > 0, "no \(what) in \(limit) steps of seed \(seed)")
       }
