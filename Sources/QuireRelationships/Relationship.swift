@@ -60,7 +60,7 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     edges: @escaping @Sendable (Object) throws -> [Edge]
   ) {
     self.init(name, version)
-    settings.derive(collection, edges)
+    settings.derive(CollectionFamily([collection])) { object, _ in try edges(object) }
   }
 
   private init(_ name: String, _ version: String) {
@@ -73,8 +73,17 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   public func deriving<Other, Metadata>(
     over collection: RowCollection<Other, Metadata>, edges: @escaping @Sendable (Other) throws -> [Edge]
   ) -> Self {
+    deriving(over: CollectionFamily([collection])) { object, _ in try edges(object) }
+  }
+
+  /// The same relationship with edges of the objects of all collections of a family, those to come as well.
+  ///
+  /// - Parameter edges: gets an object and where it is stored; as in `init`.
+  public func deriving<Other, Metadata>(
+    over family: CollectionFamily<Other, Metadata>, edges: @escaping @Sendable (Other, RowKey) throws -> [Edge]
+  ) -> Self {
     var copy = self
-    copy.settings.derive(collection, edges)
+    copy.settings.derive(family, edges)
     return copy
   }
 
@@ -87,8 +96,18 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     _ collection: RowCollection<Other, Metadata>,
     _ body: @escaping @Sendable (Other, Edge, EdgeReason) throws -> Other?
   ) -> Self {
+    notifying(CollectionFamily([collection])) { object, _, edge, reason in try body(object, edge, reason) }
+  }
+
+  /// The same relationship with rows of all collections of a family that can be told when an edge of theirs has gone.
+  ///
+  /// - Parameter body: gets the object, where it is or was stored, the edge, and the reason; as above.
+  public func notifying<Other, Metadata>(
+    _ family: CollectionFamily<Other, Metadata>,
+    _ body: @escaping @Sendable (Other, RowKey, Edge, EdgeReason) throws -> Other?
+  ) -> Self {
     var copy = self
-    copy.settings.notify(collection, body)
+    copy.settings.notify(family, body)
     return copy
   }
 
@@ -96,8 +115,8 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
 
   /// Rows of every collection may be at the ends of edges.
   public var collections: CollectionFilter { .all }
-  public var parts: RowParts { settings.derivers.isEmpty ? [] : .object }
-  public var isBuiltFromRows: Bool { !settings.derivers.isEmpty }
+  public var parts: RowParts { settings.hasDerivers ? .object : [] }
+  public var isBuiltFromRows: Bool { settings.hasDerivers }
   /// Edges by hand, and the list of files that are still to be deleted.
   public var keepsOwnContent: Bool { true }
 

@@ -13,49 +13,95 @@ struct Notifier: Sendable {
   /// The object of a row.
   let load: @Sendable (RowChange) throws -> (any Sendable)?
   /// Tells the object; returns what it is to become.
-  let tell: @Sendable (any Sendable, Edge, EdgeReason) throws -> (any Sendable)?
+  let tell: @Sendable (any Sendable, RowKey, Edge, EdgeReason) throws -> (any Sendable)?
   /// Stores an object that `tell` returned.
-  let replace: @Sendable (any Sendable, String, WriteTransaction) throws -> Void
+  let replace: @Sendable (any Sendable, RowKey, WriteTransaction) throws -> Void
+}
+
+/// Closures by the collections that they are for.
+private struct ByCollection<Closure: Sendable>: Sendable {
+  /// Of collections that are known by name.
+  private var named: [ByteString: [Closure]] = [:]
+  /// Of collections that a filter knows.
+  private var filtered: [(filter: CollectionFilter, closure: Closure)] = []
+
+  var isEmpty: Bool { named.isEmpty && filtered.isEmpty }
+
+  mutating func add<Object, Metadata>(_ family: CollectionFamily<Object, Metadata>, _ closure: Closure) {
+    if family.named.isEmpty { return filtered.append((family.filter, closure)) }
+    for name in Set(family.named.map { ByteString($0.name) }) { named[name, default: []].append(closure) }
+  }
+
+  /// Those of a collection, in the order in which they came, but named ones last; nil if there are none.
+  func find(_ collection: String) -> [Closure]? {
+    let own = named.isEmpty ? nil : named[ByteString(collection)]
+    if filtered.isEmpty { return own }
+    let others = filtered.filter { $0.filter.contains(collection) }.map(\.closure)
+    return others.isEmpty ? own : others + (own ?? [])
+  }
 }
 
 /// The closures of a relationship.
 struct RelationshipSettings: Sendable {
   static let kind = "quire.relationship"
 
-  /// What makes edges of the rows of a collection.
-  private(set) var derivers: [ByteString: @Sendable (RowChange) throws -> [Edge]] = [:]
-  private(set) var notifiers: [ByteString: Notifier] = [:]
+  /// What makes edges of a row.
+  typealias Deriver = @Sendable (RowChange) throws -> [Edge]
+
+  private var derivers = ByCollection<Deriver>()
+  private var notifiers = ByCollection<Notifier>()
   /// Who wants to know what registering does.
   var watch: RegistrationWatch?
   var missingEnds = MissingEnds.countAsDeleted
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 
-  /// Has the objects of a collection asked for edges, beside what asks them already.
+  /// Whether objects of any collection are asked for edges.
+  var hasDerivers: Bool { !derivers.isEmpty }
+  /// Whether rows of any collection are told.
+  var hasNotifiers: Bool { !notifiers.isEmpty }
+
+  /// What makes edges of the rows of a collection; nil if nothing does.
+  func deriver(of collection: String) -> Deriver? {
+    guard let all = derivers.find(collection), let first = all.first else { return nil }
+    if all.count == 1 { return first }
+    return { change in try all.flatMap { try $0(change) } }
+  }
+
+  /// What tells the rows of a collection; nil if nothing does.
+  func notifier(of collection: String) -> Notifier? { notifiers.find(collection)?.last }
+
+  /// Has the objects of collections asked for edges, beside what asks them already.
   mutating func derive<Object, Metadata>(
-    _ collection: RowCollection<Object, Metadata>, _ edges: @escaping @Sendable (Object) throws -> [Edge]
+    _ family: CollectionFamily<Object, Metadata>, _ edges: @escaping @Sendable (Object, RowKey) throws -> [Edge]
   ) {
-    let name = ByteString(collection.name)
-    let others = derivers[name]
-    derivers[name] = { change in
-      guard let object = try change.object(in: collection) else { return [] }
-      return try (others?(change) ?? []) + edges(object)
+    derivers.add(family) { change in
+      guard let collection = family.collection(named: change.collection), let object = try change.object(in: collection)
+      else { return [] }
+      return try edges(object, change.rowKey)
     }
   }
 
-  /// Has the rows of a collection told.
+  /// Has the rows of collections told, instead of what tells them already.
   mutating func notify<Object, Metadata>(
-    _ collection: RowCollection<Object, Metadata>,
-    _ body: @escaping @Sendable (Object, Edge, EdgeReason) throws -> Object?
+    _ family: CollectionFamily<Object, Metadata>,
+    _ body: @escaping @Sendable (Object, RowKey, Edge, EdgeReason) throws -> Object?
   ) {
-    notifiers[ByteString(collection.name)] = Notifier(
-      load: { try $0.object(in: collection) },
-      tell: { object, edge, reason in
-        guard let object = object as? Object else { return nil }
-        return try body(object, edge, reason)
-      },
-      replace: { object, key, tx in
-        if let object = object as? Object { try tx[collection].replace(object, for: key) }
-      })
+    notifiers.add(
+      family,
+      Notifier(
+        load: { change in
+          try family.collection(named: change.collection).flatMap { try change.object(in: $0) }
+        },
+        tell: { object, key, edge, reason in
+          guard let object = object as? Object else { return nil }
+          return try body(object, key, edge, reason)
+        },
+        replace: { object, key, tx in
+          guard let collection = family.collection(named: key.collection), let object = object as? Object else {
+            return
+          }
+          try tx[collection].replace(object, for: key.key)
+        }))
   }
 
   /// Removes a file's name; one that is not there is fine.

@@ -71,13 +71,13 @@ extension RelationshipWriter {
     guard let building else { return }
     let isAsked = rowID.rawValue <= max(building.swept, building.built)
     guard try !isAsked || unfinished.contains(rowID), let row = try store.row(rowID),
-      let deriver = settings.derivers[ByteString(row.collection)], let edges = try? deriver(row)
+      let deriver = settings.deriver(of: row.collection), let edges = try? deriver(row)
     else { return }
     try take(edges, of: row, rowID, isOtherVersion: building.isOtherVersion)
   }
 
   private func ask(_ row: RowChange, _ rowID: RowID, isOtherVersion: Bool) throws {
-    let edges = try settings.derivers[ByteString(row.collection)]?(row) ?? []
+    let edges = try settings.deriver(of: row.collection)?(row) ?? []
     try take(edges, of: row, rowID, isOtherVersion: isOtherVersion)
   }
 
@@ -94,7 +94,7 @@ extension RelationshipWriter {
     guard let state = building else { return }
     try restoreRemoved()
     try finish(isOtherVersion: state.isOtherVersion)
-    if state.isOtherVersion, settings.derivers.isEmpty { try removeDerived() }
+    if state.isOtherVersion, !settings.hasDerivers { try removeDerived() }
     try sweep(from: state.swept + 1, through: .max)
     building = nil
     hasBuilt = true

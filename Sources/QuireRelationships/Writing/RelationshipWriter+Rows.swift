@@ -12,17 +12,17 @@ extension RelationshipWriter {
     if building != nil, change.kind != .insert, let rowID = change.rowID { try askEarly(rowID) }
     switch change.kind {
     case .insert, .update, .replaceObject:
-      if settings.derivers[ByteString(change.collection)] != nil { begin(change.rowKey) }
+      if settings.deriver(of: change.collection) != nil { begin(change.rowKey) }
     case .remove: try keep(change)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
   }
 
   private func keep(_ change: RowChange) throws {
-    guard let row = change.rowID?.rawValue, !settings.notifiers.isEmpty else { return }
+    guard let row = change.rowID?.rawValue, settings.hasNotifiers else { return }
     guard try observed.contains(row) || hasNotices(row) else { return }
     // It may have to be told, or named to another, when it is no more.
-    let object = try settings.notifiers[ByteString(change.collection)]?.load(change)
+    let object = try settings.notifier(of: change.collection)?.load(change)
     kept[row] = KeptRow(key: change.rowKey, object: object)
   }
 
@@ -64,7 +64,7 @@ extension RelationshipWriter {
   }
 
   private func derive(_ change: RowChange, _ rowID: RowID) throws {
-    guard let deriver = settings.derivers[ByteString(change.collection)] else { return }
+    guard let deriver = settings.deriver(of: change.collection) else { return }
     if end(change.rowKey) {
       return try setDerived(
         try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert,

@@ -121,16 +121,17 @@ extension RelationshipWriter {
 
   /// Tells a row of an edge; stores what its object becomes, unless the row has gone or is about to go.
   private func tell(_ row: Int64, _ edge: StoredEdge, _ reason: EdgeReason, isDying: Bool) throws {
-    guard let subject = try subject(row), let notifier = settings.notifiers[ByteString(subject.key.collection)],
+    guard let subject = try subject(row), let notifier = settings.notifier(of: subject.key.collection),
       let object = try subject.row.map({ try notifier.load($0) }) ?? kept[row]?.object,
       let told = try self.edge(edge)
     else { return }
-    guard let changed = try notifier.tell(object, told, reason), subject.row != nil, !isDying else { return }
+    let key = subject.key
+    guard let changed = try notifier.tell(object, key, told, reason), subject.row != nil, !isDying else { return }
     // No relationship asks the object for its edges: two of them might have it told by turns, for ever.
     let writers = try store.writers(as: RelationshipWriter.self)
     for writer in writers { writer.toldRow = RowID(row) }
     defer { for writer in writers { writer.toldRow = nil } }
-    try notifier.replace(changed, subject.key.key, try transaction())
+    try notifier.replace(changed, key, try transaction())
   }
 
   private func subject(_ row: Int64) throws -> (key: RowKey, row: RowChange?)? {

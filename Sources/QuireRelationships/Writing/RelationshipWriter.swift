@@ -112,7 +112,7 @@ public final class RelationshipWriter: ExtensionWriter {
     return tx
   }
 
-  func isNotified(_ collection: String) -> Bool { settings.notifiers[ByteString(collection)] != nil }
+  func isNotified(_ collection: String) -> Bool { settings.notifier(of: collection) != nil }
 
   // MARK: Changes inside of changes
 

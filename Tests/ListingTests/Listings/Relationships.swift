@@ -7,11 +7,15 @@ enum RelationshipListings {
   struct Song: Codable, Sendable { var title: String, albumID: String }
   struct Album: Codable, Sendable { var name: String, songCount = 1 }
   struct List: Codable, Sendable { var name: String }
+  struct Message: Codable, Sendable { var author: String }
+  struct Person: Codable, Sendable { var name: String }
 }
 
 private typealias Song = RelationshipListings.Song
 private typealias Album = RelationshipListings.Album
 private typealias List = RelationshipListings.List
+private typealias Message = RelationshipListings.Message
+private typealias Person = RelationshipListings.Person
 
 extension RowCollection where Object == Song, Metadata == NoMetadata {
   static var songs: Self { .init("songs") }
@@ -25,7 +29,20 @@ extension RowCollection where Object == List, Metadata == NoMetadata {
   static var lists: Self { .init("lists") }
 }
 
+extension RowCollection where Object == Person, Metadata == NoMetadata {
+  static var people: Self { .init("people") }
+}
+
 extension RelationshipListings {
+  /// Messages in a collection for each thread.
+  static func relate(threads: Void) -> Relationship<Never> {
+    let threads = CollectionFamily<Message, NoMetadata>(.matching { $0.hasPrefix("thread/") })
+    let authors = Relationship("authors").deriving(over: threads) { message, row in
+      [Edge("author", to: .people, key: message.author, rules: .deleteSourceIfDestinationDeleted)]
+    }
+    return authors
+  }
+
   /// Registers the relationship, and gives the album a cover.
   static func relate(_ db: Database, _ url: URL) async throws -> Relationship<RelationshipListings.Song> {
     let albumOf = Relationship<Song>("song.album", over: .songs) { song in
