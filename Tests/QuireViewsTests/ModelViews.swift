@@ -11,7 +11,7 @@ struct ViewSettings: Codable, Sendable, Equatable {
   var grouping = ["keyed": 0, "compared": 0]
   /// 0 to 2 sort by keys, 3 to 5 by comparing.
   var sorting = ["keyed": 0, "compared": 3]
-  var filter = ["even": 0, "few": 1, "favourites": 0, "part": 0]
+  var filter = ["even": 0, "few": 1, "favourites": 0, "part": 0, "others": 0, "fresh": 0]
   var version: [String: Int] = [:]
 
   func versionText(_ name: String) -> String { "v\(version[name] ?? 0)" }
@@ -102,8 +102,9 @@ final class Trap: Sendable {
 /// The descriptions of the views.
 struct ModelViews {
   /// Each comes after the one that it shows rows of.
-  static let names = ["keyed", "compared", "several", "list", "even", "few", "favourites", "part"]
-  static let parents = ["even": "compared", "few": "even", "favourites": "list", "part": "several"]
+  static let names = [
+    "keyed", "compared", "several", "list", "even", "few", "favourites", "part", "others", "fresh",
+  ]
 
   let trap: Trap
   let keyed: AutoView<Item, Int>
@@ -114,6 +115,10 @@ struct ModelViews {
   let few: FilteredView<FilteredView<AutoView<Item, Int>>>
   let favourites: FilteredView<ManualView<Item, Int>>
   let part: FilteredView<AutoView<Item, Int>>
+  /// Of one of the parent's collections.
+  let others: FilteredView<AutoView<Item, Int>>
+  /// Of rows to come.
+  let fresh: FilteredView<AutoView<Item, Int>>
 
   init(_ settings: ViewSettings, isPersistent: Bool, _ trap: Trap) {
     self.trap = trap
@@ -144,6 +149,12 @@ struct ModelViews {
     part = FilteredView(
       "part", of: several, version: settings.versionText("part"), isPersistent: isPersistent,
       filter: ViewSettings.filter(part: choice("part")))
+    others = FilteredView(
+      "others", of: compared, version: settings.versionText("others"), isPersistent: isPersistent,
+      collections: .only(["others"]), filter: ViewSettings.filter(few: choice("others")))
+    fresh = FilteredView(
+      "fresh", of: keyed, version: settings.versionText("fresh"), isPersistent: isPersistent,
+      takesExistingRows: false, filter: ViewSettings.filter(even: choice("fresh"), trap))
   }
 
   /// The view of a name.
@@ -156,7 +167,9 @@ struct ModelViews {
     case "even": even
     case "few": few
     case "favourites": favourites
-    default: part
+    case "part": part
+    case "others": others
+    default: fresh
     }
   }
 
@@ -200,9 +213,16 @@ struct ModelViews {
     case "even":
       settings.filter[name] = choices.0 % 4
       isChanged = try tx.access(to: even).setFilter(ViewSettings.filter(even: choices.0 % 4, trap), version: text)
-    case "few":
+    case "fresh":
+      settings.filter[name] = choices.0 % 4
+      isChanged = try tx.access(to: fresh).setFilter(ViewSettings.filter(even: choices.0 % 4, trap), version: text)
+    case "few", "others":
       settings.filter[name] = choices.0 % 5
-      isChanged = try tx.access(to: few).setFilter(ViewSettings.filter(few: choices.0 % 5), version: text)
+      let filter = ViewSettings.filter(few: choices.0 % 5)
+      isChanged =
+        name == "few"
+        ? try tx.access(to: few).setFilter(filter, version: text)
+        : try tx.access(to: others).setFilter(filter, version: text)
     case "part":
       settings.filter[name] = choices.0 % 2
       isChanged = try tx.access(to: part).setFilter(ViewSettings.filter(part: choices.0 % 2), version: text)

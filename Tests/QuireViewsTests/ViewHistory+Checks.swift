@@ -12,7 +12,7 @@ extension ViewHistory {
   /// Has one of the views group, sort or filter otherwise.
   func changeViews(_ tx: WriteTransaction) throws {
     var settings = try tx[.settings].get("now") ?? ViewSettings()
-    let name = ["keyed", "compared", "even", "few", "favourites", "part"][random.below(6)]
+    let name = ["keyed", "compared", "even", "few", "favourites", "part", "others", "fresh"][random.below(8)]
     guard names.contains(name) else { return }
     lastVersion += 1
     let isSame = random.oneIn(8)
@@ -21,6 +21,7 @@ extension ViewHistory {
     #expect(isChanged == !isSame)
     counts[isSame ? "same version" : "live", default: 0] += 1
     try tx[.settings].set(settings, for: "now")
+    try follow(tx, judged: nil, all: name == "fresh" && isChanged)
   }
 
   // MARK: Ends
@@ -83,7 +84,7 @@ extension ViewHistory {
         } by: {
           ($0.metadata ?? -1, $0.rowID) < ($1.metadata ?? -1, $1.rowID)
         })
-      try self.checkFiltered(now, rows, settings)
+      try self.checkFiltered(tx, now, rows, settings)
       try self.views.checkInvariants(tx, self.names)
       // Positions lead back.
       guard self.names.contains("keyed") else { return }
@@ -129,7 +130,9 @@ extension ViewHistory {
   }
 
   /// The filtered views, which show what their parents show.
-  private func checkFiltered(_ now: [String: Shown], _ rows: [ModelRow], _ settings: ViewSettings) throws {
+  private func checkFiltered(
+    _ tx: ReadTransaction, _ now: [String: Shown], _ rows: [ModelRow], _ settings: ViewSettings
+  ) throws {
     let known = Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0) })
     func filtered(_ parent: String, _ isIncluded: (String, ModelRow) -> Bool) -> Shown {
       var shown: Shown = [:]
@@ -144,5 +147,12 @@ extension ViewHistory {
     try expect("few", now, filtered("even") { ViewSettings.isFew(choice("few"), $1.metadata) })
     try expect("favourites", now, filtered("list") { ViewSettings.isFavourite(choice("favourites"), $1.item) })
     try expect("part", now, filtered("several") { ViewSettings.isPart(choice("part"), $0, $1.metadata) })
+    try expect(
+      "others", now,
+      filtered("compared") { $1.key.collection == "others" && ViewSettings.isFew(choice("others"), $1.metadata) })
+    let fresh = try fresh(tx).groups.mapValues { Set($0) }
+    let shown = filtered("keyed") { fresh[$0]?.contains($1.rowID.rawValue) ?? false }
+    if names.contains("fresh"), !shown.isEmpty { counts["fresh: shown", default: 0] += 1 }
+    try expect("fresh", now, shown)
   }
 }

@@ -149,7 +149,8 @@ extension ViewHistory {
       status = nil
     }
     let view = views.view(name)
-    if mayBuild, random.oneIn(6) {
+    try enterFresh(name, status)
+    if mayBuild, random.oneIn(4) {
       trap.set(random.below(40))
       defer { trap.set(nil) }
       do {

@@ -8,7 +8,7 @@ import QuireTesting
 import QuireViews
 import Testing
 
-/// One random life of eight views over two collections.
+/// One random life of ten views over two collections.
 final class ViewHistory {
   struct Undo: Error {}
 
@@ -44,7 +44,10 @@ final class ViewHistory {
     db = try openSimulated(disk, seed: seed)
     // Some rows first, which the views are built from.
     for _ in 0..<5 { try db.write { tx throws in for _ in 0..<10 { try self.change(tx) } } }
-    for name in ModelViews.names { try db.register(views.view(name)) }
+    for name in ModelViews.names {
+      try enterFresh(name, nil)
+      try db.register(views.view(name))
+    }
     // A crash may take back what follows, but not that they are registered.
     try db.flush()
     try begin()
@@ -104,14 +107,18 @@ final class ViewHistory {
 
   func step(_ tx: WriteTransaction, depth: Int) throws {
     switch random.below(26) {
-    case 0...13: try change(tx)
+    case 0...13: try follow(tx, judged: change(tx))
     case 14...18: try arrange(tx)
-    case 19: if random.oneIn(6) { try tx[.items(randomCollection())].removeAll() }
+    case 19:
+      guard random.oneIn(6) else { return }
+      try tx[.items(randomCollection())].removeAll()
+      try follow(tx, judged: nil)
     case 20:
       guard random.oneIn(10) else { return }
       let settings = try tx[.settings].get("now") ?? ViewSettings()
       try tx.removeAll()
       try tx[.settings].set(settings, for: "now")
+      try follow(tx, judged: nil)
     case 21...22: try changeViews(tx)
     default:
       guard depth < 2 else { return }
@@ -126,18 +133,28 @@ final class ViewHistory {
 
   private func randomCollection() -> String { random.oneIn(3) ? "others" : "items" }
 
-  func change(_ tx: WriteTransaction) throws {
-    let rows = tx[.items(randomCollection())]
+  /// Returns the row whose object was stored or touched, if there is one.
+  @discardableResult
+  func change(_ tx: WriteTransaction) throws -> RowKey? {
+    let collection = randomCollection()
+    let rows = tx[.items(collection)]
     let key = "k\(random.below(60))"
     let item = Item(group: random.oneIn(6) ? nil : ["a", "b", "", "ü"][random.below(4)], rank: random.below(12))
     switch random.below(10) {
     case 0...3: try rows.set(item, metadata: random.oneIn(3) ? nil : random.below(30), for: key)
     case 4: try rows.replace(item, for: key)
-    case 5: try rows.replaceMetadata(random.below(30), for: key)
+    case 5:
+      try rows.replaceMetadata(random.below(30), for: key)
+      return nil
     case 6: try rows.touch(key)
-    case 7: try rows.remove([key, "k\(random.below(60))"])
-    default: try rows.remove(key)
+    case 7:
+      try rows.remove([key, "k\(random.below(60))"])
+      return nil
+    default:
+      try rows.remove(key)
+      return nil
     }
+    return RowKey(collection, key)
   }
 
   private func arrange(_ tx: WriteTransaction) throws {
@@ -219,7 +236,7 @@ func grouped(
   private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
 
   @Test(arguments: [true, false]) func viewsAreWhatGroupingAndSortingMake(_ isPersistent: Bool) throws {
-    let steps = Self.number("QUIRE_VIEW_STEPS") ?? 400
+    let steps = Self.number("QUIRE_VIEW_STEPS") ?? 600
     let seed = UInt64(Self.number("QUIRE_VIEW_SEED") ?? 1)
     let history = try ViewHistory(seed: seed, isPersistent: isPersistent)
     do { try history.run(steps) } catch {
@@ -227,13 +244,14 @@ func grouped(
       let replay = "QUIRE_VIEW_STEPS=\(steps) QUIRE_VIEW_SEED=\(seed) swift test --filter ViewModelTests"
       throw ModelError("\(error) (\(place)); again with: \(replay)")
     }
-    if steps < 400 { return }
+    if steps < 600 { return }
     var expected = [
       "undone", "live", "same version", "reopened", "crashed", "closure failed", "unregistered", "registered anew",
-      "registered late", "registration failed", "other kind", "screen: reload", "screen: rows",
+      "registered late", "registration failed", "other kind", "fresh: begun", "fresh: shown", "screen: reload",
+      "screen: rows",
       "screen: nothing",
     ]
-    if isPersistent { expected.append("registered with changes") }
+    if isPersistent { expected += ["registered with changes", "fresh: swept"] }
     for what in expected { #expect(history.counts[what, default: 0] > 0, "\(what)") }
   }
 }

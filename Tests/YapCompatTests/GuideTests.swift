@@ -60,6 +60,64 @@ import Testing
     }
   }
 
+  // MARK: All names
+
+  private static func symbols() throws -> PublicSymbols {
+    let folders = ["QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "YapCompat"]
+    return try PublicSymbols(below: folders.map { repository.appendingPathComponent("Sources/\($0)") })
+  }
+
+  @Test("Every name in the tables is there, with its labels") func theNamesAreThere() throws {
+    let span = GuideSpan(symbols: try Self.symbols())
+    let names = GuideTables(try Self.guide(), columns: ["Here", "YapCompat", "New call"]).names
+    #expect(names.count > 600)
+    let missing = names.filter { !span.isThere($0.text, of: $0.owner) }.map { name in
+      "line \(name.line): there is no \(name.text)\(name.owner.map { " of \($0)" } ?? "")"
+    }
+    #expect(missing == [])
+  }
+
+  @Test("Public symbols are read with their types") func symbolsAreRead() {
+    let symbols = PublicSymbols(Self.sample)
+    let span = GuideSpan(symbols: symbols)
+    for name in [
+      "Box", "Box.Options", "Box(_:at:)", "Box.options.size", "Box.Options.size", "Box.put(_:for:)", "Box.count",
+      "Box.put", "Kind.odd(_:)", "Kind.even", "Holder.held", "[Box].sum(of:)", ".even", "put(_:for:)", "at:", "coun…",
+      "…(_:for:)", "Alias.count",
+      "Box.Options(size:)", "Box.Options()", "Alias(_:at:)", "Box(_:)", "Box(at:)",
+    ] { #expect(span.isThere(name), "\(name)") }
+    for name in [
+      "Bax", "Box.Option", "Box(at:_:)", "Box.put(_:)", "Box.put(for:)", "Box.Options(length:)", "Box.hidden", "Holder.other", "[Box].sum()", "for:",
+      "Box.options.count", "Alias(place:)", "local", "Box.commented", "inner",
+    ] { #expect(!span.isThere(name), "\(name)") }
+    #expect(span.isThere("held", of: "Box") && !span.isThere("sum(of:)", of: "Box"))
+  }
+
+  private static let sample = """
+    /// A box. public func commented()
+    public struct Box<Content: Sendable>: Holder
+    where Content: Hashable {
+      public private(set) var count = 0 { didSet { let local = 1 } }
+      public let options: Options
+      public init(
+        _ content: Content = { "}" }, at place: (Int, String) = (1, "a,b:c"), fileID: StaticString = #fileID
+      ) where Content: Equatable {
+        func inner(_ text: String) {}
+      }
+      @discardableResult public mutating func put<Key: Hashable>(_ content: [Key: Content], for key: Key) -> Bool { true }
+      func hidden() {}
+      /// Options.
+      public struct Options {
+        public var size: Int
+        public init(size: Int = 1) {}
+      }
+    }
+    public enum Kind { case even, odd(Int) }
+    public protocol Holder { var held: Int { get } }
+    public typealias Alias = Box
+    extension Sequence where Element == Box { public func sum(of other: Int) -> Int { 0 } }
+    """
+
   @Test("Declarations are read with their labels") func declarationsAreRead() {
     let text = """
       /// A class.

@@ -35,6 +35,10 @@ public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
 ///
 /// Takes the parent's order over as it is, so that storing a row costs O(log n) however few rows pass. The parent may
 /// be any view, a filtered one too; it must be registered before, and when it goes, this one goes with it.
+///
+/// With `takesExistingRows: false` it begins empty. A row comes in, if it passes, when the parent takes it into a
+/// group, when what the filter depends on is stored or touched, and when `setFilter` looks at all rows. Registered
+/// anew, also after a parent that was built anew, it keeps of its rows those that the parent shows and that pass.
 public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Writer: ViewOwner {
   public typealias Object = Parent.Object
   public typealias Metadata = Parent.Metadata
@@ -46,23 +50,38 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
   public let isPersistent: Bool
   public let dependencies: [String]
   public let collections: CollectionFilter
+  /// Whether rows that the parent shows when the view is registered for the first time are taken in.
+  public let isBuiltFromRows: Bool
   let parent: Parent
   private(set) var filter: ViewFilter<Object, Metadata>
   let descriptions: [RowCollection<Object, Metadata>]
 
-  /// Describes a view of `parent`'s rows that pass `filter`. Change the version when the filter lets others through.
+  /// Describes a view of `parent`'s rows that pass `filter`. O(c) for c collections of the parent.
+  ///
+  /// - Parameters:
+  ///   - name: what it is registered under.
+  ///   - parent: the view whose rows it shows.
+  ///   - version: of the filter; another one has the view built anew.
+  ///   - isPersistent: whether it is stored; if not, it is built at each opening.
+  ///   - collections: whose rows it may show, of those that the parent shows. The filter is not asked about rows of
+  ///     others. Other collections than it is stored for have it built anew.
+  ///   - takesExistingRows: whether it shows rows that the parent showed before it was registered for the first time.
+  ///   - filter: which rows it shows.
   public init(
     _ name: String, of parent: Parent, version: String = "", isPersistent: Bool = true,
+    collections: CollectionFilter = .all, takesExistingRows: Bool = true,
     filter: ViewFilter<Parent.Object, Parent.Metadata>
   ) where Parent: CollectionShowing<Parent.Object, Parent.Metadata> {
     self.name = name
     self.version = version
     self.isPersistent = isPersistent
+    self.isBuiltFromRows = takesExistingRows
     self.parent = parent
     self.filter = filter
     dependencies = [parent.name]
-    collections = parent.collections
-    descriptions = parent.shownCollections
+    descriptions = parent.shownCollections.filter { collections.contains($0.name) }
+    // By their names, also where a closure knows them: it could not be asked whether they are the same ones.
+    self.collections = .only(descriptions.map(\.name))
   }
 
   /// The same view with another filter.

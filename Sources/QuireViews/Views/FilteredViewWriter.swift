@@ -36,8 +36,12 @@ where Parent.Writer: ViewOwner {
     parent.add(self)
   }
 
-  private func passes(_ group: String, _ rowID: RowID) throws -> Bool {
-    try view.filter.isIncluded(group, reader.row(of: rowID))
+  private func passes(_ group: String, _ rowID: RowID) throws -> Bool { try passes(group, rowID, view.filter) }
+
+  /// Whether a row of the parent is of the view's collections, and a filter lets it through.
+  private func passes(_ group: String, _ rowID: RowID, _ filter: ViewFilter<Object, Metadata>) throws -> Bool {
+    guard let row = try reader.rowIfDescribed(rowID) else { return false }
+    return try filter.isIncluded(group, row)
   }
 
   /// This view's entry of a row in a group.
@@ -59,7 +63,8 @@ where Parent.Writer: ViewOwner {
   /// if it commits, for all that come; `version` is stored as the view's, and is what to register it with at the next
   /// opening. Only rows that come or go are told. Filtered views of this one follow.
   ///
-  /// Asks the filter for all rows of the parent: O(n log n) time, and memory for the ids and orders of those that pass.
+  /// Asks the filter for all rows of the parent that are of the view's collections, also for those from before the view
+  /// was registered for the first time: O(n log n) time, and memory for the ids and orders of those that pass.
   /// If it throws, nothing has changed.
   ///
   /// - Returns: whether there was anything to do: false if the view has this version.
@@ -70,7 +75,7 @@ where Parent.Writer: ViewOwner {
     let new = view.with(filter, version: version)
     let groups = try parent.trees.allGroups().map { group in
       let rows = try parent.members(of: group.name).filter { member in
-        try filter.isIncluded(group.name, reader.row(of: member.rowID))
+        try passes(group.name, member.rowID, filter)
       }
       return GroupArrangement(name: group.name, rows: rows.map { ($0.rowID, $0.entry.order) })
     }
@@ -85,6 +90,7 @@ where Parent.Writer: ViewOwner {
   // MARK: The parent's steps
 
   func didInsert(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws {
+    guard view.collections.contains(key.collection) else { return }
     told(rowID) { $0.judged.insert(ByteString(group)) }
     if try passes(group, rowID) { try insert(rowID, key, group, entry) }
   }
@@ -132,7 +138,16 @@ where Parent.Writer: ViewOwner {
 
   // MARK: Hooks
 
-  public func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
+  public func willBuild(_ reason: ExtensionBuildReason) throws {
+    guard reason == .stale, !view.isBuiltFromRows else { return try store.removeEverything() }
+    // Which rows were taken in nothing tells but the view itself. The parent may have been built anew: they are judged
+    // in the groups that it has them in.
+    let rows = try storage.trees.allRows()
+    try store.removeEverything()
+    for rowID in rows {
+      if let row = try store.row(rowID), view.collections.contains(row.collection) { try build(row) }
+    }
+  }
 
   public func build(_ row: RowChange) throws {
     storage.isRecording = false

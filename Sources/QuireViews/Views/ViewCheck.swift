@@ -180,6 +180,8 @@ extension FilteredView: CheckableView {
     for entry in try above.trees.entries(of: rowID) {
       let group = try above.group(of: entry).name
       let isShown = shown.contains(ByteString(group))
+      // Rows from before a view that takes none of them may be in it or not.
+      if !isShown, !isBuiltFromRows { continue }
       guard try filter.isIncluded(group, row) != isShown else { continue }
       return ViewDifference(
         view: name, row: RowKey(row.collection, row.key),

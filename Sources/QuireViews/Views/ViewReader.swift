@@ -91,10 +91,15 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   }
 
   func row(of rowID: RowID) throws -> ViewRow<Object, Metadata> {
-    guard let change = try store.row(rowID),
-      let description = descriptions.first(where: { $0.name.utf8.elementsEqual(change.collection.utf8) })
-    else { throw trees.damaged() }
-    return ViewRow(change, description)
+    guard let row = try rowIfDescribed(rowID) else { throw trees.damaged() }
+    return row
+  }
+
+  /// A row that is there; nil if it is of none of the view's collections.
+  func rowIfDescribed(_ rowID: RowID) throws -> ViewRow<Object, Metadata>? {
+    guard let change = try store.row(rowID) else { throw trees.damaged() }
+    let description = descriptions.first { $0.name.utf8.elementsEqual(change.collection.utf8) }
+    return description.map { ViewRow(change, $0) }
   }
 
   // MARK: Positions of rows

@@ -35,7 +35,7 @@ protocol AnyViewAdapter: Sendable {
   ) -> ViewMappings
   /// A view of this one's rows that pass a filter.
   func filtered(
-    _ name: String, version: String, isPersistent: Bool, _ filter: ViewFilter<Untyped, Untyped>
+    _ name: String, version: String, options: YapDatabaseViewOptions, _ filter: ViewFilter<Untyped, Untyped>
   ) -> any AnyViewAdapter
   /// Lets other rows of the parent through; does nothing for views that do not filter.
   func setFilter(_ filter: ViewFilter<Untyped, Untyped>, version: String, _ tx: WriteTransaction) throws
@@ -67,9 +67,13 @@ where View.Writer: ViewOwner, View.Writer: ViewWriting<Untyped, Untyped> {
   }
 
   func filtered(
-    _ name: String, version: String, isPersistent: Bool, _ filter: ViewFilter<Untyped, Untyped>
+    _ name: String, version: String, options: YapDatabaseViewOptions, _ filter: ViewFilter<Untyped, Untyped>
   ) -> any AnyViewAdapter {
-    let made = FilteredView(name, of: view, version: version, isPersistent: isPersistent, filter: filter)
+    let allowed = options.allowedCollections
+    let made = FilteredView(
+      name, of: view, version: version, isPersistent: options.isPersistent,
+      collections: .matching { allowed?.isAllowed($0) ?? true },
+      takesExistingRows: !options.skipInitialViewPopulation, filter: filter)
     return ViewAdapter<FilteredView<View>>(view: made) { filter, version, tx in
       try tx.access(to: made).setFilter(filter, version: version)
     }

@@ -7,10 +7,11 @@ public struct YapDatabaseViewOptions: Sendable {
   /// Whether the view is stored; if not, it is built at each opening. New call: `isPersistent` of the view.
   public var isPersistent = true
   /// The collections whose rows it shows; nil for all. Those of a whitelist are just these; of others, those that have
-  /// types of their own when the view is registered, or rows. New call: `over:` of the view.
+  /// types of their own when the view is registered, or rows. Of a filtered view: those of the parent's, none of others.
+  /// New call: `over:` of the view, and `collections:` of a filtered one.
   public var allowedCollections: YapWhitelistBlacklist<String>?
-  /// Whether rows that are there when the view is registered for the first time are left out. New call:
-  /// `takesExistingRows` of the view.
+  /// Whether rows that are there when the view is registered for the first time are left out; has no meaning for a list
+  /// that the app orders. New call: `takesExistingRows:` of the view.
   public var skipInitialViewPopulation = false
 
   /// The original's defaults. New call: none.
@@ -84,12 +85,20 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
     super.init(versionTag, options)
   }
 
+  /// The suffix that the view is stored with, if that is to stay. Built anew for another version, a view of rows to come
+  /// would be empty, though it has only got other collections; the database knows these, and has it keep its rows.
+  private func storedSuffix(_ name: String, _ database: YapDatabase) throws -> String? {
+    guard options.skipInitialViewPopulation else { return nil }
+    let stored = try database.quire.extensions().first { $0.name.utf8.elementsEqual(name.utf8) }
+    return stored.flatMap { StoredVersion.suffix(of: $0.version) }
+  }
+
   /// The version under which the view is stored with this tag.
   func storedVersion(_ versionTag: String?) -> String { (versionTag ?? "") + storedSuffix.withLock { $0 } }
 
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
     let collections = try options.collections(database)
-    let suffix = StoredVersion.suffix(collections)
+    let suffix = try storedSuffix(name, database) ?? StoredVersion.suffix(collections)
     storedSuffix.withLock { $0 = suffix }
     return ViewAdapter(
       view: AutoView(
@@ -148,8 +157,7 @@ public final class YapDatabaseFilteredView: YapDatabaseView, @unchecked Sendable
         "The view “\(parentViewName)”, which “\(name)” filters, is not registered. Register it before.",
         path: database.quire.path)
     }
-    return parent.filtered(
-      name, version: versionTag ?? "", isPersistent: options.isPersistent, filtering.made(database))
+    return parent.filtered(name, version: versionTag ?? "", options: options, filtering.made(database))
   }
 
   override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
