@@ -181,6 +181,14 @@ import Testing
       #expect(try shown.shown().mapValues { $0.map(\.key) } == ["a": ["k4", "k5", "k0"], "b": ["k1"]])
     }
     try db.close()
+    // Another version asks them anew, and takes in no others.
+    let other = AutoView(
+      "new", over: [RowCollection<Item, Int>.items()], version: "2", takesExistingRows: false,
+      grouping: .byObject { $0.rank == 1 ? nil : "all" }, sorting: .byObject { $0.rank > $1.rank })
+    db = try folder.open()
+    try db.register(other)
+    #expect(try db.read { tx in try tx.view(other).shown().mapValues { $0.map(\.key) } } == ["all": ["k0", "k5", "k4"]])
+    try db.close()
   }
 
   @Test("An extension of another kind does not drop a list that a user has made") func otherKind() throws {

@@ -54,14 +54,15 @@ extension ViewHistory {
     try tx[.fresh].set(model, for: "now")
   }
 
-  /// What is to be shown when the view is registered, which its parent is: nothing, unless it is stored in this version;
-  /// if rows or the parent have changed without it, those of its rows that pass, wherever the parent has them now.
+  /// What is to be shown when the view is registered, which its parent is: nothing, unless it is stored; if rows or the
+  /// parent have changed without it, or it is of another version, those of its rows that pass, wherever the parent has
+  /// them now.
   ///
   /// Noted before the view is registered, so that no crash takes back the one without the other.
   func enterFresh(_ name: String, _ status: ExtensionStatus?) throws {
     guard name == "fresh" else { return }
-    let isStored = status?.kind == FilteredView<AutoView<Item, Int>>.kind && status?.version == views.fresh.version
-    if isStored, status?.state == .ready { return }
+    let isStored = status?.kind == FilteredView<AutoView<Item, Int>>.kind
+    if isStored, status?.state == .ready, status?.version == views.fresh.version { return }
     try db.write { tx throws in
       let old = try tx[.fresh].get("now") ?? FreshModel()
       let rows = isStored ? Set(old.groups.values.joined()) : []

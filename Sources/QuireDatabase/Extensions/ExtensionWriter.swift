@@ -116,6 +116,14 @@ public enum ExtensionBuildReason: Hashable, Sendable {
   case otherKind
   /// Rows were changed while it was not registered, or what it depends on was built anew.
   case stale
+
+  /// Whether trees of the extension's own kind and form are stored: what no row tells again can be kept.
+  public var hasSameKind: Bool {
+    switch self {
+    case .new, .otherKind: false
+    case .otherVersion, .stale: true
+    }
+  }
 }
 
 /// What an extension tells of a commit.

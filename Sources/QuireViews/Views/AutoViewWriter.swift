@@ -35,7 +35,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   }
 
   public func willBuild(_ reason: ExtensionBuildReason) throws {
-    guard reason == .stale, !view.isBuiltFromRows else { return try store.removeEverything() }
+    guard reason.hasSameKind, !view.isBuiltFromRows else { return try store.removeEverything() }
     // Which rows were taken in nothing tells but the view itself. They are all placed anew: those that have changed
     // without it would not be found between their neighbours.
     let rows = try storage.trees.allRows()

@@ -37,8 +37,9 @@ public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
 /// be any view, a filtered one too; it must be registered before, and when it goes, this one goes with it.
 ///
 /// With `takesExistingRows: false` it begins empty. A row comes in, if it passes, when the parent takes it into a
-/// group, when what the filter depends on is stored or touched, and when `setFilter` looks at all rows. Registered
-/// anew, also after a parent that was built anew, it keeps of its rows those that the parent shows and that pass.
+/// group, when what the filter depends on is stored or touched, and when `setFilter` looks at all rows. Built anew,
+/// for another version, too, and after a parent that was built anew, it keeps of its rows those that the parent shows
+/// and that pass.
 public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Writer: ViewOwner {
   public typealias Object = Parent.Object
   public typealias Metadata = Parent.Metadata

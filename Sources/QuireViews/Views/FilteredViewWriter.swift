@@ -139,7 +139,7 @@ where Parent.Writer: ViewOwner {
   // MARK: Hooks
 
   public func willBuild(_ reason: ExtensionBuildReason) throws {
-    guard reason == .stale, !view.isBuiltFromRows else { return try store.removeEverything() }
+    guard reason.hasSameKind, !view.isBuiltFromRows else { return try store.removeEverything() }
     // Which rows were taken in nothing tells but the view itself. The parent may have been built anew: they are judged
     // in the groups that it has them in.
     let rows = try storage.trees.allRows()

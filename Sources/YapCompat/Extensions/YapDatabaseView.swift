@@ -85,20 +85,12 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
     super.init(versionTag, options)
   }
 
-  /// The suffix that the view is stored with, if that is to stay. Built anew for another version, a view of rows to come
-  /// would be empty, though it has only got other collections; the database knows these, and has it keep its rows.
-  private func storedSuffix(_ name: String, _ database: YapDatabase) throws -> String? {
-    guard options.skipInitialViewPopulation else { return nil }
-    let stored = try database.quire.extensions().first { $0.name.utf8.elementsEqual(name.utf8) }
-    return stored.flatMap { StoredVersion.suffix(of: $0.version) }
-  }
-
   /// The version under which the view is stored with this tag.
   func storedVersion(_ versionTag: String?) -> String { (versionTag ?? "") + storedSuffix.withLock { $0 } }
 
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
     let collections = try options.collections(database)
-    let suffix = try storedSuffix(name, database) ?? StoredVersion.suffix(collections)
+    let suffix = StoredVersion.suffix(collections)
     storedSuffix.withLock { $0 = suffix }
     return ViewAdapter(
       view: AutoView(
