@@ -34,6 +34,40 @@ import Testing
 
   // MARK: Screens
 
+  @Test("Mappings of another view, or of another life, tell no places") func foreignMappings() throws {
+    let db = try Database.inMemory()
+    let (view, other) = (
+      Self.view(isDescending: true), View("other", over: .items(), group: { _ in "a" }, sortKey: \.rank)
+    )
+    try Self.fill(db)
+    try db.register(view)
+    try db.register(other)
+    var mappings = (ViewMappings(view, groups: ["a"]), ViewMappings(other, groups: ["a"]))
+    try db.read { tx throws in
+      try mappings.0.update(tx)
+      try mappings.1.update(tx)
+    }
+    func codes(_ mappings: ViewMappings) throws -> [DatabaseError.Code?] {
+      let path = ViewPath(section: 0, row: 0)
+      return try db.read { tx throws in
+        let reader = try tx.view(view)
+        return [
+          Self.code { _ = try reader.rowID(at: path, mappings) },
+          Self.code { _ = try reader.rowKey(at: path, mappings) },
+          Self.code { _ = try reader.object(at: path, mappings) },
+          Self.code { _ = try reader.path(of: RowKey("items", "k0"), mappings) },
+        ]
+      }
+    }
+    #expect(try codes(mappings.0) == [nil, nil, nil, nil])
+    #expect(try codes(mappings.1) == Array(repeating: .viewRefused, count: 4))
+    try db.unregister(extensionNamed: "view")
+    try db.register(view)
+    #expect(try codes(mappings.0) == Array(repeating: .viewRefused, count: 4))
+    try db.read { tx throws in try mappings.0.update(tx) }
+    #expect(try codes(mappings.0) == [nil, nil, nil, nil])
+  }
+
   /// The list after an advance of the mappings over whatever `change` does, with what the change set asks for.
   private static func follow(
     _ db: Database, _ old: some ViewExtension, _ new: some ViewExtension, _ mappings: ViewMappings,

@@ -87,7 +87,8 @@ import Testing
       "Box.Options(size:)", "Box.Options()", "Alias(_:at:)", "Box(_:)", "Box(at:)",
     ] { #expect(span.isThere(name), "\(name)") }
     for name in [
-      "Bax", "Box.Option", "Box(at:_:)", "Box.put(_:)", "Box.put(for:)", "Box.Options(length:)", "Box.hidden", "Holder.other", "[Box].sum()", "for:",
+      "Bax", "Box.Option", "Box(at:_:)", "Box.put(_:)",
+      "Box.put(for:)", "Box.Options(length:)", "Box.hidden", "Holder.other", "[Box].sum()", "for:",
       "Box.options.count", "Alias(place:)", "local", "Box.commented", "inner",
     ] { #expect(!span.isThere(name), "\(name)") }
     #expect(span.isThere("held", of: "Box") && !span.isThere("sum(of:)", of: "Box"))
@@ -104,7 +105,7 @@ import Testing
       ) where Content: Equatable {
         func inner(_ text: String) {}
       }
-      @discardableResult public mutating func put<Key: Hashable>(_ content: [Key: Content], for key: Key) -> Bool { true }
+      @discardableResult public mutating func put<Key>(_ content: [Key: Content], for key: Key) -> Bool { true }
       func hidden() {}
       /// Options.
       public struct Options {

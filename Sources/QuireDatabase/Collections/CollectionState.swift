@@ -7,7 +7,8 @@ internal import QuireStorage
 /// Invariants:
 /// 1. `id` is nil exactly while the collection does not exist for the transaction.
 /// 2. `uses` are of types and coders that were checked, and refer to `descriptions`.
-/// 3. The contexts know at least the fields that are stored; more after an object with new ones was encoded, until
+/// 3. `usedCoders` read what `coders` have written, if there are `uses`; `coders` have those of the `writtenHalves`.
+/// 4. The contexts know at least the fields that are stored; more after an object with new ones was encoded, until
 ///    `storeFields` has stored these, before the commit.
 @safe @usableFromInline final class CollectionState: @unchecked Sendable {
   // Sendable: safe because one transaction has it, on one thread, but for `untouched`, which is not even looked at.
@@ -36,8 +37,9 @@ internal import QuireStorage
   /// What has written its rows, this transaction included, and what is stored about that.
   private var coders: StoredCoders
   private var storedCoders: StoredCoders
-  /// The coders that this transaction uses.
+  /// The coders that this transaction uses, and the halves of rows that it has stored by them.
   private var usedCoders = StoredCoders()
+  private(set) var writtenHalves: ChangeAspects = []
   /// The collection's dictionaries, as far as the transaction has used them.
   var dictionaries = DictionaryUse()
   /// What all transactions share of them, in a collection that this one has made.
@@ -92,9 +94,24 @@ internal import QuireStorage
   func check(_ used: StoredCoders) throws(DatabaseError) {
     if usedCoders == used { return }
     // Metadata may be used in one place, and not be known of in another.
-    let all = try usedCoders.joined(with: used, name)
-    coders = try coders.joined(with: all, name)
-    usedCoders = all
+    try usedCoders.check(readBy: used, name)
+    try coders.check(readBy: used, name)
+    usedCoders = usedCoders.joined(with: used, [.object, .metadata])
+  }
+
+  /// Halves of a row are about to be stored by the coders that the transaction uses. To look at a collection, and to
+  /// fail to decode a row of it, is no reason to note a coder.
+  ///
+  /// - Throws: `collectionMismatch` if rows of another coder are back since the collection was opened, as a savepoint
+  ///   was rolled back.
+  @inline(__always) func willWrite(_ halves: ChangeAspects) throws(DatabaseError) {
+    if !writtenHalves.isSuperset(of: halves) { try noteWriting(halves) }
+  }
+
+  private func noteWriting(_ halves: ChangeAspects) throws(DatabaseError) {
+    try coders.check(readBy: usedCoders, name)
+    coders = coders.joined(with: usedCoders, halves)
+    writtenHalves.formUnion(halves)
   }
 
   /// The transaction is over.
@@ -120,6 +137,7 @@ internal import QuireStorage
     let storedMetadataFields: Int
     let coders: StoredCoders
     let storedCoders: StoredCoders
+    let writtenHalves: ChangeAspects
     let trainedCount: Int
   }
 
@@ -127,7 +145,7 @@ internal import QuireStorage
     Mark(
       id: id, objectSchema: contexts.object.schema, metadataSchema: contexts.metadata.schema,
       storedObjectFields: storedObjectFields, storedMetadataFields: storedMetadataFields, coders: coders,
-      storedCoders: storedCoders, trainedCount: dictionaries.trained.count)
+      storedCoders: storedCoders, writtenHalves: writtenHalves, trainedCount: dictionaries.trained.count)
   }
 
   /// Back to `mark`, or, without one, to what the transaction began with.
@@ -138,8 +156,13 @@ internal import QuireStorage
     storedObjectFields = mark?.storedObjectFields ?? record?.objectSchema.names.count ?? 0
     storedMetadataFields = mark?.storedMetadataFields ?? record?.metadataSchema.names.count ?? 0
     storedCoders = mark?.storedCoders ?? record?.coders ?? StoredCoders()
-    // What was used was checked already, and may be used again.
-    coders = (try? (mark?.coders ?? storedCoders).joined(with: usedCoders, name)) ?? storedCoders
+    coders = mark?.coders ?? storedCoders
+    writtenHalves = mark?.writtenHalves ?? []
+    if !usedCoders.read(coders) {
+      // Opened while its rows were gone, which are back: whoever opens it next is told.
+      uses = []
+      usedCoders = StoredCoders()
+    }
     dictionaries.restore(mark?.trainedCount ?? 0)
   }
 
@@ -165,15 +188,13 @@ internal import QuireStorage
     contexts.metadata.reset(to: RowSchema())
     storedObjectFields = 0
     storedMetadataFields = 0
-    (coders, storedCoders) = (usedCoders, StoredCoders())
+    (coders, storedCoders, writtenHalves) = (StoredCoders(), StoredCoders(), [])
     dictionaries.restore(0)
   }
 
   /// Stores the names of fields that objects have had for the first time, and what has written them.
   func storeFields(in transaction: TransactionState) throws(DatabaseError) {
-    // Whoever changes nothing does not write because nobody has noted the coders yet.
-    let hasNewCoders = coders != storedCoders && transaction.writer?.changes.isEmpty == false
-    guard let id, hasNewFields || hasNewCoders else { return }
+    guard let id, hasNewFields || coders != storedCoders else { return }
     do throws(StorageError) { try store(id, in: transaction) } catch { throw DatabaseError(error, collection: name) }
   }
 

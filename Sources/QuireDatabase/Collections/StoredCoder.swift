@@ -71,13 +71,20 @@ struct StoredCoders: Hashable {
     metadata = Metadata.self == NoMetadata.self ? .unknown : StoredCoder(collection.metadataCoder.identity)
   }
 
-  /// What is noted once rows by `newer` coders are among those of these.
-  ///
-  /// - Throws: `collectionMismatch`, which names both, if these have written what those cannot read.
-  func joined(with newer: StoredCoders, _ name: String) throws(DatabaseError) -> StoredCoders {
-    try check(object, newer.object, "objects", name)
-    try check(metadata, newer.metadata, "metadata", name)
-    return StoredCoders(object: newer.object, metadata: newer.metadata == .unknown ? metadata : newer.metadata)
+  /// What is known once `newer` coders have written some halves of rows as well. Nothing is known less than before.
+  func joined(with newer: StoredCoders, _ halves: ChangeAspects) -> StoredCoders {
+    StoredCoders(
+      object: halves.contains(.object) && newer.object != .unknown ? newer.object : object,
+      metadata: halves.contains(.metadata) && newer.metadata != .unknown ? newer.metadata : metadata)
+  }
+
+  /// Whether these can read what `stored` have written.
+  func read(_ stored: StoredCoders) -> Bool { object.reads(stored.object) && metadata.reads(stored.metadata) }
+
+  /// Throws `collectionMismatch`, which names both, if `used` coders cannot read what these have written.
+  func check(readBy used: StoredCoders, _ name: String) throws(DatabaseError) {
+    try check(object, used.object, "objects", name)
+    try check(metadata, used.metadata, "metadata", name)
   }
 
   private func check(

@@ -105,7 +105,9 @@ extension RowHandle {
     switch form {
     case .current: unsafe row.append(stored: view.object)
     case .repackable: try unsafe repack(view.object, .object, key, to: &row)
-    case .outdated: try append(object: try object(view, key), key, to: &row)
+    case .outdated:
+      try append(object: try object(view, key), key, to: &row)
+      try opened.state.willWrite(.object)
     }
   }
 
@@ -121,6 +123,7 @@ extension RowHandle {
     case .outdated:
       guard let metadata = try metadata(view, key) else { throw RowView.damaged().at(opened.name, key) }
       try append(metadata: metadata, key, to: &row)
+      try opened.state.willWrite(.metadata)
     }
   }
 

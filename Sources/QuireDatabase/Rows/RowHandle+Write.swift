@@ -140,6 +140,7 @@ extension OpenedCollection {
     defer { swap(&row, &transaction.scratch.row) }
     row.begin(key: key, hasMetadata: hasMetadata)
     try build(&row)
+    try state.willWrite(hasMetadata ? [.object, .metadata] : .object)
     do {
       if let session = try transaction.session() {
         let existing = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
@@ -181,6 +182,7 @@ extension OpenedCollection {
       try session.will(kind, existing, key, state, content())
     }
     guard let id = state.id, let existing = try transaction.rowID(id, key) else { return false }
+    try state.willWrite(half)
     do {
       let isFound: Bool? = try transaction.withValue(existing.rawValue, in: transaction.trees.rows) { bytes in
         try unsafe bytes.withUnsafeBytes { bytes in

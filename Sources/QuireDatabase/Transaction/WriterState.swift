@@ -104,6 +104,7 @@ extension TransactionState {
         collection.restore(index < marks.count ? marks[index] : nil)
       }
       collections.forgetNames()
+      unsafe lastUsed = nil
       // Changes of the forest need their number, unless it is as it was before all of them.
       loadedForest = hasChangedForest ? forest : nil
       writer.hasChangedForest = hasChangedForest

@@ -90,28 +90,53 @@ extension ViewMappings {
 
 extension ViewReader {
   /// The id of the row at a place on a screen; nil if there is none. O(log n).
+  ///
+  /// - Throws: `viewRefused` if the mappings are of another view, or of another life of this one: `advance` or `update`
+  ///   brings them to this one.
   public func rowID(at path: ViewPath, _ mappings: ViewMappings) throws -> RowID? {
-    guard let (group, index) = mappings.location(of: path) else { return nil }
+    guard let (group, index) = try location(of: path, mappings) else { return nil }
     return try rowID(at: index, in: group)
   }
 
-  /// Collection and key of the row at a place on a screen; nil if there is none. O(log n).
+  /// Collection and key of the row at a place on a screen; nil if there is none. O(log n). Errors as above.
   public func rowKey(at path: ViewPath, _ mappings: ViewMappings) throws -> RowKey? {
-    guard let (group, index) = mappings.location(of: path) else { return nil }
+    guard let (group, index) = try location(of: path, mappings) else { return nil }
     return try rowKey(at: index, in: group)
   }
 
-  /// The object of the row at a place on a screen; nil if there is none. O(log n).
+  /// The object of the row at a place on a screen; nil if there is none. O(log n). Errors as above, `decodingFailed`.
   public func object(at path: ViewPath, _ mappings: ViewMappings) throws -> Object? {
-    guard let (group, index) = mappings.location(of: path) else { return nil }
+    guard let (group, index) = try location(of: path, mappings) else { return nil }
     return try object(at: index, in: group)
   }
 
-  /// Where a row stands on a screen; nil if that does not show it. O(log n).
+  /// Where a row stands on a screen; nil if that does not show it. O(log n). Errors as above.
   public func path(of key: RowKey, _ mappings: ViewMappings) throws -> ViewPath? {
+    try check(mappings)
     for position in try positions(of: key) {
       if let path = mappings.path(of: position.index, in: position.group) { return path }
     }
     return nil
+  }
+
+  private func location(of path: ViewPath, _ mappings: ViewMappings) throws -> (group: String, index: Int)? {
+    try check(mappings)
+    return mappings.location(of: path)
+  }
+
+  /// Positions of one view say nothing about another one, nor about the view that took its place.
+  private func check(_ mappings: ViewMappings) throws {
+    guard mappings.viewName.hasSameBytes(as: store.name) else {
+      throw DatabaseError(
+        .viewRefused,
+        "Mappings of the view “\(mappings.viewName)” cannot tell places of “\(store.name)”. Use mappings of this one.")
+    }
+    guard let life = mappings.life, try life != store.life else { return }
+    throw DatabaseError(
+      .viewRefused,
+      """
+      The mappings show the view “\(store.name)” as it was before it was built anew. Have them advance with the \
+      snapshot that is read, or update them in it.
+      """)
   }
 }

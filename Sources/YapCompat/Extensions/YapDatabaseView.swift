@@ -7,7 +7,7 @@ public struct YapDatabaseViewOptions: Sendable {
   /// Whether the view is stored; if not, it is built at each opening. New call: `isPersistent` of the view.
   public var isPersistent = true
   /// The collections whose rows it shows; nil for all. Those of a whitelist are just these; of others, those that have
-  /// types of their own when the view is registered, or rows. Of a filtered view: those of the parent's, none of others.
+  /// types of their own when the view is registered, or rows. Of a filtered view: these of the parent's.
   /// New call: `over:` of the view, and `collections:` of a filtered one.
   public var allowedCollections: YapWhitelistBlacklist<String>?
   /// Whether rows that are there when the view is registered for the first time are left out; has no meaning for a list

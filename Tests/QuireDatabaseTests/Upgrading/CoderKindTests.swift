@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireStorage
 import QuireTesting
 import Testing
 
@@ -125,5 +126,128 @@ import Testing
     }
     #expect(error?.code == .collectionMismatch)
     for name in ["Song (binary)", "Plays (JSON)"] { #expect(error?.description.contains(name) == true) }
+  }
+
+  // MARK: What is known, and since when
+
+  private struct Undo: Error {}
+  private static let elsewhere = RowCollection<Int, NoMetadata>("elsewhere")
+
+  /// What must not make the kind forgotten: none of these is a reason to let another coder in.
+  private static let attempts: [@Sendable (QuireDatabase.WriteTransaction) throws -> Void] = [
+    { tx in
+      try? tx.savepoint { () throws in
+        try tx.remove(RowKey("c", "a"))
+        try tx[songs(.json)].set(Song(title: "x"), for: "a")
+        throw Undo()
+      }
+    },
+    { tx in
+      try? tx.savepoint { () throws in
+        try tx.remove(RowKey("c", "a"))
+        throw Undo()
+      }
+    },
+    { tx in
+      try? tx.savepoint { () throws in
+        try tx[elsewhere].set(1, for: "x")
+        throw Undo()
+      }
+    },
+    { tx in try? tx.savepoint { () throws in try tx[songs(.json)].set(Song(title: "x"), for: "b") } },
+    { tx in try? tx[songs(.json)].set(Song(title: "x"), for: "b") },
+  ]
+
+  @Test("What is rolled back does not make the kind forgotten", arguments: 0..<5, [true, false])
+  func rollbacks(_ attempt: Int, _ goesOn: Bool) throws {
+    try store(Self.songs(.binary), Song(title: "Naima"))
+    let db = try folder.open()
+    // An error inside may have doomed the transaction; nothing of it remains then.
+    try? db.write { tx throws in
+      try Self.attempts[attempt](tx)
+      if goesOn { try? tx[Self.songs(.json)].set(Song(title: "x"), for: "b") }
+      try tx[Self.elsewhere].set(2, for: "y")
+    }
+    try db.close()
+    #expect(try outcome(Self.songs(.json), Song(title: "x"))?.code == .collectionMismatch)
+    #expect(try outcome(Self.songs(.binary), Song(title: "x")) == nil)
+  }
+
+  @Test("A kind that was noted before a savepoint is stored, though that was rolled back") func beforeSavepoint() throws {
+    try store(Self.songs(.binary), Song(title: "Naima"))
+    try forgetKinds()
+    let db = try folder.open()
+    try db.write { tx throws in
+      try tx[Self.songs(.binary)].set(Song(title: "b"), for: "b")
+      try? tx.savepoint { () throws in
+        try tx[Self.songs(.binary)].set(Song(title: "c"), for: "c")
+        throw Undo()
+      }
+    }
+    try db.close()
+    #expect(try outcome(Self.songs(.json), Song(title: "x"))?.code == .collectionMismatch)
+  }
+
+  /// Uses of a collection by a wrong coder that store nothing.
+  private static let glances: [@Sendable (QuireDatabase.WriteTransaction) throws -> Void] = [
+    { tx in _ = tx[bytes] }, { tx in _ = try tx[bytes].contains("a") }, { tx in _ = tx[bytes].count },
+    { tx in _ = try? tx[songs(.json)].get("a") }, { tx in try tx[bytes].remove("b") },
+    { tx in try tx[songs(.json)].replace(Song(title: "x"), for: "none") }, { tx in try tx[bytes].touch("a") },
+  ]
+
+  @Test("In a file that does not tell, looking is no reason to note a kind", arguments: 0..<7)
+  func glances(_ glance: Int) throws {
+    try store(Self.songs(.binary), Song(title: "Naima"))
+    try forgetKinds()
+    let db = try folder.open()
+    try db.write { tx throws in
+      try Self.glances[glance](tx)
+      try tx[Self.elsewhere].set(2, for: "y")
+    }
+    try db.close()
+    let again = try folder.open()
+    #expect(try again.read { tx throws in try tx[Self.songs(.binary)].get("a") } == Song(title: "Naima"))
+    try again.write { tx throws in try tx[Self.songs(.binary)].set(Song(title: "b"), for: "b") }
+    try again.close()
+    #expect(try outcome(Self.bytes, [1])?.code == .collectionMismatch)
+  }
+
+  @Test("Metadata have a kind from the first ones on that are stored") func lookingAtMetadata() throws {
+    let json = RowCollection<Song, Plays>("c", coder: .binary, metadataCoder: .json)
+    try store(Self.songs(.binary), Song(title: "Naima"))
+    let db = try folder.open()
+    try db.write { tx throws in
+      _ = try tx[json].metadata("a")
+      try tx[json].set(Song(title: "b"), for: "b")
+    }
+    try db.close()
+    #expect(try outcome(RowCollection<Song, Plays>("c"), Song(title: "x")) == nil)
+    let other = try folder.open()
+    try other.write { tx throws in
+      try tx[RowCollection<Song, Plays>("c")].set(Song(title: "c"), metadata: Plays(count: 1), for: "c")
+    }
+    try other.close()
+    #expect(try outcome(json, Song(title: "x"))?.code == .collectionMismatch)
+  }
+
+  @Test("Rewriting rows notes the kind that they have then") func rewriting() throws {
+    try store(Self.songs(.binary), Song(title: "Naima"))
+    let db = try folder.open()
+    #expect(try db.rewriteRows(of: Self.upgradedBytes).rewrittenCount == 1)
+    try db.close()
+    #expect(try outcome(Self.songs(.binary), Song(title: "x"))?.code == .collectionMismatch)
+    #expect(try outcome(Self.upgradedBytes, [1]) == nil)
+  }
+
+  /// Makes the file one that was written before kinds were noted.
+  private func forgetKinds() throws {
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      guard let collections = tx.tree(named: "quire.collections"),
+        let record = try tx.value(for: Array("c".utf8), in: collections)
+      else { throw Undo() }
+      try tx.put(Array(record.dropLast(2)), for: Array("c".utf8), in: collections)
+    }
+    try engine.close()
   }
 }
