@@ -102,6 +102,7 @@ final class RowDecoder: Decoder {
     }
     let value = try Value(from: self)
     if unsafe head.kind == ValueKind.record && (cursor != head.end || asked.hasJumped) { try checkFields(type) }
+    if unsafe children.count > outerChildren { try checkChildren(from: outerChildren, type) }
     return value
   }
 
@@ -190,6 +191,33 @@ final class RowDecoder: Decoder {
     child.enter(head, step)
     unsafe children.append(child)
     return child
+  }
+
+  /// Looks for fields that `type` has not asked the latest children for: nested containers, such as payloads of
+  /// enumerations, and super decoders.
+  private func checkChildren(from first: Int, _ type: Any.Type) throws {
+    guard unsafe watch.policy != .ignore, unsafe children[first...].contains(where: { $0.mayHavePassedOver }) else {
+      return
+    }
+    var (open, records) = unsafe (Array(children[first...]), [RowDecoder]())
+    // Several may be of one record, and each was asked for some of its fields.
+    var asked: [Int: AskedFields] = [:]
+    while let child = open.popLast() {
+      unsafe open += child.children
+      guard unsafe child.head.kind == ValueKind.record else { continue }
+      unsafe asked[child.head.start, default: AskedFields()].formUnion(child.asked)
+      records.append(child)
+    }
+    for child in records {
+      guard let all = unsafe asked.removeValue(forKey: child.head.start) else { continue }
+      unsafe child.asked = all
+      try child.checkFields(type)
+    }
+  }
+
+  /// Whether there may be fields of the innermost value, or of a child, that nobody has asked for.
+  private var mayHavePassedOver: Bool {
+    unsafe !children.isEmpty || head.kind == ValueKind.record && (cursor != head.end || asked.hasJumped)
   }
 
   /// Takes the bytes from children, and keeps for later those that nobody else has kept.

@@ -66,6 +66,9 @@ struct AskedFields {
   /// The type has seen all keys, or is coded as another one, which is asked itself.
   mutating func noteAll() { (low, high) = (.max, .max) }
 
+  /// What the one or the other has asked for.
+  mutating func formUnion(_ other: AskedFields) { (low, high) = (low | other.low, high | other.high) }
+
   /// Whether a field of this number was asked for; of those whose numbers are too large that is not known.
   func contains(_ number: UInt32) -> Bool {
     if number == 0 || number > 127 { return true }

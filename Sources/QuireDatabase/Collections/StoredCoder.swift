@@ -28,11 +28,11 @@ struct StoredCoder: Hashable {
     self.init(checked: number | (hasVersions ? Self.versionBit : 0))
   }
 
-  private var kind: CoderIdentity.Kind? { rawValue & 15 == 0 ? nil : Self.kinds[Int(rawValue & 15) - 1] }
+  var kind: CoderIdentity.Kind? { rawValue & 15 == 0 ? nil : Self.kinds[Int(rawValue & 15) - 1] }
   private var hasVersions: Bool { rawValue & Self.versionBit != 0 }
 
   /// Whether a row of this kind says by itself how many upgrades its coder had.
-  private static func tellsVersions(_ kind: CoderIdentity.Kind) -> Bool {
+  static func tellsVersions(_ kind: CoderIdentity.Kind) -> Bool {
     switch kind {
     case .binary, .json, .propertyList: true
     case .timestamp, .bytes, .custom: false
@@ -91,11 +91,13 @@ struct StoredCoders: Hashable {
     _ stored: StoredCoder, _ used: StoredCoder, _ what: String, _ name: String
   ) throws(DatabaseError) {
     if used.reads(stored) { return }
+    let canUpgrade = stored.kind == .binary && used.kind.map(StoredCoder.tellsVersions) == false
+    let remedy = canUpgrade ? ", give the new one `upgrading(from:)`, which reads binary rows," : ""
     throw DatabaseError(
       .collectionMismatch,
       """
       The \(what) of the collection are stored by a coder of another kind: \(stored.description); it was opened with \
-      \(used.description). Open it with the coder that has written it, or store the rows anew in another collection.
+      \(used.description). Open it with the coder that has written it\(remedy) or store the rows anew in another collection.
       """, collection: name)
   }
 }

@@ -132,4 +132,109 @@ private struct KeptLog: LogHandler {
     #expect(lines.values.isEmpty)
     try db.close()
   }
+
+  // MARK: Fields that are not a value's own
+
+  private struct Triple: Codable, Sendable { var x = 1, gone = 2, y = 3 }
+  private struct Pair: Codable, Sendable { var x: Int, y: Int }
+  private enum OldShape: Codable, Sendable { case square(x: Int, gone: Int, y: Int), none(gone: Int) }
+  private enum NewShape: Codable, Sendable { case square(x: Int, y: Int), none }
+
+  /// Reads a part of a value in a container by hand.
+  private struct ByHand: Codable, Sendable {
+    enum Outer: CodingKey { case inner }
+    enum Inner: CodingKey { case x, y }
+    init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: Outer.self).nestedContainer(keyedBy: Inner.self, forKey: .inner)
+      _ = try (values.decode(Int.self, forKey: .x), values.decode(Int.self, forKey: .y))
+    }
+    func encode(to encoder: any Encoder) throws {}
+  }
+
+  /// Hands a value on to a type that reads a part of it.
+  private struct ByDecoder: Codable, Sendable {
+    init(from decoder: any Decoder) throws {
+      _ = try Pair(from: decoder.container(keyedBy: ByHand.Outer.self).superDecoder(forKey: .inner))
+    }
+    func encode(to encoder: any Encoder) throws {}
+  }
+
+  /// Reads all of a value in two containers and a decoder.
+  private struct Shared: Codable, Sendable {
+    enum First: CodingKey { case y }
+    enum Second: CodingKey { case gone }
+    init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: ByHand.Outer.self)
+      _ = try values.nestedContainer(keyedBy: First.self, forKey: .inner).decode(Int.self, forKey: .y)
+      _ = try values.nestedContainer(keyedBy: Second.self, forKey: .inner).decode(Int.self, forKey: .gone)
+      _ = try Pair(from: values.superDecoder(forKey: .inner))
+    }
+    func encode(to encoder: any Encoder) throws {}
+  }
+
+  private struct Holder<Value: Codable & Sendable>: Codable, Sendable { var inner: Value }
+
+  private class Base: Codable, @unchecked Sendable {
+    var x = 1, gone = 2
+    init() {}
+  }
+  private final class Sub: Base, @unchecked Sendable {
+    var y = 3
+    override init() { super.init() }
+    required init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: Keys.self)
+      y = try values.decode(Int.self, forKey: .y)
+      try super.init(from: values.superDecoder())
+    }
+    override func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: Keys.self)
+      try values.encode(y, forKey: .y)
+      try super.encode(to: values.superEncoder())
+    }
+    enum Keys: CodingKey { case y }
+  }
+  private class NewBase: Codable, @unchecked Sendable { var x: Int }
+  private final class NewSub: NewBase, @unchecked Sendable {
+    required init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: Sub.Keys.self)
+      _ = try values.decode(Int.self, forKey: .y)
+      try super.init(from: values.superDecoder())
+    }
+  }
+
+  /// The fields that reading a value of one type as another tells of.
+  private func untold<Old: Codable & Sendable, New: Codable & Sendable>(_ old: Old, _: New.Type) throws -> [String] {
+    let folder = try TestFolder()
+    let (lines, name) = (Recorder(), "c")
+    let options = Database.Options(logger: Logger(label: "test") { _ in KeptLog(lines: lines) })
+    var db = try Database(at: folder.path, options: options)
+    try db.write { tx throws in try tx[RowCollection<Old, NoMetadata>(name)].set(old, for: "a") }
+    try db.close()
+    db = try Database(at: folder.path, options: options)
+    _ = try db.read { tx throws in try tx[RowCollection<New, NoMetadata>(name)].get("a") }
+    try db.close()
+    // What is told is what is refused.
+    var strict = Database.Options()
+    strict.unknownFields = .refuse
+    db = try Database(at: folder.path, options: strict)
+    let code = try? db.read { tx throws in try tx[RowCollection<New, NoMetadata>(name)].get("a") }
+    #expect((code == nil) == !lines.values.isEmpty)
+    try db.close()
+    return lines.values
+  }
+
+  @Test("Payloads, nested containers and what superclasses read are watched, too") func nested() throws {
+    #expect(try untold(OldShape.square(x: 1, gone: 2, y: 3), NewShape.self) == ["c object NewShape gone"])
+    #expect(try untold(OldShape.none(gone: 2), NewShape.self) == ["c object NewShape gone"])
+    #expect(try untold([OldShape.square(x: 1, gone: 2, y: 3)], [NewShape].self) == ["c object NewShape gone"])
+    #expect(try untold(Holder(inner: Triple()), ByHand.self) == ["c object ByHand gone"])
+    #expect(try untold(Holder(inner: Triple()), ByDecoder.self) == ["c object ByDecoder gone"])
+    #expect(try untold(Sub(), NewSub.self) == ["c object NewSub gone"])
+  }
+
+  @Test("Nothing is told of what several containers read together") func shared() throws {
+    #expect(try untold(Holder(inner: Triple()), Shared.self) == [])
+    #expect(try untold(Sub(), Sub.self) == [])
+    #expect(try untold(Holder(inner: OldShape.none(gone: 1)), Holder<OldShape>.self) == [])
+  }
 }
