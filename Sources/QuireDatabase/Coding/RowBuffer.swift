@@ -7,6 +7,9 @@
   private(set) var base: UnsafeMutableRawPointer
   private(set) var count = 0
   private var capacity: Int
+  /// How many bytes were moved within since it was made, for tests to see that this is in proportion to what was
+  /// written.
+  private(set) var movedByteCount = 0
 
   /// Allocates `capacity` bytes.
   init(capacity: Int) {
@@ -123,19 +126,41 @@
     count += length - 2
   }
 
-  /// Takes out the bytes of a range.
-  mutating func remove(_ range: Range<Int>) {
-    unsafe (base + range.lowerBound).copyMemory(from: base + range.upperBound, byteCount: count - range.upperBound)
-    count -= range.count
+  // MARK: In the middle
+
+  /// Moves the bytes of a range.
+  private mutating func move(_ range: Range<Int>, to target: Int) {
+    unsafe (base + target).copyMemory(from: base + range.lowerBound, byteCount: range.count)
+    movedByteCount &+= range.count
   }
 
-  /// Inserts `bytes` at `offset`.
-  mutating func insert(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
-    guard let source = bytes.baseAddress else { return }
-    reserve(bytes.count)
-    unsafe (base + offset + bytes.count).copyMemory(from: base + offset, byteCount: count - offset)
-    unsafe (base + offset).copyMemory(from: source, byteCount: bytes.count)
-    count += bytes.count
+  /// Takes out the bytes of ranges, which ascend and do not touch one another. Moves each byte behind once.
+  mutating func remove(_ ranges: [Range<Int>]) {
+    guard var end = ranges.first?.lowerBound else { return }
+    for (index, range) in ranges.enumerated() {
+      let rest = range.upperBound..<(index + 1 < ranges.count ? ranges[index + 1].lowerBound : count)
+      move(rest, to: end)
+      end += rest.count
+    }
+    count = end
+  }
+
+  /// Inserts pieces, `byteCount` bytes together, from the last one to the first: `nextPiece` tells where one belongs,
+  /// not behind the one before, and its bytes. Moves each byte behind the first one once.
+  mutating func insert(_ byteCount: Int, _ nextPiece: () -> (offset: Int, bytes: UnsafeRawBufferPointer)?) {
+    reserve(byteCount)
+    var (end, target) = (count, count + byteCount)
+    count += byteCount
+    while target > end, let (offset, bytes) = unsafe nextPiece() {
+      let start = min(offset, end)
+      target -= end - start
+      move(start..<end, to: target)
+      target -= bytes.count
+      if let source = bytes.baseAddress {
+        unsafe (base + target).copyMemory(from: source, byteCount: bytes.count)
+      }
+      end = start
+    }
   }
 
   /// Stores a head at `target`, where nine bytes can be written, and returns how many of them it takes.

@@ -52,8 +52,7 @@ extension RowEncoder {
       if let former = last.updateValue(offset..<end, forKey: key) { repeated.append(former) }
       offset = end
     }
-    // From the last to the first, so that offsets stay right.
-    for range in repeated.sorted(by: { $0.lowerBound > $1.lowerBound }) { unsafe buffer.remove(range) }
+    unsafe buffer.remove(repeated.sorted { $0.lowerBound < $1.lowerBound })
   }
 
   /// The key of the field at an offset, and where the field ends.

@@ -15,6 +15,7 @@
 /// Invariants:
 /// - `depth` counts the values that are being encoded, and `path` has their steps;
 /// - `pending` is in order of offset, and offsets are within the buffer;
+/// - `containers` are among `pending`;
 /// - `shape` and `start` belong to the innermost value.
 final class RowEncoder: Encoder {
   /// What the innermost value has turned out to be.
@@ -24,28 +25,30 @@ final class RowEncoder: Encoder {
   @exclusivity(unchecked) var buffer: RowBuffer
   @exclusivity(unchecked) private(set) var shape = Shape.undecided
   @exclusivity(unchecked) private(set) var start = 0
-  @exclusivity(unchecked) private(set) var depth = 0
+  @exclusivity(unchecked) var depth = 0
   /// What the innermost record has in the way of keys.
   @exclusivity(unchecked) private var keys = WrittenKeys()
   /// The steps of the values around; as long as the deepest that there has been.
-  @exclusivity(unchecked) private var path: [PathStep] = []
+  @exclusivity(unchecked) var path: [PathStep] = []
   /// The encoder that this one is a child of, as long as it is in use, and how deep that was then.
-  private var parent: RowEncoder?
-  private var parentDepth = 0
-  private var ancestorDepth = 0
+  var parent: RowEncoder?
+  var parentDepth = 0
+  var ancestorDepth = 0
   /// What may be used of the stack, and a larger one, once it was needed for this row.
-  @exclusivity(unchecked) private var room = StackRoom.ofThread
+  @exclusivity(unchecked) var room = StackRoom.ofThread
   private var deepStack: DeepStack?
   /// How many bytes the large ones of the values have which are being encoded.
-  @exclusivity(unchecked) private var largeByteCount = 0
+  @exclusivity(unchecked) var largeByteCount = 0
   /// What was wrong with a child that was asked for, where nothing can be thrown.
-  @exclusivity(unchecked) private var excess: CodingExcess?
+  @exclusivity(unchecked) var excess: CodingExcess?
   private let isChild: Bool
-  /// The key of the container that this child stands for; nil for one that stands for a value of its own.
-  private var containerName: String?
+  /// The container that this child stands for; nil for one that stands for a value of its own.
+  var containerPlace: ContainerPlace?
   /// Children in use, with the offset at which their bytes belong.
-  @exclusivity(unchecked) private var pending: [(offset: Int, child: RowEncoder)] = []
-  private var spares: [RowEncoder] = []
+  @exclusivity(unchecked) var pending: [(offset: Int, child: RowEncoder)] = []
+  /// Those that stand for containers by their places, once there are many children; empty before that.
+  var containers: [ContainerPlace: RowEncoder] = [:]
+  var spares: [RowEncoder] = []
   @exclusivity(unchecked) private var boxes = BoxCache()
 
   /// How much memory stays allocated between rows.
@@ -92,7 +95,7 @@ final class RowEncoder: Encoder {
   }
 
   /// Makes ready for the next row, whatever has become of this one.
-  private func recycle() {
+  func recycle() {
     unsafe buffer.removeAll(keeping: Self.keptByteCount)
     unsafe (shape, start, depth, excess) = (.undecided, 0, 0, nil)
     unsafe keys = WrittenKeys()
@@ -158,7 +161,7 @@ final class RowEncoder: Encoder {
   }
 
   /// Runs `body`, which goes from child to child, where there is room for that.
-  private func withRoom(_ body: () throws -> Void) throws {
+  func withRoom(_ body: () throws -> Void) throws {
     switch StackRoom.choose(for: 0) {
     case .here: try body()
     case .larger: guard try largerStack().run(body) != nil else { throw refused(Any.self, .stack) }
@@ -182,7 +185,7 @@ final class RowEncoder: Encoder {
   }
 
   /// Completes the innermost value.
-  @inline(__always) private func close(pendingFrom first: Int) throws {
+  @inline(__always) func close(pendingFrom first: Int) throws {
     if let excess = unsafe excess { throw refused(Any.self, excess) }
     if unsafe pending.count > first { try insertPending(from: first) }
     if unsafe keys.mayRepeat { try removeRepeated() }
@@ -249,74 +252,6 @@ final class RowEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { RowSingleEncoding(encoder: self) }
 
-  // MARK: Children
-
-  /// The encoder that stands for a container inside the innermost record: the one that does already, if a container was
-  /// asked for under the same key before, whose fields or elements then follow those of before.
-  func child<Key: CodingKey>(for key: Key, _ write: () -> PathStep) -> RowEncoder {
-    let name = key.stringValue
-    for (offset, child) in unsafe pending.reversed() {
-      guard unsafe offset > start else { break }
-      if let known = child.containerName, known.utf8.elementsEqual(name.utf8) { return child }
-    }
-    let new = child(write())
-    new.containerName = name
-    return new
-  }
-
-  /// An encoder for a value whose bytes will be put where the buffer now ends.
-  func child(_ step: PathStep) -> RowEncoder {
-    if unsafe ancestorDepth &+ depth >= Limits.codingDepth { unsafe excess = .depth }
-    // Whoever writes to children only, one inside the other, cannot be given a larger stack.
-    if unsafe excess == nil && room.isGone { unsafe excess = .stack }
-    let child = spares.popLast() ?? RowEncoder(names, isChild: true)
-    unsafe (child.room, child.largeByteCount, child.excess) = (room, largeByteCount, excess)
-    (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
-    if unsafe child.path.isEmpty { unsafe child.path.append(step) } else { unsafe child.path[0] = step }
-    unsafe child.depth = 1
-    unsafe pending.append((buffer.count, child))
-    return child
-  }
-
-  /// Puts the bytes of children where they belong. From the last to the first, so that offsets stay right.
-  private func insertPending(from first: Int) throws {
-    guard unsafe room.isEnough else { return try withRoom { try insertPendingHere(from: first) } }
-    try insertPendingHere(from: first)
-  }
-
-  private func insertPendingHere(from first: Int) throws {
-    while unsafe pending.count > first {
-      let (offset, child) = unsafe pending.removeLast()
-      defer { reclaim(child) }
-      try child.close(pendingFrom: 0)
-      if unsafe offset == buffer.count {
-        unsafe buffer.append(child.buffer.bytes)
-      } else {
-        unsafe buffer.insert(child.buffer.bytes, at: min(offset, buffer.count))
-      }
-    }
-  }
-
-  /// Gives up on children, and on what they have been told.
-  func dropPending(from first: Int) {
-    guard unsafe pending.count > first else { return }
-    // There is the reserve, if there is nothing else.
-    do { try withRoom { dropPendingHere(from: first) } } catch { dropPendingHere(from: first) }
-  }
-
-  private func dropPendingHere(from first: Int) {
-    while unsafe pending.count > first { unsafe reclaim(pending.removeLast().child) }
-  }
-
-  /// Keeps `child` for the next value that needs one, unless somebody else has kept it.
-  private func reclaim(_ child: consuming RowEncoder) {
-    var child = child
-    child.recycle()
-    (child.parent, child.containerName) = (nil, nil)
-    guard isKnownUniquelyReferenced(&child), spares.count < 8 else { return child.close() }
-    spares.append(child)
-  }
-
   // MARK: Names
 
   /// Writes the key of a field whose number is not in its table, or not small. Returns its step.
@@ -375,6 +310,8 @@ final class RowEncoder: Encoder {
     unsafe precondition(depth >= 0 && depth <= path.count)
     unsafe precondition(zip(pending, pending.dropFirst()).allSatisfy { $0.offset <= $1.offset })
     unsafe precondition(pending.allSatisfy { unsafe $0.offset <= buffer.count })
+    let children = unsafe Set(pending.map { ObjectIdentifier($0.child) })
+    precondition(containers.values.allSatisfy { children.contains(ObjectIdentifier($0)) })
     unsafe precondition(isActive || (shape == .undecided && start == 0))
   }
 }
