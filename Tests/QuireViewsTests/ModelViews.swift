@@ -120,9 +120,9 @@ struct ModelViews {
   /// Of rows to come.
   let fresh: FilteredView<AutoView<Item, Int>>
 
-  init(_ settings: ViewSettings, isPersistent: Bool, _ trap: Trap) {
+  init(_ settings: ViewSettings, _ collections: ItemCollections, isPersistent: Bool, _ trap: Trap) {
     self.trap = trap
-    let both: [RowCollection<Item, Int>] = [.items(), .items("others")]
+    let both: [RowCollection<Item, Int>] = [.items(collections.items), .items(collections.others)]
     func auto(_ name: String) -> AutoView<Item, Int> {
       AutoView(
         name, over: both, version: settings.versionText(name), isPersistent: isPersistent,
@@ -132,7 +132,7 @@ struct ModelViews {
     keyed = auto("keyed")
     compared = auto("compared")
     several = AutoView(
-      "several", over: [.items()], isPersistent: isPersistent,
+      "several", over: [.items(collections.items)], isPersistent: isPersistent,
       grouping: .severalByRow { row in try ["all"] + (row.metadata.map { ["m\($0 % 3)", "all"] } ?? []) },
       sorting: .byMetadata { $0 })
     list = ManualView("list", over: both, isPersistent: isPersistent)
@@ -151,7 +151,7 @@ struct ModelViews {
       filter: ViewSettings.filter(part: choice("part")))
     others = FilteredView(
       "others", of: compared, version: settings.versionText("others"), isPersistent: isPersistent,
-      collections: .only(["others"]), filter: ViewSettings.filter(few: choice("others")))
+      collections: .only([collections.others]), filter: ViewSettings.filter(few: choice("others")))
     fresh = FilteredView(
       "fresh", of: keyed, version: settings.versionText("fresh"), isPersistent: isPersistent,
       takesExistingRows: false, filter: ViewSettings.filter(even: choice("fresh"), trap))

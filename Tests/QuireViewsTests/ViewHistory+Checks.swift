@@ -39,17 +39,20 @@ extension ViewHistory {
     } else {
       try db.close()
     }
-    db = try openSimulated(disk, seed: random.next())
+    let former = collections
+    if random.oneIn(5) { rename() }
+    let isRetyped = try random.oneIn(5) && writeAsNewer()
+    db = try openSimulated(disk, seed: random.next(), renamed: collections.former)
     try db.checkInvariants()
     let wasRegistered = names
     names = []
     try takeSettings()
     let before = shown
-    let isLate = random.oneIn(3)
+    let isLate = isRetyped || random.oneIn(3)
     if isLate { try writeBeforeRegistering() }
     for name in ModelViews.names { try register(name, mayBuild: isLate || !wasRegistered.contains(name)) }
     try begin()
-    if isPersistent, !isCrash, !isLate, !before.allSatisfy({ shown[$0] == $1 }) {
+    if isPersistent, !isCrash, !isLate, former == collections, !before.allSatisfy({ shown[$0] == $1 }) {
       throw ModelError("stored views came back changed, step \(steps) of seed \(seed)")
     }
   }
@@ -68,7 +71,7 @@ extension ViewHistory {
     try db.read { tx throws in
       let settings = try tx[.settings].get("now") ?? ViewSettings()
       var rows: [ModelRow] = []
-      for name in ["items", "others"] {
+      for name in [self.collections.items, self.collections.others] {
         for row in tx[.items(name)].rows {
           rows.append(ModelRow(key: RowKey(name, row.key), rowID: row.rowID, item: row.object, metadata: row.metadata))
         }
@@ -79,7 +82,7 @@ extension ViewHistory {
       try self.checkSorted("compared", now, rows, settings)
       try self.expect(
         "several", now,
-        grouped(rows.filter { $0.key.collection == "items" }) {
+        grouped(rows.filter { $0.key.collection == self.collections.items }) {
           ["all"] + ($0.metadata.map { ["m\($0 % 3)"] } ?? [])
         } by: {
           ($0.metadata ?? -1, $0.rowID) < ($1.metadata ?? -1, $1.rowID)
@@ -149,7 +152,9 @@ extension ViewHistory {
     try expect("part", now, filtered("several") { ViewSettings.isPart(choice("part"), $0, $1.metadata) })
     try expect(
       "others", now,
-      filtered("compared") { $1.key.collection == "others" && ViewSettings.isFew(choice("others"), $1.metadata) })
+      filtered("compared") {
+        $1.key.collection == collections.others && ViewSettings.isFew(choice("others"), $1.metadata)
+      })
     let fresh = try fresh(tx).groups.mapValues { Set($0) }
     let shown = filtered("keyed") { fresh[$0]?.contains($1.rowID.rawValue) ?? false }
     if names.contains("fresh"), !shown.isEmpty { counts["fresh: shown", default: 0] += 1 }

@@ -54,13 +54,14 @@ extension ViewHistory {
 
   /// Does with the model of the list what was done with the list.
   func model(_ tx: WriteTransaction, _ body: (inout ListModel) throws -> Void) throws {
-    var model = try (tx[.lists].get("now") ?? ListModel()).swept { try tx.rowID(of: $0) }
+    var model = try (tx[.lists].get("now") ?? ListModel()).swept { try tx.rowID(of: self.collections.today($0)) }
     try body(&model)
     try tx[.lists].set(model, for: "now")
   }
 
   func checkList(_ tx: ReadTransaction, _ now: [String: Shown]) throws {
-    try expect("list", now, (tx[.lists].get("now") ?? ListModel()).swept { try tx.rowID(of: $0) }.shown)
+    let model = try (tx[.lists].get("now") ?? ListModel()).swept { try tx.rowID(of: collections.today($0)) }
+    try expect("list", now, model.shown.mapValues { $0.map(collections.today) })
   }
 
   func endScreens() {
@@ -101,10 +102,12 @@ extension ViewHistory {
   private func registerOtherKind(_ name: String) throws {
     counts["other kind", default: 0] += 1
     let other = ManualView(
-      name, over: [RowCollection<Item, Int>.items()], version: "other", isPersistent: isPersistent)
+      name, over: [RowCollection<Item, Int>.items(collections.items)], version: "other", isPersistent: isPersistent)
     try db.register(other)
     try db.write { tx throws in
-      if let key = tx[.items()].keys.first(where: { _ in true }) { try tx.access(to: other).append(key, to: "other") }
+      if let key = tx[.items(self.collections.items)].keys.first(where: { _ in true }) {
+        try tx.access(to: other).append(key, to: "other")
+      }
     }
     // An old snapshot shows the view that it had.
     try expectPin()
@@ -115,7 +118,7 @@ extension ViewHistory {
   /// The views as the settings have them.
   func takeSettings() throws {
     let settings = try db.read { tx in try tx[.settings].get("now") ?? ViewSettings() }
-    views = ModelViews(settings, isPersistent: isPersistent, trap)
+    views = ModelViews(settings, collections, isPersistent: isPersistent, trap)
     // A crash may have kept that the list went, and lost that its model did.
     guard try isPersistent ? !db.extensions().contains(where: { $0.name == "list" }) : !names.contains("list") else {
       return

@@ -30,6 +30,8 @@ final class ViewHistory {
   var screens: ViewScreens?
   var steps = 0
   var views: ModelViews
+  /// What the collections are called.
+  var collections = ItemCollections()
   /// The number of the last version that was given to a view.
   var lastVersion = 0
   /// How often what has happened, to see that all of it does.
@@ -39,7 +41,7 @@ final class ViewHistory {
     self.seed = seed
     self.isPersistent = isPersistent
     random = SeededRandom(seed: seed)
-    views = ModelViews(ViewSettings(), isPersistent: isPersistent, trap)
+    views = ModelViews(ViewSettings(), collections, isPersistent: isPersistent, trap)
     pinned = (views, [])
     db = try openSimulated(disk, seed: seed)
     // Some rows first, which the views are built from.
@@ -131,7 +133,7 @@ final class ViewHistory {
     }
   }
 
-  private func randomCollection() -> String { random.oneIn(3) ? "others" : "items" }
+  private func randomCollection() -> String { random.oneIn(3) ? collections.others : collections.items }
 
   /// Returns the row whose object was stored or touched, if there is one.
   @discardableResult
@@ -169,7 +171,7 @@ final class ViewHistory {
       do {
         try writer.insert(key, at: index, in: group)
       } catch let error as DatabaseError where error.code == .viewRefused { return }
-      try model(tx) { try $0.insert(key, tx.rowID(of: key), at: index, in: group) }
+      try model(tx) { try $0.insert(self.collections.first(key), tx.rowID(of: key), at: index, in: group) }
     case 5:
       guard count > 0 else { return }
       let index = random.below(count)
@@ -251,7 +253,7 @@ func grouped(
       "screen: rows",
       "screen: nothing",
     ]
-    if isPersistent { expected += ["registered with changes", "fresh: swept"] }
+    if isPersistent { expected += ["renamed", "retyped", "registered with changes", "fresh: swept"] }
     for what in expected { #expect(history.counts[what, default: 0] > 0, "\(what)") }
   }
 }

@@ -38,46 +38,53 @@ struct CollectionRenaming {
   /// - Throws: `collectionExists` if two collections would have one name; then nothing is renamed.
   func run(_ engine: StorageEngine, _ trees: DatabaseTrees, isReadOnly: Bool) throws -> CollectionAliases {
     if names.isEmpty { return CollectionAliases([]) }
-    let found = try engine.read { tx in
-      try find { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
+    let (found, records) = try engine.read { tx in
+      let found = try find { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
+      if isReadOnly { return (found, [RecordChange]()) }
+      let empty = try findEmpty { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
+      return (found, try changedRecords(found, empty, tx))
     }
-    if found.isEmpty || isReadOnly { return CollectionAliases(found) }
+    if found.isEmpty && records.isEmpty || isReadOnly { return CollectionAliases(found) }
     try engine.write { tx in
       for (old, new) in found {
         guard let noted = try tx.value(for: [UInt8](old.utf8), in: trees.collections) else { throw RowView.damaged() }
         try tx.put(noted, for: [UInt8](new.utf8), in: trees.collections)
         try tx.delete([UInt8](old.utf8), in: trees.collections)
       }
-      try renameInExtensions(found, tx)
+      guard let catalog = tx.tree(named: TransactionState.catalogName) else { return }
+      for record in records { try tx.put(record.value, for: record.key, in: catalog) }
     }
     try engine.flush()
     return CollectionAliases([])
   }
 
-  /// Has the extensions that follow a collection follow it under its new name. One that follows the new name and did
-  /// not follow the old one has none of the rows: it is marked as stale.
-  private func renameInExtensions(
-    _ found: [(old: String, new: String)], _ tx: borrowing QuireStorage.WriteTransaction
-  ) throws {
-    guard let catalog = tx.tree(named: TransactionState.catalogName) else { return }
-    for (key, value) in try records(catalog, tx) {
+  private typealias RecordChange = (key: [UInt8], value: [UInt8])
+
+  /// What is to be noted about extensions. Those that follow a collection follow it under its new name, be it empty or
+  /// not. One that follows the new name and did not follow the old one has none of the rows: it is marked as stale.
+  private func changedRecords(
+    _ found: [(old: String, new: String)], _ empty: [(old: String, new: String)],
+    _ tx: borrowing QuireStorage.ReadTransaction
+  ) throws -> [RecordChange] {
+    guard !found.isEmpty || !empty.isEmpty, let catalog = tx.tree(named: TransactionState.catalogName) else { return [] }
+    return try records(catalog, tx).compactMap { key, value in
       guard let name = String(validating: key.dropFirst(), as: UTF8.self) else { throw RowView.damaged() }
       var record = try ExtensionRecord(value, name: name)
-      for (old, new) in found {
+      for (index, (old, new)) in (found + empty).enumerated() {
         guard let filter = record.collections else { continue }
         if filter.names(old) {
           record.collections = filter.renamed { $0.hasSameBytes(as: old) ? new : $0 }
-        } else if filter.names(new) {
+        } else if index < found.count, filter.names(new) {
           record.state = .stale
         }
       }
-      if record.bytes != value { try tx.put(record.bytes, for: key, in: catalog) }
+      return record.bytes == value ? nil : (key, record.bytes)
     }
   }
 
   /// The entries of the records of extensions.
   private func records(
-    _ catalog: Tree, _ tx: borrowing QuireStorage.WriteTransaction
+    _ catalog: Tree, _ tx: borrowing QuireStorage.ReadTransaction
   ) throws -> [(key: [UInt8], value: [UInt8])] {
     let prefix = [UInt8(ascii: "r")]
     var entries: [(key: [UInt8], value: [UInt8])] = []
@@ -88,6 +95,13 @@ struct CollectionRenaming {
       isOnEntry = try cursor.next()
     }
     return entries
+  }
+
+  /// The renamings of collections without a row, under either name.
+  private func findEmpty(_ exists: (String) throws -> Bool) throws -> [(old: String, new: String)] {
+    try names.filter { old, new in
+      try old.utf8.count <= Limits.collectionNameByteCount && !exists(old) && !exists(new)
+    }
   }
 
   /// The collections that have an older name. A collection exists as long as it has a row.

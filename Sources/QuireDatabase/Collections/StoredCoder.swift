@@ -97,7 +97,8 @@ struct StoredCoders: Hashable {
       .collectionMismatch,
       """
       The \(what) of the collection are stored by a coder of another kind: \(stored.description); it was opened with \
-      \(used.description). Open it with the coder that has written it\(remedy) or store the rows anew in another collection.
+      \(used.description). Open it with the coder that has written it\(remedy) or store the rows anew in another \
+      collection.
       """, collection: name)
   }
 }

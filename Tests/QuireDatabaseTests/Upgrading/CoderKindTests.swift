@@ -177,7 +177,8 @@ import Testing
     #expect(try outcome(Self.songs(.binary), Song(title: "x")) == nil)
   }
 
-  @Test("A kind that was noted before a savepoint is stored, though that was rolled back") func beforeSavepoint() throws {
+  @Test("A kind that was noted before a savepoint is stored, though that was rolled back")
+  func beforeSavepoint() throws {
     try store(Self.songs(.binary), Song(title: "Naima"))
     try forgetKinds()
     let db = try folder.open()

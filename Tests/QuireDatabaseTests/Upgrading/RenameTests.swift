@@ -112,6 +112,39 @@ import Testing
     #expect(try db.read { tx in try tx.access(to: second).rows("changed").count } == 1)
   }
 
+  @Test func extensionsOfEmptyCollectionsGoOn() throws {
+    func index(_ names: [String], builds: Recorder) -> ValueIndex<String, String> {
+      var index = ValueIndex<String, String>("index", { .texts($0) }) { object, _ in
+        builds.append(object)
+        return object
+      }
+      index.collections = .only(names)
+      return index
+    }
+    var db = try folder.open()
+    try fill(db, ["other"])
+    try db.register(index(["tracks", "other"], builds: Recorder()))
+    try db.close()
+    for _ in 0..<2 {
+      db = try folder.open(options())
+      let builds = Recorder()
+      try db.register(index(["songs", "other"], builds: builds))
+      #expect(builds.values.isEmpty, "the extension was built anew")
+      try db.close()
+    }
+    // Of a name that has rows already nobody knows which of them the extension has.
+    db = try folder.open()
+    try db.register(index(["tracks", "other"], builds: Recorder()))
+    try db.write { tx throws in try tx[.texts("songs")].set("new", for: "k") }
+    try db.close()
+    db = try folder.open(options())
+    let builds = Recorder()
+    let last = index(["songs", "other"], builds: builds)
+    try db.register(last)
+    #expect(try db.read { tx in try tx.access(to: last).rows("new").count } == 1)
+    try db.close()
+  }
+
   @Test func twoCollectionsDoNotBecomeOne() throws {
     var db = try folder.open()
     try fill(db, ["tracks", "titles", "discs"])
