@@ -66,7 +66,8 @@ struct CollectionRenaming {
     _ found: [(old: String, new: String)], _ empty: [(old: String, new: String)],
     _ tx: borrowing QuireStorage.ReadTransaction
   ) throws -> [RecordChange] {
-    guard !found.isEmpty || !empty.isEmpty, let catalog = tx.tree(named: TransactionState.catalogName) else { return [] }
+    if found.isEmpty && empty.isEmpty { return [] }
+    guard let catalog = tx.tree(named: TransactionState.catalogName) else { return [] }
     return try records(catalog, tx).compactMap { key, value in
       guard let name = String(validating: key.dropFirst(), as: UTF8.self) else { throw RowView.damaged() }
       var record = try ExtensionRecord(value, name: name)

@@ -174,10 +174,12 @@ private struct KeptLog: LogHandler {
 
   private struct Holder<Value: Codable & Sendable>: Codable, Sendable { var inner: Value }
 
+  // Sendable: safe because it is never changed.
   private class Base: Codable, @unchecked Sendable {
     var x = 1, gone = 2
     init() {}
   }
+  // Sendable: safe because it is never changed.
   private final class Sub: Base, @unchecked Sendable {
     var y = 3
     override init() { super.init() }
@@ -193,7 +195,9 @@ private struct KeptLog: LogHandler {
     }
     enum Keys: CodingKey { case y }
   }
+  // Sendable: safe because it is never changed.
   private class NewBase: Codable, @unchecked Sendable { var x: Int }
+  // Sendable: safe because it is never changed.
   private final class NewSub: NewBase, @unchecked Sendable {
     required init(from decoder: any Decoder) throws {
       let values = try decoder.container(keyedBy: Sub.Keys.self)
