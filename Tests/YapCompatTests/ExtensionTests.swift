@@ -243,6 +243,25 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
     #expect(dynamic.groups == ["a2"] || dynamic.groups.isEmpty)
   }
 
+  @Test func mappingsAreBroughtOnByTheirOwnViewOnly() throws {
+    try store()
+    // The same name to look at, in other bytes.
+    for name in ["caf\u{e9}", "cafe\u{301}"] { #expect(database.register(makeView(), withName: name)) }
+    let screen = database.newConnection()
+    try screen.beginLongLivedReadTransaction()
+    let own = try #require(screen.ext("caf\u{e9}") as? YapDatabaseViewConnection)
+    let other = try #require(screen.ext("cafe\u{301}") as? YapDatabaseViewConnection)
+    var mappings = own.mappings(groups: ["a1"])
+    let error = databaseError { try other.update(&mappings) }
+    #expect(error?.code == .viewRefused && mappings.csn == nil)
+    try own.update(&mappings)
+    try connection.readWrite { $0.removeObject(forKey: "s1", inCollection: "songs") }
+    let before = screen.snapshot
+    #expect(errorCode { _ = try other.advance(&mappings) } == .viewRefused)
+    #expect(screen.snapshot == before && mappings.csn == before)
+    #expect(try own.advance(&mappings).rows.count == 1)
+  }
+
   @Test func aBlockThatFailsFailsTheTransaction() throws {
     let view = YapDatabaseAutoView(
       grouping: .withObjectBlock { transaction, _, key, _ in

@@ -115,6 +115,57 @@ import YapCompat
     #expect(try keys("child", again) == ["a1"])
   }
 
+  @Test("A view that groups by itself shows no rows of other collections, and does not ask about them")
+  func collectionsOfAnAutoView() throws {
+    try store(["a1"], in: "left")
+    try store(["b1"], in: "right")
+    func view(_ options: YapDatabaseViewOptions, _ asked: Recorder) -> YapDatabaseAutoView {
+      YapDatabaseAutoView(
+        grouping: .withKeyBlock { _, collection, _ in
+          asked.append(collection)
+          return "all"
+        },
+        sorting: .withKeyBlock { _, _, _, key1, _, key2 in key1.compare(key2, options: .literal) }, versionTag: "1",
+        options: options)
+    }
+    let asked = Recorder()
+    let narrow = options(YapWhitelistBlacklist(blacklist: ["right"]))
+    #expect(database.register(view(narrow, asked), withName: "view"))
+    try store(["a2"], in: "left")
+    try store(["b1", "b2"], in: "right")
+    #expect(try keys("view") == ["a1", "a2"])
+    #expect(Set(asked.values) == ["left"])
+    let wide = try reopen(database)
+    #expect(wide.register(view(options(), Recorder()), withName: "view"))
+    #expect(try keys("view", wide) == ["a1", "a2", "b1", "b2"])
+  }
+
+  @Test("A list keeps what the app has put into it when it may hold rows of more collections, and refuses fewer")
+  func collectionsOfAManualView() throws {
+    try store(["a1", "a2"], in: "left")
+    try store(["b1"], in: "right")
+    func add(_ key: String, _ collection: String, _ database: YapDatabase) throws -> Bool {
+      var isAdded = false
+      try database.newConnection().readWrite { transaction in
+        let list = transaction.ext("list") as? YapDatabaseManualViewTransaction
+        isAdded = list?.addKey(key, inCollection: collection, toGroup: "all") ?? false
+      }
+      return isAdded
+    }
+    let narrow = options(YapWhitelistBlacklist(whitelist: ["left"]))
+    #expect(database.register(YapDatabaseManualView(options: narrow), withName: "list"))
+    #expect(try add("a2", "left", database) && add("a1", "left", database) && !add("b1", "right", database))
+    let wide = try reopen(database)
+    #expect(wide.register(YapDatabaseManualView(options: options()), withName: "list"))
+    #expect(try add("b1", "right", wide) && keys("list", wide) == ["a2", "a1", "b1"])
+    // What the app has put there is not thrown away by a setting.
+    let refusing = try reopen(wide)
+    #expect(!refusing.register(YapDatabaseManualView(options: narrow), withName: "list"))
+    let again = try reopen(refusing)
+    #expect(again.register(YapDatabaseManualView(options: options()), withName: "list"))
+    #expect(try keys("list", again) == ["a2", "a1", "b1"])
+  }
+
   // MARK: Rows from before
 
   @Test("A filtered view that skips its population is empty, and filled by later changes") func skipped() throws {

@@ -37,7 +37,8 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   ///   - version: of grouping and sorting; another one has the view built anew.
   ///   - isPersistent: whether it is stored; if not, it is built at each opening.
   ///   - takesExistingRows: whether it shows rows that were there before it was registered for the first time. If not,
-  ///     building it anew, for another version, too, asks about the rows that it has, and takes in no others.
+  ///     building it anew, for another version, too, asks about the rows that it has, and takes in no others. Over
+  ///     fewer collections it loses the rows of those that are left out, and does not get them back with these.
   public init(
     _ name: String, over collections: [RowCollection<Object, Metadata>], version: String = "",
     isPersistent: Bool = true, takesExistingRows: Bool = true, grouping: ViewGrouping<Object, Metadata>,

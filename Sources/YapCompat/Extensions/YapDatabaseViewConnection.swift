@@ -59,7 +59,16 @@ public final class YapDatabaseViewConnection: YapDatabaseExtensionConnection {
       ?? ViewMappings(view: name, where: isIncluded, orderedBy: areInOrder)
   }
 
-  private func pin() throws -> PinnedSnapshot {
+  /// The snapshot of the long-lived read, for mappings of this view: others would be brought to another one's rows.
+  private func pin(for mappings: ViewMappings) throws -> PinnedSnapshot {
+    guard mappings.viewName.utf8.elementsEqual(name.utf8) else {
+      throw DatabaseError(
+        .viewRefused,
+        """
+        Mappings of the view “\(mappings.viewName)” cannot show “\(name)”. Hand them to the connection of their own \
+        view.
+        """, path: connection.database.quire.path)
+    }
     if let pin = connection.pinnedSnapshot { return pin }
     throw DatabaseError(
       .invalidOption, "A screen needs a long-lived read. Call `beginLongLivedReadTransaction` first.")
@@ -68,17 +77,19 @@ public final class YapDatabaseViewConnection: YapDatabaseExtensionConnection {
   /// Brings mappings to the commit of the long-lived read; needed once before anything else. New call:
   /// `ViewMappings.update(_:)`.
   ///
-  /// - Throws: `invalidOption` without a long-lived read, and as `ViewMappings.update(_:)`.
+  /// - Throws: `viewRefused` for mappings of another view, `invalidOption` without a long-lived read, and as
+  ///   `ViewMappings.update(_:)`.
   public func update(_ mappings: inout ViewMappings) throws {
-    try pin().read { try mappings.update($0) }
+    try pin(for: mappings).read { try mappings.update($0) }
   }
 
   /// Begins the long-lived read anew on the newest commit, takes mappings along, and tells what changed on their
   /// screen: in one call what were three in the original, `beginLongLivedReadTransaction`, `getSectionChanges` and
   /// `update`, whose order was easily confused. New call: `PinnedSnapshot.advance(_:)`.
   ///
-  /// - Throws: `invalidOption` without a long-lived read, and as `PinnedSnapshot.advance(_:)`.
+  /// - Throws: `viewRefused` for mappings of another view, `invalidOption` without a long-lived read, and as
+  ///   `PinnedSnapshot.advance(_:)`.
   public func advance(_ mappings: inout ViewMappings) throws -> ViewDiff {
-    try pin().advance(&mappings)
+    try pin(for: mappings).advance(&mappings)
   }
 }
