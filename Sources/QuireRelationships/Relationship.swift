@@ -47,6 +47,13 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     set { settings.missingEnds = newValue }
   }
 
+  /// What becomes of an edge whose rule is to tell a row of a collection that no `notifying` names. By default it is
+  /// refused.
+  public var untoldRows: UntoldRows {
+    get { settings.untoldRows }
+    set { settings.untoldRows = newValue }
+  }
+
   /// A relationship of edges that objects derive.
   ///
   /// - Parameters:
@@ -60,7 +67,7 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     edges: @escaping @Sendable (Object) throws -> [Edge]
   ) {
     self.init(name, version)
-    settings.derive(collection, edges)
+    settings.derive(collection) { object, _ in try edges(object) }
   }
 
   private init(_ name: String, _ version: String) {
@@ -72,6 +79,13 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   /// The same relationship with edges of the objects of another collection, too.
   public func deriving<Other, Metadata>(
     over collection: RowCollection<Other, Metadata>, edges: @escaping @Sendable (Other) throws -> [Edge]
+  ) -> Self {
+    deriving(over: collection) { object, _ in try edges(object) }
+  }
+
+  /// The same, where making the edges takes the key of the object's row: `edges` gets both.
+  public func deriving<Other, Metadata>(
+    over collection: RowCollection<Other, Metadata>, edges: @escaping @Sendable (Other, RowKey) throws -> [Edge]
   ) -> Self {
     var copy = self
     copy.settings.derive(collection, edges)
@@ -87,8 +101,27 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     _ collection: RowCollection<Other, Metadata>,
     _ body: @escaping @Sendable (Other, Edge, EdgeReason) throws -> Other?
   ) -> Self {
+    notifying(
+      collection, telling: { object, _, edge, reason in try body(object, edge, reason) },
+      replacing: { object, row, tx in try tx[collection].replace(object, for: row.key) })
+  }
+
+  /// The same relationship with rows of a collection that can be told when an edge of theirs has gone, and a way of its
+  /// own to store what comes of it.
+  ///
+  /// - Parameters:
+  ///   - telling: gets the row's object and key, the edge, and what has happened to the other end; returns what is to
+  ///     be stored, or nil if the row stays as it is. Runs inside the transaction, also if the row itself has gone or
+  ///     is about to go: the result is ignored then.
+  ///   - replacing: stores what `telling` returned, in the row of this key, which is there. An object that it replaces
+  ///     is not asked for its edges; it may remove the row instead. What it throws fails the transaction.
+  public func notifying<Other, Metadata, Told>(
+    _ collection: RowCollection<Other, Metadata>,
+    telling: @escaping @Sendable (Other, RowKey, Edge, EdgeReason) throws -> Told?,
+    replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
+  ) -> Self {
     var copy = self
-    copy.settings.notify(collection, body)
+    copy.settings.notify(collection, telling, replacing)
     return copy
   }
 

@@ -12,10 +12,10 @@ internal import QuireDatabase
 struct Notifier: Sendable {
   /// The object of a row.
   let load: @Sendable (RowChange) throws -> (any Sendable)?
-  /// Tells the object; returns what it is to become.
-  let tell: @Sendable (any Sendable, Edge, EdgeReason) throws -> (any Sendable)?
-  /// Stores an object that `tell` returned.
-  let replace: @Sendable (any Sendable, String, WriteTransaction) throws -> Void
+  /// Tells the object of a row; returns what it is to become.
+  let tell: @Sendable (any Sendable, RowKey, Edge, EdgeReason) throws -> Any?
+  /// Stores what `tell` returned.
+  let replace: @Sendable (Any, RowKey, WriteTransaction) throws -> Void
 }
 
 /// The closures of a relationship.
@@ -28,33 +28,35 @@ struct RelationshipSettings: Sendable {
   /// Who wants to know what registering does.
   var watch: RegistrationWatch?
   var missingEnds = MissingEnds.countAsDeleted
+  var untoldRows = UntoldRows.refuse
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 
   /// Has the objects of a collection asked for edges, beside what asks them already.
   mutating func derive<Object, Metadata>(
-    _ collection: RowCollection<Object, Metadata>, _ edges: @escaping @Sendable (Object) throws -> [Edge]
+    _ collection: RowCollection<Object, Metadata>, _ edges: @escaping @Sendable (Object, RowKey) throws -> [Edge]
   ) {
     let name = ByteString(collection.name)
     let others = derivers[name]
     derivers[name] = { change in
       guard let object = try change.object(in: collection) else { return [] }
-      return try (others?(change) ?? []) + edges(object)
+      return try (others?(change) ?? []) + edges(object, change.rowKey)
     }
   }
 
-  /// Has the rows of a collection told.
-  mutating func notify<Object, Metadata>(
+  /// Has the rows of a collection told, and what `telling` returns stored by `replacing`.
+  mutating func notify<Object, Metadata, Told>(
     _ collection: RowCollection<Object, Metadata>,
-    _ body: @escaping @Sendable (Object, Edge, EdgeReason) throws -> Object?
+    _ telling: @escaping @Sendable (Object, RowKey, Edge, EdgeReason) throws -> Told?,
+    _ replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
   ) {
     notifiers[ByteString(collection.name)] = Notifier(
       load: { try $0.object(in: collection) },
-      tell: { object, edge, reason in
+      tell: { object, key, edge, reason in
         guard let object = object as? Object else { return nil }
-        return try body(object, edge, reason)
+        return try telling(object, key, edge, reason)
       },
-      replace: { object, key, tx in
-        if let object = object as? Object { try tx[collection].replace(object, for: key) }
+      replace: { told, key, tx in
+        if let told = told as? Told { try replacing(told, key, tx) }
       })
   }
 

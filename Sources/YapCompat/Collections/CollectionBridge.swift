@@ -23,6 +23,8 @@ protocol CollectionBridge: Sendable {
   var name: String { get }
   /// Whether bytes that an app has made are stored as they are.
   var takesBytes: Bool { get }
+  /// Whether objects can be read: not with a serializer alone.
+  var readsObjects: Bool { get }
 
   func object(_ key: String, _ tx: TransactionAccess) throws -> Any?
   func metadata(_ key: String, _ tx: TransactionAccess) throws -> Any?
@@ -55,9 +57,11 @@ protocol CollectionBridge: Sendable {
   func deriving(
     _ relationship: Relationship<Never>, _ edges: @escaping @Sendable (Any) throws -> [Edge]
   ) -> Relationship<Never>
-  /// `relationship` that tells this collection's objects of edges that have gone.
+  /// `relationship` that tells this collection's objects of edges that have gone. What they are to become goes the way
+  /// of every object that is stored: through the sanitizers, as they are then.
   func notifying(
-    _ relationship: Relationship<Never>, _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
+    _ relationship: Relationship<Never>, _ sanitizers: @escaping @Sendable () -> SanitizerPair,
+    _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
   ) -> Relationship<Never>
 }
 

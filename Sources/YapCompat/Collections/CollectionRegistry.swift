@@ -12,6 +12,12 @@ struct SerializerPair: Sendable {
 struct SanitizerPair: Sendable {
   var pre: YapDatabasePreSanitizer?
   var post: YapDatabasePostSanitizer?
+
+  /// What is to be stored of a value; nil if nothing is.
+  func before(_ value: Any, _ collection: String, _ key: String) throws -> Any? {
+    guard let pre else { return value }
+    return try pre(collection, key, value)
+  }
 }
 
 /// The halves of rows that a registration is about.

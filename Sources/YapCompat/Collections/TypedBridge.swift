@@ -9,6 +9,7 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
   let objects: RowHalf<Object>
   let metadata: RowHalf<Metadata>
   let takesBytes: Bool
+  let readsObjects: Bool
 
   var name: String { collection.name }
 
@@ -132,16 +133,26 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
     _ relationship: Relationship<Never>, _ edges: @escaping @Sendable (Any) throws -> [Edge]
   ) -> Relationship<Never> {
     let objects = objects
-    return relationship.deriving(over: collection) { object in try edges(try objects.load(object, "")) }
+    return relationship.deriving(over: collection) { object, row in try edges(try objects.load(object, row.key)) }
   }
 
   func notifying(
-    _ relationship: Relationship<Never>, _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
+    _ relationship: Relationship<Never>, _ sanitizers: @escaping @Sendable () -> SanitizerPair,
+    _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
   ) -> Relationship<Never> {
-    let objects = objects
-    return relationship.notifying(collection) { object, edge, reason in
-      try tell(try objects.load(object, ""), edge, reason).map { try objects.store($0, "") }
-    }
+    let (collection, objects) = (collection, objects)
+    return relationship.notifying(
+      collection,
+      telling: { object, row, edge, reason in try tell(try objects.load(object, row.key), edge, reason) },
+      replacing: { changed, row, tx in
+        let (rows, sanitizers) = (tx[collection], sanitizers())
+        guard let object = try sanitizers.before(changed, collection.name, row.key) else {
+          try rows.remove(row.key)
+          return
+        }
+        let isReplaced = try rows.replace(try objects.store(object, row.key), for: row.key)
+        if isReplaced { try sanitizers.post?(collection.name, row.key, object) }
+      })
   }
 }
 
@@ -152,6 +163,7 @@ extension TypedBridge {
     objects = .typed("object", in: collection.name)
     metadata = .typed("metadata", in: collection.name)
     takesBytes = false
+    readsObjects = true
   }
 }
 
@@ -162,5 +174,6 @@ extension TypedBridge where Object == [UInt8], Metadata == [UInt8] {
     self.objects = .blocks("object", in: name, objects.serializer, objects.deserializer)
     self.metadata = .blocks("metadata", in: name, metadata.serializer, metadata.deserializer)
     takesBytes = true
+    readsObjects = objects.deserializer != nil
   }
 }

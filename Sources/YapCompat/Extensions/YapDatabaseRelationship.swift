@@ -56,17 +56,20 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
   var relationship: Relationship<Never>? { made.withLock { $0 } }
 
   override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {
-    let collections = options.disableYapDatabaseRelationshipNodeProtocol ? [] : database.registry.names
+    let registry = database.registry
+    let collections = options.disableYapDatabaseRelationshipNodeProtocol ? [] : registry.names
     let asked = collections.filter { options.allowedCollections?.isAllowed($0) ?? true }
     let version = (versionTag ?? "") + (asked.isEmpty ? "" : StoredVersion.suffix(asked))
     var relationship = Relationship<Never>(name, version: version)
+    // As in the original: rows of which nobody has said how they are read are told nothing.
+    relationship.untoldRows = .leaveAlone
     for name in asked {
-      guard let bridge = database.registry.find(name) else { continue }
+      guard let bridge = registry.find(name), bridge.readsObjects else { continue }
       relationship = bridge.deriving(relationship) { object in
         let edges = (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdges() ?? []
         return edges.map(\.edge)
       }
-      relationship = bridge.notifying(relationship) { object, edge, reason in
+      relationship = bridge.notifying(relationship, { registry.sanitizers(name).objects }) { object, edge, reason in
         (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdgeDeleted(
           YapDatabaseRelationshipEdge(edge), with: YDB_NotifyReason(reason))
       }
