@@ -47,6 +47,13 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     set { settings.missingEnds = newValue }
   }
 
+  /// What becomes of an edge whose rule is to tell a row of a collection that no `notifying` names. By default it is
+  /// refused.
+  public var untoldRows: UntoldRows {
+    get { settings.untoldRows }
+    set { settings.untoldRows = newValue }
+  }
+
   /// A relationship of edges that objects derive.
   ///
   /// - Parameters:
@@ -73,7 +80,14 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   public func deriving<Other, Metadata>(
     over collection: RowCollection<Other, Metadata>, edges: @escaping @Sendable (Other) throws -> [Edge]
   ) -> Self {
-    deriving(over: CollectionFamily([collection])) { object, _ in try edges(object) }
+    deriving(over: collection) { object, _ in try edges(object) }
+  }
+
+  /// The same, where making the edges takes the key of the object's row: `edges` gets both.
+  public func deriving<Other, Metadata>(
+    over collection: RowCollection<Other, Metadata>, edges: @escaping @Sendable (Other, RowKey) throws -> [Edge]
+  ) -> Self {
+    deriving(over: CollectionFamily([collection]), edges: edges)
   }
 
   /// The same relationship with edges of the objects of all collections of a family, those to come as well.
@@ -106,8 +120,68 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
     _ family: CollectionFamily<Other, Metadata>,
     _ body: @escaping @Sendable (Other, RowKey, Edge, EdgeReason) throws -> Other?
   ) -> Self {
+    notifying(
+      family, telling: body,
+      replacing: { object, row, tx in
+        guard let collection = family.collection(named: row.collection) else { return }
+        try tx[collection].replace(object, for: row.key)
+      })
+  }
+
+  /// The same relationship with rows of collections that can be told when an edge of theirs has gone, and a way of its
+  /// own to store what comes of it.
+  ///
+  /// - Parameters:
+  ///   - telling: gets the row's object and key, the edge, and what has happened to the other end; returns what is to
+  ///     be stored, or nil if the row stays as it is. Runs inside the transaction, also if the row itself has gone or
+  ///     is about to go: the result is ignored then.
+  ///   - replacing: stores what `telling` returned, in the row of this key, which is there. An object that it replaces
+  ///     is not asked for its edges; it may remove the row instead. What it throws fails the transaction.
+  public func notifying<Other, Metadata, Told>(
+    _ family: CollectionFamily<Other, Metadata>,
+    telling: @escaping @Sendable (Other, RowKey, Edge, EdgeReason) throws -> Told?,
+    replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
+  ) -> Self {
     var copy = self
-    copy.settings.notify(family, body)
+    copy.settings.notify(family, telling, replacing)
+    return copy
+  }
+
+  /// The same for rows of one collection.
+  public func notifying<Other, Metadata, Told>(
+    _ collection: RowCollection<Other, Metadata>,
+    telling: @escaping @Sendable (Other, RowKey, Edge, EdgeReason) throws -> Told?,
+    replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
+  ) -> Self {
+    notifying(CollectionFamily([collection]), telling: telling, replacing: replacing)
+  }
+
+  // MARK: Collections of several types
+
+  /// The same relationship with edges of the rows of all collections that a filter lets through, whatever their types:
+  /// `edges` decodes what it needs by `RowChange.object(in:)`.
+  public func deriving(
+    from filter: CollectionFilter, edges: @escaping @Sendable (RowChange) throws -> [Edge]
+  ) -> Self {
+    var copy = self
+    copy.settings.derive(filter, edges)
+    return copy
+  }
+
+  /// The same relationship with rows of all collections that a filter lets through, whatever their types, that can be
+  /// told when an edge of theirs has gone.
+  ///
+  /// - Parameters:
+  ///   - loading: what `telling` gets of a row; nil if the row is not to be told. Called while the row is there.
+  ///   - telling: as above.
+  ///   - replacing: as above.
+  public func notifying<Loaded: Sendable, Told>(
+    from filter: CollectionFilter, loading: @escaping @Sendable (RowChange) throws -> Loaded?,
+    telling: @escaping @Sendable (Loaded, RowKey, Edge, EdgeReason) throws -> Told?,
+    replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
+  ) -> Self {
+    var copy = self
+    copy.settings.notify(filter, loading, telling, replacing)
     return copy
   }
 

@@ -12,10 +12,10 @@ internal import QuireDatabase
 struct Notifier: Sendable {
   /// The object of a row.
   let load: @Sendable (RowChange) throws -> (any Sendable)?
-  /// Tells the object; returns what it is to become.
-  let tell: @Sendable (any Sendable, RowKey, Edge, EdgeReason) throws -> (any Sendable)?
-  /// Stores an object that `tell` returned.
-  let replace: @Sendable (any Sendable, RowKey, WriteTransaction) throws -> Void
+  /// Tells the object of a row; returns what it is to become.
+  let tell: @Sendable (any Sendable, RowKey, Edge, EdgeReason) throws -> Any?
+  /// Stores what `tell` returned.
+  let replace: @Sendable (Any, RowKey, WriteTransaction) throws -> Void
 }
 
 /// Closures by the collections that they are for.
@@ -27,9 +27,9 @@ private struct ByCollection<Closure: Sendable>: Sendable {
 
   var isEmpty: Bool { named.isEmpty && filtered.isEmpty }
 
-  mutating func add<Object, Metadata>(_ family: CollectionFamily<Object, Metadata>, _ closure: Closure) {
-    if family.named.isEmpty { return filtered.append((family.filter, closure)) }
-    for name in Set(family.named.map { ByteString($0.name) }) { named[name, default: []].append(closure) }
+  mutating func add(_ filter: CollectionFilter, named names: [String] = [], _ closure: Closure) {
+    if names.isEmpty { return filtered.append((filter, closure)) }
+    for name in Set(names.map(ByteString.init)) { named[name, default: []].append(closure) }
   }
 
   /// Those of a collection, in the order in which they came, but named ones last; nil if there are none.
@@ -53,6 +53,7 @@ struct RelationshipSettings: Sendable {
   /// Who wants to know what registering does.
   var watch: RegistrationWatch?
   var missingEnds = MissingEnds.countAsDeleted
+  var untoldRows = UntoldRows.refuse
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 
   /// Whether objects of any collection are asked for edges.
@@ -74,34 +75,52 @@ struct RelationshipSettings: Sendable {
   mutating func derive<Object, Metadata>(
     _ family: CollectionFamily<Object, Metadata>, _ edges: @escaping @Sendable (Object, RowKey) throws -> [Edge]
   ) {
-    derivers.add(family) { change in
+    derivers.add(family.filter, named: family.named.map(\.name)) { change in
       guard let collection = family.collection(named: change.collection), let object = try change.object(in: collection)
       else { return [] }
       return try edges(object, change.rowKey)
     }
   }
 
-  /// Has the rows of collections told, instead of what tells them already.
-  mutating func notify<Object, Metadata>(
+  /// Has the rows of collections asked, whatever their types.
+  mutating func derive(_ filter: CollectionFilter, _ edges: @escaping Deriver) { derivers.add(filter, edges) }
+
+  /// Has the rows of collections told, instead of what tells them already, and what `telling` returns stored by
+  /// `replacing`.
+  mutating func notify<Object, Metadata, Told>(
     _ family: CollectionFamily<Object, Metadata>,
-    _ body: @escaping @Sendable (Object, RowKey, Edge, EdgeReason) throws -> Object?
+    _ telling: @escaping @Sendable (Object, RowKey, Edge, EdgeReason) throws -> Told?,
+    _ replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
   ) {
-    notifiers.add(
-      family,
-      Notifier(
-        load: { change in
-          try family.collection(named: change.collection).flatMap { try change.object(in: $0) }
-        },
-        tell: { object, key, edge, reason in
-          guard let object = object as? Object else { return nil }
-          return try body(object, key, edge, reason)
-        },
-        replace: { object, key, tx in
-          guard let collection = family.collection(named: key.collection), let object = object as? Object else {
-            return
-          }
-          try tx[collection].replace(object, for: key.key)
-        }))
+    let notifier = Self.notifier(
+      { change in try family.collection(named: change.collection).flatMap { try change.object(in: $0) } }, telling,
+      replacing)
+    notifiers.add(family.filter, named: family.named.map(\.name), notifier)
+  }
+
+  /// The same for collections of whatever types.
+  mutating func notify<Loaded: Sendable, Told>(
+    _ filter: CollectionFilter, _ loading: @escaping @Sendable (RowChange) throws -> Loaded?,
+    _ telling: @escaping @Sendable (Loaded, RowKey, Edge, EdgeReason) throws -> Told?,
+    _ replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
+  ) {
+    notifiers.add(filter, Self.notifier(loading, telling, replacing))
+  }
+
+  private static func notifier<Loaded: Sendable, Told>(
+    _ loading: @escaping @Sendable (RowChange) throws -> Loaded?,
+    _ telling: @escaping @Sendable (Loaded, RowKey, Edge, EdgeReason) throws -> Told?,
+    _ replacing: @escaping @Sendable (Told, RowKey, WriteTransaction) throws -> Void
+  ) -> Notifier {
+    Notifier(
+      load: loading,
+      tell: { object, key, edge, reason in
+        guard let object = object as? Loaded else { return nil }
+        return try telling(object, key, edge, reason)
+      },
+      replace: { told, key, tx in
+        if let told = told as? Told { try replacing(told, key, tx) }
+      })
   }
 
   /// Removes a file's name; one that is not there is fine.

@@ -55,6 +55,35 @@ import Testing
     }
   }
 
+  // What the caller has encoded is the object before the sanitizer.
+  @Test func aSanitizedObjectIsEncodedAnew() throws {
+    let folder = try TestFolder()
+    let db = try folder.open(Database.Options(objectCache: ObjectCacheOptions()))
+    let plain = RowCollection<[UInt8], String>("bytes", coder: .bytes)
+    let next = plain.sanitizing { key, bytes in key == "gone" ? nil : bytes.map { $0 + 1 } }
+    let stored = Recorder()
+    let metadataOnly = plain.sanitizingMetadata { _, text in text + "!" }.afterStoring { _, bytes in
+      stored.append("\(bytes)")
+    }
+    try db.write { tx throws in
+      try tx[next].set([1, 2], encoded: [1, 2], metadata: "m", for: "k")
+      try tx[plain].set([1], for: "gone")
+      try tx[next].set([1], encoded: [1], for: "gone")
+      #expect(try tx[plain].get("k") == [2, 3])
+      // Where no object is sanitized, the bytes are what is stored.
+      try tx[metadataOnly].set([1], encoded: [7], metadata: "m", for: "raw")
+    }
+    #expect(stored.values == ["[1]"])
+    for _ in 0..<2 {
+      try db.read { tx throws in
+        #expect(try tx[plain].get("k") == [2, 3] && tx[plain].metadata("k") == "m")
+        #expect(try tx.rawRows("bytes").row("k")?.object == [2, 3])
+        #expect(try tx[plain].get("raw") == [7] && tx[plain].metadata("raw") == "m!")
+        #expect(try !tx[plain].contains("gone"))
+      }
+    }
+  }
+
   @Test func compressionBelongsToOneDescriptionAlone() throws {
     let text = String(repeating: "text ", count: 400)
     let (plain, small) = (

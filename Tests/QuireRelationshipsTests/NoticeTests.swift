@@ -44,7 +44,7 @@ import Testing
       try rows.set(node("b"), for: "b")
     }
     let pin = try nodes.db.pin()
-    _ = try nodes.write { rows, _ throws in try rows.remove("a") }
+    _ = try nodes.write { rows, _ throws in _ = try rows.remove("a") }
     #expect(calls.values == ["b a–e→nodes/b sourceDeleted"])
     #expect(try pin.advance().flatMap { $0.changes.keys(in: .nodes) } == ["a"])
   }
@@ -57,7 +57,7 @@ import Testing
       try rows.set(node("b"), for: "b")
       try rows.set(node("c"), for: "c")
     }
-    _ = try nodes.write { rows, _ throws in try rows.remove("a") }
+    _ = try nodes.write { rows, _ throws in _ = try rows.remove("a") }
     #expect(calls.values.sorted() == ["b a–e→nodes/b sourceDeleted", "c a–e→nodes/c sourceDeleted"])
     #expect(try nodes.keys().isEmpty)
   }
@@ -118,6 +118,44 @@ import Testing
     }
   }
 
+  @Test("A relationship that says so takes rules that nobody can hear, and tells nobody") func untoldRows() throws {
+    var graph = Relationship<Node>("graph", over: .nodes)
+    graph.untoldRows = .leaveAlone
+    let nodes = try NodeDatabase(graph)
+    try nodes.write { rows, _ throws in
+      try rows.set(node("a", Link("e", "b", [.notifyIfSourceDeleted, .notifyIfDestinationDeleted])), for: "a")
+      try rows.set(node("b"), for: "b")
+    }
+    try nodes.write { rows, _ throws in _ = try rows.remove("a") }
+    try nodes.db.read { tx throws in
+      #expect(try tx[.nodes].get("b") == node("b") && tx[.nodes].count == 1)
+      #expect(try tx.relationship(graph).count() == 0)
+    }
+  }
+
+  @Test("Telling and replacing get the key of the row, and replacing stores") func ownReplacing() throws {
+    let calls = Recorder()
+    let graph = Relationship<Node>("graph", over: .nodes).notifying(
+      .nodes,
+      telling: { _, row, _, _ -> String? in
+        calls.append("tell \(row)")
+        return row.key
+      },
+      replacing: { told, row, tx in
+        calls.append("replace \(row) \(told)")
+        if told == "b" { try tx[.nodes].remove("b") }
+      })
+    let nodes = try NodeDatabase(graph)
+    try nodes.write { rows, _ throws in
+      try rows.set(node("a", Link("e", "b", .notifyIfSourceDeleted)), for: "a")
+      try rows.set(node("b"), for: "b")
+      try rows.set(node("c", Link("e", "a", .notifyIfDestinationDeleted)), for: "c")
+    }
+    try nodes.write { rows, _ throws in _ = try rows.remove("a") }
+    #expect(calls.values.sorted() == ["replace nodes/b b", "replace nodes/c c", "tell nodes/b", "tell nodes/c"])
+    try nodes.db.read { tx throws in #expect(Array(tx[.nodes].keys) == ["c"]) }
+  }
+
   @Test("An error while telling fails the transaction, also if the app catches that of `flush`")
   func throwingObservers() throws {
     struct Refused: Error {}
@@ -127,7 +165,7 @@ import Testing
       try rows.set(Node(Link("e", "b", .notifyIfSourceDeleted)), for: "a")
       try rows.set(Node(), for: "b")
     }
-    #expect(throws: DatabaseError.self) { try nodes.write { rows, _ throws in try rows.remove("a") } }
+    #expect(throws: DatabaseError.self) { try nodes.write { rows, _ throws in _ = try rows.remove("a") } }
     var caught: (any Error)?
     #expect(throws: DatabaseError.self) {
       try nodes.db.write { tx throws in

@@ -279,14 +279,13 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
     #expect(try connection.read { $0.numberOfKeys(inCollection: "songs") } == 1)
   }
 
-  // Another set of collections has a view built anew: rows that it did not follow would be missing.
-  @Test func aViewOfAllCollectionsKnowsWhichTheseAre() throws {
+  @Test func aViewOfAllCollectionsFollowsThoseThatComeLater() throws {
     #expect(database.register(makeView(), withName: "view"))
     try connection.readWrite { $0.setObject("text", forKey: "t1", inCollection: "later") }
     func groups(_ database: YapDatabase) throws -> [String]? {
       try database.newConnection().read { ($0.ext("view") as? YapDatabaseViewTransaction)?.allGroups() }
     }
-    #expect(try groups(database) == [])
+    #expect(try groups(database) == ["later"])
     try database.close()
     let again = try YapDatabase(url: database.databaseURL)
     YapFixture.register(again)
@@ -477,6 +476,69 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
   }
 
   // MARK: Values
+
+  @Test func unregisteringRemovesValues() throws {
+    let child = YapDatabaseFilteredView(
+      parentViewName: "view", filtering: .withKeyBlock { _, _, _, _ in true })
+    func register() {
+      #expect(database.register(makeView(), withName: "view"))
+      #expect(database.register(child, withName: "child"))
+      #expect(database.register(YapDatabaseHooks(), withName: "hooks"))
+      // Its name begins with that of another one.
+      #expect(database.register(makeView(), withName: "view2"))
+    }
+    func values() throws -> [String] {
+      try connection.read { transaction in
+        ["view", "child", "hooks", "view2"].flatMap { name in
+          [true, false].compactMap { isPersistent in
+            transaction.ext(name)?.stringValue(forExtensionKey: "key", persistent: isPersistent).map { "\(name) \($0)" }
+          }
+        }
+      }
+    }
+    register()
+    try connection.readWrite { transaction in
+      for name in ["view", "child", "hooks", "view2"] {
+        for (text, isPersistent) in [("stored", true), ("kept", false)] {
+          transaction.ext(name)?.setStringValue(text, forExtensionKey: "key", persistent: isPersistent)
+        }
+      }
+    }
+    #expect(try values().count == 8)
+    // The child goes with its parent.
+    for name in ["view", "hooks"] { database.unregisterExtension(withName: name) }
+    #expect(try values() == ["view2 stored", "view2 kept"])
+    database.unregisterExtension(withName: "view2")
+    register()
+    #expect(try values().isEmpty)
+    #expect(fixture.errors.values.isEmpty)
+  }
+
+  @Test func unregisteringRemovesValuesOfEarlierOpenings() throws {
+    #expect(database.register(makeView(), withName: "view"))
+    #expect(database.register(YapDatabaseHooks(), withName: "hooks"))
+    try connection.readWrite { transaction in
+      for name in ["view", "hooks"] {
+        transaction.ext(name)?.setStringValue("stored", forExtensionKey: "key", persistent: true)
+      }
+    }
+    let path = database.databaseURL.path
+    try database.close()
+    let errors = Recorder()
+    let later = try YapDatabase(path: path) { errors.append(($0 as? DatabaseError)?.code.description ?? "") }
+    YapFixture.register(later)
+    for name in ["view", "hooks"] { later.unregisterExtension(withName: name) }
+    // Hooks store nothing but their values: as an extension they were known to the earlier opening alone.
+    #expect(errors.values == ["extensionNotRegistered"])
+    #expect(later.register(makeView(), withName: "view"))
+    #expect(later.register(YapDatabaseHooks(), withName: "hooks"))
+    try later.newConnection().read { transaction in
+      for name in ["view", "hooks"] {
+        let known = try #require(transaction.ext(name))
+        #expect(known.stringValue(forExtensionKey: "key", persistent: true) == nil)
+      }
+    }
+  }
 
   @Test func extensionsKeepValues() throws {
     #expect(database.register(makeView(), withName: "view"))

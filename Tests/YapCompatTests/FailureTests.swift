@@ -109,6 +109,76 @@ struct Enumeration: Sendable, CustomTestStringConvertible {
     }
   }
 
+  // What the original answered, too; a write that reads what is not there loses nothing of what it stores elsewhere.
+  @Test func readingACollectionWithoutTypesSparesAWrite() throws {
+    let folder = try TestFolder()
+    let errors = Recorder()
+    let database = try YapDatabase(path: folder.path) { error in
+      errors.append((error as? DatabaseError).map { "\($0.code) \($0.collection ?? "")" } ?? "\(error)")
+    }
+    database.registerCodableSerialization(String.self, forCollection: "known")
+    database.registerSerializer({ _, _, _ in Data() }, forCollection: "half")
+    try database.quire.write { tx throws in
+      for name in ["unknown", "half"] { try tx[.texts(name)].set("v", for: "k") }
+    }
+    let connection = database.newConnection()
+    let reads: [(String, (YapDatabaseReadTransaction, String) -> Void)] = [
+      ("object", { #expect($0.object(forKey: "k", inCollection: $1) == nil) }),
+      ("metadata", { #expect($0.metadata(forKey: "k", inCollection: $1) == nil) }),
+      (
+        "row",
+        { transaction, name in
+          let row: (object: String, metadata: String?)? = transaction.row(forKey: "k", inCollection: name)
+          #expect(row == nil)
+        }
+      ),
+      (
+        "get",
+        { transaction, name in
+          var (object, metadata): (Any?, Any?) = (1, 1)
+          let isThere = transaction.getObject(&object, metadata: &metadata, forKey: "k", inCollection: name)
+          #expect(!isThere && object == nil && metadata == nil)
+        }
+      ),
+      ("iterate", { $0.iterateKeysAndObjects(inCollection: $1) { (_, _: String, _) in Issue.record("no type") } }),
+      (
+        "keys",
+        { transaction, name in
+          var count = 0
+          transaction.enumerateObjects(forKeys: ["k", "l"], inCollection: name) { _, object, _ in
+            if object == nil { count += 1 }
+          }
+          #expect(count == 2)
+        }
+      ),
+    ]
+    for (what, read) in reads {
+      try connection.readWrite { transaction in
+        transaction.setObject(what, forKey: what, inCollection: "known")
+        for name in ["unknown", "half"] { read(transaction, name) }
+        // A collection without rows has nothing that would need a type.
+        read(transaction, "empty")
+      }
+      try connection.read { transaction in
+        #expect(transaction.object(forKey: what, inCollection: "known") as? String == what)
+        read(transaction, "empty")
+      }
+      #expect(
+        errorCode {
+          try connection.read { transaction in
+            transaction.iterateKeysAndObjects(inCollection: "unknown") { (_, _: String, _) in }
+          }
+        } == .collectionNotRegistered)
+    }
+    #expect(
+      errors.values == reads.flatMap { _ in ["collectionNotRegistered unknown", "collectionNotRegistered half"] })
+    var keys: [String] = []
+    try connection.readWrite { transaction in
+      transaction.iterateRowsInAllCollections { name, key, _, _, _ in keys.append("\(name)/\(key)") }
+    }
+    #expect(keys.count == reads.count && keys.allSatisfy { $0.hasPrefix("known/") })
+  }
+
   @Test func aCollectionWithoutTypesIsAnError() throws {
     let folder = try TestFolder()
     let database = try YapDatabase(path: folder.path)

@@ -189,6 +189,46 @@ import YapCompat
     NotificationCenter.default.removeObserver(token)
   }
 
+  // As in the original, which sends the notification to the main queue before it sends the completion blocks anywhere.
+  @Test(.timeLimit(.minutes(1))) func notificationsComeBeforeCompletionBlocks() async throws {
+    let (order, done) = (Recorder(), Gate())
+    let token = NotificationCenter.default.addObserver(
+      forName: .YapDatabaseModified, object: fixture.database, queue: nil
+    ) { notification in order.append("\(notification.userInfo?[YapDatabaseCustomKey] as? String ?? "")") }
+    let rounds = 50
+    @Sendable func write(_ transaction: YapDatabaseReadWriteTransaction, _ what: String) {
+      transaction.setObject(what, forKey: "key", inCollection: nil)
+      transaction.yapDatabaseModifiedNotificationCustomObject = what
+      transaction.addCompletionQueue(nil) { order.append("\(what) added") }
+    }
+    for round in 0..<rounds {
+      for (name, connection) in [("a", screen), ("b", writer)] {
+        let what = "\(name)\(round)"
+        connection.asyncReadWrite({ write($0, what) }) {
+          order.append("\(what) done")
+          done.open()
+        }
+      }
+      if round % 10 == 0 { await done.wait(2 * (round == 0 ? 1 : 10)) }
+    }
+    await done.wait(2 * (rounds - 1 - (rounds - 1) / 10 * 10))
+    for round in 0..<rounds {
+      try writer.readWrite { write($0, "sync\(round)") }
+      DispatchQueue.main.async {
+        order.append("sync\(round) done")
+        done.open()
+      }
+    }
+    await done.wait(rounds)
+    NotificationCenter.default.removeObserver(token)
+    let places = Dictionary(uniqueKeysWithValues: order.values.enumerated().map { ($1, $0) })
+    #expect(places.count == 9 * rounds)
+    for what in (0..<rounds).flatMap({ ["a\($0)", "b\($0)", "sync\($0)"] }) {
+      let (posted, added) = (try #require(places[what]), try #require(places["\(what) added"]))
+      #expect(posted < added && added < places["\(what) done"] ?? 0, "\(what)")
+    }
+  }
+
   // As in the original: letting everything go closes the file.
   @Test(.timeLimit(.minutes(1))) func lettingGoIsPosted() async throws {
     let folder = try TestFolder()

@@ -54,6 +54,10 @@ public struct CommitStream: AsyncSequence, Sendable {
 
     /// The next commit; waits for it. Nil when the database was closed, or the task cancelled.
     public mutating func next() async throws -> Commit? { try await subscription.buffer.next() }
+
+    /// The next commit, if there is one that was not taken yet; waits for nothing, and throws nothing. A commit is
+    /// there when its `write` has returned, and when its `onCommit` actions run.
+    public mutating func nextIfReady() -> Commit? { subscription.buffer.nextIfReady() }
   }
 }
 
@@ -128,6 +132,15 @@ final class CommitBuffer: Sendable {
     guard let waiter else { return nil }
     if let failure { return { waiter.resume(throwing: failure) } }
     return { waiter.resume(returning: nil) }
+  }
+
+  /// The next commit, if there is one.
+  func nextIfReady() -> Commit? {
+    state.withLock { state in
+      guard let commit = state.commits.popFirst() else { return nil }
+      state.byteCount -= Self.byteCount(commit)
+      return commit
+    }
   }
 
   /// The next commit.

@@ -96,6 +96,23 @@ extension Database {
   @discardableResult
   public func unregister(extensionNamed name: String) throws -> [String] { try Removal(core: core, name: name).run() }
 
+  /// The same, where another extension keeps something for those that go, which is to go with them: in the same
+  /// transaction, so that neither is ever there without the other.
+  ///
+  /// - Parameters:
+  ///   - keeper: the extension that does, registered or only stored.
+  ///   - forget: gets what it has, and the names that are unregistered; changes its values and trees. Not called if
+  ///     nothing is known of the keeper, or if it goes itself. If it throws, nobody is unregistered.
+  @discardableResult
+  public func unregister(
+    extensionNamed name: String, keptBy keeper: some DatabaseExtension,
+    forget: (_ store: ExtensionStore, _ names: [String]) throws -> Void
+  ) throws -> [String] {
+    try withoutActuallyEscaping(forget) { forget in
+      try Removal(core: core, name: name, keeper: (keeper.name, forget)).run()
+    }
+  }
+
   /// The same on a thread of the database's.
   @concurrent @discardableResult
   public func unregister(extensionNamed name: String) async throws -> [String] {

@@ -104,6 +104,19 @@ public struct ExtensionStore {
     }
   }
 
+  /// Removes the values whose names begin with the bytes of `prefix`, stored and not. Takes part in the transaction as
+  /// trees do. O(log n) and the values that go.
+  ///
+  /// - Throws: `readOnly`, `transactionClosed`, `damagedPage`, `inputOutput`, `diskFull`.
+  public func removeValues(beginningWith prefix: String) throws {
+    try state.checkWriting()
+    state.noteChange(of: id)
+    try state.removeValues(of: id, beginningWith: prefix)
+    guard let values = try state.forest().values[id] else { return }
+    let rest = values.filter { !$0.key.string.utf8.starts(with: prefix.utf8) }
+    try state.changeForest { forest in forest.values[id] = rest }
+  }
+
   /// Which life of its content the extension is in, as the transaction sees it.
   ///
   /// - Throws: `transactionClosed`.

@@ -322,6 +322,8 @@ struct Registration {
 struct Removal {
   let core: DatabaseCore
   let name: String
+  /// Has what another extension keeps for those that go forgotten, in the same transaction.
+  var keeper: (name: String, forget: (ExtensionStore, [String]) throws -> Void)?
 
   /// Unregisters the extension and all that depend on it, and removes what is stored of them. Returns their names.
   func run() throws -> [String] {
@@ -362,7 +364,23 @@ struct Removal {
       if registered.list.contains(where: { names.contains(ByteString($0.name)) }) {
         writer.newRegistered = registered.without(names)
       }
+      if let keeper, !names.contains(ByteString(keeper.name)),
+        let store = store(of: keeper.name, records, registered, state)
+      {
+        try keeper.forget(store, removed)
+      }
       return removed
+    }
+  }
+
+  /// What the keeper has, also if it is only stored. Its writer follows nothing of this transaction.
+  private func store(
+    of keeper: String, _ records: [(name: String, record: ExtensionRecord)], _ registered: RegisteredExtensions,
+    _ state: TransactionState
+  ) -> ExtensionStore? {
+    if let one = registered[keeper] { return state.store(of: one) }
+    return records.first { $0.name.hasSameBytes(as: keeper) }.map {
+      ExtensionStore(state: state, id: $0.record.id, isPersistent: true, name: keeper)
     }
   }
 }

@@ -210,6 +210,15 @@ extension TransactionState {
     }
   }
 
+  /// Removes the stored values of an extension whose names begin with `prefix`.
+  func removeValues(of id: ExtensionID, beginningWith prefix: String) throws(DatabaseError) {
+    try checkWriting()
+    guard let catalog = tree(named: Self.catalogName) else { return }
+    let first = Self.valueKey(id, prefix)
+    // No byte of a name is 0xff.
+    _ = try wrapping { () throws(StorageError) in try deleteRange(from: first, to: first + [0xff], in: catalog) }
+  }
+
   /// Removes all stored values of an extension.
   func removeValues(of id: ExtensionID) throws(DatabaseError) {
     try checkWriting()

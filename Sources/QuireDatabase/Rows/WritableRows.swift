@@ -48,7 +48,13 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
 
   /// Stores `object`, whose encoded form the caller has already, under `key`: spares the coder. The bytes are what the
   /// coder made of this object, before compression; they are not looked at.
+  ///
+  /// In a collection that sanitizes objects the bytes are passed over: what the sanitizer returns is what is encoded,
+  /// stored and cached.
+  ///
+  /// - Throws: as `set(_:metadata:for:)`.
   public func set(_ object: Object, encoded: [UInt8], metadata: Metadata? = nil, for key: String) throws {
+    if handle.sanitizers?.object != nil { return try setSanitized(object, metadata, key) }
     guard let (_, metadata) = try handle.sanitized(object, metadata, key) else {
       try remove(key)
       return

@@ -26,8 +26,8 @@ enum EdgeLimits {
 extension Edge {
   /// Throws unless the edge may be stored.
   ///
-  /// - Parameter hasNotifier: whether the rows of a collection can be told of something.
-  func check(_ hasNotifier: (String) -> Bool) throws {
+  /// - Parameter mayBeToTell: whether a rule may say that the rows of a collection are to be told of something.
+  func check(_ mayBeToTell: (String) -> Bool) throws {
     guard let source else { throw invalid("says where it leads to, but not where it begins: give a source") }
     if name.utf8.count > EdgeLimits.nameByteCount {
       throw invalid("has a name of more than \(EdgeLimits.nameByteCount) bytes")
@@ -42,10 +42,10 @@ extension Edge {
       }
     }
     // A rule that could never do anything is a mistake that nobody would notice.
-    if rules.contains(.notifyIfDestinationDeleted), !hasNotifier(source.collection) {
+    if rules.contains(.notifyIfDestinationDeleted), !mayBeToTell(source.collection) {
       throw invalid("is to tell rows of “\(source.collection)”, and nothing says how: use `notifying`")
     }
-    if rules.contains(.notifyIfSourceDeleted), case .row(let key) = destination, !hasNotifier(key.collection) {
+    if rules.contains(.notifyIfSourceDeleted), case .row(let key) = destination, !mayBeToTell(key.collection) {
       throw invalid("is to tell rows of “\(key.collection)”, and nothing says how: use `notifying`")
     }
   }

@@ -63,6 +63,14 @@ public enum EdgeReason: Hashable, Sendable {
   case destinationDeleted
 }
 
+/// What becomes of an edge with a rule to tell the rows of a collection that no `notifying` of the relationship names.
+public enum UntoldRows: Hashable, Sendable {
+  /// The edge is refused with `invalidEdge`: a rule that can never do anything is a mistake.
+  case refuse
+  /// The edge is stored like any other, and where its rule holds nobody is told.
+  case leaveAlone
+}
+
 /// What becomes of an edge that is added, or derived for the first time, and leads to a row that does not exist when
 /// the transaction ends, or begins at one.
 public enum MissingEnds: Hashable, Sendable {

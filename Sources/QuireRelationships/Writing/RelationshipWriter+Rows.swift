@@ -90,7 +90,7 @@ extension RelationshipWriter {
         throw edge.invalid("was derived by the object of \(key), and begins elsewhere: leave its source out")
       }
       let whole = Edge(edge.name, key, edge.destination, edge.rules, isDerived: true)
-      try whole.check(isNotified)
+      try whole.check(mayBeToTell)
       var new = try stored(whole, from: rowID.rawValue, isDerived: true)
       new.rules = []
       wanted[new] = edge.rules

@@ -125,13 +125,13 @@ extension RelationshipWriter {
       let object = try subject.row.map({ try notifier.load($0) }) ?? kept[row]?.object,
       let told = try self.edge(edge)
     else { return }
-    let key = subject.key
-    guard let changed = try notifier.tell(object, key, told, reason), subject.row != nil, !isDying else { return }
+    let changed = try notifier.tell(object, subject.key, told, reason)
+    guard let changed, subject.row != nil, !isDying else { return }
     // No relationship asks the object for its edges: two of them might have it told by turns, for ever.
     let writers = try store.writers(as: RelationshipWriter.self)
     for writer in writers { writer.toldRow = RowID(row) }
     defer { for writer in writers { writer.toldRow = nil } }
-    try notifier.replace(changed, key, try transaction())
+    try notifier.replace(changed, subject.key, try transaction())
   }
 
   private func subject(_ row: Int64) throws -> (key: RowKey, row: RowChange?)? {

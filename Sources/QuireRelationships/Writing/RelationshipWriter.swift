@@ -112,7 +112,10 @@ public final class RelationshipWriter: ExtensionWriter {
     return tx
   }
 
-  func isNotified(_ collection: String) -> Bool { settings.notifier(of: collection) != nil }
+  /// Whether an edge may say that rows of a collection are to be told.
+  func mayBeToTell(_ collection: String) -> Bool {
+    settings.untoldRows == .leaveAlone || settings.notifier(of: collection) != nil
+  }
 
   // MARK: Changes inside of changes
 
@@ -136,7 +139,7 @@ public final class RelationshipWriter: ExtensionWriter {
 
   func add(_ edge: Edge) throws {
     try checkOpen()
-    try edge.check(isNotified)
+    try edge.check(mayBeToTell)
     guard let source = edge.source else { return }
     try put(try stored(edge, from: try row(source), isDerived: false))
   }

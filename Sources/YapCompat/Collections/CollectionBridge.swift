@@ -23,6 +23,8 @@ protocol CollectionBridge: Sendable {
   var name: String { get }
   /// Whether bytes that an app has made are stored as they are.
   var takesBytes: Bool { get }
+  /// Whether objects can be read: not with a serializer alone.
+  var readsObjects: Bool { get }
 
   func object(_ key: String, _ tx: TransactionAccess) throws -> Any?
   func metadata(_ key: String, _ tx: TransactionAccess) throws -> Any?
@@ -51,14 +53,10 @@ protocol CollectionBridge: Sendable {
   func object(of change: RowChange) throws -> Any?
   func metadata(of change: RowChange) throws -> Any?
 
-  /// `relationship` with the edges of this collection's objects.
-  func deriving(
-    _ relationship: Relationship<Never>, _ edges: @escaping @Sendable (Any) throws -> [Edge]
-  ) -> Relationship<Never>
-  /// `relationship` that tells this collection's objects of edges that have gone.
-  func notifying(
-    _ relationship: Relationship<Never>, _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
-  ) -> Relationship<Never>
+  /// Whether objects of the collection may be nodes of a relationship.
+  var mayHaveNodes: Bool { get }
+  /// Stores what a node has become that was told of an edge, by the sanitizers of the collection.
+  func replaceNode(_ changed: Any, _ key: String, _ sanitizers: SanitizerPair, _ tx: WriteTransaction) throws
 }
 
 /// What of a row is reported as changed.

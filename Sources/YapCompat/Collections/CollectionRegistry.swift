@@ -12,6 +12,12 @@ struct SerializerPair: Sendable {
 struct SanitizerPair: Sendable {
   var pre: YapDatabasePreSanitizer?
   var post: YapDatabasePostSanitizer?
+
+  /// What is to be stored of a value; nil if nothing is.
+  func before(_ value: Any, _ collection: String, _ key: String) throws -> Any? {
+    guard let pre else { return value }
+    return try pre(collection, key, value)
+  }
 }
 
 /// The halves of rows that a registration is about.
@@ -134,15 +140,6 @@ final class CollectionRegistry: Sendable {
         own?.objectPolicy ?? defaults.objectPolicy ?? .containment,
         own?.metadataPolicy ?? defaults.metadataPolicy ?? .containment
       )
-    }
-  }
-
-  /// The names that have types or serializers of their own, in the order of their bytes.
-  var names: [String] {
-    state.withLock { state in
-      state.collections.filter { $0.value.typed != nil || $0.value.objects.serializer != nil }.keys.map(\.name).sorted {
-        $0.utf8.lexicographicallyPrecedes($1.utf8)
-      }
     }
   }
 }

@@ -9,6 +9,7 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
   let objects: RowHalf<Object>
   let metadata: RowHalf<Metadata>
   let takesBytes: Bool
+  let readsObjects: Bool
 
   var name: String { collection.name }
 
@@ -128,20 +129,19 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
     try change.metadata(in: collection).map { try metadata.load($0, change.key) }
   }
 
-  func deriving(
-    _ relationship: Relationship<Never>, _ edges: @escaping @Sendable (Any) throws -> [Edge]
-  ) -> Relationship<Never> {
-    let objects = objects
-    return relationship.deriving(over: collection) { object in try edges(try objects.load(object, "")) }
+  func replaceNode(_ changed: Any, _ key: String, _ sanitizers: SanitizerPair, _ tx: WriteTransaction) throws {
+    let rows = tx[collection]
+    guard let object = try sanitizers.before(changed, collection.name, key) else {
+      try rows.remove(key)
+      return
+    }
+    let isReplaced = try rows.replace(try objects.store(object, key), for: key)
+    if isReplaced { try sanitizers.post?(collection.name, key, object) }
   }
 
-  func notifying(
-    _ relationship: Relationship<Never>, _ tell: @escaping @Sendable (Any, Edge, EdgeReason) throws -> Any?
-  ) -> Relationship<Never> {
-    let objects = objects
-    return relationship.notifying(collection) { object, edge, reason in
-      try tell(try objects.load(object, ""), edge, reason).map { try objects.store($0, "") }
-    }
+  /// Blocks may make any object of bytes, and a class may have subclasses that are nodes.
+  var mayHaveNodes: Bool {
+    readsObjects && (takesBytes || Object.self is any YapDatabaseRelationshipNode.Type || Object.self is AnyObject.Type)
   }
 }
 
@@ -152,6 +152,7 @@ extension TypedBridge {
     objects = .typed("object", in: collection.name)
     metadata = .typed("metadata", in: collection.name)
     takesBytes = false
+    readsObjects = true
   }
 }
 
@@ -162,5 +163,6 @@ extension TypedBridge where Object == [UInt8], Metadata == [UInt8] {
     self.objects = .blocks("object", in: name, objects.serializer, objects.deserializer)
     self.metadata = .blocks("metadata", in: name, metadata.serializer, metadata.deserializer)
     takesBytes = true
+    readsObjects = objects.deserializer != nil
   }
 }

@@ -58,8 +58,8 @@ extension YapDatabaseConnection {
   /// - Parameters:
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: runs when the commit is durable, and also when the transaction has failed or was rolled back,
-  ///     after `onError`. What is to run after commits only goes to
-  ///     `YapDatabaseReadWriteTransaction.addCompletionQueue(_:completionBlock:)`.
+  ///     after `onError`; the commit's notification was sent to the main queue before. What is to run after commits
+  ///     only goes to `YapDatabaseReadWriteTransaction.addCompletionQueue(_:completionBlock:)`.
   public func asyncReadWrite(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ block: @escaping @Sendable (YapDatabaseReadWriteTransaction) -> Void, completionQueue: DispatchQueue? = nil,
@@ -122,6 +122,7 @@ extension YapDatabaseConnection {
   ) {
     let database = database
     begin(kind, body) { error in
+      database.postCommits()
       if let error { database.report(error) }
       if let completionBlock { (completionQueue ?? .main).async(execute: completionBlock) }
     }
@@ -173,7 +174,11 @@ extension YapDatabaseConnection {
         tx.commitInfo = YapDatabaseCommitInfo(self, nil)
         let transaction = YapDatabaseReadWriteTransaction(database, self, tx)
         let result = try perform(transaction, block)
-        guard transaction.isRolledBack else { return result }
+        guard transaction.isRolledBack else {
+          // For those who send something to the main queue when this has returned.
+          tx.onCommit { [database] in database.postCommits() }
+          return result
+        }
         (outcome, isRolledBack) = (result, true)
         try tx.rollback()
       }

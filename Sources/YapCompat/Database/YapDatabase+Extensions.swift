@@ -114,7 +114,24 @@ extension YapDatabase {
   }
 
   private func remove(_ name: String) throws {
-    for gone in try quire.unregister(extensionNamed: name) { extensions.remove(gone) }
+    do {
+      let removed = try quire.unregister(extensionNamed: name, keptBy: ExtensionValues()) { store, names in
+        for name in names { try store.removeValues(beginningWith: ExtensionValues.key(name, "")) }
+      }
+      for gone in removed { extensions.remove(gone) }
+    } catch let error as DatabaseError where error.code == .extensionNotRegistered {
+      // Nothing is stored of an extension in memory but the values that it set in an earlier opening.
+      try forgetValues(name)
+      throw error
+    }
+  }
+
+  private func forgetValues(_ name: String) throws {
+    guard try quire.extensions().contains(where: { $0.kind == ExtensionValues.kind }) else { return }
+    try registerValues()
+    try quire.write { tx in
+      try tx.access(to: ExtensionValues()).store.removeValues(beginningWith: ExtensionValues.key(name, ""))
+    }
   }
 
   // MARK: Asking

@@ -38,6 +38,8 @@ public final class YapDatabase: Sendable {
   private struct State {
     var onError: (@Sendable (any Error) -> Void)?
     var follower: Task<Void, Never>?
+    /// The commits whose notifications are still to be posted; nil if none are.
+    var unposted: CommitStream.Iterator?
     let connectionDefaults = YapDatabaseConnectionConfig()
     var isClosed = false
   }
@@ -103,19 +105,29 @@ public final class YapDatabase: Sendable {
 
   /// Posts a notification for each commit, in their order, until the database goes.
   private func follow() {
-    // The stream begins here: no commit that follows is missed.
-    let commits = quire.commits
+    // The streams begin here: no commit that follows is missed. One holds the commits, the other one wakes the task.
+    let (unposted, commits) = (quire.commits.makeAsyncIterator(), quire.commits)
+    state.withLock { $0.unposted = unposted }
     let task = Task.detached { [weak self] in
       do {
-        for try await commit in commits {
+        for try await _ in commits {
           guard let self else { return }
-          postModified(commit)
+          postCommits()
         }
       } catch {
         self?.report(error)
       }
     }
     state.withLock { $0.follower = task }
+  }
+
+  /// Sends the notifications of all commits so far to the main queue, but for those that were sent before. Whoever has
+  /// seen a commit end and calls this has its notification come before what he sends there himself.
+  func postCommits() {
+    state.withLock { state in
+      // Under the lock: two threads must not turn the order of their commits around.
+      while let commit = state.unposted?.nextIfReady() { postModified(commit) }
+    }
   }
 
   /// Closes the file; nothing can be called afterwards. The original closed it when the last reference was gone, which

@@ -69,10 +69,9 @@ where View.Writer: ViewOwner, View.Writer: ViewWriting<Untyped, Untyped> {
   func filtered(
     _ name: String, version: String, options: YapDatabaseViewOptions, _ filter: ViewFilter<Untyped, Untyped>
   ) -> any AnyViewAdapter {
-    let allowed = options.allowedCollections
     let made = FilteredView(
       name, of: view, version: version, isPersistent: options.isPersistent,
-      collections: .matching { allowed?.isAllowed($0) ?? true },
+      collections: options.allowedCollections?.filter ?? .all,
       takesExistingRows: !options.skipInitialViewPopulation, filter: filter)
     return ViewAdapter<FilteredView<View>>(view: made) { filter, version, tx in
       try tx.access(to: made).setFilter(filter, version: version)

@@ -25,7 +25,7 @@ extension YapDatabaseRelationshipNode {
 public struct YapDatabaseRelationshipOptions: Sendable {
   /// Whether objects are not asked for their edges.
   public var disableYapDatabaseRelationshipNodeProtocol = false
-  /// The collections whose objects are asked; nil for all that have types when the relationship is registered.
+  /// The collections whose objects are asked, those to come as well; nil for all.
   public var allowedCollections: YapWhitelistBlacklist<String>?
 
   /// The original's defaults. New call: none.
@@ -34,8 +34,9 @@ public struct YapDatabaseRelationshipOptions: Sendable {
 
 /// Edges between rows, and to files, with rules about what goes when an end goes. New type: `Relationship`.
 ///
-/// Objects of the collections that have types of their own when this is registered are asked for their edges, if they
-/// are `YapDatabaseRelationshipNode`s; value types, too, and these are also told of edges that have gone.
+/// Objects are asked for their edges, and told of edges that have gone, if they are `YapDatabaseRelationshipNode`s;
+/// value types, too. Collections may come at any time, as long as something is registered for them before their rows
+/// are stored.
 public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sendable {
   // Sendable: safe because all but the relationship are constants, and that is guarded.
   /// The version that it was made with: another one has all objects asked for their edges anew.
@@ -56,23 +57,45 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
   var relationship: Relationship<Never>? { made.withLock { $0 } }
 
   override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {
-    let collections = options.disableYapDatabaseRelationshipNodeProtocol ? [] : database.registry.names
-    let asked = collections.filter { options.allowedCollections?.isAllowed($0) ?? true }
-    let version = (versionTag ?? "") + (asked.isEmpty ? "" : StoredVersion.suffix(asked))
-    var relationship = Relationship<Never>(name, version: version)
-    for name in asked {
-      guard let bridge = database.registry.find(name) else { continue }
-      relationship = bridge.deriving(relationship) { object in
-        let edges = (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdges() ?? []
-        return edges.map(\.edge)
-      }
-      relationship = bridge.notifying(relationship) { object, edge, reason in
-        (object as? any YapDatabaseRelationshipNode)?.yapDatabaseRelationshipEdgeDeleted(
-          YapDatabaseRelationshipEdge(edge), with: YDB_NotifyReason(reason))
-      }
+    let registry = database.registry
+    var relationship = Relationship<Never>(name, version: versionTag ?? "")
+    // As in the original: rows of which nobody has said how they are read are told nothing.
+    relationship.untoldRows = .leaveAlone
+    if !options.disableYapDatabaseRelationshipNodeProtocol {
+      relationship = Self.asking(relationship, options.allowedCollections?.filter ?? .all, registry)
     }
     made.withLock { $0 = relationship }
     return relationship
+  }
+
+  /// A node, for the time of a transaction.
+  private struct Node: @unchecked Sendable {
+    // Sendable: safe because it stays on the thread of the transaction that has read it.
+    let object: any YapDatabaseRelationshipNode
+
+    init?(_ change: RowChange, _ bridge: (any CollectionBridge)?) throws {
+      guard let bridge, bridge.mayHaveNodes,
+        let node = try bridge.object(of: change) as? any YapDatabaseRelationshipNode
+      else { return nil }
+      object = node
+    }
+  }
+
+  /// The relationship with the edges of all nodes in some collections, which are told when an edge has gone. What is
+  /// registered for a collection when one of its rows is looked at holds.
+  private static func asking(
+    _ relationship: Relationship<Never>, _ filter: CollectionFilter, _ registry: CollectionRegistry
+  ) -> Relationship<Never> {
+    relationship.deriving(from: filter) { change in
+      let node = try Node(change, registry.find(change.collection))
+      return node?.object.yapDatabaseRelationshipEdges()?.map(\.edge) ?? []
+    }.notifying(from: filter) { change in
+      try Node(change, registry.find(change.collection))
+    } telling: { node, _, edge, reason in
+      node.object.yapDatabaseRelationshipEdgeDeleted(YapDatabaseRelationshipEdge(edge), with: YDB_NotifyReason(reason))
+    } replacing: { changed, row, tx in
+      try registry.find(row.collection)?.replaceNode(changed, row.key, registry.sanitizers(row.collection).objects, tx)
+    }
   }
 
   override func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {

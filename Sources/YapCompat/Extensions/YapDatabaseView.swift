@@ -6,8 +6,8 @@ internal import Quire
 public struct YapDatabaseViewOptions: Sendable {
   /// Whether the view is stored; if not, it is built at each opening. New call: `isPersistent` of the view.
   public var isPersistent = true
-  /// The collections whose rows it shows; nil for all. Those of a whitelist are just these; of others, those that have
-  /// types of their own when the view is registered, or rows. Of a filtered view: these of the parent's.
+  /// The collections whose rows it shows, those to come as well; nil for all. Rows of collections for which
+  /// nothing is registered that reads objects are left out. Of a filtered view: these of the parent's.
   /// New call: `over:` of the view, and `collections:` of a filtered one.
   public var allowedCollections: YapWhitelistBlacklist<String>?
   /// Whether rows that are there when the view is registered for the first time are left out; has no meaning for a list
@@ -17,13 +17,9 @@ public struct YapDatabaseViewOptions: Sendable {
   /// The original's defaults. New call: none.
   public init() {}
 
-  /// The names of the collections, in the order of their bytes.
-  func collections(_ database: YapDatabase) throws -> [String] {
-    if let whitelist = allowedCollections?.whitelist { return whitelist.sortedByBytes() }
-    let stored = try database.quire.pin().read { $0.collections }
-    return Set((database.registry.names + stored).map(ByteName.init)).map(\.name).filter { name in
-      database.registry.find(name) != nil && allowedCollections?.isAllowed(name) ?? true
-    }.sortedByBytes()
+  /// The collections.
+  var family: CollectionFamily<Untyped, Untyped> {
+    CollectionFamily(allowedCollections?.filter ?? .all) { .undecoded($0) }
   }
 }
 
@@ -70,10 +66,9 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
 
 /// A view that groups and sorts rows by itself. New type: `AutoView`.
 public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
-  // Sendable: safe because both blocks are constants, and the suffix is guarded.
+  // Sendable: safe because both blocks are constants.
   private let grouping: YapDatabaseViewGrouping
   private let sorting: YapDatabaseViewSorting
-  private let storedSuffix = Guarded("")
 
   /// Describes a view; another version has it built anew. New call: `AutoView(_:over:version:grouping:sorting:)`.
   public init(
@@ -85,16 +80,10 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
     super.init(versionTag, options)
   }
 
-  /// The version under which the view is stored with this tag.
-  func storedVersion(_ versionTag: String?) -> String { (versionTag ?? "") + storedSuffix.withLock { $0 } }
-
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
-    let collections = try options.collections(database)
-    let suffix = StoredVersion.suffix(collections)
-    storedSuffix.withLock { $0 = suffix }
-    return ViewAdapter(
+    ViewAdapter(
       view: AutoView(
-        name, over: collections.map(RowCollection.undecoded), version: (versionTag ?? "") + suffix,
+        name, over: options.family, version: versionTag ?? "",
         isPersistent: options.isPersistent, takesExistingRows: !options.skipInitialViewPopulation,
         grouping: grouping.made(database), sorting: sorting.made(database)))
   }
@@ -115,7 +104,7 @@ public final class YapDatabaseManualView: YapDatabaseView, @unchecked Sendable {
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
     ViewAdapter(
       view: ManualView(
-        name, over: try options.collections(database).map(RowCollection.undecoded), version: versionTag ?? "",
+        name, over: options.family, version: versionTag ?? "",
         isPersistent: options.isPersistent))
   }
 

@@ -4,7 +4,7 @@ internal import Quire
 
 /// A view that groups and sorts by itself, in one transaction. New type: `AutoViewWriter`, in write transactions.
 public final class YapDatabaseAutoViewTransaction: YapDatabaseViewTransaction {
-  private func version(_ tag: String?) -> String { (view as? YapDatabaseAutoView)?.storedVersion(tag) ?? tag ?? "" }
+  private func version(_ tag: String?) -> String { tag ?? "" }
 
   private func writer() throws -> AutoViewWriter<Untyped, Untyped> {
     guard let adapter = view.adapter?.value as? AutoView<Untyped, Untyped> else { throw view.notRegistered() }

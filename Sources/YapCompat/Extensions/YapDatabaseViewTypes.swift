@@ -111,6 +111,8 @@ public struct YapDatabaseViewGrouping: Sendable {
     let group = group
     return .severalByRow(parts) { [weak database] row in
       guard let database else { throw DatabaseError.databaseGone() }
+      // Nobody could read such a row.
+      guard database.registry.find(row.collection)?.readsObjects == true else { return [] }
       let row = BlockRow(row: row, database: database)
       return try row.withTransaction { try group($0, row) }.map { [$0] } ?? []
     }

@@ -6,6 +6,9 @@ internal import Quire
 extension Notification.Name {
   /// Posted on the main thread after each commit, in their order; the object is the `YapDatabase`. New call:
   /// `Database.commits`.
+  ///
+  /// It is on its way to the main queue when `readWrite` returns, and before any completion block of the transaction is
+  /// sent to its queue: on the main queue the notification comes first, always.
   public static let YapDatabaseModified = Notification.Name("YapDatabaseModifiedNotification")
   /// Posted on the main thread when a database was closed. New call: `Database.close()` returns.
   public static let YapDatabaseClosed = Notification.Name("YapDatabaseClosedNotification")

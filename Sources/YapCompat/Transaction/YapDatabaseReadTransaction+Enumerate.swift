@@ -139,10 +139,10 @@ extension YapDatabaseReadTransaction {
     _ keys: [String], _ collection: String?, _ block: (UInt, AnyRow?, YapDatabaseStop) -> Void
   ) {
     attempt(()) {
-      let bridge = try bridge(collection)
+      let bridge = try readable(collection)
       for first in stride(from: 0, to: keys.count, by: Self.fetchedKeyCount) {
         let some = Array(keys[first..<min(keys.count, first + Self.fetchedKeyCount)])
-        for (offset, row) in try bridge.rows(some, access).enumerated() {
+        for (offset, row) in try (bridge?.rows(some, access) ?? some.map { _ in nil }).enumerated() {
           let goesOn = try step(collection) { stop in stoppable(&stop) { block(UInt(first + offset), row, $0) } }
           guard goesOn else { return }
         }

@@ -75,7 +75,7 @@ extension YapDatabaseReadTransaction {
     filter: ((_ key: String) -> Bool)? = nil
   ) {
     attempt(()) {
-      try bridge(collection).forEachRow(access, filter) { key, row in
+      try readable(collection)?.forEachRow(access, filter) { key, row in
         let object: Object = try cast(row.object, "object", collection, key)
         return try step(collection) { block(key, object, &$0) }
       }
@@ -100,7 +100,7 @@ extension YapDatabaseReadTransaction {
     filter: ((_ key: String) -> Bool)? = nil
   ) {
     attempt(()) {
-      try bridge(collection).forEachMetadata(access, filter) { key, metadata in
+      try readable(collection)?.forEachMetadata(access, filter) { key, metadata in
         let metadata: Metadata? = try metadata.map { try cast($0, "metadata", collection, key) }
         return try step(collection) { block(key, metadata, &$0) }
       }
@@ -131,7 +131,7 @@ extension YapDatabaseReadTransaction {
     filter: ((_ key: String) -> Bool)? = nil
   ) {
     attempt(()) {
-      try bridge(collection).forEachRow(access, filter) { key, row in
+      try readable(collection)?.forEachRow(access, filter) { key, row in
         let object: Object = try cast(row.object, "object", collection, key)
         let metadata: Metadata? = try row.metadata.map { try cast($0, "metadata", collection, key) }
         return try step(collection) { block(key, object, metadata, &$0) }
@@ -162,8 +162,8 @@ extension YapDatabaseReadTransaction {
     }
   }
 
-  /// Calls `body` with each collection, until that sets its last argument to false. One without types is an error, but
-  /// not if the filter wants nothing of it.
+  /// Calls `body` with each collection, until that sets its last argument to false. One without types is an error in
+  /// a read transaction and passed over in a write transaction, and nothing is said if the filter wants nothing of it.
   private func forEachCollection(
     _ filter: ((String, String) -> Bool)?,
     _ body: (any CollectionBridge, ((String) throws -> Bool)?, inout Bool) throws -> Void
@@ -171,11 +171,11 @@ extension YapDatabaseReadTransaction {
     attempt(()) {
       var goesOn = true
       for name in access.collections {
-        guard let bridge = database.registry.find(name) else {
+        if database.registry.find(name) == nil {
           let isWanted = try !forEachKey(name) { key in !(filter?(name, key) ?? true) }
-          if isWanted { throw DatabaseError.notRegistered(name) }
-          continue
+          guard isWanted else { continue }
         }
+        guard let bridge = try readable(name) else { continue }
         try withoutActuallyEscaping(filter ?? { _, _ in true }) { all in
           try body(bridge, filter == nil ? nil : { key in all(name, key) }, &goesOn)
         }

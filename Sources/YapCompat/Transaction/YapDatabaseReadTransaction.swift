@@ -65,8 +65,24 @@ public class YapDatabaseReadTransaction {
     if failure == nil { failure = error }
   }
 
-  func bridge(_ collection: String?) throws(DatabaseError) -> any CollectionBridge {
-    try database.registry.bridge(collection ?? "")
+  /// The bridge to read a collection by; nil if there is nothing that could be read.
+  ///
+  /// That is a collection without rows which nobody registered. One with rows fails a read transaction. A write
+  /// transaction goes on, as it did in the original, and `onError` is told: the rows of other collections that it
+  /// stores are not lost for it.
+  ///
+  /// - Throws: `collectionNotRegistered`.
+  func readable(_ collection: String?) throws(DatabaseError) -> (any CollectionBridge)? {
+    let name = collection ?? ""
+    let bridge = database.registry.find(name)
+    if let bridge, bridge.readsObjects { return bridge }
+    if access.rawRows(name).count == 0 { return nil }
+    guard case .writing = access else {
+      if let bridge { return bridge }
+      throw DatabaseError.notRegistered(name)
+    }
+    database.report(DatabaseError.notRegistered(name, missing: bridge == nil ? "type" : "object deserializer"))
+    return nil
   }
 
   // MARK: Counts
@@ -103,13 +119,13 @@ public class YapDatabaseReadTransaction {
 
   /// The object of a row, of the type that was registered; nil if there is no such row. New call: `tx[…].get(_:)`.
   public func object(forKey key: String, inCollection collection: String?) -> Any? {
-    attempt(nil) { try bridge(collection).object(key, access) }
+    attempt(nil) { try readable(collection)?.object(key, access) }
   }
 
   /// The metadata of a row; nil if there is no such row, or if it has none. Reads no object. New call:
   /// `tx[…].metadata(_:)`.
   public func metadata(forKey key: String, inCollection collection: String?) -> Any? {
-    attempt(nil) { try bridge(collection).metadata(key, access) }
+    attempt(nil) { try readable(collection)?.metadata(key, access) }
   }
 
   /// Object and metadata of a row as these types; nil if there is no such row. The original answered nil for other
@@ -118,7 +134,7 @@ public class YapDatabaseReadTransaction {
     forKey key: String, inCollection collection: String?
   ) -> (object: Object, metadata: Metadata?)? {
     attempt(nil) {
-      guard let row = try bridge(collection).row(key, access) else { return nil }
+      guard let row = try readable(collection)?.row(key, access) else { return nil }
       return (
         try cast(row.object, "object", collection, key),
         try row.metadata.map { try cast($0, "metadata", collection, key) }
@@ -132,7 +148,7 @@ public class YapDatabaseReadTransaction {
   public func getObject(
     _ object: inout Any?, metadata: inout Any?, forKey key: String, inCollection collection: String?
   ) -> Bool {
-    let row = attempt(nil) { try bridge(collection).row(key, access) }
+    let row = attempt(nil) { try readable(collection)?.row(key, access) }
     (object, metadata) = (row?.object, row?.metadata)
     return row != nil
   }

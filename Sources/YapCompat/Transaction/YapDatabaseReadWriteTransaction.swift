@@ -44,7 +44,10 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   ///   - completionBlock: what runs.
   public func addCompletionQueue(_ completionQueue: DispatchQueue?, completionBlock: @escaping @Sendable () -> Void) {
     attempt(()) {
-      writing.onCommit { (completionQueue ?? .main).async(execute: completionBlock) }
+      writing.onCommit { [database] in
+        database.postCommits()
+        (completionQueue ?? .main).async(execute: completionBlock)
+      }
     }
   }
 
@@ -81,8 +84,8 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
     change {
       let bridge = try bridge(collection)
       let (objects, metadatas) = sanitizers(bridge)
-      guard let stored = try sanitized(object, objects, bridge, key) else { return try bridge.remove([key], writing) }
-      let storedMetadata = try metadata.flatMap { try sanitized($0, metadatas, bridge, key) }
+      guard let stored = try objects.before(object, bridge.name, key) else { return try bridge.remove([key], writing) }
+      let storedMetadata = try metadata.flatMap { try metadatas.before($0, bridge.name, key) }
       // What a sanitizer has changed is not what was encoded before.
       let encoded = EncodedRow(
         object: objects.pre == nil ? serializedObject : nil, metadata: metadatas.pre == nil ? serializedMetadata : nil)
@@ -107,7 +110,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
       guard try access.contains(RowKey(collection ?? "", key)) else { return }
       let bridge = try bridge(collection)
       let objects = sanitizers(bridge).objects
-      guard let stored = try sanitized(object, objects, bridge, key) else { return try bridge.remove([key], writing) }
+      guard let stored = try objects.before(object, bridge.name, key) else { return try bridge.remove([key], writing) }
       let isReplaced = try bridge.replace(stored, objects.pre == nil ? serializedObject : nil, key, writing)
       if isReplaced { try objects.post?(bridge.name, key, stored) }
     }
@@ -129,7 +132,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
       guard try access.contains(RowKey(collection ?? "", key)) else { return }
       let bridge = try bridge(collection)
       let metadatas = sanitizers(bridge).metadata
-      let stored = try metadata.flatMap { try sanitized($0, metadatas, bridge, key) }
+      let stored = try metadata.flatMap { try metadatas.before($0, bridge.name, key) }
       let encoded = metadatas.pre == nil ? serializedMetadata : nil
       let isReplaced = try bridge.replaceMetadata(stored, encoded, key, writing)
       if isReplaced, let stored { try metadatas.post?(bridge.name, key, stored) }
@@ -195,14 +198,11 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
     }
   }
 
-  private func sanitizers(_ bridge: any CollectionBridge) -> (objects: SanitizerPair, metadata: SanitizerPair) {
-    database.registry.sanitizers(bridge.name)
+  private func bridge(_ collection: String?) throws(DatabaseError) -> any CollectionBridge {
+    try database.registry.bridge(collection ?? "")
   }
 
-  private func sanitized(
-    _ value: Any, _ sanitizers: SanitizerPair, _ bridge: any CollectionBridge, _ key: String
-  ) throws -> Any? {
-    guard let pre = sanitizers.pre else { return value }
-    return try pre(bridge.name, key, value)
+  private func sanitizers(_ bridge: any CollectionBridge) -> (objects: SanitizerPair, metadata: SanitizerPair) {
+    database.registry.sanitizers(bridge.name)
   }
 }
