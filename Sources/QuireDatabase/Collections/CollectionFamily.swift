@@ -38,10 +38,29 @@ public struct CollectionFamily<Object: Sendable, Metadata: Sendable>: Sendable {
     describe = { name in collections.first { $0.name.hasSameBytes(as: name) } }
   }
 
+  private init(
+    _ filter: CollectionFilter, _ named: [RowCollection<Object, Metadata>],
+    _ describe: @escaping @Sendable (String) -> RowCollection<Object, Metadata>?
+  ) {
+    (self.filter, self.named, self.describe) = (filter, named, describe)
+  }
+
+  /// Those of these collections that a filter lets through as well.
+  public func limited(to filter: CollectionFilter) -> Self {
+    let named = named.filter { filter.contains($0.name) }
+    return Self(self.filter.intersection(filter), named, describe)
+  }
+
+  /// The names of those that have rows as of a transaction, and of those that are known by name. O(collections).
+  public func names(in tx: ReadTransaction) -> [String] {
+    if named.isEmpty { return tx.collections.filter(filter.contains) }
+    var seen: Set<ByteString> = []
+    return named.map(\.name).filter { seen.insert(ByteString($0)).inserted }
+  }
+
   /// The description of a collection; nil if it does not belong here. Names are the same if their bytes are.
   public func collection(named name: String) -> RowCollection<Object, Metadata>? {
-    if !named.isEmpty { return describe(name) }
-    return filter.contains(name) ? describe(name) : nil
+    filter.contains(name) ? describe(name) : nil
   }
 }
 

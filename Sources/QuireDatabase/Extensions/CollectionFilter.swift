@@ -38,6 +38,8 @@ public struct CollectionFilter: Sendable {
 
   private let isIncluded: @Sendable (String) -> Bool
   let stored: Stored
+  /// Whether it is known to let every collection through.
+  private let isAll: Bool
 
   /// The collections for whose names `isIncluded` is true. Ask for the same ones as long as the version of the
   /// extension stays the same. While the extension is not registered nobody can ask the closure: a change in any
@@ -47,7 +49,7 @@ public struct CollectionFilter: Sendable {
   }
 
   /// Every collection.
-  public static var all: Self { Self(stored: .any) { _ in true } }
+  public static var all: Self { Self(stored: .any, isAll: true) { _ in true } }
 
   /// These and no others.
   public static func only(_ names: some Sequence<String>) -> Self {
@@ -61,9 +63,22 @@ public struct CollectionFilter: Sendable {
     return Self(stored: .except(names)) { !names.contains(ByteString($0)) }
   }
 
-  private init(stored: Stored, _ isIncluded: @escaping @Sendable (String) -> Bool) {
+  private init(stored: Stored, isAll: Bool = false, _ isIncluded: @escaping @Sendable (String) -> Bool) {
     self.stored = stored
+    self.isAll = isAll
     self.isIncluded = isIncluded
+  }
+
+  /// Those of these collections that `other` lets through as well. Names that both know stay known.
+  public func intersection(_ other: CollectionFilter) -> Self {
+    if other.isAll { return self }
+    if isAll { return other }
+    switch (stored, other.stored) {
+    case (.only(let names), _): return .only(names.map(\.string).filter(other.contains))
+    case (_, .only(let names)): return .only(names.map(\.string).filter(contains))
+    case (.except(let names), .except(let others)): return .except(names.union(others).map(\.string))
+    default: return .matching { contains($0) && other.contains($0) }
+    }
   }
 
   /// Whether the collection is one of them. Names are the same if their bytes are.

@@ -313,7 +313,7 @@ public final class RelationshipWriter: ExtensionWriter {
     let mark = mark as? Mark
     waiting = mark?.waiting ?? [:]
     waitingKeys = mark?.waitingKeys ?? [:]
-    removed.memory = mark?.removed ?? [:]
+    removed.restore(mark?.removed ?? [:])
     firstNew = mark?.firstNew ?? .max
     kept = mark?.kept ?? [:]
     observed = mark?.observed ?? []

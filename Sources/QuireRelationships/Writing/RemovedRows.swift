@@ -13,25 +13,35 @@ internal import QuireDatabase
 /// 2. `memory` is empty when a transaction has settled, and so are the trees if the relationship is not being built.
 struct RemovedRows {
   /// What is in memory; what a savepoint has to remember.
-  var memory: TreeDictionary<RowKey, Int64> = [:]
+  private(set) var memory: TreeDictionary<RowKey, Int64> = [:]
   /// Id → key: four bytes of how long the collection's name is, that name, the key.
   private let keys: ExtensionTree<RowID>
   /// A hash of the key, then the id.
   private let ids: ExtensionTree<[UInt8]>
   private let damaged: () -> DatabaseError
+  /// Whether there may be something in the trees: nearly never, and asked for every row.
+  private var mayHaveStored: Bool
 
   init(_ trees: EdgeTrees) throws {
     keys = try trees.store.tree("removedKeys", of: RowID.self)
     ids = try trees.store.tree("removedIDs", of: [UInt8].self)
     damaged = trees.damaged
+    mayHaveStored = try keys.count > 0
   }
 
-  var isEmpty: Bool { get throws { try memory.isEmpty && keys.count == 0 } }
+  var isEmpty: Bool { get throws { try memory.isEmpty && !hasStored } }
+  private var hasStored: Bool { get throws { try mayHaveStored && keys.count > 0 } }
+
+  /// Goes back to what was in memory at a savepoint; the trees have gone back as well.
+  mutating func restore(_ memory: TreeDictionary<RowKey, Int64>) {
+    self.memory = memory
+    mayHaveStored = true
+  }
 
   /// The row that was removed from `key`.
   func id(of key: RowKey) throws -> Int64? {
     if let known = memory[key] { return known }
-    if try keys.count == 0 { return nil }
+    guard try hasStored else { return nil }
     let prefix = Self.hash(key)
     let cursor = try ids.cursor()
     var isOnEntry = try cursor.seek(prefix)
@@ -49,7 +59,7 @@ struct RemovedRows {
   }
 
   /// The key that a row had which an earlier transaction has removed.
-  func storedKey(of id: Int64) throws -> RowKey? { try id > 0 && keys.count > 0 ? storedKey(of: RowID(id)) : nil }
+  func storedKey(of id: Int64) throws -> RowKey? { try id > 0 && hasStored ? storedKey(of: RowID(id)) : nil }
 
   private func storedKey(of id: RowID) throws -> RowKey? {
     guard let bytes = try keys.value(for: id) else { return nil }
@@ -66,6 +76,7 @@ struct RemovedRows {
     guard forLater else { return memory[key] = id }
     // Another one that was there before it has gone for good.
     try remove(key)
+    mayHaveStored = true
     let collection = Array(key.collection.utf8)
     let count = UInt32(collection.count)
     try keys.put(
@@ -84,7 +95,7 @@ struct RemovedRows {
 
   mutating func removeAll() throws {
     memory = [:]
-    if try keys.count == 0 { return }
+    guard try hasStored else { return }
     try keys.removeAll()
     try ids.removeAll()
   }

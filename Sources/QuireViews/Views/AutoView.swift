@@ -25,7 +25,7 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public let parts: RowParts
   /// Whether rows that are there when the view is registered for the first time are taken in.
   public let isBuiltFromRows: Bool
-  let descriptions: [RowCollection<Object, Metadata>]
+  let family: CollectionFamily<Object, Metadata>
   let grouping: ViewGrouping<Object, Metadata>
   let sorting: ViewSorting<Object, Metadata>
 
@@ -44,14 +44,25 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
     isPersistent: Bool = true, takesExistingRows: Bool = true, grouping: ViewGrouping<Object, Metadata>,
     sorting: ViewSorting<Object, Metadata>
   ) {
+    self.init(
+      name, over: CollectionFamily(collections), version: version, isPersistent: isPersistent,
+      takesExistingRows: takesExistingRows, grouping: grouping, sorting: sorting)
+  }
+
+  /// Describes a view over all collections of a family, those to come as well. Parameters as above.
+  public init(
+    _ name: String, over family: CollectionFamily<Object, Metadata>, version: String = "",
+    isPersistent: Bool = true, takesExistingRows: Bool = true, grouping: ViewGrouping<Object, Metadata>,
+    sorting: ViewSorting<Object, Metadata>
+  ) {
     self.name = name
     self.version = version
     self.isPersistent = isPersistent
     self.isBuiltFromRows = takesExistingRows
     self.grouping = grouping
     self.sorting = sorting
-    self.collections = .only(collections.map(\.name))
-    descriptions = collections
+    self.family = family
+    collections = family.filter
     // A view tells of every change of its rows, also of those that leave them where they are.
     parts = [.object, .metadata]
   }
@@ -73,7 +84,7 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {
-    try ViewReader(store, descriptions)
+    try ViewReader(store, family)
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> AutoViewWriter<Object, Metadata> {

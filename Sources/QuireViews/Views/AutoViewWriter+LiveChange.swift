@@ -26,7 +26,7 @@ extension AutoViewWriter {
     guard !version.hasSameBytes(as: view.version) else { return false }
     let sorting = sorting ?? view.sorting
     var members: [ByteString: [Member]] = [:]
-    for collection in unique(view.descriptions.map(\.name)) {
+    for collection in view.family.names(in: store.readTransaction) {
       for raw in store.readTransaction.rawRows(collection) {
         let row = try viewRow(raw.rowID)
         let groups = unique(try grouping.groups(row))
@@ -76,7 +76,7 @@ extension AutoViewWriter {
   ) throws {
     guard let tx = store.writeTransaction else { return }
     let new = AutoView(
-      view.name, over: view.descriptions, version: version, isPersistent: view.isPersistent,
+      view.name, over: view.family, version: version, isPersistent: view.isPersistent,
       takesExistingRows: view.isBuiltFromRows, grouping: grouping, sorting: sorting)
     // Groups that lose all rows are arranged, too; in the order of the names, so that one change tells one thing.
     let names = Set(members.keys).union(try storage.trees.allGroups().map { ByteString($0.name) })

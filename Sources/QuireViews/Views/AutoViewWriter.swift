@@ -15,7 +15,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     self.store = store
     storage = try ViewStorage(store)
     labels = LabelledOrder(storage)
-    reader = try ViewReader(store, view.descriptions)
+    reader = try ViewReader(store, view.family)
   }
 
   // MARK: Hooks
@@ -64,7 +64,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   // MARK: Placing rows
 
   private func viewRow(_ change: RowChange) -> ViewRow<Object, Metadata>? {
-    view.descriptions.first { $0.name.utf8.elementsEqual(change.collection.utf8) }.map { ViewRow(change, $0) }
+    view.family.collection(named: change.collection).map { ViewRow(change, $0) }
   }
 
   /// The row of an id, to be compared with.

@@ -55,7 +55,7 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
   public let isBuiltFromRows: Bool
   let parent: Parent
   private(set) var filter: ViewFilter<Object, Metadata>
-  let descriptions: [RowCollection<Object, Metadata>]
+  let family: CollectionFamily<Object, Metadata>
 
   /// Describes a view of `parent`'s rows that pass `filter`. O(c) for c collections of the parent.
   ///
@@ -80,9 +80,9 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
     self.parent = parent
     self.filter = filter
     dependencies = [parent.name]
-    descriptions = parent.shownCollections.filter { collections.contains($0.name) }
-    // By their names, also where a closure knows them: it could not be asked whether they are the same ones.
-    self.collections = .only(descriptions.map(\.name))
+    // By their names where the parent knows them: a closure could not be asked whether they are the same ones.
+    family = parent.shownCollections.limited(to: collections)
+    self.collections = family.filter
   }
 
   /// The same view with another filter.
@@ -93,7 +93,7 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {
-    try ViewReader(store, descriptions)
+    try ViewReader(store, family)
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> FilteredViewWriter<Parent> {
@@ -106,19 +106,19 @@ public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Wr
 /// A view that can tell which collections it shows.
 public protocol CollectionShowing<Object, Metadata>: ViewExtension {
   /// The collections whose rows it shows.
-  var shownCollections: [RowCollection<Object, Metadata>] { get }
+  var shownCollections: CollectionFamily<Object, Metadata> { get }
 }
 
 extension AutoView: CollectionShowing {
-  public var shownCollections: [RowCollection<Object, Metadata>] { descriptions }
+  public var shownCollections: CollectionFamily<Object, Metadata> { family }
 }
 
 extension ManualView: CollectionShowing {
-  public var shownCollections: [RowCollection<Object, Metadata>] { descriptions }
+  public var shownCollections: CollectionFamily<Object, Metadata> { family }
 }
 
 extension FilteredView: CollectionShowing {
-  public var shownCollections: [RowCollection<Object, Metadata>] { descriptions }
+  public var shownCollections: CollectionFamily<Object, Metadata> { family }
 }
 
 /// A view in a write transaction that others can follow: those of this module.

@@ -32,7 +32,7 @@ where Parent.Writer: ViewOwner {
     self.store = store
     parent = try store.writer(of: view.parent.name, as: Parent.self).followed.storage
     storage = try ViewStorage(store)
-    reader = try ViewReader(store, view.descriptions)
+    reader = try ViewReader(store, view.family)
     parent.add(self)
   }
 

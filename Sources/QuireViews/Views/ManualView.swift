@@ -13,7 +13,7 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public let isPersistent: Bool
   public let collections: CollectionFilter
   public var isBuiltFromRows: Bool { false }
-  let descriptions: [RowCollection<Object, Metadata>]
+  let family: CollectionFamily<Object, Metadata>
 
   /// Describes a list.
   ///
@@ -22,11 +22,18 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
     _ name: String, over collections: [RowCollection<Object, Metadata>], version: String = "",
     isPersistent: Bool = true
   ) {
+    self.init(name, over: CollectionFamily(collections), version: version, isPersistent: isPersistent)
+  }
+
+  /// Describes a list of rows of all collections of a family, those to come as well.
+  public init(
+    _ name: String, over family: CollectionFamily<Object, Metadata>, version: String = "", isPersistent: Bool = true
+  ) {
     self.name = name
     self.version = version
     self.isPersistent = isPersistent
-    self.collections = .only(collections.map(\.name))
-    descriptions = collections
+    self.family = family
+    collections = family.filter
   }
 
   /// Describes a list of rows of one collection.
@@ -35,7 +42,7 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {
-    try ViewReader(store, descriptions)
+    try ViewReader(store, family)
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> ManualViewWriter<Object, Metadata> {
@@ -58,7 +65,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     self.store = store
     storage = try ViewStorage(store)
     labels = LabelledOrder(storage)
-    reader = try ViewReader(store, view.descriptions)
+    reader = try ViewReader(store, view.family)
   }
 
   // MARK: The list
@@ -73,7 +80,9 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   ///
   /// - Throws: `viewRefused` if there is no such row, if it is in the view already, or if the group is shorter.
   public func insert(_ key: String, at index: Int, in group: String) throws {
-    guard let collection = view.descriptions.first else { throw refused("It has no collections.") }
+    guard let collection = view.family.named.first else {
+      throw refused("It has no collection that is known by name. Give the whole `RowKey`.")
+    }
     try insert(RowKey(collection.name, key), at: index, in: group)
   }
 
@@ -115,7 +124,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   /// Takes the row under `key` of the view's first collection out of the view. Returns whether it was in it.
   @discardableResult
   public func remove(_ key: String) throws -> Bool {
-    guard let collection = view.descriptions.first, let tx = store.writeTransaction,
+    guard let collection = view.family.named.first, let tx = store.writeTransaction,
       let rowID = try tx.rowID(of: RowKey(collection.name, key))
     else { return false }
     try markDependents()

@@ -51,8 +51,8 @@ extension Database {
     try read { tx throws in
       let reader = try tx.view(view)
       var found: [ViewDifference] = []
-      for description in reader.descriptions {
-        for raw in tx.rawRows(description.name) {
+      for name in reader.family.names(in: tx) {
+        for raw in tx.rawRows(name) {
           guard let difference = try view.difference(of: reader.row(of: raw.rowID), raw.rowID, in: reader) else {
             continue
           }
@@ -77,8 +77,8 @@ enum ViewSample {
       guard let entry = try reader.trees.entries.entry(at: step * count / min(count, part)) else { continue }
       found.insert(try reader.trees.rowID(entry.value))
     }
-    let names = reader.descriptions.map(\.name)
-    for name in names {
+    let names = reader.family.names(in: reader.store.readTransaction)
+    for name in names.prefix(part) {
       for raw in reader.store.readTransaction.rawRows(name).prefix(max(1, part / 2 / names.count)) {
         found.insert(raw.rowID)
       }
@@ -89,7 +89,7 @@ enum ViewSample {
     let free = Int64(limit - min(found.count, limit))
     for step in 0..<free {
       let rowID = RowID(1 + Int64(last / free) * step)
-      if let row = try reader.store.row(rowID), names.contains(where: { $0.hasSameBytes(as: row.collection) }) {
+      if let row = try reader.store.row(rowID), reader.family.filter.contains(row.collection) {
         found.insert(rowID)
       }
     }

@@ -9,11 +9,11 @@ public import QuireDatabase
 public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   let store: ExtensionStore
   let trees: ViewTrees
-  let descriptions: [RowCollection<Object, Metadata>]
+  let family: CollectionFamily<Object, Metadata>
 
-  init(_ store: ExtensionStore, _ descriptions: [RowCollection<Object, Metadata>]) throws {
+  init(_ store: ExtensionStore, _ family: CollectionFamily<Object, Metadata>) throws {
     self.store = store
-    self.descriptions = descriptions
+    self.family = family
     trees = try ViewTrees(store)
   }
 
@@ -67,7 +67,7 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   /// tree if the cache of objects has it.
   public func object(at index: Int, in group: String) throws -> Object? {
     guard let rowID = try rowID(at: index, in: group) else { return nil }
-    for description in descriptions {
+    for description in family.named {
       if let object = try store.cachedObject(of: rowID, in: description) { return object }
     }
     return try row(of: rowID).object
@@ -98,16 +98,16 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   /// A row that is there; nil if it is of none of the view's collections.
   func rowIfDescribed(_ rowID: RowID) throws -> ViewRow<Object, Metadata>? {
     guard let change = try store.row(rowID) else { throw trees.damaged() }
-    let description = descriptions.first { $0.name.utf8.elementsEqual(change.collection.utf8) }
-    return description.map { ViewRow(change, $0) }
+    return family.collection(named: change.collection).map { ViewRow(change, $0) }
   }
 
   // MARK: Positions of rows
 
-  /// Where the row under `key` stands in the view's first collection; nil if it is not in the view. Of several groups
+  /// Where the row under `key` of the view's first collection stands; nil if it is not in the view, or if the view's
+  /// collections are not known by name. Of several groups
   /// the one whose name comes first. O(log n).
   public func position(of key: String) throws -> Position? {
-    guard let collection = descriptions.first else { return nil }
+    guard let collection = family.named.first else { return nil }
     return try position(of: RowKey(collection.name, key))
   }
 
