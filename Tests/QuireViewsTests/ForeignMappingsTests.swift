@@ -69,6 +69,11 @@ import Testing
         ]
       }
     }
+    // Whose they are is told, not that the view was built anew.
+    let error = #expect(throws: DatabaseError.self) {
+      try db.read { tx in try tx.view(second).rowID(at: ViewPath(section: 0, row: 0), mappings[0]) }
+    }
+    #expect(error?.message.unicodeScalars.contains("\u{e9}") == true)
     try db.write { tx throws in
       let readers = try (tx.view(first), tx.view(second), tx.view(list), tx.view(filter))
       try check { one in
