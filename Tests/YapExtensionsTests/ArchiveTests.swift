@@ -109,6 +109,27 @@ class Chain: NSObject, NSCoding, YapExtensions.Persistable {
     }
   }
 
+  @Test("A dictionary with more objects than keys, or nothing for a key, is an error") func lopsidedDictionary() throws
+  {
+    let whole = try archive(NSDictionary(dictionary: ["a": 1, "b": 2]))
+    #expect(try reading(whole).contains("collectionMismatch"))
+    let list = try PropertyListSerialization.propertyList(from: whole, format: nil)
+    let archive = try #require(list as? [String: Any])
+    let objects = try #require(archive["$objects"] as? [Any])
+    let dictionary = try #require(objects[1] as? [String: Any])
+    for half in ["NS.keys", "NS.objects"] {
+      let references = try #require(dictionary[half] as? [Any])
+      for forged in [Array(references.dropLast()), references + ["c"], ["c", "d"]] {
+        var (archive, objects, dictionary) = (archive, objects, dictionary)
+        dictionary[half] = forged
+        objects[1] = dictionary
+        archive["$objects"] = objects
+        let data = try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
+        #expect(try reading(data).contains("decodingFailed"))
+      }
+    }
+  }
+
   @Test("Objects that hold themselves, or too many in each other, are errors when they are written") func depth() throws
   {
     fixture.database.register(Chain.self)

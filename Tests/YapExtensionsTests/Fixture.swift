@@ -42,6 +42,8 @@ final class Fixture {
     database.register(Photo.self)
     database.register(Note.self)
     database.register(Ticket.self)
+    database.register(Robot.self)
+    database.register(Poster.self)
   }
 }
 

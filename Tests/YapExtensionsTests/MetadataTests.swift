@@ -42,6 +42,8 @@ import YapExtensions
     try writesKeep(Song(identifier: "s1", title: "Help!"), Song.PlayState(plays: 4))
     try writesKeep(Photo(identifier: "p1"), "beach")
     try writesKeep(Note(identifier: "n1"), 8)
+    try writesKeep(Robot(id: "r1", name: "Marvin"), Song.PlayState(plays: 4))
+    try writesKeep(Poster(identifier: "p2"), Product.Metadata(categoryIdentifier: 3))
   }
 
   @Test("The object changes and the metadata stay; other metadata take their place") func halvesAreApart() throws {

@@ -260,3 +260,18 @@ class TicketCoder: NSObject, NSCoding, CodingType {
   required init?(coder: NSCoder) { value = Ticket(identifier: coder.decodeInteger(forKey: "identifier")) }
   func encode(with coder: NSCoder) { coder.encode(value.identifier, forKey: "identifier") }
 }
+
+/// An object with `Codable` metadata.
+class Robot: NamedEntity, Persistable {
+  static let collection = "Robots"
+  var metadata: Song.PlayState?
+}
+
+/// A `Codable` value with a value as metadata.
+struct Poster: Persistable, Codable, Equatable {
+  static let collection = "Posters"
+  let identifier: Identifier
+  var metadata: Product.Metadata?
+
+  private enum CodingKeys: String, CodingKey { case identifier }
+}

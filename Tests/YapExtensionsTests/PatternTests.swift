@@ -62,6 +62,11 @@ private func roundTrip<Item: YapExtensions.Persistable>(_ item: Item) throws -> 
   @Test func codableBesideArchives() throws {
     let photo = Photo(identifier: "p1", metadata: "beach")
     #expect(try roundTrip(photo) == photo)
+    let poster = Poster(identifier: "p2", metadata: Product.Metadata(categoryIdentifier: 3))
+    #expect(try roundTrip(poster) == poster)
+    let robot = Robot(id: "r1", name: "Marvin")
+    robot.metadata = Song.PlayState(plays: 42)
+    #expect(try roundTrip(robot)?.metadata?.plays == 42)
     let note = Note(identifier: "n1", metadata: 5)
     #expect(try roundTrip(note) == note)
     #expect(try roundTrip(Ticket(identifier: 5)) == Ticket(identifier: 5))

@@ -68,6 +68,9 @@ private struct Dog: YapExtensions.Persistable, Codable, Equatable {
   @Test("The collection may be described with its coders") func described() throws {
     let rows = RowCollection<Song, Song.PlayState>("Songs", coder: .json, metadataCoder: .json)
     database.register(Song.self, rows: rows)
+    database.register(Tag.self, rows: RowCollection("Tags", coder: .json))
+    try connection.write(Tag(identifier: 1, text: "a"))
+    #expect(try Tag.read(connection).all() == [Tag(identifier: 1, text: "a")])
     let song = Song(identifier: "s1", title: "Help!", metadata: Song.PlayState(plays: 1))
     try connection.write(song)
     #expect(try Song.read(connection).byKey("s1") == song)

@@ -95,7 +95,18 @@ struct ArchiveObjects {
       ancestors.allSatisfy({ if case .string = entries[$0] { true } else { false } })
     else { return false }
     classNames.insert(name)
+    if name == "NSDictionary" || name == "NSMutableDictionary", !hasPairs(values) { return false }
     return values.allSatisfy { key, value in key == "$class" || !leadsToClass(value) }
+  }
+
+  /// Whether a dictionary has as many keys as objects, and none that is nothing: of what is missing on one side,
+  /// Foundation reads beyond the end.
+  private func hasPairs(_ values: [String: Int]) -> Bool {
+    guard let keys = values["NS.keys"], case .array(let keys) = entries[keys], let objects = values["NS.objects"],
+      case .array(let objects) = entries[objects]
+    else { return false }
+    // Object 0 stands for nil.
+    return keys.count == objects.count && (keys + objects).allSatisfy { reference($0).map { $0 > 0 } ?? false }
   }
 
   private func isContainer(_ entry: Int) -> Bool {

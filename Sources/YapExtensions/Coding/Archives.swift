@@ -22,10 +22,9 @@ struct Archives: Sendable {
   }
 
   private static let plainNames: Set<String> = [
-    "NSString", "NSMutableString", "NSNumber", "NSDecimalNumber", "NSDecimalNumberPlaceholder", "NSDate", "NSData",
-    "NSMutableData", "NSArray", "NSMutableArray", "NSDictionary", "NSMutableDictionary", "NSSet", "NSMutableSet",
-    "NSOrderedSet", "NSMutableOrderedSet", "NSURL", "NSUUID", "NSNull", "NSIndexSet", "NSMutableIndexSet",
-    "NSTimeZone", "NSLocale", "NSDateComponents",
+    "NSString", "NSMutableString", "NSNumber", "NSDate", "NSData", "NSMutableData", "NSArray", "NSMutableArray",
+    "NSDictionary", "NSMutableDictionary", "NSSet", "NSMutableSet", "NSURL", "NSUUID", "NSNull", "NSIndexSet",
+    "NSMutableIndexSet", "NSTimeZone", "NSLocale", "NSDateComponents",
   ]
 
   /// The name of a class in archives; nil if Foundation has none for it, and would end the process.

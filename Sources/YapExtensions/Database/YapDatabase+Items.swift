@@ -16,8 +16,9 @@ extension YapDatabase {
   ///
   /// - Parameters:
   ///   - type: the type. That of a class stands for its subclasses, which `classes` has to name.
-  ///   - classes: the classes of objects that archives of items or metadata hold inside, other than Foundation's for
-  ///     data: the coders of values in values, for example.
+  ///   - classes: the classes of objects that archives of items or metadata hold inside: the coders of values in
+  ///     values, for example. Foundation's for strings, numbers, dates, data, URLs, and arrays, sets and dictionaries
+  ///     of these need no mention.
   public func register<Item: Persistable>(_ type: Item.Type, classes: [AnyClass] = []) {
     let (objects, metadata) = (Item.itemPattern.half, Item.metadataPattern.half)
     if let objects = objects as? any TypedHalf, let metadata = metadata as? any TypedHalf {
@@ -37,6 +38,16 @@ extension YapDatabase {
   public func register<Item: Persistable & Codable & Sendable, Metadata: Codable & Sendable>(
     _ type: Item.Type, rows: RowCollection<Item, Metadata>
   ) where Item.MetadataType == Metadata {
+    register(rows)
+    RegisteredItems.shared.add(type, in: self)
+  }
+
+  /// Registers a type of `Codable` items without metadata with the description of their collection.
+  ///
+  /// The description's name and type are the item's.
+  public func register<Item: Persistable & Codable & Sendable>(
+    _ type: Item.Type, rows: RowCollection<Item, NoMetadata>
+  ) where Item.MetadataType == Void {
     register(rows)
     RegisteredItems.shared.add(type, in: self)
   }
