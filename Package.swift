@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "QuireViews", targets: ["QuireViews"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .library(name: "YapCompat", targets: ["YapCompat"]),
+    .library(name: "YapExtensions", targets: ["YapExtensions"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
   ],
@@ -96,6 +97,9 @@ let package = Package(
       packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
+      name: "YapExtensions", dependencies: ["Quire", "YapCompat"], packageAccess: false, swiftSettings: safeSettings
+    ),
+    .target(
       name: "QuireTesting",
       dependencies: [
         "QuireDatabase", "QuireStorage",
@@ -161,11 +165,15 @@ let package = Package(
     .testTarget(
       name: "ListingTests",
       dependencies: [
-        "Quire", "QuireStorage", "QuireTesting", "YapCompat", .product(name: "Logging", package: "swift-log"),
+        "Quire", "QuireStorage", "QuireTesting", "YapCompat", "YapExtensions",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart"], swiftSettings: settings),
     .testTarget(
       name: "YapCompatTests", dependencies: ["Quire", "QuireDatabase", "QuireStorage", "QuireTesting", "YapCompat"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "YapExtensionsTests", dependencies: ["Quire", "QuireTesting", "YapCompat", "YapExtensions"],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]

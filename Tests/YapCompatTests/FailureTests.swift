@@ -242,6 +242,24 @@ struct Enumeration: Sendable, CustomTestStringConvertible {
   }
 
   // Trap 8 with it: nothing is remembered of what was rolled back.
+  @Test func codeInsideMakesTheTransactionFail() throws {
+    var seen: (any Error)?
+    #expect(throws: Failed.self) {
+      try connection.readWrite { transaction in
+        transaction.setObject("object", forKey: "key", inCollection: nil)
+        #expect(transaction.failure == nil)
+        transaction.fail(Failed())
+        // The first one counts.
+        transaction.fail(DatabaseError(.notFound, "later"))
+        transaction.setObject("object", forKey: "key2", inCollection: nil)
+        seen = transaction.failure
+      }
+    }
+    #expect(seen is Failed)
+    try connection.read { transaction in #expect(transaction.numberOfKeysInAllCollections() == 0) }
+    #expect(throws: Failed.self) { try connection.read { transaction in transaction.fail(Failed()) } }
+  }
+
   @Test func rollingBackIsNoError() throws {
     try fixture.fill("a", 1)
     let screen = fixture.database.newConnection()

@@ -25,8 +25,9 @@ public class YapDatabaseReadTransaction {
   let access: TransactionAccess
   /// Nil in a block of an extension that has not asked for it: most do not, and such blocks run for every row.
   private var ownConnection: YapDatabaseConnection?
-  /// The first error.
-  private(set) var failure: (any Error)?
+  /// The error that made the transaction fail; nil as long as all calls have succeeded. Not in the original. New call:
+  /// none is needed, as calls throw.
+  public private(set) var failure: (any Error)?
   private(set) var isOver = false
   /// Counts the calls that have changed rows: an enumeration must not go on after one.
   var changeCount = 0
@@ -64,6 +65,10 @@ public class YapDatabaseReadTransaction {
   func note(_ error: any Error) {
     if failure == nil { failure = error }
   }
+
+  /// Makes the transaction fail as a call inside it would: all is rolled back, and `read` or `readWrite` throws
+  /// `error`, unless another one was first. Not in the original. New call: throwing out of the closure.
+  public func fail(_ error: any Error) { attempt(()) { throw error } }
 
   /// The bridge to read a collection by; nil if there is nothing that could be read.
   ///

@@ -14,6 +14,7 @@ enum ModuleImports {
     "QuireRelationships": ["QuireDatabase"],
     "Quire": ["QuireStorage", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
+    "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
     "quiredb": ["Quire", "QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
     "quickstart": ["Quire"],
@@ -69,6 +70,7 @@ struct ModuleImportsTests {
       ("QuireDatabase", "@testable import QuireTesting"),
       ("QuireViews", "import struct QuireStorage.PageNumber"),
       ("QuireViews", "import QuireRelationships"),
+      ("YapCompat", "import YapExtensions"),
       ("quickstart", "import QuireDatabase"),
     ])
   func importUpwardsIsFound(module: String, line: String) {
