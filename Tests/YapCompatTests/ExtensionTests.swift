@@ -292,7 +292,7 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
     #expect(again.register(makeView(), withName: "view"))
     #expect(try groups(again) == ["later"])
     // A whitelist may name collections that are to come.
-    var options = YapDatabaseViewOptions()
+    let options = YapDatabaseViewOptions()
     options.allowedCollections = YapWhitelistBlacklist(whitelist: ["coming"])
     let coming = YapDatabaseAutoView(
       grouping: .withKeyBlock { _, collection, _ in collection },
@@ -306,7 +306,7 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
 
   @Test func listsAreOrderedByTheApp() throws {
     try store()
-    var options = YapDatabaseViewOptions()
+    let options = YapDatabaseViewOptions()
     options.allowedCollections = YapWhitelistBlacklist(whitelist: ["songs"])
     #expect(database.register(YapDatabaseManualView(options: options), withName: "favourites"))
     try connection.readWrite { transaction in
@@ -382,7 +382,7 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
   }
 
   @Test func edgesByHandGoByHand() throws {
-    var options = YapDatabaseRelationshipOptions()
+    let options = YapDatabaseRelationshipOptions()
     options.disableYapDatabaseRelationshipNodeProtocol = true
     #expect(database.register(YapDatabaseRelationship(options: options), withName: "graph"))
     let file = try fixture.folder.makeFile("cover.png")

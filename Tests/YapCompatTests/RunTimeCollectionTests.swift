@@ -111,7 +111,7 @@ private struct Message: Codable, Sendable, Equatable, YapDatabaseRelationshipNod
 
   @Test("A black list leaves collections out that come later, and others in") func blacklists() throws {
     let (database, connection) = try open()
-    var options = YapDatabaseViewOptions()
+    let options = YapDatabaseViewOptions()
     options.allowedCollections = YapWhitelistBlacklist(blacklist: ["thread1"])
     let view = YapDatabaseAutoView(
       grouping: .withKeyBlock { _, collection, _ in collection == "threads" ? nil : collection },

@@ -39,7 +39,7 @@ import YapCompat
   private func options(
     _ allowed: YapWhitelistBlacklist<String>? = nil, skips: Bool = false
   ) -> YapDatabaseViewOptions {
-    var options = YapDatabaseViewOptions()
+    let options = YapDatabaseViewOptions()
     (options.allowedCollections, options.skipInitialViewPopulation) = (allowed, skips)
     return options
   }
@@ -211,5 +211,20 @@ import YapCompat
         .withKeyBlock { _, _, _, key1, _, key2 in key2.compare(key1, options: .literal) }, versionTag: "2")
     }
     #expect(try keys("parent", again) == ["later", "elsewhere", "after"])
+  }
+
+  @Test("A view goes on with the settings that it was made with") func copies() throws {
+    let options = YapDatabaseViewOptions()
+    options.skipInitialViewPopulation = true
+    let view = makeParent(options)
+    options.skipInitialViewPopulation = false
+    options.isPersistent = false
+    #expect(view.options.skipInitialViewPopulation && view.options.isPersistent && view.options !== options)
+    let rules = YapDatabaseRelationshipOptions()
+    rules.disableYapDatabaseRelationshipNodeProtocol = true
+    let graph = YapDatabaseRelationship(versionTag: "1", options: rules)
+    rules.disableYapDatabaseRelationshipNodeProtocol = false
+    #expect(graph.options.disableYapDatabaseRelationshipNodeProtocol)
+    #expect(graph.options.allowedCollections?.isAllowed("x") == nil)
   }
 }

@@ -21,15 +21,32 @@ extension YapDatabaseRelationshipNode {
   ) -> Any? { nil }
 }
 
-/// Settings of relationships.
-public struct YapDatabaseRelationshipOptions: Sendable {
+/// Settings of relationships. A relationship takes a copy of them.
+public final class YapDatabaseRelationshipOptions: Sendable {
+  private struct Values {
+    var disableYapDatabaseRelationshipNodeProtocol = false
+    var allowedCollections: YapWhitelistBlacklist<String>?
+  }
+
+  private let values: Guarded<Values>
+
   /// Whether objects are not asked for their edges.
-  public var disableYapDatabaseRelationshipNodeProtocol = false
+  public var disableYapDatabaseRelationshipNodeProtocol: Bool {
+    get { values.withLock { $0.disableYapDatabaseRelationshipNodeProtocol } }
+    set { values.withLock { $0.disableYapDatabaseRelationshipNodeProtocol = newValue } }
+  }
+
   /// The collections whose objects are asked, those to come as well; nil for all.
-  public var allowedCollections: YapWhitelistBlacklist<String>?
+  public var allowedCollections: YapWhitelistBlacklist<String>? {
+    get { values.withLock { $0.allowedCollections } }
+    set { values.withLock { $0.allowedCollections = newValue } }
+  }
 
   /// The original's defaults. New call: none.
-  public init() {}
+  public init() { values = Guarded(Values()) }
+
+  /// The same settings, for whoever goes on with them.
+  init(copying other: YapDatabaseRelationshipOptions?) { values = Guarded(other?.values.withLock { $0 } ?? Values()) }
 }
 
 /// Edges between rows, and to files, with rules about what goes when an end goes. New type: `Relationship`.
@@ -47,10 +64,10 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
 
   /// Describes a relationship. New call: `Relationship(_:version:)`.
   public init(
-    versionTag: String? = nil, options: YapDatabaseRelationshipOptions = YapDatabaseRelationshipOptions()
+    versionTag: String? = nil, options: YapDatabaseRelationshipOptions? = nil
   ) {
     self.versionTag = versionTag
-    self.options = options
+    self.options = YapDatabaseRelationshipOptions(copying: options)
   }
 
   /// The relationship of the new API; nil before it is registered.

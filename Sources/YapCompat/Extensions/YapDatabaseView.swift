@@ -2,20 +2,42 @@
 
 internal import Quire
 
-/// Settings of views.
-public struct YapDatabaseViewOptions: Sendable {
+/// Settings of views. A view takes a copy of them: what is set later is for others.
+public final class YapDatabaseViewOptions: Sendable {
+  private struct Values {
+    var isPersistent = true
+    var allowedCollections: YapWhitelistBlacklist<String>?
+    var skipInitialViewPopulation = false
+  }
+
+  private let values: Guarded<Values>
+
   /// Whether the view is stored; if not, it is built at each opening. New call: `isPersistent` of the view.
-  public var isPersistent = true
-  /// The collections whose rows it shows, those to come as well; nil for all. Rows of collections for which
-  /// nothing is registered that reads objects are left out. Of a filtered view: these of the parent's.
-  /// New call: `over:` of the view, and `collections:` of a filtered one.
-  public var allowedCollections: YapWhitelistBlacklist<String>?
+  public var isPersistent: Bool {
+    get { values.withLock { $0.isPersistent } }
+    set { values.withLock { $0.isPersistent = newValue } }
+  }
+
+  /// The collections whose rows it shows, those to come as well; nil for all. Rows of collections for which nothing is
+  /// registered that reads objects are left out. Of a filtered view: these of the parent's. New call: `over:` of the
+  /// view, and `collections:` of a filtered one.
+  public var allowedCollections: YapWhitelistBlacklist<String>? {
+    get { values.withLock { $0.allowedCollections } }
+    set { values.withLock { $0.allowedCollections = newValue } }
+  }
+
   /// Whether rows that are there when the view is registered for the first time are left out; has no meaning for a list
   /// that the app orders. New call: `takesExistingRows:` of the view.
-  public var skipInitialViewPopulation = false
+  public var skipInitialViewPopulation: Bool {
+    get { values.withLock { $0.skipInitialViewPopulation } }
+    set { values.withLock { $0.skipInitialViewPopulation = newValue } }
+  }
 
   /// The original's defaults. New call: none.
-  public init() {}
+  public init() { values = Guarded(Values()) }
+
+  /// The same settings, for whoever goes on with them.
+  init(copying other: YapDatabaseViewOptions?) { values = Guarded(other?.values.withLock { $0 } ?? Values()) }
 
   /// The collections.
   var family: CollectionFamily<Untyped, Untyped> {
@@ -31,9 +53,9 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
   private let tag: Guarded<String?>
   private let made = Guarded<(any AnyViewAdapter)?>(nil)
 
-  init(_ versionTag: String?, _ options: YapDatabaseViewOptions) {
+  init(_ versionTag: String?, _ options: YapDatabaseViewOptions?) {
     tag = Guarded(versionTag)
-    self.options = options
+    self.options = YapDatabaseViewOptions(copying: options)
   }
 
   /// The version that it has as of the newest commit.
@@ -73,7 +95,7 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
   /// Describes a view; another version has it built anew. New call: `AutoView(_:over:version:grouping:sorting:)`.
   public init(
     grouping: YapDatabaseViewGrouping, sorting: YapDatabaseViewSorting, versionTag: String? = nil,
-    options: YapDatabaseViewOptions = YapDatabaseViewOptions()
+    options: YapDatabaseViewOptions? = nil
   ) {
     self.grouping = grouping
     self.sorting = sorting
@@ -97,7 +119,7 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
 public final class YapDatabaseManualView: YapDatabaseView, @unchecked Sendable {
   // Sendable: safe because it has nothing of its own.
   /// Describes a list; another version empties it. New call: `ManualView(_:over:version:isPersistent:)`.
-  public init(versionTag: String? = nil, options: YapDatabaseViewOptions = YapDatabaseViewOptions()) {
+  public init(versionTag: String? = nil, options: YapDatabaseViewOptions? = nil) {
     super.init(versionTag, options)
   }
 
@@ -124,7 +146,7 @@ public final class YapDatabaseFilteredView: YapDatabaseView, @unchecked Sendable
   /// `FilteredView(_:of:version:filter:)`.
   public init(
     parentViewName: String, filtering: YapDatabaseViewFiltering, versionTag: String? = nil,
-    options: YapDatabaseViewOptions = YapDatabaseViewOptions()
+    options: YapDatabaseViewOptions? = nil
   ) {
     self.parentViewName = parentViewName
     self.filtering = filtering

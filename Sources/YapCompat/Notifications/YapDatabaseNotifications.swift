@@ -14,6 +14,11 @@ extension Notification.Name {
   public static let YapDatabaseClosed = Notification.Name("YapDatabaseClosedNotification")
 }
 
+/// The name of the notifications of commits, in the original's spelling. New call: `Database.commits`.
+public let YapDatabaseModifiedNotification = Notification.Name.YapDatabaseModified
+/// The name of the notification of a database that was closed. New call: `Database.close()` returns.
+public let YapDatabaseClosedNotification = Notification.Name.YapDatabaseClosed
+
 /// The number of the commit, a `UInt64`. New call: `Commit.csn`.
 public let YapDatabaseSnapshotKey = "snapshot"
 /// The `YapDatabaseConnection` that made the commit; absent for commits of the new API. New call: none.
