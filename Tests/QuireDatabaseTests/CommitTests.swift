@@ -90,6 +90,46 @@ import Testing
     #expect(errorCode { try db.close() } == .inUse)
   }
 
+  // A touch has the number of the commit before it, and a place of its own.
+  @Test func stepsSayWhatCameSinceAPlace() throws {
+    try db.write { tx throws in for key in ["a", "b"] { try tx[.texts("t")].set("0", for: key) } }
+    let (pin, other) = (try db.pin(), try db.pin())
+    #expect(try db.read { tx in tx.position } == nil)
+    func place(_ pin: PinnedSnapshot) throws -> CommitPosition { try #require(try pin.read { tx in tx.position }) }
+    func touch(_ key: String) throws { try db.write { tx throws in _ = try tx[.texts("t")].touch(key) } }
+    func keys(_ commits: [Commit]?) -> [String]? { commits?.flatMap { $0.changes.keys(in: .texts("t")) } }
+    let (first, csn) = (try place(pin), pin.csn)
+    try touch("a")
+    #expect(try keys(pin.advance()) == ["a"])
+    let second = try place(pin)
+    #expect(pin.csn == csn && first != second)
+    try touch("b")
+    try pin.advance(reading: { step, tx throws in
+      #expect(keys(step.commits) == ["b"] && keys(step.commits(since: second)) == ["b"])
+      // What an earlier step has gone past without leaving the snapshot.
+      #expect(keys(step.commits(since: first)) == ["a", "b"])
+      #expect(tx.csn == csn && tx.position != second)
+    })
+    let third = try place(pin)
+    try db.write { tx throws in try tx[.texts("t")].set("1", for: "a") }
+    try touch("b")
+    try pin.advance(reading: { step, tx throws in
+      #expect(keys(step.commits(since: third)) == ["a", "b"] && keys(step.commits(since: second)) == ["b", "a", "b"])
+      #expect(try tx[.texts("t")].get("a") == "1")
+    })
+    let fourth = try place(pin)
+    try touch("a")
+    try pin.advance(reading: { step, _ in
+      #expect(keys(step.commits(since: fourth)) == ["a"])
+      // Nobody keeps what came on snapshots that the pin has left.
+      #expect(step.commits(since: third) == nil && step.commits(since: first) == nil)
+    })
+    // Another pin has gone past nothing yet, and another database has other places.
+    try other.advance(reading: { step, _ in #expect(keys(step.commits(since: first))?.count == 5) })
+    let elsewhere = try Database.inMemory()
+    try elsewhere.pin().advance(reading: { step, _ in #expect(step.commits(since: first) == nil) })
+  }
+
   @Test func streamsDeliverEveryCommitInOrder() async throws {
     let stream = db.commits
     let db = db

@@ -214,6 +214,28 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
     #expect(error?.code == .readOnly)
   }
 
+  // A commit that only touches has the number of the one before it: the snapshot that follows looks the same.
+  @Test(arguments: [false, true]) func aScreenIsToldOfTouchesThatBeginHasJumpedOver(_ ends: Bool) throws {
+    try store()
+    #expect(database.register(makeView(), withName: "view"))
+    let screen = database.newConnection()
+    let changes = try #require(screen.ext("view") as? YapDatabaseViewConnection)
+    var mappings = changes.mappings(groups: ["a1", "texts"])
+    try screen.beginLongLivedReadTransaction()
+    try changes.update(&mappings)
+    for round in 1...3 {
+      try connection.readWrite { $0.touchObject(forKey: "s1", inCollection: "songs") }
+      if ends { screen.endLongLivedReadTransaction() }
+      let notifications = try screen.beginLongLivedReadTransaction()
+      #expect(notifications.count == (ends ? 0 : 1))
+      if round == 2 { try connection.readWrite { $0.touchObject(forKey: "s3", inCollection: "songs") } }
+      let diff = try changes.advance(&mappings)
+      #expect(diff.isReload == ends && !diff.isEmpty)
+      if !ends { #expect(diff.rows.count == (round == 2 ? 2 : 1), "\(diff.rows)") }
+      #expect(try changes.advance(&mappings).isEmpty)
+    }
+  }
+
   @Test func aScreenStepsWithItsMappings() throws {
     try store()
     #expect(database.register(makeView(), withName: "view"))

@@ -16,11 +16,6 @@ internal import Synchronization
 /// 3. A stream's `position` is that of the last entry it was given; what it was not given is not published, or about to
 ///    be delivered by the thread that wrote it.
 final class CommitHistory: Sendable {
-  private struct Entry {
-    let sequence: Int
-    let commit: Commit
-  }
-
   private struct Stream {
     var position: Int
     let buffer: CommitBuffer
@@ -33,7 +28,7 @@ final class CommitHistory: Sendable {
   }
 
   private struct State {
-    var entries = Deque<Entry>()
+    var entries = Deque<PlacedCommit>()
     var lastSequence = 0
     var byteCount = 0
     /// Where each pin is, by a number of its own.
@@ -53,7 +48,10 @@ final class CommitHistory: Sendable {
     }
   }
 
+  private static let lastID = Atomic<Int>(0)
+
   private let state = Latch(State())
+  private let id = CommitHistory.lastID.add(1, ordering: .relaxed).newValue
   private let byteLimit: Int
   private let logger: Logger?
 
@@ -77,7 +75,7 @@ final class CommitHistory: Sendable {
     let dropped = state.withLock { state -> Dropped in
       let dropped = trim(&state, published)
       state.lastSequence += 1
-      state.entries.append(Entry(sequence: state.lastSequence, commit: commit))
+      state.entries.append(PlacedCommit(sequence: state.lastSequence, commit: commit))
       state.byteCount += commit.byteCount
       return dropped
     }
@@ -147,14 +145,15 @@ final class CommitHistory: Sendable {
   /// Begins to follow at the snapshot that `snapshot` takes.
   func pin<Snapshot: Sendable>(
     _ snapshot: () throws(StorageError) -> (Snapshot, CSN)
-  ) throws(StorageError) -> (Snapshot, id: Int) {
-    let outcome: Result<(Snapshot, Int), StorageError> = state.withLock { state in
+  ) throws(StorageError) -> (Snapshot, id: Int, position: CommitPosition) {
+    let outcome: Result<(Snapshot, Int, CommitPosition), StorageError> = state.withLock { state in
       do throws(StorageError) {
         // Inside the latch: no commit can come between the snapshot and the place to go on from.
         let (snapshot, csn) = try snapshot()
         state.nextID += 1
-        state.pins[state.nextID] = state.position(at: csn)
-        return .success((snapshot, state.nextID))
+        let position = state.position(at: csn)
+        state.pins[state.nextID] = position
+        return .success((snapshot, state.nextID, CommitPosition(history: self.id, sequence: position)))
       } catch {
         return .failure(error)
       }
@@ -162,28 +161,34 @@ final class CommitHistory: Sendable {
     return try outcome.get()
   }
 
-  /// Moves a pin to the snapshot that `snapshot` takes. Returns the commits in between.
+  /// Moves a pin to the snapshot that `snapshot` takes. Returns where it was and is, and the commits in between. Calls
+  /// nobody: the caller tells of what was missed.
   func advance<Snapshot: Sendable>(
     _ id: Int, _ snapshot: () throws(StorageError) -> (Snapshot, CSN)
-  ) throws(StorageError) -> (Snapshot, [Commit]) {
-    let outcome: Result<(Snapshot, [Commit]), StorageError> = state.withLock { state in
+  ) throws(StorageError) -> (Snapshot, from: CommitPosition, to: CommitPosition, [PlacedCommit]) {
+    let outcome: Result<(Snapshot, Int, Int, [PlacedCommit]), StorageError> = state.withLock { state in
       do throws(StorageError) {
         let (snapshot, csn) = try snapshot()
         let position = state.pins[id] ?? state.lastSequence
         let end = state.position(at: csn)
-        var commits: [Commit] = []
-        if position < state.firstSequence - 1 { commits.append(.unknown(upTo: csn)) }
-        commits += state.commits(after: position, upTo: end).filter { !$0.isSilent }
+        var commits: [PlacedCommit] = []
+        if position < state.firstSequence - 1 {
+          commits.append(PlacedCommit(sequence: state.firstSequence - 1, commit: .unknown(upTo: csn)))
+        }
+        commits += state.entries.lazy.filter { $0.sequence > position && $0.sequence <= end && !$0.commit.isSilent }
         state.pins[id] = max(position, end)
-        return .success((snapshot, commits))
+        return .success((snapshot, position, max(position, end), commits))
       } catch {
         return .failure(error)
       }
     }
-    let (snapshot, commits) = try outcome.get()
-    if commits.first?.changes.isUnknown == true { logMissed("pin") }
-    return (snapshot, commits)
+    let (snapshot, from, to, commits) = try outcome.get()
+    func place(_ sequence: Int) -> CommitPosition { CommitPosition(history: self.id, sequence: sequence) }
+    return (snapshot, place(from), place(to), commits)
   }
+
+  /// Tells that a pin has missed commits.
+  func logMissedByPin() { logMissed("pin") }
 
   /// Ends a pin.
   func unpin(_ id: Int) { state.withLock { state in state.pins[id] = nil } }

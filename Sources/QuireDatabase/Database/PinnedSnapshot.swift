@@ -21,22 +21,42 @@ public final class PinnedSnapshot: Sendable {
   private let holder: SnapshotHolder
   private let current: Latch<Current>
 
-  /// A snapshot, and what is known of its collections.
+  /// A snapshot, and what is known of its collections and of the commits that it has come past.
+  ///
+  /// Invariant: `touches` are the commits behind `touchStart`, in order, that the pin has gone past without leaving the
+  /// snapshot, and take at most `Limits.historyByteCount` together.
   private struct Current {
     let snapshot: QuireStorage.PinnedSnapshot
     let collections = PinnedCollections()
+    var position: CommitPosition
+    var touches: [PlacedCommit] = []
+    var touchStart: Int
+
+    init(_ snapshot: QuireStorage.PinnedSnapshot, _ position: CommitPosition) {
+      self.snapshot = snapshot
+      self.position = position
+      touchStart = position.sequence
+    }
+
+    /// Goes past commits that only touched rows.
+    mutating func pass(_ commits: [PlacedCommit], upTo end: CommitPosition) {
+      position = end
+      touches += commits
+      guard touches.reduce(0, { $0 + $1.commit.byteCount }) > Limits.historyByteCount else { return }
+      (touches, touchStart) = ([], position.sequence)
+    }
   }
 
   init(_ core: DatabaseCore, _ site: CallSite) throws(DatabaseError) {
     self.core = core
     self.site = site
     do throws(StorageError) {
-      let (snapshot, id) = try core.history.pin { () throws(StorageError) in
+      let (snapshot, id, position) = try core.history.pin { () throws(StorageError) in
         let snapshot = try core.engine.pin()
         return (snapshot, snapshot.csn)
       }
       self.id = id
-      current = Latch(Current(snapshot: snapshot))
+      current = Latch(Current(snapshot, position))
       holder = core.holders.add()
       holder.hold(snapshot.csn, .pin, site, .none)
     } catch {
@@ -56,11 +76,15 @@ public final class PinnedSnapshot: Sendable {
   ///
   /// - Throws: what `body` throws, and what went wrong in a call of `body`'s that could not throw.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
-    let current = current.withLock { $0 }
+    try read(current.withLock { $0 }, body)
+  }
+
+  private func read<Result>(_ current: Current, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     let reading: QuireStorage.ReadTransaction
     do throws(StorageError) { reading = try current.snapshot.beginRead() } catch { throw DatabaseError(error) }
     let state = TransactionState(
       reading: reading, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections)
+    state.position = current.position
     return try withExtendedLifetime(current.snapshot) {
       try core.run(state, "read of a pinned snapshot", site, isPinned: true, body)
     }
@@ -73,19 +97,43 @@ public final class PinnedSnapshot: Sendable {
   ///
   /// - Throws: `closed`.
   @discardableResult
-  public func advance() throws(DatabaseError) -> [Commit] {
+  public func advance() throws(DatabaseError) -> [Commit] { try takeStep().step.commits }
+
+  /// Goes on to the newest snapshot, and runs `body` with the step and a read of the snapshot that it has led to: also
+  /// if another thread takes the next step in the meantime. The pin goes on also if `body` throws.
+  ///
+  /// - Throws: as `advance()` and `read(_:)`.
+  public func advance<Result>(reading body: (PinnedStep, ReadTransaction) throws -> Result) throws -> Result {
+    let (step, taken) = try takeStep()
+    return try read(taken) { tx in try body(step, tx) }
+  }
+
+  /// Takes a step; returns it and what it has led to.
+  private func takeStep() throws(DatabaseError) -> (step: PinnedStep, Current) {
+    let outcome = current.withLock { current -> Result<(PinnedStep, Current), StorageError> in
+      do throws(StorageError) {
+        // Inside the lock, so that steps follow each other here as they do in the history.
+        let (next, start, end, commits) = try core.history.advance(id) { () throws(StorageError) in
+          let next = try core.engine.pin()
+          return (next, next.csn)
+        }
+        let step = PinnedStep(
+          start: start, end: end, passed: commits, earlier: current.touches, earlierStart: current.touchStart)
+        if next.csn > current.snapshot.csn {
+          current = Current(next, end)
+          holder.advance(to: next.csn)
+        } else {
+          current.pass(commits, upTo: end)
+        }
+        return .success((step, current))
+      } catch {
+        return .failure(error)
+      }
+    }
     do throws(StorageError) {
-      let (next, commits) = try core.history.advance(id) { () throws(StorageError) in
-        let next = try core.engine.pin()
-        return (next, next.csn)
-      }
-      current.withLock { current in
-        // Two threads that advance at once: the newer snapshot stays.
-        guard next.csn > current.snapshot.csn else { return }
-        current = Current(snapshot: next)
-        holder.advance(to: next.csn)
-      }
-      return commits
+      let (step, taken) = try outcome.get()
+      if step.passed.first?.commit.changes.isUnknown == true { core.history.logMissedByPin() }
+      return (step, taken)
     } catch {
       throw DatabaseError(error)
     }

@@ -21,6 +21,10 @@ public struct ReadTransaction {
 
   /// The commit that the transaction sees.
   public var csn: CSN { state.csn }
+
+  /// Where the pinned snapshot stood among the commits when this read of it began; nil in other transactions. Commits
+  /// that only touched rows are told apart by it, which `csn` does not do.
+  public var position: CommitPosition? { state.position }
 }
 
 /// What both kinds of transactions tell about the database as a whole.

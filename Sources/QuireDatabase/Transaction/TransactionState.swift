@@ -51,6 +51,8 @@ internal import QuireStorage
   var readers: [KnownReader] = []
   /// What is known of the collections of a snapshot that stays; nil for a snapshot that only this transaction has.
   let pinnedCollections: PinnedCollections?
+  /// Where a pinned snapshot stood when this read of it began.
+  var position: CommitPosition?
   /// Notes what is read, if somebody observes that.
   let recorder: ReadRecorder?
   /// What only write transactions have.

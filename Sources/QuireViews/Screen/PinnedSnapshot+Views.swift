@@ -31,18 +31,21 @@ extension PinnedSnapshot {
         at commit \(old). Call `update` in a read of this snapshot first.
         """)
     }
-    let commits = try advance()
-    return try read { tx in
-      try mappings.indices.map { index in try Self.diff(&mappings[index], commits, tx) }
+    return try advance { step, tx in
+      try mappings.indices.map { index in try Self.diff(&mappings[index], step, tx) }
     }
   }
 
   private static func diff(
-    _ mappings: inout ViewMappings, _ commits: [Commit], _ tx: ReadTransaction
+    _ mappings: inout ViewMappings, _ step: PinnedStep, _ tx: ReadTransaction
   ) throws -> ViewDiff {
     let (life, state) = (mappings.life, try mappings.state(tx))
+    // The snapshot may have gone past commits that only touched rows, and still be the one that the mappings stand at.
+    let passed = if let position = mappings.position { step.commits(since: position) } else { step.commits }
     mappings.life = state?.life
-    let isKnown = !commits.contains { $0.changes.isUnknown }
+    mappings.position = tx.position
+    let commits = passed ?? []
+    let isKnown = passed != nil && !commits.contains { $0.changes.isUnknown }
     // The steps of one life say nothing about another. A view that neither was nor is there shows what it did.
     guard life == state?.life, isKnown || state == nil else {
       return ViewDiff.reload(&mappings, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)

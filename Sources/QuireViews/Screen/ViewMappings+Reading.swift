@@ -73,12 +73,14 @@ extension ViewMappings {
   /// Takes note of the view's groups and counts as a snapshot shows them: once before anything else, and then whenever
   /// the screen is drawn anew without a change set. A view that is not there has no rows.
   ///
-  /// To go on with `PinnedSnapshot.advance`, do it in a read of that pinned snapshot. O(groups · log n).
+  /// To go on with `PinnedSnapshot.advance`, do it in a read of that pinned snapshot: another read does not tell which
+  /// commits that only touched rows it came after. O(groups · log n).
   ///
   /// - Throws: `viewRefused` if what is registered under the name is no view; as `ReadTransaction.access`.
   public mutating func update(_ tx: ReadTransaction) throws {
     let state = try state(tx)
     life = state?.life
+    position = tx.position
     update(counts: state?.counts ?? [], csn: tx.csn.rawValue)
   }
 

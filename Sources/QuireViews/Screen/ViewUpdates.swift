@@ -65,6 +65,7 @@ public struct ViewUpdates: AsyncSequence, Sendable {
         let diff = try snapshot.read { tx in
           let state = try mappings.state(tx)
           mappings.life = state?.life
+          mappings.position = tx.position
           return ViewDiff.reload(&mappings, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)
         }
         return Element(diff: diff, mappings: mappings, snapshot: snapshot)

@@ -73,17 +73,40 @@ extension YapDatabase {
     { _, _, object in try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false) }
   }
 
-  /// Reads strings, numbers, dates, data, and arrays and dictionaries of them, from archives. New call: a `Codable`
-  /// type with any `RowCoder`.
+  /// Reads strings, numbers, dates, data, URLs, UUIDs, and arrays, dictionaries and sets of them, from archives in
+  /// their binary form. New call: a `Codable` type with any `RowCoder`.
+  ///
+  /// Bytes from disk do not choose which classes run: an archive with another class, or one that is damaged in whatever
+  /// way, is an error. `NSKeyedUnarchiver` takes no part, which on Linux ends the process for some of them.
   @available(*, deprecated, message: "Archives are slow and can make any class at reading: use `Codable` types.")
-  public static func defaultDeserializer() -> YapDatabaseDeserializer {
-    { _, _, data in
-      // Bytes from disk must not choose which classes run: only those without behaviour are read.
-      try NSKeyedUnarchiver.unarchivedObject(
-        ofClasses: [
-          NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, NSDictionary.self, NSSet.self,
-          NSURL.self, NSUUID.self,
-        ], from: data)
+  public static func defaultDeserializer() -> YapDatabaseDeserializer { archiveDeserializer([:]) }
+
+  /// Reads the same, and objects of an app's own classes. New call: a `Codable` type with any `RowCoder`.
+  ///
+  /// An object is made by the `init(coder:)` of its class, which is handed a coder with keys. What an object is inside
+  /// of cannot be decoded by itself, as it is not made yet: that is an error, and so are objects that are nested deeper
+  /// than 256 times. Whatever the bytes are, only these classes run; their `init(coder:)` must bear all values.
+  ///
+  /// - Parameters:
+  ///   - classes: those that archives may name, by the names that `NSKeyedArchiver` writes: `Module.Class`.
+  ///   - named: those that archives name otherwise, such as classes that were renamed since.
+  @available(*, deprecated, message: "Archives are slow: use `Codable` types.")
+  public static func defaultDeserializer(
+    classes: [any (NSCoding & SendableMetatype).Type],
+    named: [String: any (NSCoding & SendableMetatype).Type] = [:]
+  ) -> YapDatabaseDeserializer {
+    var all = named
+    for type in classes {
+      let name = String(reflecting: type)
+      // Foundation's own are written without their module.
+      all[name.hasPrefix("Foundation.") ? String(name.dropFirst(11)) : name] = type
     }
+    return archiveDeserializer(all)
+  }
+
+  private static func archiveDeserializer(
+    _ classes: [String: any (NSCoding & SendableMetatype).Type]
+  ) -> YapDatabaseDeserializer {
+    { _, _, data in try KeyedArchive(data, classes).rootObject() }
   }
 }
