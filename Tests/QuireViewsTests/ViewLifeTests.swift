@@ -137,6 +137,24 @@ import Testing
     #expect(!diff.isReload && diff.rows.map(\.kind) == [.insert] && list == shown)
   }
 
+  @Test("A life of an earlier opening is none of this one") func livesOfOpenings() throws {
+    let disk = SimulatedDisk()
+    var mappings = ViewMappings(Self.view(version: "1"), groups: ["a"])
+    for version in ["1", "2"] {
+      let db = try openSimulated(disk, seed: 1)
+      if version == "1" { try Self.fill(db) }
+      // Built by this opening, each time.
+      let view = Self.view(version: version)
+      try db.register(view)
+      let code = Self.code {
+        try db.read { tx throws in _ = try tx.view(view).object(at: ViewPath(section: 0, row: 0), mappings) }
+      }
+      #expect(code == (version == "1" ? nil : .viewRefused))
+      try db.read { tx throws in try mappings.update(tx) }
+      try db.close()
+    }
+  }
+
   @Test func aScreenOfAViewThatWentIsEmptyAndStaysSo() throws {
     let db = try Database.inMemory()
     try Self.fill(db)

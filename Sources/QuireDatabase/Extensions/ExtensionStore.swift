@@ -203,8 +203,8 @@ public struct ExtensionStore {
 ///
 /// What is derived from the content step by step, such as a screen, goes on within one life only. Another version,
 /// another kind, rows that changed while the extension was not registered, and unregistering it begin or end a life;
-/// opening the database again and finding the content as it was does not. Lives of different openings of a database are
-/// not to be compared.
+/// opening the database again and finding the content as it was does not. In one process no two lives that were begun
+/// are the same, in whatever openings; to be compared within one database only.
 public struct ExtensionLife: Hashable, Sendable {
   let id: ExtensionID
   let number: Int

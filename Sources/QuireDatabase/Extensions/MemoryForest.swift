@@ -16,13 +16,16 @@ struct MemoryForest: Sendable {
   var records: [ByteString: ExtensionRecord] = [:]
   /// The values that extensions, stored ones too, have set for as long as the process lives.
   var values: [ExtensionID: [ByteString: [UInt8]]] = [:]
-  /// How often the content of an extension was started over in this opening; none if never.
+  /// The number of the life of an extension's content, given once in a process; none for content that was there.
   var lives: [ExtensionID: Int] = [:]
   /// The number that was given last to an extension that is not stored.
   var lastID = ExtensionID.firstInMemory
 
   /// Notes that the content of an extension is started over.
-  mutating func beginLife(of id: ExtensionID) { lives[id, default: 0] += 1 }
+  mutating func beginLife(of id: ExtensionID) { lives[id] = Self.lastLife.add(1, ordering: .relaxed).newValue }
+
+  /// Counted over all databases and openings: what is kept from an earlier opening never fits another life.
+  private static let lastLife = Atomic<Int>(0)
 
   /// Forgets the trees of an extension.
   mutating func removeTrees(of id: ExtensionID) {
