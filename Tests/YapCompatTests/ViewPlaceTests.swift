@@ -9,7 +9,7 @@ import YapCompat
 @Suite("Places of rows in views") struct ViewPlaceTests {
   private let fixture: YapFixture
   private let screen: YapDatabaseConnection
-  private let mappings: ViewMappings
+  private let mappings: YapDatabaseViewMappings
 
   init() throws {
     fixture = try YapFixture()
@@ -26,11 +26,9 @@ import YapCompat
     }
     screen = fixture.database.newConnection()
     try screen.beginLongLivedReadTransaction()
-    let changes = try #require(screen.ext("view") as? YapDatabaseViewConnection)
-    var mappings = changes.mappings(groups: ["a2", "a1"])
-    mappings.isReversed["a1"] = true
-    try changes.update(&mappings)
-    self.mappings = mappings
+    mappings = YapDatabaseViewMappings(groups: ["a2", "a1"], view: "view")
+    mappings.setIsReversed(true, forGroup: "a1")
+    try screen.read { mappings.update(with: $0) }
   }
 
   private func read(_ body: (YapDatabaseViewTransaction) throws -> Void) throws {

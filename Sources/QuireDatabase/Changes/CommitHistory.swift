@@ -31,6 +31,8 @@ final class CommitHistory: Sendable {
     var entries = Deque<PlacedCommit>()
     var lastSequence = 0
     var byteCount = 0
+    /// The number of the last commit that was let go; nil if all are there.
+    var droppedCSN: CSN?
     /// Where each pin is, by a number of its own.
     var pins: [Int: Int] = [:]
     var streams: [Int: Stream] = [:]
@@ -101,6 +103,7 @@ final class CommitHistory: Sendable {
       first.sequence <= followed || state.byteCount > byteLimit
     {
       state.byteCount -= first.commit.byteCount
+      state.droppedCSN = first.commit.csn
       dropped.append(first.commit)
       state.entries.removeFirst()
     }
@@ -138,6 +141,17 @@ final class CommitHistory: Sendable {
     withExtendedLifetime(dropped) {}
     for resume in resumptions { resume() }
     if hasMissed { logMissed("stream") }
+  }
+
+  /// The place of a snapshot that nothing holds: nobody knows which commits that only touched rows it came after, so it
+  /// has none of them behind it. Nil if commits that came after the snapshot are gone.
+  func position(at csn: CSN) -> CommitPosition? {
+    let sequence = state.withLock { state -> Int? in
+      if let dropped = state.droppedCSN, dropped > csn { return nil }
+      let last = state.entries.last { $0.commit.csn <= csn && !$0.commit.scope.isTouchOnly }
+      return last?.sequence ?? state.firstSequence - 1
+    }
+    return sequence.map { CommitPosition(history: id, sequence: $0) }
   }
 
   // MARK: Pins

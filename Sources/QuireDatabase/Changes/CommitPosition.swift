@@ -18,7 +18,9 @@ struct PlacedCommit: Sendable {
 }
 
 /// A step of a pinned snapshot from one place to a later one.
-public struct PinnedStep: Sendable {
+///
+/// Two are the same if they begin and end at the same places.
+public struct PinnedStep: Sendable, Equatable {
   /// Where it begins and ends.
   let start: CommitPosition
   let end: CommitPosition
@@ -29,13 +31,27 @@ public struct PinnedStep: Sendable {
   let earlier: [PlacedCommit]
   let earlierStart: Int
 
+  public static func == (left: Self, right: Self) -> Bool { left.start == right.start && left.end == right.end }
+
   /// The commits that it goes past, in their order.
   public var commits: [Commit] { passed.map(\.commit) }
 
   /// The commits from a place to the end of the step, in their order; nil if nobody knows them. They are known from any
   /// place that the pin has been at since it has come to the snapshot that the step begins at. O(commits).
   public func commits(since position: CommitPosition) -> [Commit]? {
-    guard position.history == start.history, position.sequence >= earlierStart else { return nil }
+    guard position.history == start.history, earlierStart...max(earlierStart, end.sequence) ~= position.sequence else {
+      return nil
+    }
     return (earlier + passed).filter { $0.sequence > position.sequence }.map(\.commit)
+  }
+
+  /// Whether a transaction reads the snapshot that the step has led to, and the pin has taken no other step since.
+  public func leads(to transaction: ReadTransaction) -> Bool { transaction.position == end }
+
+  /// This step and the next one of the same pin as one; nil if another one begins there.
+  public func followed(by next: PinnedStep) -> PinnedStep? {
+    guard end == next.start else { return nil }
+    return PinnedStep(
+      start: start, end: next.end, passed: passed + next.passed, earlier: earlier, earlierStart: earlierStart)
   }
 }

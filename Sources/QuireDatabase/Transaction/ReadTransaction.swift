@@ -22,9 +22,12 @@ public struct ReadTransaction {
   /// The commit that the transaction sees.
   public var csn: CSN { state.csn }
 
-  /// Where the pinned snapshot stood among the commits when this read of it began; nil in other transactions. Commits
-  /// that only touched rows are told apart by it, which `csn` does not do.
-  public var position: CommitPosition? { state.position }
+  /// Where the transaction stands among the commits: to ask a ``PinnedStep`` what came since. Nil if nobody keeps the
+  /// commits that came after it.
+  ///
+  /// In a read of a pinned snapshot it tells apart commits that only touched rows, which `csn` does not do; in others
+  /// it has none of those with the transaction's own number behind it. O(1) in a pinned snapshot, else O(commits kept).
+  public var position: CommitPosition? { state.position ?? state.historyPosition }
 }
 
 /// What both kinds of transactions tell about the database as a whole.

@@ -106,6 +106,9 @@ internal import QuireStorage
     }
   }
 
+  /// What a transaction has behind it that reads no pinned snapshot; nil for one that writes, too.
+  var historyPosition: CommitPosition? { isWriting ? nil : database.history.position(at: csn) }
+
   /// The closure has returned: gives everything back.
   func end() {
     if database.unknownFields == .report { tellUnknownFields() }

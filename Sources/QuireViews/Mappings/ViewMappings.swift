@@ -48,7 +48,7 @@ public struct ViewMappings: Sendable {
   var source: ViewSource
   /// The life of the view that the counts are of; nil if the view was not there.
   var life: ExtensionLife?
-  /// Where among the commits the mappings stand; nil if they were not updated in a read of a pinned snapshot.
+  /// Where among the commits the mappings stand; nil if what came after it is not kept.
   var position: CommitPosition?
 
   private struct Choice: Sendable {

@@ -32,28 +32,53 @@ extension PinnedSnapshot {
         """)
     }
     return try advance { step, tx in
-      try mappings.indices.map { index in try Self.diff(&mappings[index], step, tx) }
+      try mappings.indices.map { index in try mappings[index].advance(step, tx) }
     }
   }
+}
 
-  private static func diff(
-    _ mappings: inout ViewMappings, _ step: PinnedStep, _ tx: ReadTransaction
-  ) throws -> ViewDiff {
-    let (life, state) = (mappings.life, try mappings.state(tx))
+extension ViewMappings {
+  /// Goes on by a step of a pinned snapshot, and tells what changed on the screen: so that any number of screens, and
+  /// what else asks for the step's commits, follow one snapshot.
+  ///
+  /// ```swift
+  /// try screen.advance { step, tx in
+  ///   let inboxDiff = try inbox.advance(step, tx)
+  ///   let threadDiff = try thread.advance(step, tx)
+  ///   let isHeaderStale = step.commits.hasChanges(forKey: "t1", in: threads)
+  ///   print(inboxDiff.rows, threadDiff.rows, isHeaderStale)
+  /// }
+  /// ```
+  ///
+  /// The mappings may stand anywhere on the step's way. The change set is a reload if the step does not lead from where
+  /// they stand to the snapshot of the transaction, if commits were lost because the snapshot lagged too far behind, or
+  /// if the view was built anew, came or went. Costs as ``QuireDatabase/PinnedSnapshot/advance(_:)``.
+  ///
+  /// - Throws: as `update(_:)`.
+  @discardableResult
+  public mutating func advance(_ step: PinnedStep, _ tx: ReadTransaction) throws -> ViewDiff {
+    let (life, state) = (life, try state(tx))
     // The snapshot may have gone past commits that only touched rows, and still be the one that the mappings stand at.
-    let passed = if let position = mappings.position { step.commits(since: position) } else { step.commits }
-    mappings.life = state?.life
-    mappings.position = tx.position
+    let passed = step.leads(to: tx) ? position.flatMap(step.commits) : nil
     let commits = passed ?? []
     let isKnown = passed != nil && !commits.contains { $0.changes.isUnknown }
     // The steps of one life say nothing about another. A view that neither was nor is there shows what it did.
-    guard life == state?.life, isKnown || state == nil else {
-      return ViewDiff.reload(&mappings, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)
-    }
-    guard let counts = state?.counts else { return ViewDiff.make([], &mappings, newCounts: [], csn: tx.csn.rawValue) }
-    let name = mappings.viewName
+    guard life == state?.life, isKnown || state == nil else { return reload(tx, state) }
+    note(tx, state)
+    guard let counts = state?.counts else { return ViewDiff.make([], &self, newCounts: [], csn: tx.csn.rawValue) }
+    let name = viewName
     let operations = commits.flatMap { ($0.changes(ofExtensionNamed: name) as? ViewChanges)?.operations ?? [] }
-    return ViewDiff.make(operations, &mappings, newCounts: counts, csn: tx.csn.rawValue)
+    return ViewDiff.make(operations, &self, newCounts: counts, csn: tx.csn.rawValue)
+  }
+
+  /// Brings the mappings to what a transaction reads, and has the screen made anew.
+  ///
+  /// - Throws: as `update(_:)`.
+  public mutating func reload(_ tx: ReadTransaction) throws -> ViewDiff { reload(tx, try state(tx)) }
+
+  private mutating func reload(_ tx: ReadTransaction, _ state: ViewSource.State?) -> ViewDiff {
+    note(tx, state)
+    return ViewDiff.reload(&self, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)
   }
 }
 

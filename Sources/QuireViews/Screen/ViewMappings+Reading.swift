@@ -73,15 +73,20 @@ extension ViewMappings {
   /// Takes note of the view's groups and counts as a snapshot shows them: once before anything else, and then whenever
   /// the screen is drawn anew without a change set. A view that is not there has no rows.
   ///
-  /// To go on with `PinnedSnapshot.advance`, do it in a read of that pinned snapshot: another read does not tell which
-  /// commits that only touched rows it came after. O(groups · log n).
+  /// In any read transaction. To go on with `PinnedSnapshot.advance`, do it in a read of that pinned snapshot; to go on
+  /// with `advance(_:_:)`, in any transaction that reads what the step has on its way. O(groups · log n).
   ///
   /// - Throws: `viewRefused` if what is registered under the name is no view; as `ReadTransaction.access`.
   public mutating func update(_ tx: ReadTransaction) throws {
     let state = try state(tx)
+    note(tx, state)
+    update(counts: state?.counts ?? [], csn: tx.csn.rawValue)
+  }
+
+  /// Notes what the counts to come are of.
+  mutating func note(_ tx: ReadTransaction, _ state: ViewSource.State?) {
     life = state?.life
     position = tx.position
-    update(counts: state?.counts ?? [], csn: tx.csn.rawValue)
   }
 
   /// What a snapshot shows of the view; nil if it is not there.

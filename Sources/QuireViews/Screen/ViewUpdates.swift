@@ -62,12 +62,7 @@ public struct ViewUpdates: AsyncSequence, Sendable {
       if !hasBegun {
         hasBegun = true
         try snapshot.advance()
-        let diff = try snapshot.read { tx in
-          let state = try mappings.state(tx)
-          mappings.life = state?.life
-          mappings.position = tx.position
-          return ViewDiff.reload(&mappings, newCounts: state?.counts ?? [], csn: tx.csn.rawValue)
-        }
+        let diff = try snapshot.read { tx in try mappings.reload(tx) }
         return Element(diff: diff, mappings: mappings, snapshot: snapshot)
       }
       while let commit = try await commits.next() {

@@ -1,8 +1,8 @@
 // Property lists in their binary form, as keyed archives are written.
 //
 // The file begins with `bplist00`. Objects follow, each with a marker byte, then a table of their offsets, then 32
-// bytes that say how long the numbers of the table are, how many objects there are, which is the first, and where the table
-// is. Lists and dictionaries name their elements by their numbers.
+// bytes that say how long the numbers of the table are, how many objects there are, which is the first, and where the
+// table is. Lists and dictionaries name their elements by their numbers.
 
 internal import Foundation
 

@@ -84,17 +84,30 @@ final class KeyedArchiveDecoder: NSCoder {
 
   // MARK: Bytes
 
-  override func decodeBytes(
-    forKey key: String, returnedLength length: UnsafeMutablePointer<Int>?
-  ) -> UnsafePointer<UInt8>? {
-    attempt(nil) {
-      guard let value = try fields.value(key) else { return nil }
-      guard let data = value as? NSData else { throw wrong(key, "data") }
-      unsafe length?.pointee = data.length
-      fields.archive.keep(data)
-      return unsafe data.bytes.assumingMemoryBound(to: UInt8.self)
-    }
+  private func data(_ key: String) throws -> NSData? {
+    guard let value = try fields.value(key) else { return nil }
+    guard let data = value as? NSData else { throw wrong(key, "data") }
+    fields.archive.keep(data)
+    return data
   }
+
+  #if canImport(ObjectiveC)
+    override func decodeBytes(
+      forKey key: String, returnedLength length: UnsafeMutablePointer<Int>?
+    ) -> UnsafePointer<UInt8>? {
+      let data = attempt(nil) { try data(key) }
+      unsafe length?.pointee = data?.length ?? 0
+      return unsafe data?.bytes.assumingMemoryBound(to: UInt8.self)
+    }
+  #else
+    override func withDecodedUnsafeBufferPointer<Result>(
+      forKey key: String, body: (UnsafeBufferPointer<UInt8>?) throws -> Result
+    ) rethrows -> Result {
+      guard let data = attempt(nil, { try data(key) }) else { return try body(nil) }
+      return try unsafe body(
+        UnsafeBufferPointer(start: data.bytes.assumingMemoryBound(to: UInt8.self), count: data.length))
+    }
+  #endif
 
   // MARK: Without keys
 

@@ -22,7 +22,9 @@ extension YapDatabaseConnection {
         state.withLock { $0.pin = pin }
         return []
       }
-      return try pin.advance().map(database.notification)
+      let step = try pin.advance { step, _ in step }
+      state.withLock { $0.quietStep = step.commits.isEmpty ? step : nil }
+      return step.commits.map { database.notification($0, step) }
     }
   }
 
@@ -36,7 +38,7 @@ extension YapDatabaseConnection {
     do {
       return try inTurn {
         guard let pin = takePin() else { return [] }
-        return try pin.advance().map(database.notification)
+        return try pin.advance().map { database.notification($0) }
       }
     } catch {
       database.report(error)
@@ -46,7 +48,7 @@ extension YapDatabaseConnection {
 
   private func takePin() -> PinnedSnapshot? {
     state.withLock { state in
-      defer { state.pin = nil }
+      defer { (state.pin, state.quietStep) = (nil, nil) }
       return state.pin
     }
   }

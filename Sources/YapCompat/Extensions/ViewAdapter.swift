@@ -26,13 +26,6 @@ protocol AnyViewAdapter: Sendable {
   var value: any DatabaseExtension { get }
   /// What the view shows.
   func reader(_ access: TransactionAccess) throws -> ViewReader<Untyped, Untyped>
-  /// What a screen shows of some groups, in their order.
-  func mappings(groups: [String]) -> ViewMappings
-  /// What a screen shows of the groups that a closure accepts, in the order of another.
-  func mappings(
-    where isIncluded: @escaping @Sendable (String) -> Bool,
-    orderedBy areInOrder: @escaping @Sendable (String, String) -> Bool
-  ) -> ViewMappings
   /// A view of this one's rows that pass a filter.
   func filtered(
     _ name: String, version: String, options: YapDatabaseViewOptions, _ filter: ViewFilter<Untyped, Untyped>
@@ -55,15 +48,6 @@ where View.Writer: ViewOwner, View.Writer: ViewWriting<Untyped, Untyped> {
     case .reading(let tx): try tx.view(view)
     case .writing(let tx): try tx.access(to: view).reader
     }
-  }
-
-  func mappings(groups: [String]) -> ViewMappings { ViewMappings(view, groups: groups) }
-
-  func mappings(
-    where isIncluded: @escaping @Sendable (String) -> Bool,
-    orderedBy areInOrder: @escaping @Sendable (String, String) -> Bool
-  ) -> ViewMappings {
-    ViewMappings(view, where: isIncluded, orderedBy: areInOrder)
   }
 
   func filtered(

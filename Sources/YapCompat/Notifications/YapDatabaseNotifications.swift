@@ -49,19 +49,24 @@ public let YapDatabaseUrlWalKey = "databaseURL_wal"
 
 /// Under which the commit itself stands.
 private let commitKey = "YapCompat.commit"
+/// Under which the step of a long-lived read stands that has come past the commit.
+private let stepKey = "YapCompat.step"
 
 extension Notification {
   /// The commit that it tells of; nil for notifications of others.
   var commit: Commit? { userInfo?[commitKey] as? Commit }
+  /// The step of a long-lived read that has come past it; nil for notifications that were posted.
+  var step: PinnedStep? { userInfo?[stepKey] as? PinnedStep }
   /// What that has changed.
   var changes: ChangeSet? { commit?.changes }
 }
 
 extension YapDatabase {
   /// The notification of a commit. Lists what it has changed: O(changes).
-  func notification(_ commit: Commit) -> Notification {
+  func notification(_ commit: Commit, _ step: PinnedStep? = nil) -> Notification {
     let changes = commit.changes
     var info: [AnyHashable: Any] = [commitKey: commit, YapDatabaseSnapshotKey: commit.csn.rawValue]
+    info[stepKey] = step
     if let own = commit.info as? YapDatabaseCommitInfo {
       info[YapDatabaseConnectionKey] = own.connection
       info[YapDatabaseCustomKey] = own.customObject

@@ -76,6 +76,18 @@ extension ViewListings {
     return diff
   }
 
+  static func advance(
+    _ screen: PinnedSnapshot, _ inbox: inout ViewMappings, _ thread: inout ViewMappings,
+    _ threads: RowCollection<ViewListings.Song, NoMetadata>
+  ) throws {
+    try screen.advance { step, tx in
+      let inboxDiff = try inbox.advance(step, tx)
+      let threadDiff = try thread.advance(step, tx)
+      let isHeaderStale = step.commits.hasChanges(forKey: "t1", in: threads)
+      print(inboxDiff.rows, threadDiff.rows, isHeaderStale)
+    }
+  }
+
   static func setWindows(_ mappings: inout ViewMappings) {
     mappings.window["inbox"] = .fixed(50)  // always the first 50 rows
     mappings.window["chat"] = .flexible(50, from: .end, max: 200)  // the last 50, and those that come
