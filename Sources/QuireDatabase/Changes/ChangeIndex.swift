@@ -3,12 +3,15 @@
 internal import QuireStorage
 
 /// What happened to one row in one transaction, all in all.
-struct RowSummary: Sendable {
+public struct RowSummary: Sendable {
   var aspects: ChangeAspects = []
-  var isInserted = false
-  var isRemoved = false
+  /// Whether the row is new. With ``isRemoved``, one of its key was there before, and is gone.
+  public internal(set) var isInserted = false
+  /// Whether the row was removed, at least for a while.
+  public internal(set) var isRemoved = false
 
-  func concerns(_ aspect: RowAspect) -> Bool {
+  /// Whether a half of the row was stored or touched, or the row removed.
+  public func concerns(_ aspect: RowAspect) -> Bool {
     switch aspect {
     case .any: isRemoved || !aspects.isEmpty
     case .object: isRemoved || aspects.contains(.object)

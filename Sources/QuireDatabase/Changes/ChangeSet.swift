@@ -126,6 +126,14 @@ public final class ChangeSet: Sendable {
     }
   }
 
+  /// Calls `body` with each row that was stored, touched or removed one by one, in no particular order: the cheapest
+  /// way to look at all of them. O(changes).
+  public func forEachRow(_ body: (_ row: RowKey, _ summary: RowSummary) -> Void) {
+    for (name, changes) in ask({ $0.collections }) {
+      for (key, summary) in changes.rows where summary.concerns(.any) { body(RowKey(name.string, key.string), summary) }
+    }
+  }
+
   // MARK: The same by the collection's name
 
   /// The names of the collections with changes, in the order of their bytes; without those that went with all others.

@@ -33,13 +33,13 @@ public final class YapDatabase: Sendable {
   let extensions: ExtensionList
   /// Registrations run here, one after the other, in the order of their calls.
   let registrations = DispatchQueue(label: "YapCompat.registrations")
+  /// Commits on their way to the main queue.
+  let posts = PendingPosts()
   private let state: Guarded<State>
 
   private struct State {
     var onError: (@Sendable (any Error) -> Void)?
     var follower: Task<Void, Never>?
-    /// The commits whose notifications are still to be posted; nil if none are.
-    var unposted: CommitStream.Iterator?
     let connectionDefaults = YapDatabaseConnectionConfig()
     var isClosed = false
   }
@@ -107,12 +107,14 @@ public final class YapDatabase: Sendable {
   private func follow() {
     // The streams begin here: no commit that follows is missed. One holds the commits, the other one wakes the task.
     let (unposted, commits) = (quire.commits.makeAsyncIterator(), quire.commits)
-    state.withLock { $0.unposted = unposted }
+    posts.begin(unposted)
     let task = Task.detached { [weak self] in
       do {
-        for try await _ in commits {
+        for try await commit in commits {
           guard let self else { return }
           postCommits()
+          // The first question puts the changes in order: beside the main thread, not on it.
+          _ = commit.changes.isAllCleared
         }
       } catch {
         self?.report(error)
@@ -124,10 +126,8 @@ public final class YapDatabase: Sendable {
   /// Sends the notifications of all commits so far to the main queue, but for those that were sent before. Whoever has
   /// seen a commit end and calls this has its notification come before what he sends there himself.
   func postCommits() {
-    state.withLock { state in
-      // Under the lock: two threads must not turn the order of their commits around.
-      while let commit = state.unposted?.nextIfReady() { postModified(commit) }
-    }
+    guard posts.shouldSend() else { return }
+    DispatchQueue.main.async { [weak self] in self?.postPending() }
   }
 
   /// Closes the file; nothing can be called afterwards. The original closed it when the last reference was gone, which

@@ -62,11 +62,17 @@ extension Notification {
 }
 
 extension YapDatabase {
-  /// The notification of a commit. Lists what it has changed: O(changes).
+  /// The notification of a commit, and of the step of a long-lived read that has come past it. O(changes), unless it is
+  /// being posted at the moment.
   func notification(_ commit: Commit, _ step: PinnedStep? = nil) -> Notification {
+    var info = posts.info(of: commit, makeInfo)
+    info[stepKey] = step
+    return Notification(name: .YapDatabaseModified, object: self, userInfo: info)
+  }
+
+  private func makeInfo(_ commit: Commit) -> [AnyHashable: Any] {
     let changes = commit.changes
     var info: [AnyHashable: Any] = [commitKey: commit, YapDatabaseSnapshotKey: commit.csn.rawValue]
-    info[stepKey] = step
     if let own = commit.info as? YapDatabaseCommitInfo {
       info[YapDatabaseConnectionKey] = own.connection
       info[YapDatabaseCustomKey] = own.customObject
@@ -82,38 +88,43 @@ extension YapDatabase {
     if !told.isEmpty {
       info[YapDatabaseExtensionsKey] = Dictionary(told, uniquingKeysWith: { first, _ in first })
     }
-    return Notification(name: .YapDatabaseModified, object: self, userInfo: info)
+    return info
   }
 
   private func add(_ changes: ChangeSet, to info: inout [AnyHashable: Any]) {
-    var (objects, metadata) = (Set<YapCollectionKey>(), Set<YapCollectionKey>())
-    var (inserted, removed) = (Set<YapCollectionKey>(), Set<YapCollectionKey>())
-    var cleared: Set<String> = []
-    for name in changes.collections {
-      func rows(_ keys: [String]) -> [YapCollectionKey] { keys.map { YapCollectionKey(collection: name, key: $0) } }
-      let new = Set(rows(changes.insertedKeys(inCollection: name)))
-      let gone = Set(rows(changes.removedKeys(inCollection: name)))
+    var (inBoth, inObject, inMetadata) = ([YapCollectionKey](), [YapCollectionKey](), [YapCollectionKey]())
+    var (inserted, removed) = ([YapCollectionKey](), [YapCollectionKey]())
+    changes.forEachRow { rowKey, summary in
+      let row = YapCollectionKey(rowKey)
+      if summary.isInserted { inserted.append(row) }
+      if summary.isRemoved { removed.append(row) }
       // A row that was removed counts as changed in both halves; one that came back has really changed.
-      let onlyGone = gone.subtracting(new)
-      objects.formUnion(Set(rows(changes.keys(inCollection: name, .object))).subtracting(onlyGone))
-      metadata.formUnion(Set(rows(changes.keys(inCollection: name, .metadata))).subtracting(onlyGone))
-      inserted.formUnion(new)
-      removed.formUnion(gone)
-      if changes.isCleared(collectionNamed: name), !changes.isAllCleared { cleared.insert(name) }
+      if summary.isRemoved, !summary.isInserted { return }
+      switch (summary.concerns(.object), summary.concerns(.metadata)) {
+      case (true, true): inBoth.append(row)
+      case (true, false): inObject.append(row)
+      default: inMetadata.append(row)
+      }
     }
+    let both = Set(inBoth)
+    let objects = inObject.isEmpty ? both : both.union(inObject)
+    let metadata = inMetadata.isEmpty ? both : both.union(inMetadata)
+    let cleared = changes.isAllCleared ? [] : Set(changes.collections.filter { changes.isCleared(collectionNamed: $0) })
     if !objects.isEmpty { info[YapDatabaseObjectChangesKey] = objects }
     if !metadata.isEmpty { info[YapDatabaseMetadataChangesKey] = metadata }
-    if !inserted.isEmpty { info[YapDatabaseInsertedKeysKey] = inserted }
-    if !removed.isEmpty { info[YapDatabaseRemovedKeysKey] = removed }
+    // Often all are new: one set says it then.
+    if !inserted.isEmpty { info[YapDatabaseInsertedKeysKey] = inserted == inBoth ? both : Set(inserted) }
+    if !removed.isEmpty { info[YapDatabaseRemovedKeysKey] = Set(removed) }
     if !cleared.isEmpty { info[YapDatabaseRemovedCollectionsKey] = cleared }
     if changes.isAllCleared { info[YapDatabaseAllKeysRemovedKey] = true }
   }
 
-  /// Posts a commit's notification on the main thread.
-  func postModified(_ commit: Commit) {
-    DispatchQueue.main.async { [weak self] in
-      guard let self else { return }
+  /// Posts the notifications of the commits that are there, in their order. On the main thread.
+  func postPending() {
+    posts.beginPosting()
+    while let commit = posts.takeNext() {
       NotificationCenter.default.post(notification(commit))
+      posts.forget(commit)
     }
   }
 
