@@ -126,8 +126,7 @@ public final class YapDatabase: Sendable {
   /// Sends the notifications of all commits so far to the main queue, but for those that were sent before. Whoever has
   /// seen a commit end and calls this has its notification come before what he sends there himself.
   func postCommits() {
-    guard posts.shouldSend() else { return }
-    DispatchQueue.main.async { [weak self] in self?.postPending() }
+    posts.sendWord { DispatchQueue.main.async { [weak self] in self?.postPending() } }
   }
 
   /// Closes the file; nothing can be called afterwards. The original closed it when the last reference was gone, which

@@ -5,8 +5,8 @@ internal import Quire
 
 /// Commits on their way to the main queue.
 ///
-/// They wait in a stream, which keeps no more than 64 MiB of them: where the main queue never runs, or is busy for long,
-/// what found no room becomes one notification of changes that are not known.
+/// They wait in a stream, which keeps no more than 64 MiB of them: where the main queue never runs, or is busy for
+/// long, what found no room becomes one notification of changes that are not known.
 ///
 /// Invariants:
 /// 1. `isOnItsWay` is true from when word is sent to the main queue until it begins to post there: what is sent to the
@@ -36,12 +36,13 @@ final class PendingPosts: Sendable {
   /// Takes the stream of commits.
   func begin(_ commits: CommitStream.Iterator) { state.withLock { $0.commits = commits } }
 
-  /// Whether word has to be sent to the main queue for what is there.
-  func shouldSend() -> Bool {
+  /// Has `send` send word to the main queue, unless word is on its way.
+  func sendWord(_ send: () -> Void) {
     state.withLock { state in
-      guard state.commits != nil, !state.isOnItsWay else { return false }
+      guard state.commits != nil, !state.isOnItsWay else { return }
       state.isOnItsWay = true
-      return true
+      // Under the lock: another thread that finds it on its way may send its own at once.
+      send()
     }
   }
 
