@@ -201,22 +201,25 @@ extension DatabaseError {
     }
   }
 
+  private static func open(_ disk: SimulatedDisk) throws -> StorageEngine {
+    try StorageEngine(
+      at: "/db", options: StorageOptions(),
+      environment: StorageEnvironment(fileSystem: disk, random: { 7 }, scheduling: .stepped))
+  }
+
   /// Whoever made the database was killed before its name was durable, and the first transaction of the next process
   /// finds that it cannot be made so.
   @Test("What was acknowledged is not lost with the name of the file")
   func nameThatIsNotDurable() throws {
-    func open(_ disk: SimulatedDisk) throws -> StorageEngine {
-      try StorageEngine(
-        at: "/db", options: StorageOptions(),
-        environment: StorageEnvironment(fileSystem: disk, random: { 7 }, scheduling: .stepped))
-    }
     let made = SimulatedDisk()
     let naming = made.hold(.synchronizeDirectory)
-    naming.release(.error(SystemCode.inputOutput))
-    #expect(throws: StorageError.self) { _ = try open(made) }
+    let making = Promise { _ = try? Self.open(made) }
+    try #require(naming.awaitCall())
     let disk = made.processKillImage()
+    naming.release()
+    _ = making.get()
     #expect(disk.names.contains("/db") && !disk.durableNames.contains("/db"))
-    let engine = try open(disk)
+    let engine = try Self.open(disk)
     disk.failNext(.synchronizeDirectory, with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
     var acknowledged: [String] = []
     for name in ["a", "b", "c"] {
@@ -227,9 +230,26 @@ extension DatabaseError {
     }
     let image = disk.crashImage(.allOld)
     do {
-      let found = try open(image).read { tx in tx.treeNames }
+      let found = try Self.open(image).read { tx in tx.treeNames }
       #expect(found == acknowledged)
     } catch { Issue.record("\(acknowledged) were acknowledged, \(image.names) are there, and opening threw \(error)") }
+  }
+
+  /// A sync of the folder that has failed may have forgotten the name: no later one would make it durable, and what
+  /// came after it would be.
+  @Test("A name that could not be made durable goes, and is made anew", arguments: [0, 1, 2])
+  func nameThatWasForgotten(survivorsOneIn: Int) throws {
+    let disk = SimulatedDisk()
+    let effect = FaultEffect.failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: survivorsOneIn)
+    disk.failNext(.synchronizeDirectory, with: effect)
+    #expect(throws: StorageError.self) { _ = try Self.open(disk) }
+    #expect(!disk.names.contains("/db"))
+    let engine = try Self.open(disk)
+    try engine.write { tx in try tx.createTree("a", keys: .bytes) }
+    for mode in [CrashMode.allOld, .allNew, .random(1)] {
+      let names = try Self.open(disk.crashImage(mode)).read { tx in tx.treeNames }
+      #expect(names == ["a"], "\(mode)")
+    }
   }
 
   /// Where the proof of a meta page fails, recovery writes over that page: it may be on its way when the power fails.

@@ -72,7 +72,7 @@ private struct Stage: Sendable {
 }
 
 /// A value that another thread finds out.
-private final class Promise<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
   private let value = Latch<Value?>(nil)
   private let isKept = DispatchSemaphore(value: 0)
 

@@ -145,16 +145,34 @@ package struct Opener {
   }
 
   /// Makes the file durable and gives it its name, unless that has been taken meanwhile.
+  ///
+  /// If the name cannot be made durable it goes again: a sync of the folder that failed may have forgotten it, so that
+  /// no later sync would write it, while the names of log files that came after it stay. The next attempt makes the
+  /// name anew. That nobody has begun to work by the name until then is seen to by a lock.
   private func publish(_ file: any File, _ temporary: String) throws(StorageError) {
     do throws(SystemError) {
       try file.synchronize()
+      let isLocked = lock(file)
       do throws(SystemError) { try environment.fileSystem.link(temporary, to: path) } catch {
         if error.code == EEXIST { return }
         throw error
       }
-      try environment.fileSystem.synchronizeDirectory(of: path)
+      do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: path) } catch {
+        if isLocked { remove(path) }
+        throw error
+      }
     } catch {
       throw StorageError(writing: error, path: path)
+    }
+  }
+
+  /// Locks a file that nobody else has a name for. Returns whether it could be, which not all file systems can.
+  private func lock(_ file: any File) -> Bool {
+    do throws(SystemError) {
+      try file.lock(.exclusive)
+      return true
+    } catch {
+      return false
     }
   }
 
