@@ -148,6 +148,33 @@ import YapCompat
     #expect(try told(unread, second) == (ends ? "" : "U0.1→0.1"))
   }
 
+  @Test("A row that is touched in a view is told to the screens of that view alone") func touchesInViews() throws {
+    let other = YapDatabaseFilteredView(parentViewName: "view", filtering: .withKeyBlock { _, _, _, _ in true })
+    #expect(fixture.database.register(other, withName: "other"))
+    try screen.beginLongLivedReadTransaction()
+    let (mappings, others) = (try makeMappings("a1"), try makeMappings("a1", view: "other"))
+    try fixture.connection.readWrite { transaction in
+      let view = try #require(transaction.ext("view") as? YapDatabaseViewTransaction)
+      view.touchRow(forKey: "s1", inCollection: "songs")
+      view.touchObject(forKey: "s2", inCollection: "songs")
+      view.touchMetadata(forKey: "s3", inCollection: "songs")
+      // In another group, and nowhere.
+      view.touchRow(forKey: "s5", inCollection: "songs")
+      view.touchRow(forKey: "none", inCollection: "songs")
+    }
+    let notifications = try screen.beginLongLivedReadTransaction()
+    #expect(notifications.count == 1 && !screen.hasChange(forCollection: "songs", in: notifications))
+    let rows = try changes().getChanges(forNotifications: notifications, withMappings: mappings).rowChanges
+    #expect(rows.map(\.type) == [.update, .update, .update] && rows.compactMap(\.indexPath?.last) == [1, 2, 3])
+    #expect(rows.map(\.changes) == [[.object, .metadata], .object, .metadata])
+    let unchanged = try changes("other").getChanges(forNotifications: notifications, withMappings: others)
+    #expect(unchanged.rowChanges.isEmpty && unchanged.sectionChanges.isEmpty)
+    let code = errorCode {
+      try screen.read { ($0.ext("view") as? YapDatabaseViewTransaction)?.touchRow(forKey: "s1", inCollection: "songs") }
+    }
+    #expect(code == .readOnly)
+  }
+
   @Test("Posted notifications lead nowhere by themselves") func postedNotifications() throws {
     let mappings = try makeMappings("a1")
     try set("s9", "a1")

@@ -58,7 +58,7 @@ extension URL: EdgeFile {
 /// edge is stored: a rule for the last one (`deleteSourceIfAllDestinationsDeleted`) and its plain form
 /// (`deleteSourceIfDestinationDeleted`) exclude each other, on either side; and as nobody watches or tells files, an
 /// edge to one has no rules but those that delete it.
-public struct Edge: Hashable, Sendable, CustomStringConvertible {
+public struct Edge: Hashable, Codable, Sendable, CustomStringConvertible {
   /// What the edge is found by; at most 512 bytes.
   public let name: String
   /// The row where it begins. Nil in an edge that an object derives: it begins at the object's row.
@@ -125,6 +125,34 @@ public struct Edge: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String {
     "\(source.map { "\($0)" } ?? "the row") –\(name)→ \(destination) \(rules)\(isDerived ? ", derived" : "")"
+  }
+}
+
+extension EdgeDestination: Codable {
+  private enum CodingKeys: CodingKey { case row, file }
+
+  /// Under “row” or “file”.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .row(let key): try container.encode(key, forKey: .row)
+    case .file(let path): try container.encode(path, forKey: .file)
+    }
+  }
+
+  /// - Throws: `DecodingError` unless there is one of the two.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let row = try container.decodeIfPresent(RowKey.self, forKey: .row)
+    let file = try container.decodeIfPresent(String.self, forKey: .file)
+    switch (row, file) {
+    case (let row?, nil): self = .row(row)
+    case (nil, let file?): self = .file(file)
+    default:
+      let context = DecodingError.Context(
+        codingPath: container.codingPath, debugDescription: "An edge leads to a row or to a file.")
+      throw DecodingError.dataCorrupted(context)
+    }
   }
 }
 

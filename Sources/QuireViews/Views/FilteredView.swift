@@ -127,6 +127,25 @@ public protocol ViewOwner: AnyObject {
   var followed: FollowedView { get }
 }
 
+extension ViewOwner {
+  /// Tells those who follow the view that a row looks otherwise, and writes nothing: no closure is asked, no other view
+  /// and no other follower of the row hears of it. O(log n) for each group that has the row.
+  ///
+  /// - Returns: whether the row is in the view.
+  /// - Throws: `transactionClosed`, `damagedPage`, `damagedRow`, `inputOutput`.
+  @discardableResult
+  public func touch(_ row: RowKey, _ aspects: ViewAspects = [.object, .metadata]) throws -> Bool {
+    let storage = followed.storage
+    guard let rowID = try storage.store.readTransaction.rowID(of: row) else { return false }
+    let entries = try storage.trees.entries(of: rowID)
+    for entry in entries {
+      guard let group = entry.group else { throw storage.trees.damaged() }
+      try storage.update(row, try storage.trees.name(of: group), entry, aspects)
+    }
+    return !entries.isEmpty
+  }
+}
+
 /// The part of a view that filtered views of it follow.
 public struct FollowedView {
   let storage: ViewStorage

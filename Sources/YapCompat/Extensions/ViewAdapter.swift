@@ -26,6 +26,8 @@ protocol AnyViewAdapter: Sendable {
   var value: any DatabaseExtension { get }
   /// What the view shows.
   func reader(_ access: TransactionAccess) throws -> ViewReader<Untyped, Untyped>
+  /// Tells those who follow the view that a row looks otherwise.
+  func touch(_ row: RowKey, _ aspects: ViewAspects, _ tx: WriteTransaction) throws
   /// A view of this one's rows that pass a filter.
   func filtered(
     _ name: String, version: String, options: YapDatabaseViewOptions, _ filter: ViewFilter<Untyped, Untyped>
@@ -60,6 +62,10 @@ where View.Writer: ViewOwner, View.Writer: ViewWriting<Untyped, Untyped> {
     return ViewAdapter<FilteredView<View>>(view: made) { filter, version, tx in
       try tx.access(to: made).setFilter(filter, version: version)
     }
+  }
+
+  func touch(_ row: RowKey, _ aspects: ViewAspects, _ tx: WriteTransaction) throws {
+    try tx.access(to: view).touch(row, aspects)
   }
 
   func setFilter(_ filter: ViewFilter<Untyped, Untyped>, version: String, _ tx: WriteTransaction) throws {

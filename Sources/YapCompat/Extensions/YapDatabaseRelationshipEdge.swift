@@ -54,10 +54,17 @@ public enum YDB_NotifyReason: Int, Sendable {
 }
 
 /// A named, directed connection of a row to another row or to a file. New type: `Edge`.
-public struct YapDatabaseRelationshipEdge: Hashable, Sendable {
+///
+/// Objects may keep edges among their fields; encoded it is the same as an `Edge`.
+public struct YapDatabaseRelationshipEdge: Hashable, Codable, Sendable {
   let edge: Edge
 
   init(_ edge: Edge) { self.edge = edge }
+
+  /// Reads what `encode(to:)` writes, or an `Edge`.
+  public init(from decoder: any Decoder) throws { edge = try Edge(from: decoder) }
+
+  public func encode(to encoder: any Encoder) throws { try edge.encode(to: encoder) }
 
   /// An edge from an object's own row to another row. New call: `Edge(_:to:key:rules:)`.
   public init(name: String, destinationKey: String, collection: String?, nodeDeleteRules rules: YDB_NodeDeleteRules) {

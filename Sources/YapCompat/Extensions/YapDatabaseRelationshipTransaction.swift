@@ -131,6 +131,32 @@ public final class YapDatabaseRelationshipTransaction: YapDatabaseExtensionTrans
   /// Adds an edge by hand; the same one that is there already gets these rules. New call: `WritableGraph.add(_:)`.
   public func add(_ edge: YapDatabaseRelationshipEdge) { attempt(()) { try writable().add(edge.edge) } }
 
+  /// Removes an edge by hand, with the rules applied as if its source had gone. New call:
+  /// `WritableGraph.remove(_:as:)`.
+  public func remove(_ edge: YapDatabaseRelationshipEdge) { remove(edge, withProcessing: .sourceNodeDeleted) }
+
+  /// Removes the edge by hand from one row to another. New call: `WritableGraph.remove(_:as:)`.
+  public func removeEdge(
+    withName name: String, sourceKey: String, collection sourceCollection: String?, destinationKey: String,
+    collection destinationCollection: String?, withProcessing reason: YDB_NotifyReason
+  ) {
+    remove(
+      YapDatabaseRelationshipEdge(
+        name: name, sourceKey: sourceKey, collection: sourceCollection, destinationKey: destinationKey,
+        collection: destinationCollection, nodeDeleteRules: []), withProcessing: reason)
+  }
+
+  /// Removes the edge by hand from a row to a file. New call: `WritableGraph.remove(_:as:)`.
+  public func removeEdge(
+    withName name: String, sourceKey: String, collection: String?, destinationFileURL url: URL,
+    withProcessing reason: YDB_NotifyReason
+  ) {
+    remove(
+      YapDatabaseRelationshipEdge(
+        name: name, sourceKey: sourceKey, collection: collection, destinationFileURL: url, nodeDeleteRules: []),
+      withProcessing: reason)
+  }
+
   /// Removes an edge by hand. New call: `WritableGraph.remove(_:as:)`.
   ///
   /// - Parameter reason: `edgeDeleted` has no consequences; with the others the edge's rules are applied as if that end

@@ -2,6 +2,24 @@
 
 internal import Quire
 
+extension YapDatabaseViewTransaction {
+  /// Has the screens of this view draw a row anew: nothing is written, no block is asked, and nobody else is told. Not
+  /// for read transactions, which fail. New call: `touch(_:_:)` of the view's writer.
+  public func touchRow(forKey key: String, inCollection collection: String?) {
+    touch(key, collection, [.object, .metadata])
+  }
+
+  /// The same, as a change of the object. New call: `touch(_:_:)` of the view's writer.
+  public func touchObject(forKey key: String, inCollection collection: String?) { touch(key, collection, .object) }
+
+  /// The same, as a change of the metadata. New call: `touch(_:_:)` of the view's writer.
+  public func touchMetadata(forKey key: String, inCollection collection: String?) { touch(key, collection, .metadata) }
+
+  private func touch(_ key: String, _ collection: String?, _ aspects: ViewAspects) {
+    attempt(()) { try view.adapter?.touch(RowKey(collection ?? "", key), aspects, try writing()) }
+  }
+}
+
 /// A view that groups and sorts by itself, in one transaction. New type: `AutoViewWriter`, in write transactions.
 public final class YapDatabaseAutoViewTransaction: YapDatabaseViewTransaction {
   private func version(_ tag: String?) -> String { tag ?? "" }
