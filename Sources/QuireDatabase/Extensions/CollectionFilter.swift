@@ -87,13 +87,22 @@ public struct CollectionFilter: Sendable {
 
 /// The halves of a row that an extension reads.
 public struct RowParts: OptionSet, Hashable, Sendable {
-  /// One bit for each half.
+  /// One bit for each half, stored or touched.
   public let rawValue: UInt8
   /// Wraps bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// The object.
-  public static let object = RowParts(rawValue: 1)
-  /// The metadata.
-  public static let metadata = RowParts(rawValue: 2)
+  /// The object, when it is stored or touched.
+  public static let object: RowParts = [.storedObject, .touchedObject]
+  /// The metadata, when they are stored or touched.
+  public static let metadata: RowParts = [.storedMetadata, .touchedMetadata]
+
+  /// The object, when it is stored, and not when it is touched.
+  public static let storedObject = RowParts(rawValue: 1)
+  /// The metadata, when they are stored or taken away, and not when they are touched.
+  public static let storedMetadata = RowParts(rawValue: 2)
+  /// The object, when it is touched, and not when it is stored.
+  public static let touchedObject = RowParts(rawValue: 4)
+  /// The metadata, when they are touched, and not when they are stored.
+  public static let touchedMetadata = RowParts(rawValue: 8)
 }

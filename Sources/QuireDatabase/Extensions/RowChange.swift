@@ -34,15 +34,23 @@ public struct RowChange {
       }
     }
 
+    /// What of the row is stored or touched; nothing of one that is removed.
+    public var parts: RowParts {
+      switch self {
+      case .insert, .update: [.storedObject, .storedMetadata]
+      case .replaceObject: .storedObject
+      case .replaceMetadata: .storedMetadata
+      case .touchObject: .touchedObject
+      case .touchMetadata: .touchedMetadata
+      case .touchRow: [.touchedObject, .touchedMetadata]
+      case .remove: []
+      }
+    }
+
     /// Whether an extension that reads `parts` has to hear of it. One that reads the key alone need not know what
     /// happens to a row that stays.
     func concerns(_ parts: RowParts) -> Bool {
-      switch self {
-      case .insert, .remove: true
-      case .update, .touchRow: !parts.isEmpty
-      case .replaceObject, .touchObject: parts.contains(.object)
-      case .replaceMetadata, .touchMetadata: parts.contains(.metadata)
-      }
+      self == .insert || self == .remove || !parts.isDisjoint(with: self.parts)
     }
   }
 

@@ -15,4 +15,7 @@ package final class Recorder: Sendable {
 
   /// The texts so far, in the order in which they came.
   package var values: [String] { latch.withLock { $0 } }
+
+  /// Takes all texts out.
+  package func removeAll() { latch.withLock { $0.removeAll() } }
 }

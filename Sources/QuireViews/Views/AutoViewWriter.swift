@@ -9,6 +9,8 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   var view: AutoView<Object, Metadata>
   let storage: ViewStorage
   let labels: LabelledOrder
+  /// The rows that the row of this hook was compared with: each is decoded once for it. Empty between hooks.
+  private var compared: [RowID: ViewRow<Object, Metadata>] = [:]
 
   init(_ view: AutoView<Object, Metadata>, _ store: ExtensionStore) throws {
     self.view = view
@@ -22,7 +24,10 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   public func build(_ row: RowChange) throws {
     storage.isRecording = false
-    defer { storage.isRecording = true }
+    defer {
+      storage.isRecording = true
+      compared.removeAll(keepingCapacity: true)
+    }
     guard let rowID = row.rowID, let shown = viewRow(row) else { return }
     try insert(shown, rowID, into: unique(view.grouping.groups(shown)), others: [])
   }
@@ -31,6 +36,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     guard let rowID = change.rowID else { return }
     if change.kind == .remove { return try remove(rowID, change.rowKey) }
     guard let row = viewRow(change) else { return }
+    defer { compared.removeAll(keepingCapacity: true) }
     try place(row, rowID, change)
   }
 
@@ -70,6 +76,14 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   /// The row of an id, to be compared with.
   func viewRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {
     guard let change = try store.row(rowID), let row = viewRow(change) else { throw storage.trees.damaged() }
+    return row
+  }
+
+  /// The row of an id that the row of this hook is compared with.
+  private func comparedRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {
+    if let known = compared[rowID] { return known }
+    let row = try viewRow(rowID)
+    compared[rowID] = row
     return row
   }
 
@@ -132,7 +146,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     case .keyed(let key): return try ViewEntry.order(key(row), rowID)
     case .compared(let isBefore):
       guard let group = try storage.group(name) else { return OrderLabel.between(nil, nil) }
-      let index = try labels.insertionIndex(in: group) { other in try isBefore(name, viewRow(other), row) }
+      let index = try labels.insertionIndex(in: group) { other in try isBefore(name, comparedRow(other), row) }
       return try labels.label(at: index, in: group, name)
     }
   }
@@ -159,7 +173,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
       let index = try storage.trees.index(of: entry, in: group)
       if try stands(row, at: index, in: group, name, isBefore) { return false }
       let target = try labels.insertionIndex(in: group, leavingOut: index) { other in
-        try isBefore(name, viewRow(other), row)
+        try isBefore(name, comparedRow(other), row)
       }
       let order = try labels.label(at: target, in: group, name, leavingOut: index)
       guard let now = try storage.trees.entries(of: rowID).first(where: { $0.group == group }) else {
@@ -175,10 +189,12 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     _ row: ViewRow<Object, Metadata>, at index: Int, in group: GroupID, _ name: String,
     _ isBefore: (String, ViewRow<Object, Metadata>, ViewRow<Object, Metadata>) throws -> Bool
   ) throws -> Bool {
-    if let left = try storage.trees.entry(at: index - 1, in: group), try isBefore(name, row, viewRow(left.rowID)) {
+    if let left = try storage.trees.entry(at: index - 1, in: group), try isBefore(name, row, comparedRow(left.rowID)) {
       return false
     }
-    if let right = try storage.trees.entry(at: index + 1, in: group), try isBefore(name, viewRow(right.rowID), row) {
+    if let right = try storage.trees.entry(at: index + 1, in: group),
+      try isBefore(name, comparedRow(right.rowID), row)
+    {
       return false
     }
     return true
@@ -197,7 +213,5 @@ extension RowChange.Kind {
   }
 
   /// Whether what depends on `parts` may be different now.
-  func changes(_ parts: RowParts) -> Bool {
-    parts.contains(.object) && aspects.contains(.object) || parts.contains(.metadata) && aspects.contains(.metadata)
-  }
+  func changes(_ parts: RowParts) -> Bool { !parts.isDisjoint(with: self.parts) }
 }

@@ -9,6 +9,9 @@ public final class ViewRow<Object: Sendable, Metadata: Sendable> {
   private let description: RowCollection<Object, Metadata>
   private var decodedObject: Object?
   private var decodedMetadata: Metadata??
+  /// What a closure wants to keep of the row for when it is asked about it again, which the sorting of one operation
+  /// does: nil at first. Not for other threads.
+  public var attachment: Any?
 
   init(_ change: RowChange, _ description: RowCollection<Object, Metadata>) {
     self.change = change

@@ -1,6 +1,5 @@
 // The blocks of views.
 
-public import Foundation
 internal import Quire
 
 /// When a block is asked again: what of a row was stored or touched. New type: `RowParts`.
@@ -16,9 +15,9 @@ public struct YapDatabaseBlockInvoke: OptionSet, Hashable, Sendable {
   public static let ifObjectModified = YapDatabaseBlockInvoke(rawValue: 2)
   /// When the metadata were stored.
   public static let ifMetadataModified = YapDatabaseBlockInvoke(rawValue: 4)
-  /// When the object was touched; the same as modified here.
+  /// When the object was touched.
   public static let ifObjectTouched = YapDatabaseBlockInvoke(rawValue: 8)
-  /// When the metadata were touched; the same as modified here.
+  /// When the metadata were touched.
   public static let ifMetadataTouched = YapDatabaseBlockInvoke(rawValue: 16)
 
   /// When the object was stored or touched.
@@ -27,39 +26,11 @@ public struct YapDatabaseBlockInvoke: OptionSet, Hashable, Sendable {
   public static let metadata: YapDatabaseBlockInvoke = [.ifMetadataModified, .ifMetadataTouched]
 
   var parts: RowParts {
-    var parts: RowParts = []
-    if !isDisjoint(with: .object) { parts.insert(.object) }
-    if !isDisjoint(with: .metadata) { parts.insert(.metadata) }
-    return parts
-  }
-}
-
-/// A row as the blocks of views are handed it; decoded where they ask.
-struct BlockRow {
-  let row: UntypedRow
-  let database: YapDatabase
-
-  var collection: String { row.collection }
-  var key: String { row.key }
-
-  /// - Throws: `collectionNotRegistered`, `decodingFailed`.
-  func object() throws -> Any {
-    guard let object = try database.registry.bridge(row.collection).object(of: row) else {
-      throw DatabaseError(
-        .damagedRow, "A view leads to a row that is not there. Verify the database.", collection: collection, key: key)
-    }
-    return object
-  }
-
-  func metadata() throws -> Any? { try database.registry.bridge(row.collection).metadata(of: row) }
-
-  /// Runs a block with a transaction to read other rows by; throws the first error of its calls.
-  func withTransaction<Result>(_ body: (YapDatabaseReadTransaction) throws -> Result) throws -> Result {
-    let transaction = YapDatabaseReadTransaction(database, nil, .reading(row.readTransaction))
-    defer { transaction.end() }
-    let result = try body(transaction)
-    if let failure = transaction.failure { throw failure }
-    return result
+    let all: [(YapDatabaseBlockInvoke, RowParts)] = [
+      (.ifObjectModified, .storedObject), (.ifMetadataModified, .storedMetadata), (.ifObjectTouched, .touchedObject),
+      (.ifMetadataTouched, .touchedMetadata),
+    ]
+    return all.reduce(into: []) { parts, pair in if contains(pair.0) { parts.insert(pair.1) } }
   }
 }
 
@@ -115,76 +86,6 @@ public struct YapDatabaseViewGrouping: Sendable {
       guard database.registry.find(row.collection)?.readsObjects == true else { return [] }
       let row = BlockRow(row: row, database: database)
       return try row.withTransaction { try group($0, row) }.map { [$0] } ?? []
-    }
-  }
-}
-
-/// Says which of two rows of a group comes first. New type: `ViewSorting`.
-public struct YapDatabaseViewSorting: Sendable {
-  let parts: RowParts
-  let compare: @Sendable (YapDatabaseReadTransaction, String, BlockRow, BlockRow) throws -> ComparisonResult
-
-  /// By collections and keys. New call: `ViewSorting.byKey()`.
-  public static func withKeyBlock(
-    options: YapDatabaseBlockInvoke = .onInsertOnly,
-    _ block:
-      @escaping @Sendable (
-        YapDatabaseReadTransaction, _ group: String, _ collection1: String, _ key1: String, _ collection2: String,
-        _ key2: String
-      ) throws -> ComparisonResult
-  ) -> Self {
-    Self(parts: options.parts) { try block($0, $1, $2.collection, $2.key, $3.collection, $3.key) }
-  }
-
-  /// By objects. New call: `ViewSorting.byObject(key:)`, which is faster, or `ViewSorting.byObject(_:)`.
-  public static func withObjectBlock(
-    options: YapDatabaseBlockInvoke = .object,
-    _ block:
-      @escaping @Sendable (
-        YapDatabaseReadTransaction, _ group: String, _ collection1: String, _ key1: String, _ object1: Any,
-        _ collection2: String, _ key2: String, _ object2: Any
-      ) throws -> ComparisonResult
-  ) -> Self {
-    Self(parts: options.parts) {
-      try block($0, $1, $2.collection, $2.key, $2.object(), $3.collection, $3.key, $3.object())
-    }
-  }
-
-  /// By metadata. New call: `ViewSorting.byMetadata(key:)`.
-  public static func withMetadataBlock(
-    options: YapDatabaseBlockInvoke = .metadata,
-    _ block:
-      @escaping @Sendable (
-        YapDatabaseReadTransaction, _ group: String, _ collection1: String, _ key1: String, _ metadata1: Any?,
-        _ collection2: String, _ key2: String, _ metadata2: Any?
-      ) throws -> ComparisonResult
-  ) -> Self {
-    Self(parts: options.parts) {
-      try block($0, $1, $2.collection, $2.key, $2.metadata(), $3.collection, $3.key, $3.metadata())
-    }
-  }
-
-  /// By all of the rows. New call: `ViewSorting.byRow(_:_:)`.
-  public static func withRowBlock(
-    options: YapDatabaseBlockInvoke = [.object, .metadata],
-    _ block:
-      @escaping @Sendable (
-        YapDatabaseReadTransaction, _ group: String, _ collection1: String, _ key1: String, _ object1: Any,
-        _ metadata1: Any?, _ collection2: String, _ key2: String, _ object2: Any, _ metadata2: Any?
-      ) throws -> ComparisonResult
-  ) -> Self {
-    Self(parts: options.parts) {
-      try block(
-        $0, $1, $2.collection, $2.key, $2.object(), $2.metadata(), $3.collection, $3.key, $3.object(), $3.metadata())
-    }
-  }
-
-  func made(_ database: YapDatabase) -> ViewSorting<Untyped, Untyped> {
-    let compare = compare
-    return .byRow(parts) { [weak database] group, left, right in
-      guard let database else { throw DatabaseError.databaseGone() }
-      let (left, right) = (BlockRow(row: left, database: database), BlockRow(row: right, database: database))
-      return try left.withTransaction { try compare($0, group, left, right) } == .orderedAscending
     }
   }
 }
