@@ -42,7 +42,7 @@ extension YapDatabase {
   ///   - config: has no meaning here.
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: gets whether the extension is registered; if not, `onError` got the error before.
-  public func asyncRegister(
+  @preconcurrency public func asyncRegister(
     _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig? = nil,
     completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable (_ ready: Bool) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -117,7 +117,7 @@ extension YapDatabase {
   }
 
   /// The same when those before it are done. New call: `Database.unregister` with `await`.
-  public func asyncUnregisterExtension(
+  @preconcurrency public func asyncUnregisterExtension(
     withName name: String, completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable () -> Void)? = nil
   ) {
     registrations.async { [self] in
@@ -169,7 +169,7 @@ extension YapDatabase {
 
   /// Has `completionBlock` run when everything that was asked of extensions before is done. New call: `await` the calls
   /// themselves.
-  public func flushExtensionRequests(
+  @preconcurrency public func flushExtensionRequests(
     withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?
   ) {
     registrations.async {
