@@ -175,6 +175,8 @@ let package = Package(
     .testTarget(
       name: "YapExtensionsTests", dependencies: ["Quire", "QuireTesting", "YapCompat", "YapExtensions"],
       swiftSettings: settings),
+    // An app on YapCompat.
+    .testTarget(name: "MessengerTests", dependencies: ["Quire", "QuireTesting", "YapCompat"], swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
 )
