@@ -9,8 +9,9 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   var view: AutoView<Object, Metadata>
   let storage: ViewStorage
   let labels: LabelledOrder
-  /// The rows that the row of this hook was compared with: each is decoded once for it. Empty between hooks.
-  private var compared: [RowID: ViewRow<Object, Metadata>] = [:]
+  /// The rows that the row of this hook was compared with, some log2(n): each is decoded once for it. Empty between
+  /// hooks.
+  private var compared: [(rowID: RowID, row: ViewRow<Object, Metadata>)] = []
 
   init(_ view: AutoView<Object, Metadata>, _ store: ExtensionStore) throws {
     self.view = view
@@ -81,9 +82,9 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   /// The row of an id that the row of this hook is compared with.
   private func comparedRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {
-    if let known = compared[rowID] { return known }
+    for known in compared where known.rowID == rowID { return known.row }
     let row = try viewRow(rowID)
-    compared[rowID] = row
+    compared.append((rowID, row))
     return row
   }
 

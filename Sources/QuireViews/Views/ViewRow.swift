@@ -11,7 +11,7 @@ public final class ViewRow<Object: Sendable, Metadata: Sendable> {
   private var decodedMetadata: Metadata??
   /// What a closure wants to keep of the row for when it is asked about it again, which the sorting of one operation
   /// does: nil at first. Not for other threads.
-  public var attachment: Any?
+  public var attachment: AnyObject?
 
   init(_ change: RowChange, _ description: RowCollection<Object, Metadata>) {
     self.change = change

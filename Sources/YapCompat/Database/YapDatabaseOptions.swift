@@ -93,7 +93,7 @@ public struct YapDatabaseOptions: Sendable {
 
   /// What gave SQLCipher its key. New call: `RowCoder.encrypted(with:)`.
   @available(*, deprecated, message: "Encrypt collections by their coder: `RowCoder.encrypted(with:)`.")
-  public var cipherKeyBlock: (@Sendable () -> [UInt8])? {
+  @preconcurrency public var cipherKeyBlock: (@Sendable () -> [UInt8])? {
     get { nil }
     set {}
   }

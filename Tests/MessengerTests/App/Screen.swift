@@ -101,6 +101,7 @@ struct Section: Equatable, Sendable {
       sections.insert(
         isReload ? load(change.index, transaction) : Section(group: change.group, cells: []), at: Int(change.index))
     }
+    if isReload { print("RELOAD", sectionChanges, rowChanges, sections.map { ($0.group, $0.cells.count) }) }
     if isReload { counts["reload", default: 0] += 1 }
     let come = rowChanges.filter { $0.type != .update }.compactMap(\.newIndexPath)
     for path in come.sorted() {

@@ -75,7 +75,9 @@ extension MessengerHistory {
         try expect(unread == model.unread(id), "unread of \(id): \(unread)")
       }
       let attachments = transaction.allKeys(inCollection: Collections.attachments)
-      try expect(attachments == model.attachments.sorted(), "attachments \(attachments)")
+      try expect(
+        Set(attachments) == model.attachments,
+        "attachments that differ: \(model.attachments.symmetricDifference(attachments).sorted()) of \(attachments)")
       let graph = transaction.ext(Extensions.graph) as? YapDatabaseRelationshipTransaction
       let edges = graph?.edgeCount(withName: "thread") ?? 0
       try expect(edges == UInt(model.threads.values.map(\.messages.count).reduce(0, +)), "edges \(edges)")

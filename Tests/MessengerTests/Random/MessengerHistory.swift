@@ -130,7 +130,7 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
     let keys = model.threads[id]?.messages.keys.sorted() ?? []
     func some() -> [String] { (0..<1 + random.below(4)).map { _ in keys.randomElement(using: &random) ?? "none" } }
     switch random.below(40) {
-    case 0...13: return count("deliver", .deliver(thread: id, (0..<1 + random.below(5)).map { _ in makeEnvelope(id) }))
+    case 0...13: return count("deliver", .deliver(thread: id, makeEnvelopes(id)))
     case 14...17: return count("edit", .edit(thread: id, key: some()[0], text: "edited \(steps)"))
     case 18...21: return count("mark", .markRead(thread: id, some()))
     case 22...23: return count("mark all", .markAllRead(thread: id))
@@ -153,7 +153,13 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
     return action
   }
 
-  private func makeEnvelope(_ id: String) -> Envelope {
+  /// Some new messages, and some that come again with something else in them.
+  private func makeEnvelopes(_ id: String) -> [Envelope] {
+    // Each key once: an attachment of a message that is overwritten before its commit was never one of the message.
+    Set((0..<1 + random.below(5)).map { _ in random.below(60) }).sorted().map { makeEnvelope(id, "m\($0)") }
+  }
+
+  private func makeEnvelope(_ id: String, _ key: String) -> Envelope {
     var (attachmentID, attachment): (String?, Attachment?) = (nil, nil)
     switch random.below(8) {
     case 0:
@@ -170,6 +176,6 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
     let message = Message(
       threadID: id, authorID: ["me", "anna", "ben"][random.below(3)], text: "text \(steps)",
       date: Date(timeIntervalSinceReferenceDate: Double(random.below(400))), attachmentID: attachmentID)
-    return Envelope(key: "m\(random.below(60))", message: message, isRead: random.oneIn(3), attachment: attachment)
+    return Envelope(key: key, message: message, isRead: random.oneIn(3), attachment: attachment)
   }
 }
