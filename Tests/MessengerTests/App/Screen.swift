@@ -96,12 +96,12 @@ struct Section: Equatable, Sendable {
     for change in sectionChanges.filter({ $0.type == .delete }).sorted(by: { $0.index > $1.index }) {
       sections.remove(at: Int(change.index))
     }
-    let isReload = rowChanges.isEmpty
+    // All sections deleted and inserted, without rows.
+    let isReload = rowChanges.isEmpty && sectionChanges.contains { $0.type == .insert }
     for change in sectionChanges.filter({ $0.type == .insert }).sorted(by: { $0.index < $1.index }) {
       sections.insert(
         isReload ? load(change.index, transaction) : Section(group: change.group, cells: []), at: Int(change.index))
     }
-    if isReload { print("RELOAD", sectionChanges, rowChanges, sections.map { ($0.group, $0.cells.count) }) }
     if isReload { counts["reload", default: 0] += 1 }
     let come = rowChanges.filter { $0.type != .update }.compactMap(\.newIndexPath)
     for path in come.sorted() {

@@ -17,7 +17,6 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
   /// How often what has happened, to see that all of it does.
   private(set) var counts: [String: Int] = [:]
   private var fileNumber = 0
-  /// The sorting and filtering that the app begins with at its next start.
   private var url: URL { folder.url.appendingPathComponent("messenger.quire") }
   private var files: URL { folder.url.appendingPathComponent("attachments", isDirectory: true) }
 
@@ -51,36 +50,48 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
   func run(_ count: Int) async throws {
     for _ in 0..<count {
       steps += 1
-      await act()
+      try await act()
       if let failure = ui.failure { throw failure }
       try checkScreens()
       if random.oneIn(8) { try openThread() }
       if steps % 50 == 0 { try checkRows() }
-      if random.oneIn(150) { try await restart() }
+      if random.oneIn(150) { try restart() }
     }
-    try await restart()
+    try restart()
     try checkRows()
     ui.close()
     try messenger.database.close()
   }
 
   /// One to three transactions, of which the screens may learn at once.
-  private func act() async {
+  private func act() async throws {
     var actions: [Action] = []
     for _ in 0..<1 + random.below(3) {
       let action = makeAction()
       model.apply(action)
       actions.append(action)
     }
-    if random.oneIn(10) {
-      for action in actions { _ = try? messenger.background.readWrite { action.perform($0) } }
-      actions = []
-    }
-    let background = messenger.background
-    await withCheckedContinuation { continuation in
-      for action in actions { background.asyncReadWrite { action.perform($0) } }
-      // The notifications of all were sent to the main queue before this is.
-      background.flushTransactions(withCompletionQueue: .main) { continuation.resume() }
+    let (background, way) = (messenger.background, random.below(8))
+    switch way {
+    case 0...2:
+      // Nothing is told before all have committed.
+      for action in actions { try background.readWrite { action.perform($0) } }
+      await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
+    case 3...6:
+      // Each is told before the next one begins.
+      for action in actions {
+        await withCheckedContinuation { continuation in
+          background.asyncReadWrite({ action.perform($0) }, completionBlock: { continuation.resume() })
+        }
+      }
+    default:
+      // The main queue is told while the connection goes on, as in an app.
+      counts["race", default: 0] += 1
+      await withCheckedContinuation { continuation in
+        for action in actions { background.asyncReadWrite { action.perform($0) } }
+        // The notifications of all were sent to the main queue before this is.
+        background.flushTransactions(withCompletionQueue: .main) { continuation.resume() }
+      }
     }
   }
 
@@ -94,14 +105,15 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
       try ui.open(
         id, range: .fixedRange(withLength: UInt(1 + random.below(20)), offset: UInt(random.below(3)), from: .end))
     default:
-      let range = YapDatabaseViewRangeOptions.flexibleRange(withLength: UInt(1 + random.below(20)), offset: 0, from: .end)
+      let range = YapDatabaseViewRangeOptions.flexibleRange(
+        withLength: UInt(1 + random.below(20)), offset: 0, from: .end)
       range.maxLength = 25
       range.growOptions = .onBothSides
       try ui.open(id, range: range)
     }
   }
 
-  private func restart() async throws {
+  private func restart() throws {
     let (id, reloads) = (ui.openThread, ui.inbox.counts["reload"] ?? 0)
     for (what, count) in ui.inbox.counts { counts["inbox \(what)", default: 0] += count }
     if reloads > 0 { throw HistoryError(description: "the inbox was made anew \(reloads) times") }
@@ -141,8 +153,10 @@ struct HistoryError: Error, CustomStringConvertible { let description: String }
     case 31...32: return count("pin", .pin(thread: id, isPinned: random.oneIn(2)))
     case 33...34: return count("draft", .keepDraft(thread: id, random.oneIn(2) ? nil : "draft \(steps)"))
     case 35: return count("mute", .mute(thread: id, isMuted: random.oneIn(2)))
-    case 36: return random.oneIn(3) ? count("sort", .sort(random.oneIn(2) ? .latest : .title)) : .markAllRead(thread: id)
-    case 37: return random.oneIn(3) ? count("count", .count(random.oneIn(2) ? .all : .ofOthers)) : .markAllRead(thread: id)
+    case 36:
+      return random.oneIn(3) ? count("sort", .sort(random.oneIn(2) ? .latest : .title)) : .markAllRead(thread: id)
+    case 37:
+      return random.oneIn(3) ? count("count", .count(random.oneIn(2) ? .all : .ofOthers)) : .markAllRead(thread: id)
     default:
       return count("taken back", .takenBack(random.oneIn(2) ? .deleteThread(id) : .clear(thread: id)))
     }
