@@ -4,7 +4,9 @@ public import Foundation
 internal import Quire
 
 /// Says where a row is to the interval that is looked for, in the order in which the view sorts: `orderedAscending` in
-/// front of it, `orderedSame` inside, `orderedDescending` behind. New call: the closure of `ViewReader.range(in:where:)`.
+/// front of it, `orderedSame` inside, `orderedDescending` behind.
+///
+/// New call: the closure of `ViewReader.range(in:where:)`.
 public struct YapDatabaseViewFind {
   let find: (BlockRow) throws -> ComparisonResult
 
