@@ -54,8 +54,8 @@ final class Messenger: Sendable {
       let group = prefix.first.map({ String($0) })
     else { return [] }
     let find = YapDatabaseViewFind.withObjectBlock { _, _, object in
-      guard let name = (object as? Contact)?.name, !name.hasPrefix(prefix) else { return .inside }
-      return name.compare(prefix, options: .literal) == .orderedAscending ? .before : .behind
+      guard let name = (object as? Contact)?.name else { return .orderedSame }
+      return name.hasPrefix(prefix) ? .orderedSame : name.compare(prefix, options: .literal)
     }
     guard let range = view.findRange(inGroup: group, using: find) else { return [] }
     return range.compactMap { view.object(at: UInt($0), inGroup: group) as? Contact }
