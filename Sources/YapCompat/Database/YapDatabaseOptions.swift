@@ -84,7 +84,8 @@ public struct YapDatabaseOptions: Sendable {
 
   /// Whether several processes could use the file at once. New call: none.
   @available(
-    *, deprecated, message: "One process at a time has a database open for writing; readers use `base.isReadOnly`."
+    *, deprecated,
+    message: "One process at a time has a database open for writing: see the guide “Several processes”."
   )
   public var enableMultiProcessSupport: Bool {
     get { false }
