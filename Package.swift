@@ -175,6 +175,10 @@ let package = Package(
     .testTarget(
       name: "YapExtensionsTests", dependencies: ["Quire", "QuireTesting", "YapCompat", "YapExtensions"],
       swiftSettings: settings),
+    // An app on YapCompat.
+    .testTarget(name: "MessengerTests", dependencies: ["Quire", "QuireTesting", "YapCompat"], swiftSettings: settings),
+    // Written as apps of the days before Swift 6 are: warnings are theirs.
+    .testTarget(name: "Swift5Tests", dependencies: ["YapCompat"], swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
 )

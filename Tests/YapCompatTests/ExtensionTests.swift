@@ -146,8 +146,8 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
         stop = true
       }
       #expect(seen == ["a1", "a2", "s31", "s10", "s3", "t1true", "s1 true 1"])
-      #expect(view.findRange(inGroup: "a1") { _, key, _ in key < "s2" ? .before : .inside } == 1..<2)
-      #expect(view.findFirstMatch(inGroup: "a1") { _, _, _ in .behind } == nil)
+      #expect(view.findRange(inGroup: "a1") { _, key, _ in key < "s2" ? .orderedAscending : .orderedSame } == 1..<2)
+      #expect(view.findFirstMatch(inGroup: "a1") { _, _, _ in .orderedDescending } == nil)
     }
   }
 

@@ -201,6 +201,19 @@ import YapCompat
     #expect(mappings.group(forSection: 0) == "a2" && mappings.group(forSection: 2) == nil)
   }
 
+  @Test("Apps that return at once when a jump tells nothing keep their screens") func skippedJumps() throws {
+    let mappings = try makeMappings("a1")
+    for name in ["one", "two"] {
+      // Nothing of this is told, and the snapshot goes on.
+      let filter = YapDatabaseViewFiltering.withKeyBlock { _, _, _, _ in true }
+      #expect(
+        fixture.database.register(YapDatabaseFilteredView(parentViewName: "view", filtering: filter), withName: name))
+      #expect(try screen.beginLongLivedReadTransaction().isEmpty)
+    }
+    try set("s9", "a1")
+    #expect(try told(screen.beginLongLivedReadTransaction(), mappings) == "I→0.4")
+  }
+
   @Test("A view that was registered anew has the screen made anew") func anotherLife() throws {
     let mappings = try makeMappings("a1")
     fixture.database.unregisterExtension(withName: "view")

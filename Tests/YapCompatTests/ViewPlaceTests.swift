@@ -85,9 +85,9 @@ import YapCompat
   }
 
   @Test("A search asks what it needs of rows, in the view's own order") func finding() throws {
-    func compare(_ number: Int?) -> YapDatabaseViewFindResult {
-      guard let number, number >= 2 else { return .before }
-      return number <= 4 ? .inside : .behind
+    func compare(_ number: Int?) -> ComparisonResult {
+      guard let number, number >= 2 else { return .orderedAscending }
+      return number <= 4 ? .orderedSame : .orderedDescending
     }
     let finds: [YapDatabaseViewFind] = [
       .withKeyBlock { _, key in compare(Int(key.dropFirst())) },

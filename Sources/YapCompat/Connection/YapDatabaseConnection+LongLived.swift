@@ -23,8 +23,13 @@ extension YapDatabaseConnection {
         return []
       }
       let step = try pin.advance { step, _ in step }
-      state.withLock { $0.quietStep = step.commits.isEmpty ? step : nil }
-      return step.commits.map { database.notification($0, step) }
+      let way = state.withLock { state in
+        // Apps return at once when nothing is told: what was jumped over before belongs to the next notification.
+        let way = state.quietStep?.followed(by: step) ?? step
+        state.quietStep = step.commits.isEmpty ? way : nil
+        return way
+      }
+      return step.commits.map { database.notification($0, way) }
     }
   }
 

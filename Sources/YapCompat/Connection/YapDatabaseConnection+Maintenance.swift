@@ -61,7 +61,7 @@ extension YapDatabaseConnection {
   }
 
   /// The same when its turn has come; errors go to the database's `onError`. New call: `Database.compact` with `await`.
-  public func asyncVacuum(
+  @preconcurrency public func asyncVacuum(
     completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable () -> Void)? = nil
   ) {
     begin(.asyncReadWriteTransaction, completionQueue, completionBlock) { try $0.shorten() }
@@ -92,7 +92,7 @@ extension YapDatabaseConnection {
   ///   - completionBlock: gets the error, or nil if the copy is complete.
   /// - Returns: how far it has come; cancelling it ends the copy with a `CancellationError`.
   @discardableResult
-  public func asyncBackup(
+  @preconcurrency public func asyncBackup(
     toPath path: String, completionQueue: DispatchQueue? = nil,
     completionBlock: (@Sendable ((any Error)?) -> Void)? = nil
   ) -> Progress {

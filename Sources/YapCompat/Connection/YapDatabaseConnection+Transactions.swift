@@ -41,7 +41,7 @@ extension YapDatabaseConnection {
   /// - Parameters:
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: runs when the transaction is over, also if it has failed.
-  public func asyncRead(
+  @preconcurrency public func asyncRead(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ block: @escaping @Sendable (YapDatabaseReadTransaction) -> Void, completionQueue: DispatchQueue? = nil,
     completionBlock: (@Sendable () -> Void)? = nil
@@ -60,7 +60,7 @@ extension YapDatabaseConnection {
   ///   - completionBlock: runs when the commit is durable, and also when the transaction has failed or was rolled back,
   ///     after `onError`; the commit's notification was sent to the main queue before. What is to run after commits
   ///     only goes to `YapDatabaseReadWriteTransaction.addCompletionQueue(_:completionBlock:)`.
-  public func asyncReadWrite(
+  @preconcurrency public func asyncReadWrite(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ block: @escaping @Sendable (YapDatabaseReadWriteTransaction) -> Void, completionQueue: DispatchQueue? = nil,
     completionBlock: (@Sendable () -> Void)? = nil
@@ -73,7 +73,7 @@ extension YapDatabaseConnection {
 
   /// Has `completionBlock` run when every transaction that was called on this connection before is over. New call:
   /// `Connection.drain()`.
-  public func flushTransactions(
+  @preconcurrency public func flushTransactions(
     withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?
   ) {
     queue.async {

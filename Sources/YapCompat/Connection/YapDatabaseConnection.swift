@@ -24,7 +24,7 @@ public final class YapDatabaseConnection: Sendable {
     var permitted = YapDatabasePermittedTransactions.anyTransaction
     /// The snapshot of a long-lived read.
     var pin: PinnedSnapshot?
-    /// The step that the long-lived read has taken last, if no notification tells of it.
+    /// The way that the long-lived read has come since its last notification.
     var quietStep: PinnedStep?
     /// Whether writing inside of a long-lived read is an error.
     var protectsPin = true

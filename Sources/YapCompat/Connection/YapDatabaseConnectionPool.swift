@@ -35,7 +35,7 @@ public final class YapDatabaseConnectionPool: Sendable {
   }
 
   /// Called with each new connection before it is handed out. New call: none.
-  public var didCreateNewConnectionBlock: (@Sendable (YapDatabaseConnection) -> Void)? {
+  @preconcurrency public var didCreateNewConnectionBlock: (@Sendable (YapDatabaseConnection) -> Void)? {
     get { state.withLock { $0.didCreate } }
     set { state.withLock { $0.didCreate = newValue } }
   }

@@ -151,7 +151,9 @@ public final class YapDatabaseConnectionProxy: Sendable {
 
   /// Has `completionBlock` run when all that is pending now is stored, or has failed to be. Not in the original. New
   /// call: `await` the write itself.
-  public func flush(completionQueue: DispatchQueue? = nil, completionBlock: @escaping @Sendable () -> Void) {
+  @preconcurrency public func flush(
+    completionQueue: DispatchQueue? = nil, completionBlock: @escaping @Sendable () -> Void
+  ) {
     store(completionQueue, completionBlock)
   }
 

@@ -14,7 +14,7 @@ extension YapDatabase {
   ///   - collection: its name.
   ///   - coder: how objects become bytes. The original wrote property lists; the default here is the compact form that
   ///     `RowCollection` has by default, too.
-  public func registerCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
+  @preconcurrency public func registerCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
     _ objectType: Object.Type, metadata metadataType: Metadata.Type, forCollection collection: String?,
     coder: RowCoder<Object> = .binary
   ) {
@@ -23,7 +23,7 @@ extension YapDatabase {
 
   /// Registers the type of a collection without metadata; nil is the collection "". New call: a `RowCollection` with
   /// `NoMetadata`.
-  public func registerCodableSerialization<Object: Codable & Sendable>(
+  @preconcurrency public func registerCodableSerialization<Object: Codable & Sendable>(
     _ objectType: Object.Type, forCollection collection: String?, coder: RowCoder<Object> = .binary
   ) {
     register(RowCollection<Object, NoMetadata>(collection ?? "", coder: coder))
@@ -38,6 +38,7 @@ extension YapDatabase {
 
   /// Registers types for all collections that have none of their own. Not in the original, whose default takes any
   /// type. New call: a `RowCollection` for each.
+  @preconcurrency
   public func registerDefaultCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
     _ objectType: Object.Type, metadata metadataType: Metadata.Type, coder: RowCoder<Object> = .binary
   ) {
@@ -51,40 +52,42 @@ extension YapDatabase {
   ///
   /// A collection has a serializer *and* a deserializer, or types. What a block throws fails the transaction, with
   /// collection and key; the original stored nothing and said so in the log.
-  public func registerSerializer(_ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?) {
+  @preconcurrency public func registerSerializer(
+    _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
+  ) {
     setSerializer(serializer, .both, collection ?? "")
   }
 
   /// Registers what reads the objects and the metadata of a collection. New call: `RowCoder(encode:decode:)`.
-  public func registerDeserializer(
+  @preconcurrency public func registerDeserializer(
     _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
   ) {
     setDeserializer(deserializer, .both, collection ?? "")
   }
 
   /// Registers what makes bytes of the objects of a collection. New call: `RowCoder(encode:decode:)`.
-  public func registerObjectSerializer(
+  @preconcurrency public func registerObjectSerializer(
     _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
   ) {
     setSerializer(serializer, .objects, collection ?? "")
   }
 
   /// Registers what reads the objects of a collection. New call: `RowCoder(encode:decode:)`.
-  public func registerObjectDeserializer(
+  @preconcurrency public func registerObjectDeserializer(
     _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
   ) {
     setDeserializer(deserializer, .objects, collection ?? "")
   }
 
   /// Registers what makes bytes of the metadata of a collection. New call: the `metadataCoder` of a `RowCollection`.
-  public func registerMetadataSerializer(
+  @preconcurrency public func registerMetadataSerializer(
     _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
   ) {
     setSerializer(serializer, .metadata, collection ?? "")
   }
 
   /// Registers what reads the metadata of a collection. New call: the `metadataCoder` of a `RowCollection`.
-  public func registerMetadataDeserializer(
+  @preconcurrency public func registerMetadataDeserializer(
     _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
   ) {
     setDeserializer(deserializer, .metadata, collection ?? "")
@@ -92,19 +95,19 @@ extension YapDatabase {
 
   /// Registers what makes bytes of objects and metadata in collections that have nothing of their own. New call:
   /// `RowCoder(encode:decode:)`, in the description of each collection.
-  public func registerDefaultSerializer(_ serializer: @escaping YapDatabaseSerializer) {
+  @preconcurrency public func registerDefaultSerializer(_ serializer: @escaping YapDatabaseSerializer) {
     setSerializer(serializer, .both, nil)
   }
 
   /// Registers what reads objects and metadata in collections that have nothing of their own. New call:
   /// `RowCoder(encode:decode:)`, in the description of each collection.
-  public func registerDefaultDeserializer(_ deserializer: @escaping YapDatabaseDeserializer) {
+  @preconcurrency public func registerDefaultDeserializer(_ deserializer: @escaping YapDatabaseDeserializer) {
     setDeserializer(deserializer, .both, nil)
   }
 
   /// Registers all blocks for the objects and metadata of several collections; nil leaves what there is. New call: a
   /// `RowCollection` for each.
-  public func registerSerializer(
+  @preconcurrency public func registerSerializer(
     _ serializer: YapDatabaseSerializer?, deserializer: YapDatabaseDeserializer?,
     preSanitizer: YapDatabasePreSanitizer?, postSanitizer: YapDatabasePostSanitizer?,
     forCollections collections: [String]

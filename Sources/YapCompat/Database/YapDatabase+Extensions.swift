@@ -8,12 +8,17 @@ extension YapDatabase {
   /// Registers an extension, and returns when it has all rows. New call: `Database.register(_:progress:)`, which
   /// throws.
   ///
+  /// The same line may run again: if it has registered a view or a relationship of the same name, type and version,
+  /// that stays, and this one is let go.
+  ///
   /// - Returns: whether it is registered. If not, the error goes to `onError`: the name is taken, the extension is
   ///   registered already, what it depends on is not, or a closure of it failed.
   @discardableResult
-  public func register(_ extension: YapDatabaseExtension, withName name: String) -> Bool {
+  public func register(
+    _ extension: YapDatabaseExtension, withName name: String, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Bool {
     do {
-      try inTurn { try add(`extension`, name) }
+      try inTurn { try add(`extension`, name, CallSite(fileID: fileID, line: line)) }
       return true
     } catch {
       report(error)
@@ -25,9 +30,10 @@ extension YapDatabase {
   /// `Database.register(_:progress:)`.
   @discardableResult
   public func register(
-    _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig?
+    _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig?,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
-    register(`extension`, withName: name)
+    register(`extension`, withName: name, fileID: fileID, line: line)
   }
 
   /// Registers an extension when those before it are done. New call: `Database.register` with `await`.
@@ -36,14 +42,16 @@ extension YapDatabase {
   ///   - config: has no meaning here.
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: gets whether the extension is registered; if not, `onError` got the error before.
-  public func asyncRegister(
+  @preconcurrency public func asyncRegister(
     _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig? = nil,
-    completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable (_ ready: Bool) -> Void)? = nil
+    completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable (_ ready: Bool) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) {
+    let site = CallSite(fileID: fileID, line: line)
     registrations.async { [self] in
       var isReady = false
       do {
-        try add(`extension`, name)
+        try add(`extension`, name, site)
         isReady = true
       } catch {
         report(error)
@@ -67,7 +75,12 @@ extension YapDatabase {
     }
   }
 
-  private func add(_ value: YapDatabaseExtension, _ name: String) throws {
+  private func add(_ value: YapDatabaseExtension, _ name: String, _ site: CallSite) throws {
+    if let first = extensions.registered(name), first.site.description == site.description,
+      value.registeredName == nil, value.isSame(as: first.value)
+    {
+      return
+    }
     if let taken = value.registeredName {
       throw DatabaseError(
         .extensionExists, "This extension is registered as “\(taken)” already. Make another one for “\(name)”.",
@@ -81,7 +94,7 @@ extension YapDatabase {
     try registerValues()
     let made = try value.makeExtension(named: name, in: self)
     // Told from the moment on at which it is ready: a transaction that asks earlier gets nil.
-    extensions.add(value, name)
+    extensions.add(value, name, at: site)
     do { try quire.register(made) } catch {
       extensions.remove(name)
       throw error
@@ -104,7 +117,7 @@ extension YapDatabase {
   }
 
   /// The same when those before it are done. New call: `Database.unregister` with `await`.
-  public func asyncUnregisterExtension(
+  @preconcurrency public func asyncUnregisterExtension(
     withName name: String, completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable () -> Void)? = nil
   ) {
     registrations.async { [self] in
@@ -156,7 +169,7 @@ extension YapDatabase {
 
   /// Has `completionBlock` run when everything that was asked of extensions before is done. New call: `await` the calls
   /// themselves.
-  public func flushExtensionRequests(
+  @preconcurrency public func flushExtensionRequests(
     withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?
   ) {
     registrations.async {

@@ -34,7 +34,7 @@ extension YapDatabase {
 
   /// Sends the messages of all databases to `handler`; nil sends them to swift-log, which is the default. New call:
   /// `Database.Options.logger`, for each database.
-  public static func setLogHandler(_ handler: (@Sendable (YDBLogMessage) -> Void)?) {
+  @preconcurrency public static func setLogHandler(_ handler: (@Sendable (YDBLogMessage) -> Void)?) {
     Self.handler.withLock { $0 = handler }
   }
 

@@ -15,20 +15,22 @@ extension YapDatabase {
   /// "". New call: `RowCollection.sanitizing(_:)`, `RowCollection.sanitizingMetadata(_:)`.
   ///
   /// A block that returns nil for an object has the row removed, and for metadata leaves the row without.
-  public func registerPreSanitizer(_ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?) {
+  @preconcurrency public func registerPreSanitizer(
+    _ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?
+  ) {
     setPreSanitizer(sanitizer, .both, collection ?? "")
   }
 
   /// Registers what looks at objects and metadata of a collection after they were stored, inside the transaction. New
   /// call: `RowCollection.afterStoring(_:)`.
-  public func registerPostSanitizer(
+  @preconcurrency public func registerPostSanitizer(
     _ sanitizer: @escaping YapDatabasePostSanitizer, forCollection collection: String?
   ) {
     setPostSanitizer(sanitizer, .both, collection ?? "")
   }
 
   /// Registers what puts objects of a collection into shape. New call: `RowCollection.sanitizing(_:)`.
-  public func registerObjectPreSanitizer(
+  @preconcurrency public func registerObjectPreSanitizer(
     _ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?
   ) {
     setPreSanitizer(sanitizer, .objects, collection ?? "")
@@ -36,21 +38,21 @@ extension YapDatabase {
 
   /// Registers what looks at objects of a collection after they were stored. New call:
   /// `RowCollection.afterStoring(_:)`.
-  public func registerObjectPostSanitizer(
+  @preconcurrency public func registerObjectPostSanitizer(
     _ sanitizer: @escaping YapDatabasePostSanitizer, forCollection collection: String?
   ) {
     setPostSanitizer(sanitizer, .objects, collection ?? "")
   }
 
   /// Registers what puts metadata of a collection into shape. New call: `RowCollection.sanitizingMetadata(_:)`.
-  public func registerMetadataPreSanitizer(
+  @preconcurrency public func registerMetadataPreSanitizer(
     _ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?
   ) {
     setPreSanitizer(sanitizer, .metadata, collection ?? "")
   }
 
   /// Registers what looks at metadata of a collection after they were stored. New call: the `didModify` of `Hooks`.
-  public func registerMetadataPostSanitizer(
+  @preconcurrency public func registerMetadataPostSanitizer(
     _ sanitizer: @escaping YapDatabasePostSanitizer, forCollection collection: String?
   ) {
     setPostSanitizer(sanitizer, .metadata, collection ?? "")
@@ -58,13 +60,13 @@ extension YapDatabase {
 
   /// Registers what puts values into shape in collections that have no such block of their own; nil for nothing. New
   /// call: `RowCollection.sanitizing(_:)`, in the description of each collection.
-  public func registerDefaultPreSanitizer(_ sanitizer: YapDatabasePreSanitizer?) {
+  @preconcurrency public func registerDefaultPreSanitizer(_ sanitizer: YapDatabasePreSanitizer?) {
     setPreSanitizer(sanitizer, .both, nil)
   }
 
   /// Registers what looks at stored values in collections that have no such block of their own; nil for nothing. New
   /// call: `RowCollection.afterStoring(_:)`, in the description of each collection.
-  public func registerDefaultPostSanitizer(_ sanitizer: YapDatabasePostSanitizer?) {
+  @preconcurrency public func registerDefaultPostSanitizer(_ sanitizer: YapDatabasePostSanitizer?) {
     setPostSanitizer(sanitizer, .both, nil)
   }
 

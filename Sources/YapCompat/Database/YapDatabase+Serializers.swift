@@ -4,20 +4,25 @@ public import Foundation
 internal import Quire
 
 /// Makes bytes of an object: gets collection, key and object. New type: `RowCoder`.
-public typealias YapDatabaseSerializer = @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Data
+@preconcurrency public typealias YapDatabaseSerializer =
+  @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Data
 /// Makes an object of bytes: gets collection, key and bytes; nil counts as a failure. New type: `RowCoder`.
-public typealias YapDatabaseDeserializer = @Sendable (_ collection: String, _ key: String, _ data: Data) throws -> Any?
+@preconcurrency public typealias YapDatabaseDeserializer =
+  @Sendable (_ collection: String, _ key: String, _ data: Data) throws -> Any?
 /// Puts an object into shape before it is stored; nil has the row removed. New call: `RowCollection.sanitizing(_:)`.
-public typealias YapDatabasePreSanitizer = @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Any?
+@preconcurrency public typealias YapDatabasePreSanitizer =
+  @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Any?
 /// Looks at an object that was stored. New call: `RowCollection.afterStoring(_:)`.
-public typealias YapDatabasePostSanitizer =
+@preconcurrency public typealias YapDatabasePostSanitizer =
   @Sendable (_ collection: String, _ key: String, _ object: Any) throws -> Void
 
 extension YapDatabase {
   /// Makes property lists of a `Codable` type. New call: `RowCoder.propertyList`.
   ///
   /// The block throws for an object of another type, where the original stored no bytes.
-  public static func codableSerializer<Value: Codable & SendableMetatype>(_ type: Value.Type) -> YapDatabaseSerializer {
+  @preconcurrency public static func codableSerializer<Value: Codable & SendableMetatype>(
+    _ type: Value.Type
+  ) -> YapDatabaseSerializer {
     { collection, key, object in
       guard let value = object as? Value else {
         throw DatabaseError.wrongType(
@@ -30,7 +35,7 @@ extension YapDatabase {
   }
 
   /// Reads property lists of a `Codable` type. New call: `RowCoder.propertyList`.
-  public static func codableDeserializer<Value: Codable & SendableMetatype>(
+  @preconcurrency public static func codableDeserializer<Value: Codable & SendableMetatype>(
     _ type: Value.Type
   ) -> YapDatabaseDeserializer {
     { _, _, data in try PropertyListDecoder().decode(Value.self, from: data) }

@@ -58,7 +58,7 @@ public final class YapDatabase: Sendable {
   ///   - onError: gets the errors of calls that can neither throw nor return one: those of asynchronous transactions.
   ///     Without it they go to the log; see `setLogHandler(_:)`.
   /// - Throws: as `Database(at:options:)`.
-  public convenience init(
+  @preconcurrency public convenience init(
     url: URL, options: YapDatabaseOptions = YapDatabaseOptions(), onError: (@Sendable (any Error) -> Void)? = nil
   ) throws {
     try self.init(path: url.path, options: options, onError: onError)
@@ -67,7 +67,7 @@ public final class YapDatabase: Sendable {
   /// Opens the database at a path, or creates it, as before version 3. New call: `Database(at:options:)`.
   ///
   /// - Throws: as `Database(at:options:)`.
-  public convenience init(
+  @preconcurrency public convenience init(
     path: String, options: YapDatabaseOptions = YapDatabaseOptions(), onError: (@Sendable (any Error) -> Void)? = nil
   ) throws {
     self.init(try Database(at: path, options: options.quire), options: options, onError: onError)
@@ -84,7 +84,7 @@ public final class YapDatabase: Sendable {
   }
 
   /// Speaks the original's language over a database that is open already. Not in the original. New call: none.
-  public init(
+  @preconcurrency public init(
     _ database: Database, options: YapDatabaseOptions = YapDatabaseOptions(),
     onError: (@Sendable (any Error) -> Void)? = nil
   ) {
@@ -149,7 +149,7 @@ public final class YapDatabase: Sendable {
 
   /// What gets the errors of calls that can neither throw nor return one; nil for the log. New call: none is needed, as
   /// async calls of `Database` throw.
-  public var onError: (@Sendable (any Error) -> Void)? {
+  @preconcurrency public var onError: (@Sendable (any Error) -> Void)? {
     get { state.withLock { $0.onError } }
     set { state.withLock { $0.onError = newValue } }
   }

@@ -84,7 +84,8 @@ public struct YapDatabaseOptions: Sendable {
 
   /// Whether several processes could use the file at once. New call: none.
   @available(
-    *, deprecated, message: "One process at a time has a database open for writing; readers use `base.isReadOnly`."
+    *, deprecated,
+    message: "One process at a time has a database open for writing: see the guide “Several processes”."
   )
   public var enableMultiProcessSupport: Bool {
     get { false }
@@ -93,7 +94,7 @@ public struct YapDatabaseOptions: Sendable {
 
   /// What gave SQLCipher its key. New call: `RowCoder.encrypted(with:)`.
   @available(*, deprecated, message: "Encrypt collections by their coder: `RowCoder.encrypted(with:)`.")
-  public var cipherKeyBlock: (@Sendable () -> [UInt8])? {
+  @preconcurrency public var cipherKeyBlock: (@Sendable () -> [UInt8])? {
     get { nil }
     set {}
   }

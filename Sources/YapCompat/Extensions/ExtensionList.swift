@@ -1,17 +1,28 @@
 // The extensions that were registered through one `YapDatabase`.
 
+internal import Quire
+
 /// Extensions by their names, in the order of registration.
 ///
 /// Invariant: `names` has the names of `extensions`, each once.
 final class ExtensionList: Sendable {
+  /// An extension, and the line that has registered it.
+  struct Registered {
+    let value: YapDatabaseExtension
+    let site: CallSite
+  }
+
   private struct State {
-    var extensions: [ByteName: YapDatabaseExtension] = [:]
+    var extensions: [ByteName: Registered] = [:]
     var names: [String] = []
   }
 
   private let state = Guarded(State())
 
-  subscript(name: String) -> YapDatabaseExtension? { state.withLock { $0.extensions[ByteName(name)] } }
+  subscript(name: String) -> YapDatabaseExtension? { registered(name)?.value }
+
+  /// What is registered under a name.
+  func registered(_ name: String) -> Registered? { state.withLock { $0.extensions[ByteName(name)] } }
 
   /// The names in the order of registration.
   var names: [String] { state.withLock { $0.names } }
@@ -19,13 +30,14 @@ final class ExtensionList: Sendable {
   /// All of them.
   var all: [String: YapDatabaseExtension] {
     state.withLock { state in
-      Dictionary(state.extensions.map { ($0.key.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+      Dictionary(state.extensions.map { ($0.key.name, $0.value.value) }, uniquingKeysWith: { first, _ in first })
     }
   }
 
-  func add(_ value: YapDatabaseExtension, _ name: String) {
+  func add(_ value: YapDatabaseExtension, _ name: String, at site: CallSite) {
     state.withLock { state in
-      if state.extensions.updateValue(value, forKey: ByteName(name)) == nil { state.names.append(name) }
+      let isNew = state.extensions.updateValue(Registered(value: value, site: site), forKey: ByteName(name)) == nil
+      if isNew { state.names.append(name) }
     }
     value.setRegisteredName(name)
   }
@@ -35,6 +47,6 @@ final class ExtensionList: Sendable {
       state.names.removeAll { $0.utf8.elementsEqual(name.utf8) }
       return state.extensions.removeValue(forKey: ByteName(name))
     }
-    removed?.setRegisteredName(nil)
+    removed?.value.setRegisteredName(nil)
   }
 }

@@ -22,6 +22,9 @@ public class YapDatabaseExtension: @unchecked Sendable {
     throw Self.unsupported(name)
   }
 
+  /// Whether it is what another one is, which the same line has made: those that have versions say so by these.
+  func isSame(as first: YapDatabaseExtension) -> Bool { false }
+
   /// What it has in a transaction.
   func makeTransaction(_ transaction: YapDatabaseReadTransaction) throws -> YapDatabaseExtensionTransaction {
     throw Self.unsupported(registeredName ?? "")

@@ -49,18 +49,18 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
   // Sendable: safe because the blocks are guarded.
 
   /// A block that is told of a row that is stored or touched.
-  public typealias ModifyRow =
+  @preconcurrency public typealias ModifyRow =
     @Sendable (
       _ transaction: YapDatabaseReadWriteTransaction, _ collection: String, _ key: String,
       _ proxyObject: YapProxyObject, _ proxyMetadata: YapProxyObject, _ flags: YapDatabaseHooksBitMask
     ) -> Void
   /// A block that is told of a row that is removed.
-  public typealias RemoveRow =
+  @preconcurrency public typealias RemoveRow =
     @Sendable (
       _ transaction: YapDatabaseReadWriteTransaction, _ collection: String, _ key: String
     ) -> Void
   /// A block that is told that all rows are removed.
-  public typealias RemoveAllRows = @Sendable (_ transaction: YapDatabaseReadWriteTransaction) -> Void
+  @preconcurrency public typealias RemoveAllRows = @Sendable (_ transaction: YapDatabaseReadWriteTransaction) -> Void
 
   private struct Blocks {
     var willModifyRow: ModifyRow?
@@ -78,37 +78,37 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
   public override init() {}
 
   /// A row is about to be stored or touched; the old one is still there. New call: `Hooks.willModify`.
-  public var willModifyRow: ModifyRow? {
+  @preconcurrency public var willModifyRow: ModifyRow? {
     get { blocks.withLock { $0.willModifyRow } }
     set { blocks.withLock { $0.willModifyRow = newValue } }
   }
 
   /// A row was stored or touched. New call: `Hooks.didModify`.
-  public var didModifyRow: ModifyRow? {
+  @preconcurrency public var didModifyRow: ModifyRow? {
     get { blocks.withLock { $0.didModifyRow } }
     set { blocks.withLock { $0.didModifyRow = newValue } }
   }
 
   /// A row is about to be removed, and still there. New call: `Hooks.willRemove`.
-  public var willRemoveRow: RemoveRow? {
+  @preconcurrency public var willRemoveRow: RemoveRow? {
     get { blocks.withLock { $0.willRemoveRow } }
     set { blocks.withLock { $0.willRemoveRow = newValue } }
   }
 
   /// A row was removed. New call: `Hooks.didRemove`.
-  public var didRemoveRow: RemoveRow? {
+  @preconcurrency public var didRemoveRow: RemoveRow? {
     get { blocks.withLock { $0.didRemoveRow } }
     set { blocks.withLock { $0.didRemoveRow = newValue } }
   }
 
   /// All rows of all collections are about to be removed. New call: `Hooks.willRemoveAll`.
-  public var willRemoveAllRows: RemoveAllRows? {
+  @preconcurrency public var willRemoveAllRows: RemoveAllRows? {
     get { blocks.withLock { $0.willRemoveAllRows } }
     set { blocks.withLock { $0.willRemoveAllRows = newValue } }
   }
 
   /// All rows of all collections were removed. New call: `Hooks.didRemoveAll`.
-  public var didRemoveAllRows: RemoveAllRows? {
+  @preconcurrency public var didRemoveAllRows: RemoveAllRows? {
     get { blocks.withLock { $0.didRemoveAllRows } }
     set { blocks.withLock { $0.didRemoveAllRows = newValue } }
   }

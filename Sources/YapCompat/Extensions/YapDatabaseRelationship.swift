@@ -73,6 +73,10 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
   /// The relationship of the new API; nil before it is registered.
   var relationship: Relationship<Never>? { made.withLock { $0 } }
 
+  override func isSame(as first: YapDatabaseExtension) -> Bool {
+    (first as? YapDatabaseRelationship).map { $0.versionTag == versionTag } ?? false
+  }
+
   override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {
     let registry = database.registry
     var relationship = Relationship<Never>(name, version: versionTag ?? "")

@@ -51,15 +51,22 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
   /// The settings.
   public let options: YapDatabaseViewOptions
   private let tag: Guarded<String?>
+  private let describedTag: String?
   private let made = Guarded<(any AnyViewAdapter)?>(nil)
 
   init(_ versionTag: String?, _ options: YapDatabaseViewOptions?) {
     tag = Guarded(versionTag)
+    describedTag = versionTag
     self.options = YapDatabaseViewOptions(copying: options)
   }
 
   /// The version that it has as of the newest commit.
   public var versionTag: String? { tag.withLock { $0 } }
+
+  override func isSame(as first: YapDatabaseExtension) -> Bool {
+    // The versions of what was described, whatever a transaction has made of the first one since.
+    type(of: first) == type(of: self) && (first as? YapDatabaseView)?.describedTag == describedTag
+  }
 
   /// A transaction has committed that gave it another version.
   func setVersionTag(_ newTag: String?) { tag.withLock { $0 = newTag } }

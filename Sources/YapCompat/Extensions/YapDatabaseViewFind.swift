@@ -1,15 +1,18 @@
 // Searching a view by its own order.
 
+public import Foundation
 internal import Quire
 
-/// Says where a row is to the interval that is looked for, in the order in which the view sorts. New call: the closure
-/// of `ViewReader.range(in:where:)`.
+/// Says where a row is to the interval that is looked for, in the order in which the view sorts: `orderedAscending` in
+/// front of it, `orderedSame` inside, `orderedDescending` behind.
+///
+/// New call: the closure of `ViewReader.range(in:where:)`.
 public struct YapDatabaseViewFind {
-  let find: (BlockRow) throws -> YapDatabaseViewFindResult
+  let find: (BlockRow) throws -> ComparisonResult
 
   /// By collection and key. New call: `ViewReader.range(in:where:)`.
   public static func withKeyBlock(
-    _ block: @escaping (_ collection: String, _ key: String) throws -> YapDatabaseViewFindResult
+    _ block: @escaping (_ collection: String, _ key: String) throws -> ComparisonResult
   ) -> Self {
     Self { try block($0.collection, $0.key) }
   }
@@ -18,7 +21,7 @@ public struct YapDatabaseViewFind {
   public static func withObjectBlock(
     _ block:
       @escaping (_ collection: String, _ key: String, _ object: Any) throws ->
-      YapDatabaseViewFindResult
+      ComparisonResult
   ) -> Self {
     Self { try block($0.collection, $0.key, $0.object()) }
   }
@@ -27,7 +30,7 @@ public struct YapDatabaseViewFind {
   public static func withMetadataBlock(
     _ block:
       @escaping (_ collection: String, _ key: String, _ metadata: Any?) throws ->
-      YapDatabaseViewFindResult
+      ComparisonResult
   ) -> Self {
     Self { try block($0.collection, $0.key, $0.metadata()) }
   }
@@ -36,7 +39,7 @@ public struct YapDatabaseViewFind {
   public static func withRowBlock(
     _ block:
       @escaping (_ collection: String, _ key: String, _ object: Any, _ metadata: Any?) throws ->
-      YapDatabaseViewFindResult
+      ComparisonResult
   ) -> Self {
     Self { try block($0.collection, $0.key, $0.object(), $0.metadata()) }
   }

@@ -38,7 +38,7 @@ public struct YapDatabaseViewSorting: Sendable {
   // MARK: Comparing
 
   /// By collections and keys. New call: `ViewSorting.byKey()`.
-  public static func withKeyBlock(
+  @preconcurrency public static func withKeyBlock(
     options: YapDatabaseBlockInvoke = .onInsertOnly,
     _ block:
       @escaping @Sendable (
@@ -50,7 +50,7 @@ public struct YapDatabaseViewSorting: Sendable {
   }
 
   /// By objects. New call: `ViewSorting.byObject(key:)`, which is faster, or `ViewSorting.byObject(_:)`.
-  public static func withObjectBlock(
+  @preconcurrency public static func withObjectBlock(
     options: YapDatabaseBlockInvoke = .object,
     _ block:
       @escaping @Sendable (
@@ -64,7 +64,7 @@ public struct YapDatabaseViewSorting: Sendable {
   }
 
   /// By metadata. New call: `ViewSorting.byMetadata(key:)`.
-  public static func withMetadataBlock(
+  @preconcurrency public static func withMetadataBlock(
     options: YapDatabaseBlockInvoke = .metadata,
     _ block:
       @escaping @Sendable (
@@ -78,7 +78,7 @@ public struct YapDatabaseViewSorting: Sendable {
   }
 
   /// By all of the rows. New call: `ViewSorting.byRow(_:_:)`.
-  public static func withRowBlock(
+  @preconcurrency public static func withRowBlock(
     options: YapDatabaseBlockInvoke = [.object, .metadata],
     _ block:
       @escaping @Sendable (
@@ -96,7 +96,7 @@ public struct YapDatabaseViewSorting: Sendable {
 
   /// By a key made of the object: storing a row compares nothing, and decodes no other. Not in the original. New call:
   /// `ViewSorting.byObject(key:)`.
-  public static func withObjectSortKey<Key: SortKey>(
+  @preconcurrency public static func withObjectSortKey<Key: SortKey>(
     options: YapDatabaseBlockInvoke = .object,
     _ block:
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ object: Any) throws -> Key
@@ -105,7 +105,7 @@ public struct YapDatabaseViewSorting: Sendable {
   }
 
   /// By a key made of the metadata. Not in the original. New call: `ViewSorting.byMetadata(key:)`.
-  public static func withMetadataSortKey<Key: SortKey>(
+  @preconcurrency public static func withMetadataSortKey<Key: SortKey>(
     options: YapDatabaseBlockInvoke = .metadata,
     _ block:
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ metadata: Any?) throws ->
@@ -115,7 +115,7 @@ public struct YapDatabaseViewSorting: Sendable {
   }
 
   /// By a key made of all of the row. Not in the original. New call: `ViewSorting.byRow(_:key:)`.
-  public static func withRowSortKey<Key: SortKey>(
+  @preconcurrency public static func withRowSortKey<Key: SortKey>(
     options: YapDatabaseBlockInvoke = [.object, .metadata],
     _ block:
       @escaping @Sendable (

@@ -1,5 +1,6 @@
 // Views in transactions: groups, positions, rows.
 
+public import Foundation
 internal import Quire
 
 /// A view in one transaction. New type: `ViewReader`.
@@ -173,10 +174,11 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
   /// The indexes of the rows of a group that lie within an interval of the view's own order; nil if there are none. New
   /// call: `ViewReader.range(in:where:)`.
   ///
-  /// - Parameter compare: where a row is: ascending if it comes before the interval, same inside, descending behind.
+  /// - Parameter compare: where a row is: `orderedAscending` in front of the interval, `orderedSame` inside,
+  ///   `orderedDescending` behind.
   public func findRange(
     inGroup group: String,
-    using compare: (_ collection: String, _ key: String, _ object: Any) throws -> YapDatabaseViewFindResult
+    using compare: (_ collection: String, _ key: String, _ object: Any) throws -> ComparisonResult
   ) -> Range<Int>? {
     attempt(nil) {
       try reader.range(in: group) { row in
@@ -189,18 +191,8 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
   /// The index of the first of these rows; nil if there are none. New call: `ViewReader.range(in:where:)`.
   public func findFirstMatch(
     inGroup group: String,
-    using compare: (_ collection: String, _ key: String, _ object: Any) throws -> YapDatabaseViewFindResult
+    using compare: (_ collection: String, _ key: String, _ object: Any) throws -> ComparisonResult
   ) -> Int? {
     findRange(inGroup: group, using: compare)?.lowerBound
   }
-}
-
-/// Where a row is to an interval of a view's order. New call: the `Int` that the closure of `ViewReader.range` returns.
-public enum YapDatabaseViewFindResult: Int, Sendable {
-  /// In front of it.
-  case before = -1
-  /// Inside of it.
-  case inside = 0
-  /// Behind it.
-  case behind = 1
 }

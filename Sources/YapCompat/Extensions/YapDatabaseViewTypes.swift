@@ -40,7 +40,7 @@ public struct YapDatabaseViewGrouping: Sendable {
   let group: @Sendable (YapDatabaseReadTransaction, BlockRow) throws -> String?
 
   /// By collection and key. New call: `ViewGrouping.byKey(_:)`.
-  public static func withKeyBlock(
+  @preconcurrency public static func withKeyBlock(
     options: YapDatabaseBlockInvoke = .onInsertOnly,
     _ block: @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String) throws -> String?
   ) -> Self {
@@ -48,7 +48,7 @@ public struct YapDatabaseViewGrouping: Sendable {
   }
 
   /// By the object. New call: `ViewGrouping.byObject(_:)`.
-  public static func withObjectBlock(
+  @preconcurrency public static func withObjectBlock(
     options: YapDatabaseBlockInvoke = .object,
     _ block:
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ object: Any) throws ->
@@ -58,7 +58,7 @@ public struct YapDatabaseViewGrouping: Sendable {
   }
 
   /// By the metadata. New call: `ViewGrouping.byMetadata(_:)`.
-  public static func withMetadataBlock(
+  @preconcurrency public static func withMetadataBlock(
     options: YapDatabaseBlockInvoke = .metadata,
     _ block:
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ metadata: Any?) throws ->
@@ -68,7 +68,7 @@ public struct YapDatabaseViewGrouping: Sendable {
   }
 
   /// By all of the row. New call: `ViewGrouping.byRow(_:)`.
-  public static func withRowBlock(
+  @preconcurrency public static func withRowBlock(
     options: YapDatabaseBlockInvoke = [.object, .metadata],
     _ block:
       @escaping @Sendable (
@@ -96,7 +96,7 @@ public struct YapDatabaseViewFiltering: Sendable {
   let isIncluded: @Sendable (YapDatabaseReadTransaction, String, BlockRow) throws -> Bool
 
   /// By collection and key. New call: `ViewFilter.byKey(_:)`.
-  public static func withKeyBlock(
+  @preconcurrency public static func withKeyBlock(
     options: YapDatabaseBlockInvoke = .onInsertOnly,
     _ block:
       @escaping @Sendable (YapDatabaseReadTransaction, _ group: String, _ collection: String, _ key: String) throws ->
@@ -106,7 +106,7 @@ public struct YapDatabaseViewFiltering: Sendable {
   }
 
   /// By the object. New call: `ViewFilter.byObject(_:)`.
-  public static func withObjectBlock(
+  @preconcurrency public static func withObjectBlock(
     options: YapDatabaseBlockInvoke = .object,
     _ block:
       @escaping @Sendable (
@@ -117,7 +117,7 @@ public struct YapDatabaseViewFiltering: Sendable {
   }
 
   /// By the metadata. New call: `ViewFilter.byMetadata(_:)`.
-  public static func withMetadataBlock(
+  @preconcurrency public static func withMetadataBlock(
     options: YapDatabaseBlockInvoke = .metadata,
     _ block:
       @escaping @Sendable (
@@ -128,7 +128,7 @@ public struct YapDatabaseViewFiltering: Sendable {
   }
 
   /// By all of the row. New call: `ViewFilter.byRow(_:_:)`.
-  public static func withRowBlock(
+  @preconcurrency public static func withRowBlock(
     options: YapDatabaseBlockInvoke = [.object, .metadata],
     _ block:
       @escaping @Sendable (

@@ -24,7 +24,7 @@ public struct YapWhitelistBlacklist<Item: Hashable & Sendable>: Sendable {
   }
 
   /// What `filterBlock` says, each time. New call: `CollectionFilter.matching(_:)`.
-  public init(filterBlock: @escaping @Sendable (Item) -> Bool) {
+  @preconcurrency public init(filterBlock: @escaping @Sendable (Item) -> Bool) {
     whitelist = nil
     blacklist = nil
     allows = filterBlock

@@ -42,7 +42,9 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   /// - Parameters:
   ///   - completionQueue: where it runs; nil for the main queue.
   ///   - completionBlock: what runs.
-  public func addCompletionQueue(_ completionQueue: DispatchQueue?, completionBlock: @escaping @Sendable () -> Void) {
+  @preconcurrency public func addCompletionQueue(
+    _ completionQueue: DispatchQueue?, completionBlock: @escaping @Sendable () -> Void
+  ) {
     attempt(()) {
       writing.onCommit { [database] in
         database.postCommits()

@@ -31,7 +31,7 @@ extension YapDatabaseConnection: ConnectionType {
 
   /// Runs `block` on a snapshot when its turn has come, and then `completion`, with what it returned. Errors go to the
   /// database's `onError`, and nothing is completed then.
-  public func asyncRead<Result: Sendable>(
+  @preconcurrency public func asyncRead<Result: Sendable>(
     _ block: @escaping @Sendable (YapDatabaseReadTransaction) -> Result, queue: DispatchQueue = .main,
     completion: @escaping @Sendable (Result) -> Void
   ) {
@@ -45,7 +45,7 @@ extension YapDatabaseConnection: ConnectionType {
 
   /// Runs `block` as the only write transaction when its turn has come, and `completion` when its commit is durable,
   /// with what it returned. Errors go to the database's `onError`; nothing is completed then, or after a rollback.
-  public func asyncWrite<Result: Sendable>(
+  @preconcurrency public func asyncWrite<Result: Sendable>(
     _ block: @escaping @Sendable (YapDatabaseReadWriteTransaction) -> Result, queue: DispatchQueue = .main,
     completion: (@Sendable (Result) -> Void)? = nil
   ) {

@@ -5,14 +5,14 @@ public import Dispatch
 
 extension ConnectionType {
   /// Reads the item of a row, and runs `completion` with it on `queue`.
-  public func asyncReadAtIndex<Item: Persistable & Sendable>(
+  @preconcurrency public func asyncReadAtIndex<Item: Persistable & Sendable>(
     _ index: YapDB.Index, queue: DispatchQueue = .main, completion: @escaping @Sendable (Item?) -> Void
   ) {
     asyncRead({ $0.readAtIndex(index) }, queue: queue, completion: completion)
   }
 
   /// Reads the items of the rows that exist, and runs `completion` with them on `queue`.
-  public func asyncReadAtIndexes<Indexes: Sequence, Item: Persistable & Sendable>(
+  @preconcurrency public func asyncReadAtIndexes<Indexes: Sequence, Item: Persistable & Sendable>(
     _ indexes: Indexes, queue: DispatchQueue = .main, completion: @escaping @Sendable ([Item]) -> Void
   ) where Indexes.Element == YapDB.Index {
     let indexes = Array(indexes)
@@ -20,14 +20,14 @@ extension ConnectionType {
   }
 
   /// Reads the item under a key, and runs `completion` with it on `queue`.
-  public func asyncReadByKey<Item: Persistable & Sendable>(
+  @preconcurrency public func asyncReadByKey<Item: Persistable & Sendable>(
     _ key: String, queue: DispatchQueue = .main, completion: @escaping @Sendable (Item?) -> Void
   ) {
     asyncRead({ $0.readByKey(key) }, queue: queue, completion: completion)
   }
 
   /// Reads the items under the keys that exist, and runs `completion` with them on `queue`.
-  public func asyncReadByKeys<Keys: Sequence, Item: Persistable & Sendable>(
+  @preconcurrency public func asyncReadByKeys<Keys: Sequence, Item: Persistable & Sendable>(
     _ keys: Keys, queue: DispatchQueue = .main, completion: @escaping @Sendable ([Item]) -> Void
   ) where Keys.Element == String {
     let keys = Array(keys)
@@ -35,14 +35,14 @@ extension ConnectionType {
   }
 
   /// Reads all items of the type, and runs `completion` with them on `queue`.
-  public func asyncReadAll<Item: Persistable & Sendable>(
+  @preconcurrency public func asyncReadAll<Item: Persistable & Sendable>(
     queue: DispatchQueue = .main, completion: @escaping @Sendable ([Item]) -> Void
   ) {
     asyncRead({ $0.readAll() }, queue: queue, completion: completion)
   }
 
   /// Reads the items under the keys that exist, and runs `completion` with them, and the keys that have none.
-  public func asyncFilterExisting<Keys: Sequence, Item: Persistable & Sendable>(
+  @preconcurrency public func asyncFilterExisting<Keys: Sequence, Item: Persistable & Sendable>(
     _ keys: Keys, queue: DispatchQueue = .main,
     completion: @escaping @Sendable ((existing: [Item], missing: [String])) -> Void
   ) where Keys.Element == String {
@@ -51,7 +51,7 @@ extension ConnectionType {
   }
 
   /// Stores an item, and runs `completion` on `queue` when its commit is durable, with what was written.
-  public func asyncWrite<Item: Persistable & Sendable>(
+  @preconcurrency public func asyncWrite<Item: Persistable & Sendable>(
     _ item: Item, queue: DispatchQueue = .main, completion: (@Sendable (Item) -> Void)? = nil
   ) {
     asyncWrite({ $0.write(item) }, queue: queue, completion: completion)
@@ -59,7 +59,7 @@ extension ConnectionType {
 
   /// Stores items in one transaction, and runs `completion` on `queue` when its commit is durable, with what was
   /// written.
-  public func asyncWrite<Items: Sequence>(
+  @preconcurrency public func asyncWrite<Items: Sequence>(
     _ items: Items, queue: DispatchQueue = .main, completion: (@Sendable ([Items.Element]) -> Void)? = nil
   ) where Items.Element: Persistable & Sendable {
     let items = Array(items)
@@ -67,14 +67,14 @@ extension ConnectionType {
   }
 
   /// Removes a row, and runs `completion` on `queue` when the commit is durable.
-  public func asyncRemoveAtIndex(
+  @preconcurrency public func asyncRemoveAtIndex(
     _ index: YapDB.Index, queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
   ) {
     asyncRemoveAtIndexes(CollectionOfOne(index), queue: queue, completion: completion)
   }
 
   /// Removes rows in one transaction, and runs `completion` on `queue` when its commit is durable.
-  public func asyncRemoveAtIndexes<Indexes: Sequence>(
+  @preconcurrency public func asyncRemoveAtIndexes<Indexes: Sequence>(
     _ indexes: Indexes, queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
   ) where Indexes.Element == YapDB.Index {
     let indexes = Array(indexes)
@@ -82,14 +82,14 @@ extension ConnectionType {
   }
 
   /// Removes an item's row, and runs `completion` on `queue` when the commit is durable.
-  public func asyncRemove<Item: Persistable>(
+  @preconcurrency public func asyncRemove<Item: Persistable>(
     _ item: Item, queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
   ) {
     asyncRemoveAtIndex(item.index, queue: queue, completion: completion)
   }
 
   /// Removes the rows of items in one transaction, and runs `completion` on `queue` when its commit is durable.
-  public func asyncRemove<Items: Sequence>(
+  @preconcurrency public func asyncRemove<Items: Sequence>(
     _ items: Items, queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
   ) where Items.Element: Persistable {
     asyncRemoveAtIndexes(items.map(\.index), queue: queue, completion: completion)

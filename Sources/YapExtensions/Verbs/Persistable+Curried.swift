@@ -2,14 +2,14 @@
 
 extension Persistable {
   /// Reads the item of a row in the transaction that it is given.
-  public static func readAtIndex<Transaction: ReadTransactionType>(
+  @preconcurrency public static func readAtIndex<Transaction: ReadTransactionType>(
     _ index: YapDB.Index
   ) -> @Sendable (Transaction) -> Self? {
     { $0.readAtIndex(index) }
   }
 
   /// Reads the items of the rows that exist in the transaction that it is given.
-  public static func readAtIndexes<Transaction: ReadTransactionType>(
+  @preconcurrency public static func readAtIndexes<Transaction: ReadTransactionType>(
     _ indexes: some Sequence<YapDB.Index>
   ) -> @Sendable (Transaction) -> [Self] {
     let indexes = Array(indexes)
@@ -17,14 +17,14 @@ extension Persistable {
   }
 
   /// Reads the item under a key in the transaction that it is given.
-  public static func readByKey<Transaction: ReadTransactionType>(
+  @preconcurrency public static func readByKey<Transaction: ReadTransactionType>(
     _ key: String
   ) -> @Sendable (Transaction) -> Self? {
     { $0.readByKey(key) }
   }
 
   /// Reads the items under the keys that exist in the transaction that it is given.
-  public static func readByKeys<Transaction: ReadTransactionType>(
+  @preconcurrency public static func readByKeys<Transaction: ReadTransactionType>(
     _ keys: some Sequence<String>
   ) -> @Sendable (Transaction) -> [Self] {
     let keys = Array(keys)
@@ -32,12 +32,12 @@ extension Persistable {
   }
 
   /// Reads all items in the transaction that it is given.
-  public static func readAll<Transaction: ReadTransactionType>() -> @Sendable (Transaction) -> [Self] {
+  @preconcurrency public static func readAll<Transaction: ReadTransactionType>() -> @Sendable (Transaction) -> [Self] {
     { $0.readAll() }
   }
 
   /// Reads the items under the keys that exist, and lists the others, in the transaction that it is given.
-  public static func filterExisting<Transaction: ReadTransactionType>(
+  @preconcurrency public static func filterExisting<Transaction: ReadTransactionType>(
     _ keys: some Sequence<String>
   ) -> @Sendable (Transaction) -> (existing: [Self], missing: [String]) {
     let keys = Array(keys)
@@ -48,7 +48,7 @@ extension Persistable {
   public func write<Transaction: WriteTransactionType>() -> (Transaction) -> Self { { $0.write(self) } }
 
   /// Removes the item's row in the transaction that it is given.
-  public func remove<Transaction: WriteTransactionType>() -> @Sendable (Transaction) -> Void {
+  @preconcurrency public func remove<Transaction: WriteTransactionType>() -> @Sendable (Transaction) -> Void {
     let index = index
     return { $0.removeAtIndex(index) }
   }
@@ -56,7 +56,9 @@ extension Persistable {
 
 extension Persistable where Self: Sendable {
   /// Stores the item in the transaction that it is given, on any thread. Keeps the item until then.
-  public func write<Transaction: WriteTransactionType>() -> @Sendable (Transaction) -> Self { { $0.write(self) } }
+  @preconcurrency public func write<Transaction: WriteTransactionType>() -> @Sendable (Transaction) -> Self {
+    { $0.write(self) }
+  }
 }
 
 extension Sequence where Element: Persistable {
@@ -64,7 +66,7 @@ extension Sequence where Element: Persistable {
   public func write<Transaction: WriteTransactionType>() -> (Transaction) -> [Element] { { $0.write(self) } }
 
   /// Removes the items' rows in the transaction that it is given.
-  public func remove<Transaction: WriteTransactionType>() -> @Sendable (Transaction) -> Void {
+  @preconcurrency public func remove<Transaction: WriteTransactionType>() -> @Sendable (Transaction) -> Void {
     let indexes = map(\.index)
     return { $0.removeAtIndexes(indexes) }
   }

@@ -12,7 +12,7 @@ extension Persistable {
   public func write(_ connection: some ConnectionType) throws -> Self { try connection.write { $0.write(self) } }
 
   /// Stores the item, and runs `completion` on `queue` when its commit is durable, with what was written.
-  public func asyncWrite(
+  @preconcurrency public func asyncWrite(
     _ connection: some ConnectionType, queue: DispatchQueue = .main, completion: (@Sendable (Self) -> Void)? = nil
   ) where Self: Sendable {
     connection.asyncWrite({ $0.write(self) }, queue: queue, completion: completion)
@@ -25,7 +25,7 @@ extension Persistable {
   public func remove(_ connection: some ConnectionType) throws { try connection.write { $0.remove(self) } }
 
   /// Removes the item's row, and runs `completion` on `queue` when the commit is durable.
-  public func asyncRemove(
+  @preconcurrency public func asyncRemove(
     _ connection: some ConnectionType, queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
   ) {
     connection.asyncRemove(self, queue: queue, completion: completion)
@@ -45,7 +45,7 @@ extension Sequence where Element: Persistable {
 
   /// Stores the items in one transaction, and runs `completion` on `queue` when its commit is durable, with what was
   /// written.
-  public func asyncWrite(
+  @preconcurrency public func asyncWrite(
     _ connection: some ConnectionType, queue: DispatchQueue = .main,
     completion: (@Sendable ([Element]) -> Void)? = nil
   ) where Element: Sendable {
@@ -59,7 +59,7 @@ extension Sequence where Element: Persistable {
   public func remove(_ connection: some ConnectionType) throws { try connection.write { $0.remove(self) } }
 
   /// Removes the items' rows in one transaction, and runs `completion` on `queue` when its commit is durable.
-  public func asyncRemove(
+  @preconcurrency public func asyncRemove(
     _ connection: some ConnectionType, queue: DispatchQueue = .main, completion: (@Sendable () -> Void)? = nil
   ) {
     connection.asyncRemove(self, queue: queue, completion: completion)

@@ -37,9 +37,11 @@ struct PublicMemberReader {
     }
     // Attributes may stand between a comment and its declaration, over several lines.
     if trimmed.hasPrefix("@available") || trimmed.hasPrefix("*, deprecated") || trimmed.hasPrefix("message:") { return }
-    if trimmed == "@discardableResult" || trimmed == ")" { return }
+    if ["@discardableResult", "@preconcurrency", ")"].contains(trimmed) { return }
     defer { comment = [] }
-    let words = trimmed.split(separator: " ").map(String.init)
+    let all = trimmed.split(separator: " ").map(String.init)
+    // Attributes without arguments may stand in the declaration's own line.
+    let words = Array(all.drop { $0.hasPrefix("@") })
     guard let keyword = words.first(where: { !Self.modifiers.contains($0) }) else { return }
     if !line.hasPrefix(" "), Self.heads.contains(keyword), let place = words.firstIndex(of: keyword) {
       owner = String(words[place + 1].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." })
