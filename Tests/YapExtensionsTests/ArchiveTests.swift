@@ -145,8 +145,8 @@ class Chain: NSObject, NSCoding, YapExtensions.Persistable {
       }
     }
     #expect(message { try connection.write(chain(1000)) }.contains("encodingFailed"))
-    try connection.write(chain(300))
-    #expect(try Chain.read(connection).byKey("299")?.next?.next?.identifier == "297")
+    try connection.write(chain(250))
+    #expect(try Chain.read(connection).byKey("249")?.next?.next?.identifier == "247")
   }
 
   @Test("A key that an object can do without is no error") func missingKey() throws {

@@ -41,7 +41,40 @@ public struct RowCoder<Value>: Sendable {
     encode: @escaping @Sendable (Value) throws -> [UInt8],
     decode: @escaping @Sendable (RawSpan) throws -> Value
   ) {
-    self.init(.custom(CustomCoder(encode: encode, decode: decode)))
+    self.init(
+      .custom(
+        CustomCoder(
+          encode: { value, _, _ in try encode(value) }, decode: { bytes, _, _ in try decode(bytes) })))
+  }
+
+  /// Codes by two closures of the program's own that are told of which row the value is: for forms that differ by
+  /// collection or key, and for errors that name them.
+  ///
+  /// All else is as for ``init(encode:decode:)``. A row that is renamed or moved keeps its bytes: what is read of them
+  /// must not depend on a name that is going to change.
+  ///
+  /// - Parameters:
+  ///   - encodeAt: Returns the bytes of a value.
+  ///   - decodeAt: Returns the value of bytes that are lent for the call.
+  public init(
+    encodeAt: @escaping @Sendable (Value, RowKey) throws -> [UInt8],
+    decodeAt: @escaping @Sendable (RawSpan, RowKey) throws -> Value
+  ) {
+    self.init(
+      .custom(
+        CustomCoder(
+          encode: { value, collection, key in try encodeAt(value, RowKey(collection, key)) },
+          decode: { bytes, collection, key in try decodeAt(bytes, RowKey(collection, key)) })))
+  }
+
+  /// Whether the bytes of a value depend on nothing but the value, so that they can be made beforehand, or by another
+  /// program, for ``WritableRows/set(_:encoded:metadata:encodedMetadata:for:)``.
+  ///
+  /// They do for JSON, property lists, timestamps, bytes and custom coders without upgrades. ``binary`` numbers fields
+  /// anew in each collection, and coders with upgrades put their version in front. Constant time.
+  public var isSelfContained: Bool {
+    if case .binary = form { return false }
+    return upgrades == nil
   }
 
   /// Reads rows of an older type: `upgrade` makes them what they are today, each time such a row is read.

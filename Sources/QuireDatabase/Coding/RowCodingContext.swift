@@ -13,6 +13,8 @@
 /// `init(from:)` uses the database itself, codes the inner row with scratch memory of its own.
 @usableFromInline package final class RowCodingContext {
   private let names: FieldNames
+  /// The collection whose rows are coded.
+  @usableFromInline let collection: String
   /// Looks out for fields that types do not read.
   let watch = FieldWatch()
   private var encoder: RowEncoder?
@@ -23,7 +25,10 @@
   private var propertyListDecoder: PropertyListDecoder?
 
   /// Starts with the names of fields that rows on disk may use.
-  package init(schema: RowSchema) { names = FieldNames(schema) }
+  package init(schema: RowSchema, of collection: String = "") {
+    names = FieldNames(schema)
+    self.collection = collection
+  }
 
   deinit {
     encoder?.close()

@@ -14,12 +14,12 @@
 
 /// The two closures of a custom coder.
 @usableFromInline final class CustomCoder<Value>: Sendable {
-  @usableFromInline let encode: @Sendable (Value) throws -> [UInt8]
-  @usableFromInline let decode: @Sendable (RawSpan) throws -> Value
+  @usableFromInline let encode: @Sendable (Value, _ collection: String, _ key: String) throws -> [UInt8]
+  @usableFromInline let decode: @Sendable (RawSpan, _ collection: String, _ key: String) throws -> Value
 
   init(
-    encode: @escaping @Sendable (Value) throws -> [UInt8],
-    decode: @escaping @Sendable (RawSpan) throws -> Value
+    encode: @escaping @Sendable (Value, _ collection: String, _ key: String) throws -> [UInt8],
+    decode: @escaping @Sendable (RawSpan, _ collection: String, _ key: String) throws -> Value
   ) {
     self.encode = encode
     self.decode = decode
@@ -80,7 +80,7 @@
 
   /// Appends the value without anything before it.
   @inlinable @inline(__always)
-  func encode(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext) throws {
+  func encode(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext, _ key: String) throws {
     switch self {
     case .binary(let type):
       func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
@@ -102,13 +102,14 @@
       unsafe withUnsafeBytes(of: bits) { unsafe bytes.append(contentsOf: $0) }
     case .bytes: bytes.append(contentsOf: reinterpret(value, as: [UInt8].self))
     case .data: bytes.append(contentsOf: reinterpret(value, as: Data.self))
-    case .custom(let coder): bytes.append(contentsOf: try coder.encode(value))
+    case .custom(let coder):
+      bytes.append(contentsOf: try coder.encode(value, context.collection, key))
     }
   }
 
   /// The value of bytes without anything before it.
   @inlinable @inline(__always)
-  func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+  func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext, _ key: String) throws -> Value {
     switch self {
     case .binary(let type):
       func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws -> Value {
@@ -131,7 +132,7 @@
       return reinterpret(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)), as: Value.self)
     case .bytes: return unsafe reinterpret([UInt8](bytes), as: Value.self)
     case .data: return unsafe reinterpret(Data(bytes), as: Value.self)
-    case .custom(let coder): return unsafe try coder.decode(bytes.bytes)
+    case .custom(let coder): return unsafe try coder.decode(bytes.bytes, context.collection, key)
     }
   }
 }
@@ -164,10 +165,12 @@
 extension RowCoder {
   /// Appends the bytes of `value` to `bytes`. On an error, `bytes` is as it was.
   @inlinable @inline(__always)
-  package func encode(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext) throws {
+  package func encode(
+    _ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext, _ key: String = ""
+  ) throws {
     let start = bytes.count
     appendVersion(to: &bytes)
-    do { try form.encode(value, into: &bytes, context) } catch {
+    do { try form.encode(value, into: &bytes, context, key) } catch {
       bytes.removeLast(bytes.count - start)
       throw error
     }
@@ -175,37 +178,41 @@ extension RowCoder {
 
   /// The value of `bytes`, which may be any.
   @inlinable @inline(__always)
-  package func decode(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+  package func decode(
+    _ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext, _ key: String = ""
+  ) throws -> Value {
     if upgrades == nil {
       // What nearly all rows are, with one look at the form.
       switch form {
-      case .timestamp, .bytes, .data, .custom: return unsafe try form.decode(bytes, context)
+      case .timestamp, .bytes, .data, .custom: return unsafe try form.decode(bytes, context, key)
       case .binary:
-        if unsafe bytes.first == 0 { return unsafe try form.decode(.init(rebasing: bytes[1...]), context) }
+        if unsafe bytes.first == 0 { return unsafe try form.decode(.init(rebasing: bytes[1...]), context, key) }
       case .json, .propertyList:
-        if unsafe bytes.first != 0 { return unsafe try form.decode(bytes, context) }
+        if unsafe bytes.first != 0 { return unsafe try form.decode(bytes, context, key) }
       }
     }
-    return unsafe try decodeVersioned(bytes, context)
+    return unsafe try decodeVersioned(bytes, context, key)
   }
 
   /// The value of a row that is not simply of the first version.
   @usableFromInline @inline(never)
-  func decodeVersioned(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+  func decodeVersioned(
+    _ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext, _ key: String
+  ) throws -> Value {
     let (version, start) = unsafe try version(of: bytes)
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
-    if upgrades == nil, version == 0 { return unsafe try form.decode(rest, context) }
-    return unsafe try decodeUpgraded(rest, version, context)
+    if upgrades == nil, version == 0 { return unsafe try form.decode(rest, context, key) }
+    return unsafe try decodeUpgraded(rest, version, context, key)
   }
 
   /// The value of a row of a coder that has upgrades, or had.
   private func decodeUpgraded(
-    _ rest: UnsafeRawBufferPointer, _ version: Int, _ context: RowCodingContext
+    _ rest: UnsafeRawBufferPointer, _ version: Int, _ context: RowCodingContext, _ key: String
   ) throws -> Value {
     let known = unsafe upgrades?.links.count ?? 0
-    if version == known { return unsafe try form.decode(rest, context) }
+    if version == known { return unsafe try form.decode(rest, context, key) }
     guard let upgrades, version < known else { throw RowFormError.newerVersion(version, known: known) }
-    return unsafe try upgrades.links[version](rest, context)
+    return unsafe try upgrades.links[version](rest, context, key)
   }
 
   @inlinable @inline(__always) func appendVersion(to bytes: inout [UInt8]) {
@@ -264,7 +271,7 @@ private func readVersion(
 
 /// How rows of older types are read, oldest first: link n reads what was written when there were n links.
 @safe @usableFromInline final class UpgradeChain<Value>: Sendable {
-  typealias Link = @Sendable (UnsafeRawBufferPointer, RowCodingContext) throws -> Value
+  typealias Link = @Sendable (UnsafeRawBufferPointer, RowCodingContext, _ key: String) throws -> Value
   let links: [Link]
   let newestOldType: ObjectIdentifier
   /// How many there are.
@@ -274,7 +281,8 @@ private func readVersion(
   init<Old: Sendable>(
     _ older: UpgradeChain?, oldForm: RowForm<Old>, _ upgrade: @escaping @Sendable (Old) throws -> Value
   ) {
-    unsafe links = (older?.links ?? []) + [{ bytes, context in unsafe try upgrade(oldForm.decode(bytes, context)) }]
+    unsafe links =
+      (older?.links ?? []) + [{ bytes, context, key in unsafe try upgrade(oldForm.decode(bytes, context, key)) }]
     newestOldType = ObjectIdentifier(Old.self)
   }
 }

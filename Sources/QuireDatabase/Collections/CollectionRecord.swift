@@ -35,7 +35,8 @@ final class CollectionRecord: Sendable {
   func takeContexts() -> CodingContexts {
     idleContexts.withLock { $0.popLast() }
       ?? CodingContexts(
-        object: RowCodingContext(schema: objectSchema), metadata: RowCodingContext(schema: metadataSchema))
+        object: RowCodingContext(schema: objectSchema, of: name),
+        metadata: RowCodingContext(schema: metadataSchema, of: name))
   }
 
   /// Lets go of coders' memory that no transaction uses.

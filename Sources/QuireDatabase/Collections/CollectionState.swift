@@ -62,7 +62,9 @@ internal import QuireStorage
     id = record?.id
     contexts =
       record?.takeContexts()
-      ?? CodingContexts(object: RowCodingContext(schema: RowSchema()), metadata: RowCodingContext(schema: RowSchema()))
+      ?? CodingContexts(
+        object: RowCodingContext(schema: RowSchema(), of: name),
+        metadata: RowCodingContext(schema: RowSchema(), of: name))
     unsafe objectContext = unsafe .passUnretained(contexts.object)
     unsafe metadataContext = unsafe .passUnretained(contexts.metadata)
     storedObjectFields = record?.objectSchema.names.count ?? 0

@@ -109,7 +109,7 @@ extension RowHandle {
     var (rowID, byteCount): (RowID?, Int) = (nil, 0)
     try unsafe opened.withNumberedObject(key, &rowID, protections) { bytes, context in
       byteCount = bytes.count
-      object = try unsafe decode(bytes, context)
+      object = try unsafe decode(bytes, context, key)
     }
     if place.isWanted, let rowID, let object { keep(object, nil, rowID, key, byteCount, place) }
     withExtendedLifetime(own) {}

@@ -33,7 +33,9 @@ extension RowHandle {
   @inlinable @inline(__always)
   func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
     try opened.encodeObject(key, compression, protections, to: &row) { bytes, context in
-      try unsafe description._withUnsafeGuaranteedRef { try $0.collection.coder.encode(object, into: &bytes, context) }
+      try unsafe description._withUnsafeGuaranteedRef {
+        try $0.collection.coder.encode(object, into: &bytes, context, key)
+      }
     }
     withExtendedLifetime(own) {}
   }
@@ -43,10 +45,25 @@ extension RowHandle {
   func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
     try opened.encodeMetadata(key, compression, protections, to: &row) { bytes, context in
       try unsafe description._withUnsafeGuaranteedRef {
-        try $0.collection.metadataCoder.encode(metadata, into: &bytes, context)
+        try $0.collection.metadataCoder.encode(metadata, into: &bytes, context, key)
       }
     }
     withExtendedLifetime(own) {}
+  }
+
+  /// Appends an object to the row: as `encoded`, if that is there.
+  func append(object: Object, _ encoded: [UInt8]?, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
+    guard let encoded else { return try append(object: object, key, to: &row) }
+    try unsafe opened.append(encoded.span.bytes, .object, key, compression, protections, to: &row)
+  }
+
+  /// Appends metadata to the row: as `encoded`, if that is there.
+  func append(
+    metadata: Metadata, _ encoded: [UInt8]?, _ key: String, to row: inout RowBuilder
+  ) throws(DatabaseError) {
+    guard let encoded else { return try append(metadata: metadata, key, to: &row) }
+    try unsafe opened.append(encoded.span.bytes, .metadata, key, compression, protections, to: &row)
+    row.endMetadata()
   }
 }
 

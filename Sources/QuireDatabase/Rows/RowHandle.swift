@@ -56,7 +56,7 @@ internal import QuireStorage
   @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
     if isCached { return try getCached(key) }
     var object: Object?
-    try unsafe opened.withObject(key, protections) { bytes, context in object = try unsafe decode(bytes, context) }
+    try unsafe opened.withObject(key, protections) { bytes, context in object = try unsafe decode(bytes, context, key) }
     withExtendedLifetime(own) {}
     // Taken, as a copy would be counted.
     return object.take()
@@ -66,7 +66,7 @@ internal import QuireStorage
   @inlinable @inline(__always) func object(_ row: RowView, _ key: String) throws -> Object {
     var object: Object?
     try unsafe opened.withObject(of: row, key, protections) { bytes, context in
-      object = try unsafe decode(bytes, context)
+      object = try unsafe decode(bytes, context, key)
     }
     guard let object = withExtendedLifetime(own, { object }) else { throw RowView.damaged() }
     return object
@@ -79,7 +79,7 @@ internal import QuireStorage
     try unsafe opened.withMetadata(of: row, key, protections) { bytes, context in
       metadata = try unsafe context._withUnsafeGuaranteedRef { context in
         try unsafe description._withUnsafeGuaranteedRef {
-          try unsafe $0.collection.metadataCoder.decode(bytes, context)
+          try unsafe $0.collection.metadataCoder.decode(bytes, context, key)
         }
       }
     }
@@ -87,9 +87,11 @@ internal import QuireStorage
   }
 
   @inlinable @inline(__always)
-  func decode(_ bytes: UnsafeRawBufferPointer, _ context: Unmanaged<RowCodingContext>) throws -> Object {
+  func decode(
+    _ bytes: UnsafeRawBufferPointer, _ context: Unmanaged<RowCodingContext>, _ key: String
+  ) throws -> Object {
     try unsafe context._withUnsafeGuaranteedRef { context in
-      try unsafe description._withUnsafeGuaranteedRef { try unsafe $0.collection.coder.decode(bytes, context) }
+      try unsafe description._withUnsafeGuaranteedRef { try unsafe $0.collection.coder.decode(bytes, context, key) }
     }
   }
 

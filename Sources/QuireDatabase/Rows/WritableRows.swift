@@ -46,27 +46,31 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     try handle.sanitizers?.afterwards?(key, object)
   }
 
-  /// Stores `object`, whose encoded form the caller has already, under `key`: spares the coder. The bytes are what the
-  /// coder made of this object, before compression; they are not looked at.
+  /// Stores `object` and `metadata`, whose encoded forms the caller has already, under `key`: spares the coders. The
+  /// bytes are what the coders made of these values, before compression; they are not looked at. Of a value without
+  /// bytes the coder makes them.
   ///
-  /// In a collection that sanitizes objects the bytes are passed over: what the sanitizer returns is what is encoded,
-  /// stored and cached.
+  /// Bytes of a half that the collection sanitizes are passed over: what the sanitizer returns is what is encoded,
+  /// stored and cached. Bytes that another program makes must be of a coder that is self-contained; see
+  /// ``RowCoder/isSelfContained``.
   ///
   /// - Throws: as `set(_:metadata:for:)`.
-  public func set(_ object: Object, encoded: [UInt8], metadata: Metadata? = nil, for key: String) throws {
-    if handle.sanitizers?.object != nil { return try setSanitized(object, metadata, key) }
-    guard let (_, metadata) = try handle.sanitized(object, metadata, key) else {
+  public func set(
+    _ object: Object, encoded: [UInt8]?, metadata: Metadata? = nil, encodedMetadata: [UInt8]? = nil, for key: String
+  ) throws {
+    guard let (stored, metadata) = try handle.sanitized(object, metadata, key) else {
       try remove(key)
       return
     }
+    let encoded = handle.sanitizers?.object == nil ? encoded : nil
+    let encodedMetadata = handle.sanitizers?.metadata == nil ? encodedMetadata : nil
     try handle.opened.store(
-      key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
+      key, hasMetadata: metadata != nil, .given(object: stored, metadata: .some(metadata))
     ) { row in
-      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      try unsafe handle.opened.append(
-        encoded.span.bytes, .object, key, handle.compression, handle.protections, to: &row)
+      if let metadata { try handle.append(metadata: metadata, encodedMetadata, key, to: &row) }
+      try handle.append(object: stored, encoded, key, to: &row)
     }
-    try handle.sanitizers?.afterwards?(key, object)
+    try handle.sanitizers?.afterwards?(key, stored)
   }
 
   /// Stores `object` in the place of the one under `key`, if there is a row; its metadata stays.
@@ -74,13 +78,23 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// - Returns: whether there is a row.
   @discardableResult
   public func replace(_ object: Object, for key: String) throws -> Bool {
+    try replace(object, encoded: nil, for: key)
+  }
+
+  /// Stores `object`, whose encoded form the caller has already, in the place of the one under `key`, if there is a
+  /// row; its metadata stays. The bytes are those of ``set(_:encoded:metadata:encodedMetadata:for:)``, and are passed
+  /// over where objects are sanitized.
+  ///
+  /// - Returns: whether there is a row.
+  @discardableResult
+  public func replace(_ object: Object, encoded: [UInt8]?, for key: String) throws -> Bool {
     guard try contains(key) else { return false }
     guard let object = try handle.sanitized(object, key) else {
       try remove(key)
       return true
     }
     let isReplaced = try handle.opened.replace(.object, key, .given(object: object, metadata: nil)) { row in
-      try handle.append(object: object, key, to: &row)
+      try handle.append(object: object, handle.sanitizers?.object == nil ? encoded : nil, key, to: &row)
     }
     if isReplaced { try handle.sanitizers?.afterwards?(key, object) }
     return isReplaced
@@ -92,11 +106,22 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// - Returns: whether there is a row.
   @discardableResult
   public func replaceMetadata(_ metadata: Metadata?, for key: String) throws -> Bool {
+    try replaceMetadata(metadata, encoded: nil, for: key)
+  }
+
+  /// Stores `metadata`, whose encoded form the caller has already, with the row under `key`, if there is one; nil takes
+  /// it away. The bytes are those of ``set(_:encoded:metadata:encodedMetadata:for:)``, and are passed over where
+  /// metadata are sanitized.
+  ///
+  /// - Returns: whether there is a row.
+  @discardableResult
+  public func replaceMetadata(_ metadata: Metadata?, encoded: [UInt8]?, for key: String) throws -> Bool {
     guard try contains(key) else { return false }
     var metadata = metadata
     if let given = metadata { metadata = try handle.sanitized(metadata: given, key) }
     return try handle.opened.replace(.metadata, key, .given(object: nil, metadata: .some(metadata))) { row in
-      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
+      let encoded = handle.sanitizers?.metadata == nil ? encoded : nil
+      if let metadata { try handle.append(metadata: metadata, encoded, key, to: &row) }
     }
   }
 

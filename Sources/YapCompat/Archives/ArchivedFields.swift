@@ -53,6 +53,11 @@ struct ArchivedFields {
       return NSMutableDictionary(objects: values, forKeys: keys)
     case "NSURL": return try url(name)
     case "NSUUID": return try uuid(name)
+    case "NSIndexSet": return NSIndexSet(indexSet: try indexes())
+    case "NSMutableIndexSet": return NSMutableIndexSet(indexSet: try indexes())
+    case "NSTimeZone": return try timeZone(name)
+    case "NSLocale": return NSLocale(localeIdentifier: try shortName("NS.identifier", of: name))
+    case "NSDateComponents": return try dateComponents()
     default:
       throw ArchiveError(
         "The archive has an object of the class \(name). Name it in `defaultDeserializer(classes:named:)` to read it.")
@@ -112,6 +117,90 @@ struct ArchivedFields {
       throw ArchiveError.damaged("a URL is none")
     }
     return url as NSURL
+  }
+
+  // MARK: Places and times
+
+  /// A name that the system looks something up by.
+  private func shortName(_ field: String, of name: String) throws -> String {
+    let text = try value(field, NSString.self, of: name) as String
+    let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } && !text.contains("..") && !text.hasPrefix("/")
+    guard isPlain, text.utf8.count <= 256 else { throw ArchiveError.damaged("the name of a \(name) is none") }
+    return text
+  }
+
+  /// The zone as the system knows it: the rules that the archive has beside the name may be anything.
+  private func timeZone(_ name: String) throws -> NSTimeZone {
+    let text = try shortName("NS.name", of: name)
+    if let zone = NSTimeZone(name: text) { return zone }
+    throw ArchiveError("The archive has the time zone “\(text)”, which the system does not know.")
+  }
+
+  private func integer(_ field: String) throws -> Int? {
+    guard let value = try value(field) else { return nil }
+    guard let number = value as? NSNumber else { throw ArchiveError.damaged("a part of a date is no number") }
+    return number.intValue
+  }
+
+  private func dateComponents() throws -> NSDateComponents {
+    let components = NSDateComponents()
+    let parts: [(String, ReferenceWritableKeyPath<NSDateComponents, Int>)] = [
+      ("NS.era", \.era), ("NS.year", \.year), ("NS.quarter", \.quarter), ("NS.month", \.month), ("NS.day", \.day),
+      ("NS.hour", \.hour), ("NS.minute", \.minute), ("NS.second", \.second), ("NS.nanosec", \.nanosecond),
+      ("NS.weekday", \.weekday), ("NS.weekdayOrdinal", \.weekdayOrdinal), ("NS.weekOfMonth", \.weekOfMonth),
+      ("NS.weekOfYear", \.weekOfYear), ("NS.yearForWOY", \.yearForWeekOfYear),
+    ]
+    for (field, part) in parts {
+      if let number = try integer(field) { components[keyPath: part] = number }
+    }
+    if let isLeap = try integer("NS.isLeapMonth") { components.isLeapMonth = isLeap != 0 }
+    if let zone = try value("NS.timezone") {
+      guard let zone = zone as? NSTimeZone else { throw ArchiveError.damaged("a time zone is none") }
+      components.timeZone = zone as TimeZone
+    }
+    if try value("NS.calendar") != nil { throw ArchiveError.damaged("a calendar is none") }
+    return components
+  }
+
+  // MARK: Sets of numbers
+
+  private func indexes() throws -> IndexSet {
+    var indexes = IndexSet()
+    func insert(_ start: Int, _ length: Int) throws {
+      let (end, isTooLong) = start.addingReportingOverflow(length)
+      guard start >= 0, length > 0, !isTooLong, end < Int.max else {
+        throw ArchiveError.damaged("a range of an index set is none")
+      }
+      indexes.insert(integersIn: start..<end)
+    }
+    let count = try integer("NSRangeCount") ?? 0
+    if count == 1, let start = try integer("NSLocation"), let length = try integer("NSLength") {
+      try insert(start, length)
+      return indexes
+    }
+    guard count != 0 else { return indexes }
+    var numbers = try numbers(Data(referencing: value("NSRangeData", NSData.self, of: "NSIndexSet")))[...]
+    guard numbers.count.isMultiple(of: 2), numbers.count / 2 == count else {
+      throw ArchiveError.damaged("an index set has not as many ranges as it says")
+    }
+    while let start = numbers.popFirst(), let length = numbers.popFirst() { try insert(start, length) }
+    return indexes
+  }
+
+  /// Numbers of seven bits a byte, the lowest ones first.
+  private func numbers(_ data: Data) throws -> [Int] {
+    try archive.charge(data.count)
+    var (numbers, number, shift): ([Int], Int, Int) = ([], 0, 0)
+    for byte in data {
+      guard shift < 63 else { throw ArchiveError.damaged("a number of an index set is too long") }
+      number |= Int(byte & 0x7f) << shift
+      shift += 7
+      guard byte & 0x80 == 0 else { continue }
+      numbers.append(number)
+      (number, shift) = (0, 0)
+    }
+    guard shift == 0 else { throw ArchiveError.damaged("a number of an index set is cut off") }
+    return numbers
   }
 
   private func uuid(_ name: String) throws -> NSUUID {

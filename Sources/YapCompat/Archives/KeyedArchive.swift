@@ -95,7 +95,7 @@ final class KeyedArchive {
     guard let name = try fields.number("$class").map(className) else {
       throw ArchiveError.damaged("an object says nothing about its class")
     }
-    if let type = classes[name] {
+    if let type = classes[name] ?? renamed(name) {
       guard let made = type.init(coder: KeyedArchiveDecoder(fields)) as? NSObject else {
         if let failure { throw failure }
         throw ArchiveError("The class \(name) has made nothing of its object in the archive.")
@@ -104,6 +104,14 @@ final class KeyedArchive {
       return made
     }
     return try fields.value(ofClass: name)
+  }
+
+  /// A class that may be there, and that the app has told `NSKeyedUnarchiver` to make of this name.
+  private func renamed(_ name: String) -> (any NSCoding.Type)? {
+    guard !classes.isEmpty, !name.hasPrefix("NS"), let type = NSKeyedUnarchiver.class(forClassName: name) else {
+      return nil
+    }
+    return classes.values.first { ObjectIdentifier($0) == ObjectIdentifier(type) }
   }
 
   /// The name of a class.
@@ -153,7 +161,9 @@ final class KeyedArchive {
     guard case .array(let elements) = try list.node(number) else { throw ArchiveError.damaged("a list is none") }
     try charge(elements.count)
     return try elements.map { element in
-      guard let value = try value(element) else { throw ArchiveError.damaged("an element of a list is missing") }
+      guard case .uid(let place) = try list.node(element), let value = try object(place) else {
+        throw ArchiveError.damaged("an element of a list is missing")
+      }
       return value
     }
   }

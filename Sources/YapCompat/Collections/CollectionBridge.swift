@@ -26,6 +26,12 @@ protocol CollectionBridge: Sendable {
   /// Whether objects can be read: not with a serializer alone.
   var readsObjects: Bool { get }
 
+  /// The same collection, read by way of what a connection and the database keep of decoded values; `own` is nil where
+  /// no connection reads.
+  func reading(
+    by own: RowCaches?, _ shared: RowCaches, _ policies: (object: YapDatabasePolicy, metadata: YapDatabasePolicy)
+  ) -> any CollectionBridge
+
   func object(_ key: String, _ tx: TransactionAccess) throws -> Any?
   func metadata(_ key: String, _ tx: TransactionAccess) throws -> Any?
   func row(_ key: String, _ tx: TransactionAccess) throws -> AnyRow?

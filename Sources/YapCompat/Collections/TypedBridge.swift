@@ -10,23 +10,69 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
   let metadata: RowHalf<Metadata>
   let takesBytes: Bool
   let readsObjects: Bool
+  /// Tells values that these blocks have made from those of others.
+  private let maker = ValueMaker()
+  /// By way of what objects and metadata are decoded, in collections with blocks.
+  private var cache: (objects: CachedHalf, metadata: CachedHalf)?
+  /// Whether a collection with types hands out copies.
+  private var copies: RegisteredHalves = []
 
   var name: String { collection.name }
 
   // MARK: Reading
 
   func object(_ key: String, _ tx: TransactionAccess) throws -> Any? {
-    try tx.rows(collection).get(key).map { try objects.load($0, key) }
+    try tx.rows(collection).get(key).map { try loadedObject($0, key) }
   }
 
   func metadata(_ key: String, _ tx: TransactionAccess) throws -> Any? {
-    try tx.rows(collection).metadata(key).map { try metadata.load($0, key) }
+    try tx.rows(collection).metadata(key).map { try loadedMetadata($0, key) }
   }
 
-  func row(_ key: String, _ tx: TransactionAccess) throws -> AnyRow? { try tx.rows(collection).row(key).map(loaded) }
+  func row(_ key: String, _ tx: TransactionAccess) throws -> AnyRow? {
+    try tx.rows(collection).row(key).map { try loaded($0) }
+  }
 
-  private func loaded(_ row: Row<Object, Metadata>) throws -> AnyRow {
-    (try objects.load(row.object, row.key), try row.metadata.map { try metadata.load($0, row.key) })
+  private func loaded(_ row: Row<Object, Metadata>, isOneOfMany: Bool = false) throws -> AnyRow {
+    (
+      try loadedObject(row.object, row.key, isOneOfMany: isOneOfMany),
+      try row.metadata.map { try loadedMetadata($0, row.key, isOneOfMany: isOneOfMany) }
+    )
+  }
+
+  private func loadedObject(_ stored: Object, _ key: String, isOneOfMany: Bool = false) throws -> Any {
+    if let cache, let bytes = stored as? [UInt8] {
+      return try cache.objects.value(bytes, key, isOneOfMany: isOneOfMany) { try objects.load(stored, key) }
+    }
+    let value = try objects.load(stored, key)
+    return copies.contains(.objects) ? CachedHalf.copy(of: value) ?? value : value
+  }
+
+  private func loadedMetadata(_ stored: Metadata, _ key: String, isOneOfMany: Bool = false) throws -> Any {
+    if let cache, let bytes = stored as? [UInt8] {
+      return try cache.metadata.value(bytes, key, isOneOfMany: isOneOfMany) { try metadata.load(stored, key) }
+    }
+    let value = try metadata.load(stored, key)
+    return copies.contains(.metadata) ? CachedHalf.copy(of: value) ?? value : value
+  }
+
+  func reading(
+    by own: RowCaches?, _ shared: RowCaches, _ policies: (object: YapDatabasePolicy, metadata: YapDatabasePolicy)
+  ) -> any CollectionBridge {
+    var bridge = self
+    if !takesBytes {
+      if policies.object == .copy { bridge.copies.insert(.objects) }
+      if policies.metadata == .copy { bridge.copies.insert(.metadata) }
+      return bridge.copies.isEmpty ? self : bridge
+    }
+    guard let own else { return self }
+    let name = ByteName(name)
+    bridge.cache = (
+      CachedHalf(policy: policies.object, own: own.objects, shared: shared.objects, collection: name, maker: maker),
+      CachedHalf(
+        policy: policies.metadata, own: own.metadata, shared: shared.metadata, collection: name, maker: maker)
+    )
+    return bridge
   }
 
   func rows(_ keys: [String], _ tx: TransactionAccess) throws -> [AnyRow?] {
@@ -46,7 +92,9 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
   ) throws {
     try filtering(filter) { filter in
       let all = tx.rows(collection).rows
-      for row in filter.map(all.filteringKeys) ?? all where try !body(row.key, loaded(row)) { return }
+      for row in filter.map(all.filteringKeys) ?? all where try !body(row.key, loaded(row, isOneOfMany: true)) {
+        return
+      }
     }
   }
 
@@ -56,7 +104,8 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
     try filtering(filter) { filter in
       let all = tx.rows(collection).metadata
       for row in filter.map(all.filteringKeys) ?? all {
-        let goesOn = try body(row.key, try row.metadata.map { try metadata.load($0, row.key) })
+        let goesOn = try body(
+          row.key, try row.metadata.map { try loadedMetadata($0, row.key, isOneOfMany: true) })
         guard goesOn else { return }
       }
     }
@@ -79,24 +128,32 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
     let storedMetadata = try metadata.map { metadata in
       try bytes(encoded.metadata, Metadata.self) ?? self.metadata.store(metadata, key)
     }
-    try tx[collection].set(stored, metadata: storedMetadata, for: key)
+    try tx[collection].set(
+      stored, encoded: form(encoded.object, of: collection.coder), metadata: storedMetadata,
+      encodedMetadata: form(encoded.metadata, of: collection.metadataCoder), for: key)
   }
 
   func replace(_ object: Any, _ encoded: Data?, _ key: String, _ tx: WriteTransaction) throws -> Bool {
     let stored = try bytes(encoded, Object.self) ?? objects.store(object, key)
-    return try tx[collection].replace(stored, for: key)
+    return try tx[collection].replace(stored, encoded: form(encoded, of: collection.coder), for: key)
   }
 
   func replaceMetadata(_ metadata: Any?, _ encoded: Data?, _ key: String, _ tx: WriteTransaction) throws -> Bool {
     let stored = try metadata.map { try bytes(encoded, Metadata.self) ?? self.metadata.store($0, key) }
-    return try tx[collection].replaceMetadata(stored, for: key)
+    return try tx[collection].replaceMetadata(
+      stored, encoded: form(encoded, of: collection.metadataCoder), for: key)
   }
 
-  /// What an app has encoded itself, where that is what is stored. The forms of typed collections number their fields
-  /// anew in each collection, so there the value itself is encoded.
+  /// What an app has encoded itself, as what a collection with blocks stores.
   private func bytes<Stored>(_ encoded: Data?, _: Stored.Type) -> Stored? {
     guard takesBytes, let encoded else { return nil }
     return Array(encoded) as? Stored
+  }
+
+  /// What an app has encoded itself, for a collection with types. The compact form numbers its fields anew in each
+  /// collection, so there the value itself is encoded.
+  private func form<Value>(_ encoded: Data?, of coder: RowCoder<Value>) -> [UInt8]? {
+    takesBytes || !coder.isSelfContained ? nil : encoded.map { Array($0) }
   }
 
   func touch(_ part: TouchedPart, _ key: String, _ tx: WriteTransaction) throws {

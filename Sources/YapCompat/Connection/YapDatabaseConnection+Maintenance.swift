@@ -11,7 +11,11 @@ extension YapDatabaseConnection {
   /// `Database.flushMemory(_:)`.
   public func flushMemory(with flags: YapDatabaseConnectionFlushMemoryFlags) {
     var parts: Database.MemoryParts = []
-    if flags.contains(.caches) { parts.insert(.objects) }
+    if flags.contains(.caches) {
+      parts.insert(.objects)
+      caches.removeAll()
+      database.sharedCaches.removeAll()
+    }
     if flags.contains(.internal) { parts.insert(.buffers) }
     database.quire.flushMemory(parts)
   }

@@ -183,6 +183,8 @@ extension YapDatabaseConnection {
         try tx.rollback()
       }
     } catch {
+      // Objects that the block has changed in place are not what the file has.
+      caches.removeAll()
       if isRolledBack, (error as? DatabaseError)?.code == .rolledBack, let outcome { return outcome }
       throw error
     }

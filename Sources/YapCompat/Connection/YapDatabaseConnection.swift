@@ -14,6 +14,8 @@ public final class YapDatabaseConnection: Sendable {
   /// Transactions have their turn here.
   let queue = DispatchQueue(label: "YapCompat.connection")
   private let config: YapDatabaseConnectionConfig
+  /// The decoded values of collections with blocks.
+  let caches: RowCaches
   let state: Guarded<State>
 
   struct State: Sendable {
@@ -34,6 +36,7 @@ public final class YapDatabaseConnection: Sendable {
   init(_ database: YapDatabase, _ config: YapDatabaseConnectionConfig) {
     self.database = database
     self.config = config.copy()
+    caches = RowCaches(self.config.values)
     state = Guarded(State(quire: database.quire.makeConnection(Connection.Options())))
   }
 
@@ -55,32 +58,38 @@ public final class YapDatabaseConnection: Sendable {
     set { state.withLock { $0.permitted = newValue } }
   }
 
-  /// Whether decoded objects are kept; noted, as the cache belongs to the database. New call:
-  /// `Database.Options.objectCache`.
+  // Of collections with blocks. Decoded objects of collections with types are in the cache of the database, which all
+  // connections have in common.
+
+  /// Whether decoded objects of collections with blocks are kept. New call: `Database.Options.objectCache`.
   public var objectCacheEnabled: Bool {
     get { config.objectCacheEnabled }
-    set { config.objectCacheEnabled = newValue }
+    set { change { $0.objectCacheEnabled = newValue } }
   }
 
-  /// How many decoded objects are kept, 0 for any number; noted, as the cache belongs to the database.
-  /// New call: `Database.Options.objectCache`.
+  /// How many decoded objects of collections with blocks are kept, 0 for any number; what is beyond goes at once. New
+  /// call: `Database.Options.objectCache`.
   public var objectCacheLimit: UInt {
     get { config.objectCacheLimit }
-    set { config.objectCacheLimit = newValue }
+    set { change { $0.objectCacheLimit = newValue } }
   }
 
-  /// Whether decoded metadata are kept; noted, as the cache belongs to the database. New call:
-  /// `Database.Options.objectCache`.
+  /// Whether decoded metadata of collections with blocks are kept. New call: `Database.Options.objectCache`.
   public var metadataCacheEnabled: Bool {
     get { config.metadataCacheEnabled }
-    set { config.metadataCacheEnabled = newValue }
+    set { change { $0.metadataCacheEnabled = newValue } }
   }
 
-  /// How many decoded metadata are kept, 0 for any number; noted, as the cache belongs to the database.
-  /// New call: `Database.Options.objectCache`.
+  /// How many decoded metadata of collections with blocks are kept, 0 for any number; what is beyond goes at once. New
+  /// call: `Database.Options.objectCache`.
   public var metadataCacheLimit: UInt {
     get { config.metadataCacheLimit }
-    set { config.metadataCacheLimit = newValue }
+    set { change { $0.metadataCacheLimit = newValue } }
+  }
+
+  private func change(_ body: (YapDatabaseConnectionConfig) -> Void) {
+    body(config)
+    caches.setLimits(config.values)
   }
 
   /// What it lets go when the system is short of memory; noted, as nothing here listens to the system. New call:

@@ -1,12 +1,12 @@
 // What runs before and after values are stored, and what caches did with them.
 
-/// Whether caches of other connections dropped, shared or copied an object that was stored.
+/// Whether connections share the objects that they have decoded.
 public enum YapDatabasePolicy: Int, Sendable {
-  /// They drop it and read it again.
+  /// Each decodes for itself.
   case containment
-  /// They take the very same one.
+  /// They have the very same one.
   case share
-  /// They take a copy.
+  /// Each has a copy.
   case copy
 }
 
@@ -84,33 +84,37 @@ extension YapDatabase {
 
   // MARK: Policies
 
-  // Objects are `Sendable` here, so that sharing them is always right, and is what happens. The policies are kept, so
-  // that code that asks gets what it has set.
+  // In collections with blocks each connection keeps what it has decoded. In those with types objects are `Sendable`,
+  // and all connections are given the same ones, unless the policy is to copy.
 
-  /// Notes a policy for the objects of a collection. New call: none, as `Sendable` objects are shared.
+  /// Sets whether connections share the objects of a collection. New call: none, as `Sendable` objects are shared.
+  ///
+  /// With `containment`, which is the default, each connection decodes for itself; with `share` all are given what one
+  /// has decoded; with `copy` each is given a copy of that, if its class is `NSCopying`, and else decodes for itself.
+  /// Of a collection with types, `copy` has each read hand out a copy, and the other two have no effect.
   public func setObjectPolicy(_ policy: YapDatabasePolicy, forCollection collection: String?) {
     registry.update(collection ?? "") { $0.objectPolicy = policy }
   }
 
-  /// Notes a policy for the metadata of a collection. New call: none, as `Sendable` metadata are shared.
+  /// Sets the same for the metadata of a collection. New call: none, as `Sendable` metadata are shared.
   public func setMetadataPolicy(_ policy: YapDatabasePolicy, forCollection collection: String?) {
     registry.update(collection ?? "") { $0.metadataPolicy = policy }
   }
 
-  /// Notes a policy for objects of collections that have none of their own. New call: none.
+  /// Sets the policy for objects of collections that have none of their own. New call: none.
   public func setDefaultObjectPolicy(_ policy: YapDatabasePolicy) { registry.update(nil) { $0.objectPolicy = policy } }
 
-  /// Notes a policy for metadata of collections that have none of their own. New call: none.
+  /// Sets the policy for metadata of collections that have none of their own. New call: none.
   public func setDefaultMetadataPolicy(_ policy: YapDatabasePolicy) {
     registry.update(nil) { $0.metadataPolicy = policy }
   }
 
-  /// The noted policy for the objects of a collection, or the default one. New call: none.
+  /// The policy for the objects of a collection, or the default one. New call: none.
   public func objectPolicy(forCollection collection: String?) -> YapDatabasePolicy {
     registry.policies(collection ?? "").object
   }
 
-  /// The noted policy for the metadata of a collection, or the default one. New call: none.
+  /// The policy for the metadata of a collection, or the default one. New call: none.
   public func metadataPolicy(forCollection collection: String?) -> YapDatabasePolicy {
     registry.policies(collection ?? "").metadata
   }

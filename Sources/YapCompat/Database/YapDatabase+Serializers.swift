@@ -74,12 +74,14 @@ extension YapDatabase {
 
   /// Makes bytes of objects that archive themselves. New call: a `Codable` type with any `RowCoder`.
   @available(*, deprecated, message: "Archives are slow and can make any class at reading: use `Codable` types.")
-  public static func defaultSerializer() -> YapDatabaseSerializer {
-    { _, _, object in try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false) }
+  public static func defaultSerializer() -> YapDatabaseSerializer { archiveSerializer }
+
+  static let archiveSerializer: YapDatabaseSerializer = { _, _, object in
+    try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
   }
 
-  /// Reads strings, numbers, dates, data, URLs, UUIDs, and arrays, dictionaries and sets of them, from archives in
-  /// their binary form. New call: a `Codable` type with any `RowCoder`.
+  /// Reads strings, numbers, dates, data, URLs, UUIDs, index sets, time zones, locales and parts of dates, and arrays,
+  /// dictionaries and sets of them, from archives in their binary form. New call: a `Codable` type with any `RowCoder`.
   ///
   /// Bytes from disk do not choose which classes run: an archive with another class, or one that is damaged in whatever
   /// way, is an error. `NSKeyedUnarchiver` takes no part, which on Linux ends the process for some of them.
@@ -90,15 +92,16 @@ extension YapDatabase {
   ///
   /// An object is made by the `init(coder:)` of its class, which is handed a coder with keys. What an object is inside
   /// of cannot be decoded by itself, as it is not made yet: that is an error, and so are objects that are nested deeper
-  /// than 256 times. Whatever the bytes are, only these classes run; their `init(coder:)` must bear all values.
+  /// than 256 times. Whatever the bytes are, only these classes run; their `init(coder:)` must bear all
+  /// values, and any thread.
   ///
   /// - Parameters:
   ///   - classes: those that archives may name, by the names that `NSKeyedArchiver` writes: `Module.Class`.
-  ///   - named: those that archives name otherwise, such as classes that were renamed since.
-  @available(*, deprecated, message: "Archives are slow: use `Codable` types.")
+  ///   - named: those that archives name otherwise, such as classes that were renamed since. What the app has told
+  ///     `NSKeyedUnarchiver.setClass(_:forClassName:)` of these classes holds, too.
   public static func defaultDeserializer(
-    classes: [any (NSCoding & SendableMetatype).Type],
-    named: [String: any (NSCoding & SendableMetatype).Type] = [:]
+    classes: [any NSCoding.Type],
+    named: [String: any NSCoding.Type] = [:]
   ) -> YapDatabaseDeserializer {
     var all = named
     for type in classes {
@@ -109,9 +112,11 @@ extension YapDatabase {
     return archiveDeserializer(all)
   }
 
-  private static func archiveDeserializer(
-    _ classes: [String: any (NSCoding & SendableMetatype).Type]
+  static func archiveDeserializer(
+    _ classes: [String: any NSCoding.Type]
   ) -> YapDatabaseDeserializer {
-    { _, _, data in try KeyedArchive(data, classes).rootObject() }
+    // nonisolated(unsafe): safe because types do not change; that the classes may be made anywhere is asked of apps.
+    nonisolated(unsafe) let classes = classes
+    return { _, _, data in try KeyedArchive(data, unsafe classes).rootObject() }
   }
 }

@@ -35,6 +35,8 @@ public final class YapDatabase: Sendable {
   let registrations = DispatchQueue(label: "YapCompat.registrations")
   /// Commits on their way to the main queue.
   let posts = PendingPosts()
+  /// What the policies `share` and `copy` have connections share.
+  let sharedCaches = RowCaches(YapDatabaseConnectionConfig.Values())
   private let state: Guarded<State>
 
   private struct State {

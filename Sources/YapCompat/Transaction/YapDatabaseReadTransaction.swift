@@ -80,7 +80,11 @@ public class YapDatabaseReadTransaction {
   func readable(_ collection: String?) throws(DatabaseError) -> (any CollectionBridge)? {
     let name = collection ?? ""
     let bridge = database.registry.find(name)
-    if let bridge, bridge.readsObjects { return bridge }
+    if let bridge, bridge.readsObjects {
+      let policies = database.registry.policies(name)
+      if !bridge.takesBytes, policies.object != .copy, policies.metadata != .copy { return bridge }
+      return bridge.reading(by: ownConnection?.caches, database.sharedCaches, policies)
+    }
     if access.rawRows(name).count == 0 { return nil }
     guard case .writing = access else {
       if let bridge { return bridge }

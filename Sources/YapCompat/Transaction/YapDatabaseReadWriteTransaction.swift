@@ -74,10 +74,13 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
       serializedMetadata: nil)
   }
 
-  /// The same with what the serializers would make of them. New call: `tx[…].set(_:encoded:metadata:for:)`.
+  /// The same with what the serializers would make of them. New call:
+  /// `tx[…].set(_:encoded:metadata:encodedMetadata:for:)`.
   ///
-  /// Spares the serializers of collections that have such blocks. The coders of typed collections number fields anew in
-  /// each collection, so there the values are encoded all the same.
+  /// Spares the serializers of collections that have such blocks, and the coders of typed collections that are
+  /// self-contained, such as `RowCoder.json` and `RowCoder.propertyList`. The compact form, `RowCoder.binary`, numbers
+  /// fields anew in each collection: there, and where a sanitizer has its say, the values are encoded all the same. The
+  /// bytes are not looked at.
   public func setObject(
     _ object: Any?, forKey key: String, inCollection collection: String?, withMetadata metadata: Any?,
     serializedObject: Data?, serializedMetadata: Data?
@@ -103,7 +106,8 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
     replace(object, forKey: key, inCollection: collection, withSerializedObject: nil)
   }
 
-  /// The same with what the serializer would make of the object; see `setObject`. New call: `tx[…].replace(_:for:)`.
+  /// The same with what the serializer would make of the object; see `setObject`. New call:
+  /// `tx[…].replace(_:encoded:for:)`.
   public func replace(
     _ object: Any?, forKey key: String, inCollection collection: String?, withSerializedObject serializedObject: Data?
   ) {
@@ -125,7 +129,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
   }
 
   /// The same with what the serializer would make of the metadata; see `setObject`. New call:
-  /// `tx[…].replaceMetadata(_:for:)`.
+  /// `tx[…].replaceMetadata(_:encoded:for:)`.
   public func replaceMetadata(
     _ metadata: Any?, forKey key: String, inCollection collection: String?,
     withSerializedMetadata serializedMetadata: Data?
