@@ -1,4 +1,4 @@
-// The listings of “Coming from YapDatabase” about app extensions.
+// The listings of “Several processes” about outboxes, and what a copy is read by.
 
 import Foundation
 import Quire
