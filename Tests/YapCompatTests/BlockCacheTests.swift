@@ -21,6 +21,14 @@ final class Stone: NSObject, @unchecked Sendable {
   init(_ text: String) { self.text = text }
 }
 
+/// One that does something when it goes.
+// @unchecked: safe because nothing of it changes.
+final class Talker: NSObject, @unchecked Sendable {
+  private let onGone: @Sendable () -> Void
+  init(_ onGone: @escaping @Sendable () -> Void) { self.onGone = onGone }
+  deinit { onGone() }
+}
+
 @Suite struct BlockCacheTests {
   let folder: TestFolder
   let database: YapDatabase
@@ -175,6 +183,31 @@ final class Stone: NSObject, @unchecked Sendable {
     database.setObjectPolicy(.copy, forCollection: "notes")
     let copy = try note("1", connection)
     #expect(try copy?.text == "1" && note("1", connection) !== copy)
+  }
+
+  @Test("An object that uses the connection when it goes holds nobody up", .timeLimit(.minutes(1)))
+  func talkers() throws {
+    let (connection, gone) = (connection, Recorder())
+    database.registerSerializer({ _, _, _ in Data() }, forCollection: "talkers")
+    database.registerDeserializer(
+      { _, key, _ in
+        Talker {
+          gone.append(key)
+          connection.objectCacheLimit = 1
+        }
+      }, forCollection: "talkers")
+    try connection.readWrite { transaction in
+      for key in ["a", "b"] { transaction.setObject(Talker {}, forKey: key, inCollection: "talkers") }
+    }
+    connection.objectCacheLimit = 1
+    for _ in 0..<2 {
+      for key in ["a", "b"] {
+        #expect(try connection.read { $0.object(forKey: key, inCollection: "talkers") is Talker })
+      }
+    }
+    #expect(gone.values == ["a", "b", "a"])
+    connection.flushMemory(with: .all)
+    #expect(gone.values == ["a", "b", "a", "b"])
   }
 
   @Test("A random run shows what the file has, whatever the limits") func randomRun() throws {

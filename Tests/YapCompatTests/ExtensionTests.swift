@@ -398,6 +398,9 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
       transaction.replace("third", forKey: "3", inCollection: "+")
       transaction.replaceMetadata("metadata", forKey: "4", inCollection: "-")
       transaction.replaceMetadata("metadata", forKey: "5", inCollection: "x")
+      transaction.touchObject(forKey: "4", inCollection: "-")
+      transaction.touchMetadata(forKey: "4", inCollection: "-")
+      transaction.touchRow(forKey: "4", inCollection: "-")
       transaction.removeObject(forKey: "0", inCollection: nil)
       transaction.removeObject(forKey: "5", inCollection: "x")
       transaction.removeObjects(forKeys: ["1", "2"], inCollection: nil)
@@ -405,11 +408,12 @@ private struct Track: Codable, Sendable, YapDatabaseRelationshipNode {
       transaction.removeAllObjectsInAllCollections()
     }
     func count(_ prefix: String) -> Int { told.values.filter { $0.hasPrefix(prefix) }.count }
-    #expect(count("willModify") == 10 && count("didModify") == 10)
+    #expect(count("willModify") == 13 && count("didModify") == 13)
     #expect(count("willRemove ") == 4 && count("didRemove ") == 4)
     #expect(count("willRemoveAll") == 1 && count("didRemoveAll") == 1)
     #expect(told.values.contains("didModify 0 13 true false") && told.values.contains("didModify 0 14 true false"))
     #expect(told.values.contains("didModify 3 6 true false") && told.values.contains("didModify 4 10 true true"))
+    for flags in [16, 32, 48] { #expect(told.values.contains("didModify 4 \(flags) true true")) }
     #expect(told.values.contains("willRemove 3 true") && told.values.contains("didRemove 3 false"))
   }
 

@@ -44,6 +44,37 @@ import YapCompat
     #expect(registerView("2") && fixture.database.registeredExtension("view") !== first)
   }
 
+  @Test("Another view is not taken for the first, also by the same helper") func helpers() throws {
+    func add(_ view: YapDatabaseExtension, _ name: String) -> Bool {
+      fixture.database.register(view, withName: name)
+    }
+    func make(_ options: YapDatabaseViewOptions? = nil) -> YapDatabaseManualView {
+      YapDatabaseManualView(versionTag: "1", options: options)
+    }
+    func makeFilter(_ parent: String) -> YapDatabaseFilteredView {
+      YapDatabaseFilteredView(
+        parentViewName: parent, filtering: .withKeyBlock { _, _, _, _ in true }, versionTag: "1")
+    }
+    #expect(add(make(), "list") && add(make(), "list") && add(make(), "other"))
+    #expect(!add(YapDatabaseManualView(versionTag: "1"), "list"))
+    let options = YapDatabaseViewOptions()
+    options.isPersistent = false
+    #expect(!add(make(options), "list"))
+    options.isPersistent = true
+    #expect(add(make(options), "list"))
+    options.allowedCollections = YapWhitelistBlacklist(whitelist: ["songs"])
+    #expect(!add(make(options), "list"))
+    #expect(add(makeFilter("list"), "filter") && add(makeFilter("list"), "filter"))
+    #expect(!add(makeFilter("other"), "filter"))
+    let edges = YapDatabaseRelationshipOptions()
+    edges.allowedCollections = YapWhitelistBlacklist(whitelist: ["songs"])
+    #expect(add(YapDatabaseRelationship(options: edges), "graph"))
+    #expect(add(YapDatabaseRelationship(options: edges), "graph") && !add(YapDatabaseRelationship(), "graph"))
+    edges.allowedCollections = YapWhitelistBlacklist { _ in true }
+    #expect(add(YapDatabaseRelationship(options: edges), "chosen"))
+    #expect(!add(YapDatabaseRelationship(options: edges), "chosen"))
+  }
+
   @Test("So may relationships, and what is registered in the background") func others() async throws {
     for _ in 0..<2 {
       #expect(fixture.database.register(YapDatabaseRelationship(versionTag: "1"), withName: "graph"))

@@ -12,7 +12,8 @@ final class ValueMaker: Sendable {}
 /// recently used one goes first. May be used from any thread.
 final class DecodedValues: @unchecked Sendable {
   // Sendable: safe because all is touched under the lock only. Values are made by an app's blocks, and handed to
-  // whoever uses the connection, as in the original.
+  // whoever uses the connection, as in the original. What goes, goes outside of the lock: an app's object may do
+  // anything then.
 
   /// Whose value it is.
   struct Place: Hashable {
@@ -65,10 +66,11 @@ final class DecodedValues: @unchecked Sendable {
 
   /// The most values that are kept; what is beyond goes at once.
   func setLimit(_ limit: Int?) {
-    state.withLock { state in
+    let gone = state.withLock { state in
       state.limit = limit
-      state.trim()
+      return state.trimmed()
     }
+    withExtendedLifetime(gone) {}
   }
 
   /// The value of these bytes; nil if it is not there.
@@ -82,21 +84,27 @@ final class DecodedValues: @unchecked Sendable {
 
   /// Keeps a value; those that were not used for longest go for it, unless `takesFreeRoomOnly` is set.
   func keep(_ value: Any, _ place: Place, _ bytes: [UInt8], takesFreeRoomOnly: Bool) {
-    state.withLock { state in
+    let gone = state.withLock { state -> [Any] in
       if let entry = state.entries[place] {
+        let old = entry.value
         (entry.bytes, entry.value) = (bytes, value)
-        return state.moveToFront(entry)
+        state.moveToFront(entry)
+        return [old]
       }
-      if let limit = state.limit, takesFreeRoomOnly ? state.entries.count >= limit : limit == 0 { return }
+      if let limit = state.limit, takesFreeRoomOnly ? state.entries.count >= limit : limit == 0 { return [] }
       let entry = Entry(place, bytes, value)
       state.entries[place] = entry
       state.pushFront(entry)
-      state.trim()
+      return state.trimmed()
     }
+    withExtendedLifetime(gone) {}
   }
 
   /// Lets go of all values.
-  func removeAll() { state.withLock { $0.removeAll() } }
+  func removeAll() {
+    let gone = state.withLock { $0.emptied() }
+    withExtendedLifetime(gone) {}
+  }
 }
 
 extension DecodedValues.State {
@@ -121,18 +129,25 @@ extension DecodedValues.State {
     pushFront(entry)
   }
 
-  fileprivate mutating func trim() {
-    guard let limit else { return }
+  /// Takes out what is beyond the limit, and returns its values.
+  fileprivate mutating func trimmed() -> [Any] {
+    guard let limit else { return [] }
+    var gone: [Any] = []
     while entries.count > limit, let entry = last {
       entries[entry.place] = nil
       takeOut(entry)
+      gone.append(entry.value)
     }
+    return gone
   }
 
-  fileprivate mutating func removeAll() {
+  /// Takes out everything, and returns the values.
+  fileprivate mutating func emptied() -> [Any] {
+    let gone = entries.values.map(\.value)
     entries.removeAll()
     last = nil
     // One by one: a list that goes as a whole goes down once for each entry.
     while let entry = first { first = entry.next.take() }
+    return gone
   }
 }

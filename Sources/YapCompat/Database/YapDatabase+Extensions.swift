@@ -8,8 +8,9 @@ extension YapDatabase {
   /// Registers an extension, and returns when it has all rows. New call: `Database.register(_:progress:)`, which
   /// throws.
   ///
-  /// The same line may run again: if it has registered a view or a relationship of the same name, type and version,
-  /// that stays, and this one is let go.
+  /// The same code may run again: a view that was made and registered by the same lines, with the same name, version,
+  /// options and parent, stays the first one, and this one is let go; so does a relationship. Blocks are not compared:
+  /// where one line makes views with different ones, give these different versions.
   ///
   /// - Returns: whether it is registered. If not, the error goes to `onError`: the name is taken, the extension is
   ///   registered already, what it depends on is not, or a closure of it failed.

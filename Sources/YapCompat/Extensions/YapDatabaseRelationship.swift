@@ -23,7 +23,7 @@ extension YapDatabaseRelationshipNode {
 
 /// Settings of relationships. A relationship takes a copy of them.
 public final class YapDatabaseRelationshipOptions: Sendable {
-  private struct Values {
+  private struct Values: Equatable {
     var disableYapDatabaseRelationshipNodeProtocol = false
     var allowedCollections: YapWhitelistBlacklist<String>?
   }
@@ -44,6 +44,11 @@ public final class YapDatabaseRelationshipOptions: Sendable {
 
   /// The original's defaults. New call: none.
   public init() { values = Guarded(Values()) }
+
+  /// Whether these say what others say; blocks that choose collections are never the same.
+  func isSame(as other: YapDatabaseRelationshipOptions) -> Bool {
+    values.withLock { $0 } == other.values.withLock { $0 }
+  }
 
   /// The same settings, for whoever goes on with them.
   init(copying other: YapDatabaseRelationshipOptions?) { values = Guarded(other?.values.withLock { $0 } ?? Values()) }
@@ -74,7 +79,8 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
   var relationship: Relationship<Never>? { made.withLock { $0 } }
 
   override func isSame(as first: YapDatabaseExtension) -> Bool {
-    (first as? YapDatabaseRelationship).map { $0.versionTag == versionTag } ?? false
+    guard let first = first as? YapDatabaseRelationship else { return false }
+    return first.versionTag == versionTag && first.options.isSame(as: options)
   }
 
   override func makeExtension(named name: String, in database: YapDatabase) throws -> any DatabaseExtension {

@@ -4,7 +4,7 @@ internal import Quire
 
 /// Settings of views. A view takes a copy of them: what is set later is for others.
 public final class YapDatabaseViewOptions: Sendable {
-  private struct Values {
+  private struct Values: Equatable {
     var isPersistent = true
     var allowedCollections: YapWhitelistBlacklist<String>?
     var skipInitialViewPopulation = false
@@ -39,6 +39,9 @@ public final class YapDatabaseViewOptions: Sendable {
   /// The same settings, for whoever goes on with them.
   init(copying other: YapDatabaseViewOptions?) { values = Guarded(other?.values.withLock { $0 } ?? Values()) }
 
+  /// Whether these say what others say; blocks that choose collections are never the same.
+  func isSame(as other: YapDatabaseViewOptions) -> Bool { values.withLock { $0 } == other.values.withLock { $0 } }
+
   /// The collections.
   var family: CollectionFamily<Untyped, Untyped> {
     CollectionFamily(allowedCollections?.filter ?? .all) { .undecoded($0) }
@@ -52,9 +55,12 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
   public let options: YapDatabaseViewOptions
   private let tag: Guarded<String?>
   private let describedTag: String?
+  /// The line that has made it.
+  private let site: CallSite
   private let made = Guarded<(any AnyViewAdapter)?>(nil)
 
-  init(_ versionTag: String?, _ options: YapDatabaseViewOptions?) {
+  init(_ versionTag: String?, _ options: YapDatabaseViewOptions?, at site: CallSite) {
+    self.site = site
     tag = Guarded(versionTag)
     describedTag = versionTag
     self.options = YapDatabaseViewOptions(copying: options)
@@ -64,8 +70,10 @@ public class YapDatabaseView: YapDatabaseExtension, @unchecked Sendable {
   public var versionTag: String? { tag.withLock { $0 } }
 
   override func isSame(as first: YapDatabaseExtension) -> Bool {
+    guard type(of: first) == type(of: self), let first = first as? YapDatabaseView else { return false }
     // The versions of what was described, whatever a transaction has made of the first one since.
-    type(of: first) == type(of: self) && (first as? YapDatabaseView)?.describedTag == describedTag
+    return first.describedTag == describedTag && first.site.description == site.description
+      && first.options.isSame(as: options)
   }
 
   /// A transaction has committed that gave it another version.
@@ -102,11 +110,11 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
   /// Describes a view; another version has it built anew. New call: `AutoView(_:over:version:grouping:sorting:)`.
   public init(
     grouping: YapDatabaseViewGrouping, sorting: YapDatabaseViewSorting, versionTag: String? = nil,
-    options: YapDatabaseViewOptions? = nil
+    options: YapDatabaseViewOptions? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) {
     self.grouping = grouping
     self.sorting = sorting
-    super.init(versionTag, options)
+    super.init(versionTag, options, at: CallSite(fileID: fileID, line: line))
   }
 
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
@@ -126,8 +134,11 @@ public final class YapDatabaseAutoView: YapDatabaseView, @unchecked Sendable {
 public final class YapDatabaseManualView: YapDatabaseView, @unchecked Sendable {
   // Sendable: safe because it has nothing of its own.
   /// Describes a list; another version empties it. New call: `ManualView(_:over:version:isPersistent:)`.
-  public init(versionTag: String? = nil, options: YapDatabaseViewOptions? = nil) {
-    super.init(versionTag, options)
+  public init(
+    versionTag: String? = nil, options: YapDatabaseViewOptions? = nil, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) {
+    super.init(versionTag, options, at: CallSite(fileID: fileID, line: line))
   }
 
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {
@@ -153,11 +164,16 @@ public final class YapDatabaseFilteredView: YapDatabaseView, @unchecked Sendable
   /// `FilteredView(_:of:version:filter:)`.
   public init(
     parentViewName: String, filtering: YapDatabaseViewFiltering, versionTag: String? = nil,
-    options: YapDatabaseViewOptions? = nil
+    options: YapDatabaseViewOptions? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) {
     self.parentViewName = parentViewName
     self.filtering = filtering
-    super.init(versionTag, options)
+    super.init(versionTag, options, at: CallSite(fileID: fileID, line: line))
+  }
+
+  override func isSame(as first: YapDatabaseExtension) -> Bool {
+    guard let parent = (first as? YapDatabaseFilteredView)?.parentViewName else { return false }
+    return super.isSame(as: first) && parent.utf8.elementsEqual(parentViewName.utf8)
   }
 
   override func makeAdapter(_ name: String, _ database: YapDatabase) throws -> any AnyViewAdapter {

@@ -34,6 +34,14 @@ public struct YapWhitelistBlacklist<Item: Hashable & Sendable>: Sendable {
   public func isAllowed(_ item: Item) -> Bool { allows(item) }
 }
 
+extension YapWhitelistBlacklist: Equatable {
+  /// Whether both list the same; what blocks say is never known to be the same.
+  public static func == (left: Self, right: Self) -> Bool {
+    (left.whitelist != nil || left.blacklist != nil) && left.whitelist == right.whitelist
+      && left.blacklist == right.blacklist
+  }
+}
+
 extension YapWhitelistBlacklist<String> {
   /// The same as a filter of collections, which keeps the names that are known.
   var filter: CollectionFilter {
