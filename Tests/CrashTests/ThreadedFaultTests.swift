@@ -24,7 +24,7 @@ private struct Stage: Sendable {
     let dice = Latch(SeededRandom(seed: 5))
     return StorageEnvironment(
       fileSystem: disk, random: { dice.withLock { $0.next() } }, scheduling: scheduling,
-      initialSegmentByteCount: 64 << 10, continuedLogByteCount: 0)
+      initialSegmentByteCount: 64 << 10, unloggedByteCount: 1000, continuedLogByteCount: 0)
   }
 
   static func open(
@@ -35,11 +35,12 @@ private struct Stage: Sendable {
     return try StorageEngine(at: "/db", options: options, environment: environment(disk, scheduling))
   }
 
-  init(_ durability: Durability = .full) throws {
-    engine = try Self.open(disk, durability, .threads)
+  init(_ durability: Durability = .full, _ scheduling: Scheduling = .threads) throws {
+    engine = try Self.open(disk, durability, scheduling)
     tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
     try engine.write { [tree] tx in try tx.put("before", for: Int64(0), in: tree) }
     try engine.flush()
+    if scheduling == .stepped { return }
     // The quiet mark comes a few milliseconds after a flush, and would be in the way of what is to come.
     let written = disk.writeCount(of: "/db-log0")
     for _ in 0..<40 where disk.writeCount(of: "/db-log0") == written { ThreadedFaultHistory.sleep(1000) }
@@ -200,6 +201,31 @@ final class Promise<Value: Sendable>: Sendable {
     #expect(try #require(late.get()) == .closed)
     let all = Array(0...5 as ClosedRange<Int64>)
     #expect(try stage.keysAfterwards() == [all, all, all])
+  }
+
+  @Test(
+    "A commit too long for the log has no mark written beside it, whether it succeeds or not",
+    arguments: [true, false])
+  func noMarkBesideAnUnloggedCommit(fails: Bool) throws {
+    // Without threads of its own it writes no mark but those that are asked for here.
+    let stage = try Stage(.full, .stepped)
+    #expect(stage.put(1) == nil)
+    let write = stage.disk.hold(.write, of: "/db") { $0.offset >= 2 * 4096 }
+    let long = Promise { () -> StorageError.Code? in
+      do {
+        try stage.engine.write { tx in
+          for key in Int64(1000)..<6000 { try tx.put([UInt8](repeating: 7, count: 60), for: key, in: stage.tree) }
+        }
+        return nil
+      } catch { return (error as? StorageError)?.code ?? .closed }
+    }
+    try #require(write.awaitCall())
+    // One that looks for quiet, and one that finds it.
+    for _ in 0..<3 { stage.engine.core.appendQuietMark() }
+    if fails { write.release(.error(SystemCode.noSpace)) } else { write.release() }
+    #expect(try #require(long.get(), "the long commit does not end") == (fails ? .diskFull : nil))
+    for key in Int64(2)...5 { #expect(stage.put(key) == nil) }
+    #expect(try stage.keysAfterwards() == Array(repeating: [0, 1, 2, 3, 4, 5], count: 3))
   }
 
   #if os(Linux)

@@ -69,7 +69,8 @@ private struct LogBench {
     bench.writer.switchSegment()
     try bench.append(5)
     // A commit that reached no log leaves a gap that the next record bridges.
-    bench.writer.noteUnloggedCommit(CSN(5))
+    bench.writer.beginUnloggedCommit(CSN(5))
+    bench.writer.endUnloggedCommit(remaining: CSN(5))
     try bench.append(9)
     #expect(try bench.recovered() == [1, 2, 3, 4, 5, 9])
     let scan = try bench.scan().scan

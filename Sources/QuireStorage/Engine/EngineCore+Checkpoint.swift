@@ -55,6 +55,7 @@ extension EngineCore {
       page.logOffset = log.position
       page.lsn = log.current.descriptor.lsn(at: log.position)
       frozenLSN = page.lsn
+      if state.csn > loggedCSN { log.beginUnloggedCommit(state.csn) }
     }
     // Whoever asks after a checkpoint finds that nothing is dirty, and every slot with a page in it.
     context.editor.giveBackSupply()

@@ -37,6 +37,7 @@ extension EngineCore {
     do throws(AppendFailure) {
       return try withLogOrStop { (log) throws(AppendFailure) -> Bool in
         guard let log, !log.endsWithMark, !queue.hasStopped else { return true }
+        if log.isUnsettled { return false }
         let durable = queue.durableLSN
         if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
         // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to

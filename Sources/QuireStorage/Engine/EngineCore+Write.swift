@@ -274,7 +274,6 @@ extension EngineCore {
       CheckpointState(
         csn: csn, trees: context.trees, names: context.names, nextTreeID: context.treeIDCounter),
       requiredLSN: required, loggedCSN: logged, isFinal: false)
-    withLog { $0?.noteUnloggedCommit(csn) }
     while stepCheckpoint() {}
     switch run.failure {
     case nil, .durable:
@@ -289,6 +288,7 @@ extension EngineCore {
       takeBackUnloggedCommit(csn, before: logged)
       throw .unknown(queue.outcomeUnknown())
     }
+    withLog { $0?.endUnloggedCommit(remaining: csn) }
     willPublish?(csn)
     return publish(endLSN: withLog { $0?.endLSN ?? LSN(0) }, retiring: own, waitsForFlush: false)
   }
@@ -309,6 +309,6 @@ extension EngineCore {
 
   private func takeBackUnloggedCommit(_ csn: CSN, before logged: CSN) {
     reclaimer.unretire(csn: csn.rawValue)
-    withLog { $0?.noteUnloggedCommit(logged) }
+    withLog { $0?.endUnloggedCommit(remaining: logged) }
   }
 }

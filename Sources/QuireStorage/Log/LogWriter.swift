@@ -31,6 +31,7 @@ package struct OpenSegment: Sendable {
 /// 3. `newest`, and before it `older`, oldest first, list every file that holds bytes which no sync has covered. There
 ///    is nothing in `older` without `newest`.
 /// 4. `enteredNumber` is that of `newest`, or `none` while a sync finds out whether that may go.
+/// 5. While `isUnsettled`, no record is appended but the mark of the checkpoint that settles it.
 package final class LogWriter: @unchecked Sendable {
   // Sendable: safe because everything outside the mutex is touched under the engine's log latch only.
   private struct Unsynced {
@@ -50,6 +51,9 @@ package final class LogWriter: @unchecked Sendable {
   @exclusivity(unchecked) private var written: [Int: Int] = [:]
   /// Whether no commit has been appended since the last mark.
   @exclusivity(unchecked) package private(set) var endsWithMark = false
+  /// Whether a commit by checkpoint has begun, and nobody knows yet whether it is one: whether the next record follows
+  /// it or the commit before it.
+  @exclusivity(unchecked) package private(set) var isUnsettled = false
   /// The LSN behind the last record that is no part: what readers and those who wait depend on ends there.
   @exclusivity(unchecked) package private(set) var commitLSN: LSN
   private let unsynced = Latch(Unsynced())
@@ -111,6 +115,7 @@ package final class LogWriter: @unchecked Sendable {
     _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64,
     startsBlock: Bool = false
   ) throws(AppendFailure) -> LSN {
+    assert(!isUnsettled || kind == .mark, "a record was appended that nobody knows the predecessor of")
     if startsBlock { offset = LogLayout.align(offset, to: LogLayout.blockByteCount) }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: buffer.bodyByteCount, lsn: current.descriptor.lsn(at: offset), csn: csn,
@@ -236,9 +241,22 @@ package final class LogWriter: @unchecked Sendable {
       buffer, kind: .mark, csn: lastCSN, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
   }
 
-  /// Notes a commit that reached the disk without a record: the next record's predecessor, so that no recovery can step
-  /// over it.
-  package func noteUnloggedCommit(_ csn: CSN) { lastCSN = csn }
+  /// Notes a commit by checkpoint, which is to reach the disk without a record: the next record's predecessor, so that
+  /// no recovery can step over it. At the freeze of its checkpoint, under the same hold of the latch: what came in
+  /// between would be the first record behind the new meta page, and follow the commit before.
+  package func beginUnloggedCommit(_ csn: CSN) {
+    assert(!isUnsettled, "one commit by checkpoint at a time")
+    lastCSN = csn
+    isUnsettled = true
+  }
+
+  /// The commit by checkpoint has ended.
+  ///
+  /// - Parameter remaining: the newest commit there is, itself or the one before it.
+  package func endUnloggedCommit(remaining csn: CSN) {
+    lastCSN = csn
+    isUnsettled = false
+  }
 
   /// Goes on at the start of the next segment, which there is. Under the log latch.
   package func switchSegment() {
