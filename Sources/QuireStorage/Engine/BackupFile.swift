@@ -115,7 +115,7 @@ final class BackupFile {
 
   private func finish(_ permit: borrowing WriterPermit) throws(StorageError) {
     if snapshotCSN.rawValue > 0 {
-      let snapshot = core.makeSnapshot(csn: core.context.csn, endLSN: core.meta.current.lsn, permit)
+      let snapshot = core.resources.makeSnapshot(csn: core.context.csn, endLSN: core.meta.current.lsn, permit)
       core.context.discardDeadExtents()
       core.reclaimer.retire(core.context.superseded, csn: core.context.csn.rawValue)
       core.allocator.commitAhead()

@@ -148,15 +148,6 @@ extension EngineComponent {
   func trees(of snapshot: SnapshotRecord) -> [TreeRoot] {
     (0..<snapshot.treeCount).map { snapshot.trees[$0] }
   }
-
-  /// The snapshot of what the write context holds.
-  func makeSnapshot(csn: CSN, endLSN: LSN, _ permit: borrowing WriterPermit) -> SnapshotRecord {
-    let snapshot = resources.pool.take(treeCount: context.trees.count)
-    context.enter(into: snapshot)
-    snapshot.endLSN = endLSN
-    snapshot.setCSN(csn.rawValue)
-    return snapshot
-  }
 }
 
 extension OpenFlag {

@@ -103,7 +103,7 @@ extension EngineCore {
       reclaimer.collect(into: context.editor.hand)
       memory.throttle(permit)
       // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
-      context.begin(on: resources.head.snapshot)
+      context.begin(on: commitHead.snapshot)
       return permit
     } catch {
       writerLock.unlock(permit)
@@ -181,12 +181,12 @@ extension EngineCore {
     _ permit: consuming WriterPermit
   ) -> CommitTicket {
     let csn = context.csn
-    let snapshot = makeSnapshot(csn: csn, endLSN: endLSN, permit)
+    let snapshot = resources.makeSnapshot(csn: csn, endLSN: endLSN, permit)
     reclaimer.retire(superseded, csn: csn.rawValue)
-    resources.allocator.commitAhead()
+    allocator.commitAhead()
     context.didCommit()
     memory.releaseLists(permit)
-    resources.head.advance(to: snapshot, permit)
+    commitHead.advance(to: snapshot, permit)
     slots.rest(writerSlot)
     // Under the writer lock, so that no addition is lost.
     counters.commits.store(counters.commits.load(ordering: .relaxed) &+ 1, ordering: .relaxed)

@@ -13,7 +13,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   // Sendable: safe because everything is constant but what opening has found out, which is set before the engine is
   // handed out.
   package let resources: EngineResources
-  // Used by every transaction: one load each.
+  // What every transaction uses: one load each, and no reference counted.
   /// The state of the running write transaction; writer lock.
   package let context: WriteContext
   /// Commits between their append and their publication.
@@ -22,6 +22,19 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   package let slots: ReaderSlots
   /// What waits until no reader needs it.
   package let reclaimer: Reclaimer
+  /// Pages and frames.
+  package let store: PageStore
+  /// The places of the data file.
+  package let allocator: PageAllocator
+  /// The lock of the one writer.
+  package let writerLock: WriterLock
+  /// The threads of the engine.
+  package let services: Services
+  let openFlag: OpenFlag
+  let writerSlot: ReaderSlot
+  let watch: FileWatch
+  let counters: Counters
+  let commitHead: CommitHead
   /// Finds entries for readers.
   package let reader: TreeReader
   /// The log.
@@ -48,13 +61,22 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
     queue = resources.queue
     slots = resources.slots
     reclaimer = resources.reclaimer
-    reader = TreeReader(resources.store)
+    store = resources.store
+    allocator = resources.allocator
+    writerLock = resources.writerLock
+    services = resources.services
+    openFlag = resources.openFlag
+    writerSlot = resources.writerSlot
+    watch = resources.watch
+    counters = resources.counters
+    commitHead = resources.head
+    reader = TreeReader(store)
     space = SpaceManager(resources)
     log = LogManager(resources, space)
     checkpointer = Checkpointer(resources, log, space)
     memory = MemoryManager(resources, log, checkpointer)
     maintainer = Maintainer(resources, log, space, checkpointer)
-    appender = RecordAppender(log: log, checkpointer: checkpointer)
+    appender = RecordAppender(log, checkpointer)
     context.host = self
     connectServices()
   }

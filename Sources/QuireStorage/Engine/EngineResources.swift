@@ -92,6 +92,15 @@ package final class EngineResources: @unchecked Sendable {
       durableCheckpoint: page.checkpointNumber, watch: watch, requestFlush: { services.requestFlush() },
       didFlush: { services.requestMark() })
   }
+
+  /// The snapshot of what the write context holds.
+  func makeSnapshot(csn: CSN, endLSN: LSN, _ permit: borrowing WriterPermit) -> SnapshotRecord {
+    let snapshot = pool.take(treeCount: context.trees.count)
+    context.enter(into: snapshot)
+    snapshot.endLSN = endLSN
+    snapshot.setCSN(csn.rawValue)
+    return snapshot
+  }
 }
 
 /// What opening has made and found, before there is an engine.

@@ -12,6 +12,11 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   // Sendable: safe because the log is reached under the latch only, and the rest is an atomic or changes under the
   // writer lock.
   package let resources: EngineResources
+  // What every commit uses: one load each, and no reference counted.
+  /// The state of the running write transaction; writer lock.
+  package let context: WriteContext
+  /// Commits between their append and their publication.
+  package let queue: CommitQueue
   let space: SpaceManager
   /// The log, once there is one; set under writer lock and latch.
   @exclusivity(unchecked) private var log: LogWriter?
@@ -34,6 +39,8 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
 
   init(_ resources: EngineResources, _ space: SpaceManager) {
     self.resources = resources
+    context = resources.context
+    queue = resources.queue
     self.space = space
     desiredSegmentByteCount = Self.initialSegmentByteCount(resources.options, resources.environment)
     limitParts()

@@ -11,6 +11,11 @@ internal import Synchronization
 package final class MemoryManager: EngineComponent, @unchecked Sendable {
   // Sendable: safe because `hasLongLists` is touched under the writer lock, and the rest is an atomic.
   package let resources: EngineResources
+  // What every commit uses: one load each, and no reference counted.
+  /// The state of the running write transaction; writer lock.
+  package let context: WriteContext
+  /// Pages and frames.
+  package let store: PageStore
   private let log: LogManager
   private let checkpointer: Checkpointer
   /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
@@ -20,6 +25,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
 
   init(_ resources: EngineResources, _ log: LogManager, _ checkpointer: Checkpointer) {
     self.resources = resources
+    context = resources.context
+    store = resources.store
     self.log = log
     self.checkpointer = checkpointer
   }

@@ -6,11 +6,16 @@ internal import Synchronization
 ///
 /// Holds no state of its own: whether the record streams, or was given up, the context's buffer knows.
 struct RecordAppender {
-  let log: LogManager
-  let checkpointer: Checkpointer
+  private let log: LogManager
+  private let checkpointer: Checkpointer
 
-  private var queue: CommitQueue { log.queue }
-  private var context: WriteContext { log.context }
+  private let queue: CommitQueue
+  private let context: WriteContext
+
+  init(_ log: LogManager, _ checkpointer: Checkpointer) {
+    (self.log, self.checkpointer) = (log, checkpointer)
+    (queue, context) = (log.queue, log.context)
+  }
 
   /// Appends the record of the commit; nil if it is too long for the log. Nearly always there is room for it: that is
   /// found out by appending it, under one latch.

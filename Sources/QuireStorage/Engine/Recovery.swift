@@ -63,7 +63,7 @@ struct Recovery {
     try batch.flush()
     // Nothing waits for the log that this came from: before anybody sees the result it is durable, in the data file or
     // in the log, and there may be no log to flush until the next commit.
-    let snapshot = core.makeSnapshot(csn: scan.endCSN, endLSN: core.queue.durableLSN, permit)
+    let snapshot = core.resources.makeSnapshot(csn: scan.endCSN, endLSN: core.queue.durableLSN, permit)
     core.context.discardDeadExtents()
     try core.context.writeDeferredExtents()
     core.counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)

@@ -39,6 +39,13 @@ struct SpaceReservation {
 package final class SpaceManager: EngineComponent, @unchecked Sendable {
   // Sendable: safe because the reservation is touched under the writer lock, and the proof has a lock of its own.
   package let resources: EngineResources
+  // What every commit uses: one load each, and no reference counted.
+  /// The state of the running write transaction; writer lock.
+  package let context: WriteContext
+  /// Pages and frames.
+  package let store: PageStore
+  /// The places of the data file.
+  package let allocator: PageAllocator
   /// Whether the free places of the file that was opened may be believed.
   let proof: PlaceProof
   /// What checkpoints will take.
@@ -46,6 +53,9 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
 
   init(_ resources: EngineResources) {
     self.resources = resources
+    context = resources.context
+    store = resources.store
+    allocator = resources.allocator
     proof = PlaceProof(resources.store, resources.allocator, resources.meta.current)
     reservation = SpaceReservation(
       pageSize: resources.store.pageSize, reserveByteCount: resources.environment.reserveByteCount)
