@@ -55,7 +55,7 @@ struct MemoryBudgetTests {
   @Test("A few slabs are made ready for who is about to take many, never more than the cache has room for")
   func preparedSlabs() throws {
     let pool = SlotPool(pageSize: 4096, cacheSize: 32 << 20)
-    let preparer = SlabPreparer(pool, .system)
+    let preparer = SlabPrefaulter(pool, .system)
     preparer.start()
     let slots = try (0..<5000).map { _ in try pool.allocate() }
     #expect(Set(slots).count == 5000 && slots.allSatisfy { $0.load(as: UInt64.self) == 0 })
