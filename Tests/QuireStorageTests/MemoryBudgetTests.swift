@@ -85,7 +85,7 @@ struct MemoryBudgetTests {
     try retire(5)
     #expect(retired.collect() == 5, "the reader came after the first three were taken away")
     #expect(pool.lentCount == 5 && retired.count == 5)
-    _ = readers.refresh(reader)
+    _ = readers.enterEpoch(reader)
     try retire(2)
     #expect(retired.collect() == 2)
     readers.end(reader)
