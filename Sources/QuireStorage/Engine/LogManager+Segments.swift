@@ -194,8 +194,8 @@ extension LogManager {
     try MetaPageFallback(meta: meta, logFiles: logFiles).chooseMetaSlot()
     // Not in files that the meta page before the newest may still need.
     let taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
-    // The process that made the data file may have been killed before its name was durable. A crash that kept the name of a log
-    // and lost that of the data file would leave what looks like a deleted database.
+    // The process that made the data file may have been killed before its name was durable. A crash that kept the name
+    // of a log and lost that of the data file would leave what looks like a deleted database.
     try withFinalSyncs { () throws(StorageError) in
       do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
         throw StorageError(synchronizing: error, path: file.path)

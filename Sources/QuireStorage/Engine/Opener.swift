@@ -199,7 +199,8 @@ package struct Opener {
     let core = try assemble(file, meta, logFiles)
     environment.noteRecovery?(.assembled)
     // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
-    // Read-only, it rests on what the system shows; whether the disk has it is for the next opening that writes to find out.
+    // Read-only, it rests on what the system shows; whether the disk has it is for the next opening that writes to find
+    // out.
     if !meta.isSettled {
       try Recovery(core: core, scan: scan, reader: reader).run()
       environment.noteRecovery?(.settled)

@@ -12,9 +12,9 @@ internal import Synchronization
 
 /// Commits between their append and their publication.
 ///
-/// Any number of commits share one flush: the thread that needs one first leads, the others wait, and what was appended before
-/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may
-/// be told to the wrong one (hazard A7).
+/// Any number of commits share one flush: the thread that needs one first leads, the others wait, and what was appended
+/// before the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a
+/// failure may be told to the wrong one (hazard A7).
 ///
 /// Invariants:
 /// 1. `pending` is in the order of CSN and LSN; the published snapshot is the one before its first.
@@ -145,8 +145,8 @@ package final class CommitQueue: @unchecked Sendable {
     announceFailure()
   }
 
-  /// Stops all writing for good, and tells nobody yet: for callers that hold a latch, behind which something would else be
-  /// appended. They call `announceFailure` when they have given it up.
+  /// Stops all writing for good, and tells nobody yet: for callers that hold a latch, behind which something would else
+  /// be appended. They call `announceFailure` when they have given it up.
   package func stop(_ error: StorageError) {
     state.withLock { state in
       guard state.failure == nil else { return }
@@ -160,8 +160,8 @@ package final class CommitQueue: @unchecked Sendable {
     }
   }
 
-  /// Tells the threads that wait that the outcome of their commits is unknown; but not while a flush is in flight, which may
-  /// still make them durable, and whose leader tells them at its end.
+  /// Tells the threads that wait that the outcome of their commits is unknown; but not while a flush is in flight,
+  /// which may still make them durable, and whose leader tells them at its end.
   package func announceFailure() {
     let told = state.withLock { state -> (waiters: [Waiter], callbacks: [Waiting])? in
       state.failure == nil || state.isFlushing ? nil : takeAll(&state)

@@ -56,8 +56,8 @@ final class PendingPuts {
   /// Whether there is anything for a tree.
   @inline(__always) func has(treeAt index: Int) -> Bool { index < operations.count && !operations[index].isEmpty }
 
-  /// Copies a put, whose value fits beside its key. `renewEpoch` is called before more memory is asked for, which may wait
-  /// for readers: the caller holds no address then.
+  /// Copies a put, whose value fits beside its key. `renewEpoch` is called before more memory is asked for, which may
+  /// wait for readers: the caller holds no address then.
   @inline(__always) func append(
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ kind: KeyKind, treeAt index: Int, renewEpoch: () -> Void
   ) throws(StorageError) {

@@ -166,7 +166,7 @@ package final class TreeEditor {
   @inline(__always) func trimFreeFrames() { frameCache.rest() }
 
   /// What the editor has in hand, for whoever gives up frames and slots: the transaction to come wants some.
-  @inline(__always) var freeList: FreeFrameList { frameCache.freeList }
+  @inline(__always) var freeFrames: FreeFrames { frameCache.freeFrames }
 
   /// Makes an empty page.
   func makePage(
