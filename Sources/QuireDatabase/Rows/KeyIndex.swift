@@ -60,14 +60,32 @@ extension TransactionState {
     do throws(StorageError) {
       guard let value = try lend(indexKey, in: trees.keys) else { return nil }
       defer { endLoan(value) }
-      // A row's id is too short for pages of its own.
-      if value.count == 8, !value.isExtent {
-        return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
-      }
+      if let rowID = rowID(value) { return rowID }
     } catch {
       throw DatabaseError(error, key: key)
     }
     throw RowView.damaged()
+  }
+
+  /// The id in an entry of the key index.
+  @inline(__always) private func rowID(_ value: BorrowedValue) -> RowID? {
+    // A row's id is too short for pages of its own.
+    guard value.count == 8, !value.isExtent else { return nil }
+    return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
+  }
+
+  /// The id of the row under a key, which the index can have; if there is none, enters `new` there and returns nil. One
+  /// walk of the index.
+  @inline(__always)
+  func rowID(_ collection: CollectionID, _ key: String, orEnter new: RowID) throws -> RowID? {
+    guard let indexKey = indexKey(collection, key) else { throw RowView.damaged() }
+    let found = try unsafe withUnsafeBytes(of: new.rawValue.littleEndian) { (bytes) throws(StorageError) in
+      try unsafe insertOrFind(indexKey, bytes, in: trees.keys)
+    }
+    guard let found else { return nil }
+    defer { endLoan(found) }
+    guard let rowID = rowID(found) else { throw RowView.damaged() }
+    return rowID
   }
 
   /// The number of rows of a collection. O(log n).

@@ -62,6 +62,10 @@ package final class WriteContext {
   @exclusivity(unchecked) var fullDeferralScore = Int.max
   let keyLimit: Int
   let entryLimit: Int
+  #if DEBUG
+    /// How many operations have looked for their place in each tree, once a test has set it.
+    package var walkCounts: [TreeID: Int]?
+  #endif
   /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
   var checkWritable: () throws(StorageError) -> Void = {}
 
@@ -222,6 +226,9 @@ package final class WriteContext {
 
   /// Where a tree is in `trees`.
   @inline(__always) func index(of tree: Tree) throws(StorageError) -> Int {
+    #if DEBUG
+      walkCounts?[tree.id, default: 0] += 1
+    #endif
     if tree.hint < trees.count, trees[tree.hint].id == tree.id { return tree.hint }
     guard let index = search(tree.id) else { throw tree.missing() }
     return index
