@@ -103,7 +103,7 @@ private struct OutcomeTrial {
 
   /// Commits until the next record of that size has no room in its segment.
   private static func fillSegment(_ db: Database) throws {
-    func room() -> Int { db.core.storage.log.map { $0.current.descriptor.byteCount - $0.position } ?? 0 }
+    func room() -> Int { db.core.storage.log.with { $0.map { $0.current.descriptor.byteCount - $0.position } ?? 0 } }
     var before = room()
     for number in 0..<1000 {
       try db.write { tx in try tx[rows].set("again", metadata: number, for: "earlier 1") }

@@ -98,7 +98,7 @@ import Testing
   private func abandon(_ engine: StorageEngine) { _ = try? engine.close() }
 
   private func currentLog(_ engine: StorageEngine) throws -> String {
-    try #require(engine.core.log?.current.file.path)
+    try #require(engine.core.log.with { $0?.current.file.path })
   }
 
   private func restore(_ image: FolderImage) {

@@ -15,7 +15,7 @@ import Testing
     #expect(slots.newest.csn == before && engine.core.head.csn > before)
     // As a relaxed commit would come: acknowledged at once, seen when its predecessor is.
     let names = TreeNames([:])
-    let relaxed = engine.core.pool.make(csn: CSN(before.rawValue + 2), trees: [], names: names)
+    let relaxed = engine.core.resources.pool.make(csn: CSN(before.rawValue + 2), trees: [], names: names)
     queue.enqueue(relaxed, lsn: engine.core.head.endLSN, waitsForFlush: false)
     #expect(slots.newest.csn == before)
     try engine.core.wait(ticket)

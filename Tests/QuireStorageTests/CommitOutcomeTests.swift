@@ -158,7 +158,7 @@ import Testing
     }
     disk.failNext(.write, with: .error(SystemCode.inputOutput))
     if byMark {
-      #expect(throws: StorageError.self) { try engine.core.prove(1, next: nil, isHeaderWritten: true) }
+      #expect(throws: StorageError.self) { try engine.core.log.prove(1, next: nil, isHeaderWritten: true) }
     } else {
       #expect(throws: StorageError.self) { try engine.write { tx in try tx.put("b", for: Int64(2), in: tree) } }
     }

@@ -130,7 +130,7 @@ func isDone(within seconds: Int, _ body: @escaping @Sendable () -> Void) -> Bool
       ),
       ("backup", { engine in try engine.backup(to: "/backup.quire") }),
       ("verify", { engine in try engine.verify() }),
-      ("statistics", { engine in _ = try engine.core.treeStatistics { _ in } }),
+      ("statistics", { engine in _ = try engine.treeStatistics() }),
       ("compact", { engine in try engine.compact() }),
       ("maintenance", { engine in while try engine.core.maintainStep() {} }),
       (

@@ -86,7 +86,7 @@ import Testing
     let disk = SimulatedDisk()
     let engine = try open(disk, partByteCount: 500)
     var key = 0
-    while engine.core.meta.current.segments.count < 4 || !engine.core.owesCheckpoint {
+    while engine.core.meta.current.segments.count < 4 || !engine.core.log.owesCheckpoint {
       try put(key, engine)
       key += 1
       while engine.core.stepCheckpoint() {}
@@ -99,7 +99,7 @@ import Testing
       for number in key..<(key + count) {
         try tx.put([UInt8](marked: number, count: 60), for: Int64(number), in: tree)
       }
-      #expect(!engine.core.context.log.isGivenUp && !engine.core.owesCheckpoint)
+      #expect(!engine.core.context.log.isGivenUp && !engine.core.log.owesCheckpoint)
     }
     #expect(engine.statistics.checkpoints == 1)
     #expect(try markedCount(open(disk.processKillImage())) == key + count)
@@ -112,7 +112,7 @@ import Testing
     let disk = SimulatedDisk()
     let engine = try open(disk)
     var key = 0
-    while !engine.core.owesCheckpoint {
+    while !engine.core.log.owesCheckpoint {
       try put(key, engine)
       key += 1
       while engine.core.stepCheckpoint() {}
@@ -122,7 +122,7 @@ import Testing
       try put(key, engine)
       key += 1
     }
-    #expect(engine.core.owesCheckpoint && segments(engine) == [128, 256])
+    #expect(engine.core.log.owesCheckpoint && segments(engine) == [128, 256])
     for round in 2...4 {
       while engine.statistics.checkpoints < round {
         try put(key, engine)

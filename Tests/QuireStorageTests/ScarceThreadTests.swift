@@ -181,7 +181,7 @@ final class ThreadSupply: Sendable {
             }
           }
           do throws(StorageError) {
-            try engine.core.runReader {}
+            try engine.core.services.runReader {}
             exit(8)
           } catch { if error.code != .limitReached { exit(9) } }
           try engine.checkpoint()

@@ -29,7 +29,9 @@ private struct TestAbort: Error {}
       while engine.core.stepCheckpoint() {}
     }
     // The first two are filled with zeros when they are made.
-    while engine.core.log?.current.descriptor.number != engine.core.meta.current.segments[0].number + 2 { try commit() }
+    while engine.core.log.with({ $0?.current.descriptor.number }) != engine.core.meta.current.segments[0].number + 2 {
+      try commit()
+    }
     let (written, logged) = (disk.counters.writtenByteCount, engine.statistics.logBytes)
     for _ in 0..<300 { try commit() }
     #expect(engine.statistics.checkpoints == 0)

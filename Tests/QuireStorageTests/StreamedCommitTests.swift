@@ -69,15 +69,17 @@ import Testing
     // Too long for a third one within the limit.
     let engine = try open(disk, partByteCount: 1 << 20, segmentByteCount: 24 << 10)
     try engine.write { tx in _ = try tx.createTree("t", keys: .int64) }
-    let first = try #require(engine.core.log).current.descriptor.number
+    let first = try #require(engine.core.log.with { $0?.current.descriptor.number })
     try engine.write { tx in
       try put(0..<700, 3, tx)
       #expect(!engine.core.context.log.isGivenUp && engine.core.context.log.partCount > 3)
-      #expect(engine.core.log?.current.descriptor.number == first + 1 && engine.core.log?.next == nil)
+      #expect(
+        engine.core.log.with({ $0?.current.descriptor.number }) == first + 1 && engine.core.log.with { $0?.next == nil }
+      )
     }
     #expect(try content(open(disk.processKillImage())) == expected(0..<700, 3))
     // There is room for a while.
-    #expect(engine.core.owesCheckpoint && !engine.core.stepCheckpoint() && engine.statistics.checkpoints == 0)
+    #expect(engine.core.log.owesCheckpoint && !engine.core.stepCheckpoint() && engine.statistics.checkpoints == 0)
     try engine.write { tx in
       try put(0..<700, 4, tx)
       #expect(!engine.core.context.log.isGivenUp && engine.core.context.log.partCount > 3)

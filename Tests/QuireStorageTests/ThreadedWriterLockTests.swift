@@ -19,19 +19,19 @@ import Testing
     for round in 0..<20 {
       let had = Shared(Atomic<Bool>(false))
       let threads = ThreadGroup()
-      try lock.lock()
+      let permit = try lock.lock()
       threads.start {
-        try lock.lock()
+        let permit = try lock.lock()
         had.value.store(true, ordering: .relaxed)
-        lock.unlock()
+        lock.unlock(permit)
       }
       while lock.waiterCount == 0 {}
       usleep(UInt32(2 * WriterLock.sliceNanoseconds / 1000))
-      lock.unlock()
-      try lock.lock()
+      lock.unlock(permit)
+      let second = try lock.lock()
       let wasBehind = had.value.load(ordering: .relaxed)
       #expect(wasBehind, "round \(round)")
-      lock.unlock()
+      lock.unlock(second)
       let complaints = threads.join()
       #expect(complaints == [])
     }
@@ -46,20 +46,20 @@ import Testing
     let joined = Shared(Atomic<UInt64>(UInt64.max))
     threads.start {
       while !stop.isSet {
-        try lock.lock()
+        let permit = try lock.lock()
         let (since, now) = (joined.value.load(ordering: .relaxed), DispatchTime.now().uptimeNanoseconds)
         if now > since, now - since > 2 * WriterLock.sliceNanoseconds { late.value.wrappingAdd(1, ordering: .relaxed) }
-        lock.unlock()
+        lock.unlock(permit)
       }
     }
     var waited: [Int] = []
     for _ in 0..<50 {
       late.value.store(0, ordering: .relaxed)
       joined.value.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
-      try lock.lock()
+      let permit = try lock.lock()
       joined.value.store(UInt64.max, ordering: .relaxed)
       waited.append(late.value.load(ordering: .relaxed))
-      lock.unlock()
+      lock.unlock(permit)
     }
     stop.set()
     let complaints = threads.join()
@@ -74,16 +74,16 @@ import Testing
     let order = Shared(Latch<[Int]>([]))
     for _ in 0..<20 {
       let threads = ThreadGroup()
-      try lock.lock()
+      let permit = try lock.lock()
       for number in 0..<5 {
         threads.start {
-          try lock.lock()
+          let permit = try lock.lock()
           order.value.withLock { $0.append(number) }
-          lock.unlock()
+          lock.unlock(permit)
         }
         while lock.waiterCount <= number {}
       }
-      lock.unlock()
+      lock.unlock(permit)
       let complaints = threads.join()
       #expect(complaints == [])
       #expect(order.value.withLock { $0 } == [0, 1, 2, 3, 4])
@@ -99,17 +99,17 @@ import Testing
       threads.start {
         for round in 0..<1000 {
           try require(!lock.isHeldByThisThread, "held before")
-          try lock.lock()
+          let permit = try lock.lock()
           try require(inside.value.wrappingAdd(1, ordering: .relaxed).newValue == 1, "two have the lock")
           try require(lock.isHeldByThisThread, "not held inside")
           if round % 100 == number {
             var code: StorageError.Code?
-            do throws(StorageError) { try lock.lock() } catch { code = error.code }
+            do throws(StorageError) { lock.unlock(try lock.lock()) } catch { code = error.code }
             try require(code == .nestedWrite, "locked twice")
           }
           sum.value.store(sum.value.load(ordering: .relaxed) + 1, ordering: .relaxed)
           inside.value.wrappingSubtract(1, ordering: .relaxed)
-          lock.unlock()
+          lock.unlock(permit)
         }
       }
     }
@@ -117,7 +117,7 @@ import Testing
     #expect(complaints == [])
     #expect(sum.value.load(ordering: .relaxed) == 4000)
     #expect(lock.waiterCount == 0 && !lock.isHeldByThisThread)
-    try lock.lock()
-    lock.unlock()
+    let permit = try lock.lock()
+    lock.unlock(permit)
   }
 }

@@ -243,8 +243,8 @@ struct UnwrittenValueTests {
         }
         model = changed
       } catch is Stop {}
-      if random.oneIn(5), engine.core.checkpoints.current == nil {
-        _ = try engine.core.withWriterLock { engine.core.beginCheckpoint() }
+      if random.oneIn(5), !engine.core.checkpointer.isRunning {
+        _ = try engine.core.withWriterLock { permit in engine.core.checkpointer.begin(permit) }
       }
       for _ in 0..<random.below(4) where engine.core.stepCheckpoint() {}
       #expect(engine.core.store.checkUnwritten() == nil)

@@ -96,7 +96,7 @@ public final class Connection: Sendable {
     let job = AsyncJob<Result>()
     return try await job.result {
       try core.wrapping { () throws(StorageError) in
-        try core.storage.runReader { [self] in job.run { try core.read(self, site, body) } }
+        try core.storage.services.runReader { [self] in job.run { try core.read(self, site, body) } }
       }
     }
   }
@@ -122,8 +122,8 @@ public final class Connection: Sendable {
       return try await job.result {
         try core.wrapping { () throws(StorageError) in
           // What has been appended must not want for a thread that acknowledges it.
-          try core.storage.prepareDelivery()
-          try core.storage.runWriter { [self] in
+          try core.storage.services.prepareDelivery()
+          try core.storage.services.runWriter { [self] in
             if job.begin() { core.write(self, watch, body, job) }
           }
         }
@@ -169,7 +169,7 @@ extension DatabaseCore {
     _ job: AsyncJob<Result>, _ watch: WriteWatch?, _ result: Result, _ actions: CommitActions.Entry?
   ) {
     do throws(StorageError) {
-      try storage.runDelivery { [self] in
+      try storage.services.runDelivery { [self] in
         diagnostics.didEnd(watch)
         deliver()
         job.end(.success(result))
@@ -187,6 +187,6 @@ extension DatabaseCore {
   private func settle(_ entry: CommitActions.Entry, isCommitted: Bool) {
     actions.settle(entry, isCommitted: isCommitted)
     // Without another thread they run here. They come after the acknowledgement in any case.
-    do throws(StorageError) { try storage.runAction { [actions] in actions.run() } } catch { actions.run() }
+    do throws(StorageError) { try storage.services.runAction { [actions] in actions.run() } } catch { actions.run() }
   }
 }

@@ -177,7 +177,7 @@ public final class Database: Sendable {
     let job = AsyncJob<Void>()
     try await job.result {
       try core.wrapping { () throws(StorageError) in
-        try core.storage.runWaiting { [core] in
+        try core.storage.services.runWaiting { [core] in
           job.run { try core.wrapping { () throws(StorageError) in try body(core) } }
         }
       }

@@ -21,6 +21,8 @@ final class BackupFile {
   private let snapshotCSN: CSN
   /// The engine over the file.
   let core: EngineCore
+  /// For the only transaction, until it has ended.
+  private var permit: WriterPermit?
 
   /// Makes the file under its temporary name and begins the transaction.
   ///
@@ -58,8 +60,19 @@ final class BackupFile {
       file.close()
       throw error
     }
-    core.limitDirtyPages()
+    do throws(StorageError) { permit = try core.writerLock.lock() } catch {
+      Self.remove(temporary, fileSystem)
+      throw error
+    }
+    core.memory.limitDirtyPages()
     core.context.begin(on: core.head)
+  }
+
+  deinit { endTransaction() }
+
+  /// Gives the writer lock of the target up. On the thread that has made the backup, which does all of it.
+  private func endTransaction() {
+    if let permit = permit.take() { core.writerLock.unlock(permit) }
   }
 
   /// Refuses what is there already, before any work is done; `publish` looks again.
@@ -96,22 +109,27 @@ final class BackupFile {
 
   /// Commits the transaction and writes all of it home, durably.
   func finish() throws(StorageError) {
+    try core.writerLock.withHeld { (permit) throws(StorageError) in try finish(permit) }
+    endTransaction()
+  }
+
+  private func finish(_ permit: borrowing WriterPermit) throws(StorageError) {
     if snapshotCSN.rawValue > 0 {
-      let snapshot = core.makeSnapshot(csn: core.context.csn, endLSN: core.meta.current.lsn)
+      let snapshot = core.resources.makeSnapshot(csn: core.context.csn, endLSN: core.meta.current.lsn, permit)
       core.context.discardDeadExtents()
       core.reclaimer.retire(core.context.superseded, csn: core.context.csn.rawValue)
       core.allocator.commitAhead()
       core.context.didCommit()
       let old = core.head
-      core.setHead(snapshot)
+      core.resources.head.advance(to: snapshot, permit)
       core.slots.publish(snapshot)
       core.reclaimer.retire(old)
     }
     core.slots.rest(core.writerSlot)
-    core.beginCheckpoint(isFinal: true)
-    while core.stepCheckpoint() {}
-    if let failure = core.checkpoints.lastFailure { throw failure }
-    core.cutFileAtClose()
+    core.checkpointer.begin(isFinal: true, permit)
+    while core.checkpointer.step() {}
+    if let failure = core.checkpointer.lastFailure { throw failure }
+    core.space.cutFileAtClose(permit)
   }
 
   /// Reads the file back, from its meta page down, and compares what it holds with what was to be copied.

@@ -66,37 +66,3 @@ struct CheckpointPace {
     return Double(written) / Double(total) > used * 1.5 + 1.0 / 16
   }
 }
-
-extension EngineCore {
-  /// Takes the running checkpoint to its end, at its pace. On the checkpoint's thread.
-  func runCheckpoint() {
-    var pace: CheckpointPace?
-    while stepCheckpoint() {
-      guard case .checkpoint(let run) = checkpoints.current, case .preparing(.pages) = run.phase, !run.isFinal,
-        let written = run.pages.valuesWritten
-      else { continue }
-      if pace == nil { pace = makePace(valuesWritten: written) }
-      pace?.wait(written: written) {
-        checkpoints.hasWaiters || isMemoryShort ? nil : withLog { $0?.endLSN }
-      }
-    }
-  }
-
-  private func makePace(valuesWritten: Int) -> CheckpointPace? {
-    withLog { log in
-      guard let log else { return nil }
-      let values = valuesWritten + store.unwrittenCount
-      // The tree pages come behind, and need room too.
-      let share = Double(values) / Double(max(1, values + store.frames.dirtyCount))
-      let room = Double(log.current.descriptor.byteCount - log.position) * share
-      return CheckpointPace(
-        start: log.current.descriptor.lsn(at: log.position), logRoom: Int(room), total: values)
-    }
-  }
-
-  /// Whether dirty pages have come half-way from where a checkpoint starts to where transactions wait for it.
-  private var isMemoryShort: Bool {
-    let (soft, hard) = (softDirtyLimit, store.hardDirtyLimit)
-    return store.dirtyCount > soft + (hard - soft) / 2
-  }
-}

@@ -119,9 +119,7 @@ final class CheckpointRun: @unchecked Sendable {
   /// Why it did not come to its end, once it has ended.
   var failure: CheckpointFailure?
   /// The segment to come after the current one, once it is ready.
-  var next: OpenSegment?
-  /// Whether `next` is in a file of its own that has just been made.
-  var madeFile = false
+  var next: LogManager.NextSegment?
   /// Whether the log before had files that nobody needs once the checkpoint is proven.
   var leavesFiles = false
 

@@ -26,105 +26,79 @@ extension EngineCore {
     }
   }
 
-  /// Writes, when a burst of commits is over, a record that testifies that all of it is durable; without it, damage to
-  /// the last group of commits could not be told from the torn end of a crash (hazard A12). It is not synced: what it
-  /// proves does not depend on it.
-  ///
-  /// - Returns: false if commits are on their way, so that it is too early.
-  @discardableResult
-  package func appendQuietMark() -> Bool {
-    guard !queue.hasStopped else { return true }
-    do throws(AppendFailure) {
-      return try withLogOrStop { (log) throws(AppendFailure) -> Bool in
-        guard let log, !log.endsWithMark, !queue.hasStopped else { return true }
-        if log.isUnsettled { return false }
-        let durable = queue.durableLSN
-        if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
-        // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
-        // nobody, and what they stand behind must be testified to all the same.
-        guard log.commitLSN <= durable else { return true }
-        _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
-        return true
-      }
-    } catch {
-      // Those who wait have been told; nobody waits for the mark, and what finds no space has left nothing behind.
-      return true
-    }
-  }
-
   /// Runs a checkpoint of everything appended so far, to its end.
   package func checkpoint() throws(StorageError) {
     try checkOpen()
     try checkWritable()
-    try writerLock.lock()
-    do throws(StorageError) { try checkOpen() } catch {
-      // Closed while this thread waited for the lock: the threads that run checkpoints are gone.
-      writerLock.unlock()
-      throw error
+    let isNeeded = try withWriterLock { permit in
+      checkpointer.finishRunning()
+      let isNeeded = log.exists && (head.csn != meta.current.csn || log.isLengthened)
+      if isNeeded, !queue.hasStopped { checkpointer.begin(permit) }
+      return isNeeded
     }
-    finishRunningCheckpoint()
-    let isNeeded = withLog { $0 != nil } && (head.csn != meta.current.csn || isLogLengthened)
-    if isNeeded, !queue.hasStopped {
-      beginCheckpoint()
-      writerLock.unlock()
-      dispatchCheckpoint()
-      finishRunningCheckpoint()
-    } else {
-      writerLock.unlock()
+    if isNeeded {
+      checkpointer.dispatch()
+      checkpointer.finishRunning()
     }
     try queue.checkFailure()
-    if isNeeded, let failure = checkpoints.lastFailure { throw failure }
+    if isNeeded, let failure = checkpointer.lastFailure { throw failure }
   }
 
   /// Closes the engine; see `StorageEngine.close`.
   package func close() throws(StorageError) {
     try checkProcess()
     try writerLock.checkNotHeld()
-    if closing.lock.lockIfFree() { return try closeAlone(hasWaited: false) }
-    // Whoever closes waits for the engine's threads: one of those must not wait for whoever closes.
+    if let permit = closing.lock.lockIfFree() { return try closeAlone(hasWaited: false, permit) }
+    // The thread that closes waits for the engine's threads: one of those must not wait for it.
     guard !services.areCurrent else { throw closingElsewhereError() }
-    try closing.lock.lock()
-    try closeAlone(hasWaited: true)
+    try closeAlone(hasWaited: true, try closing.lock.lock())
   }
 
-  /// Closes the engine, unless somebody else has; has the lock of those who close, and gives it up.
+  /// Closes the engine, unless another thread has, and ends the permit of `closing.lock`.
   ///
-  /// - Parameter hasWaited: whether somebody else was at it, whose failure is the caller's, too.
+  /// - Parameter hasWaited: whether another thread was at it, whose failure is the caller's, too.
+  private func closeAlone(hasWaited: Bool, _ closer: consuming WriterPermit) throws(StorageError) {
+    do throws(StorageError) { try closeAlone(hasWaited: hasWaited) } catch {
+      closing.lock.unlock(closer)
+      throw error
+    }
+    closing.lock.unlock(closer)
+  }
+
   private func closeAlone(hasWaited: Bool) throws(StorageError) {
-    defer { closing.lock.unlock() }
     guard openFlag.isOpen else {
       if hasWaited, let failure = closing.failure { throw failure }
       return
     }
-    shortenBeforeClose()
-    try writerLock.lock()
-    do throws(StorageError) { try stopAdmission() } catch {
-      writerLock.unlock()
+    maintainer.shortenBeforeClose(self)
+    let permit = try writerLock.lock()
+    do throws(StorageError) { try stopAdmission(permit) } catch {
+      writerLock.unlock(permit)
       throw error
     }
     closing.failure = queue.failure
-    let hasLog = withLog { $0 != nil }
+    let hasLog = log.exists
     if closing.failure == nil, hasLog {
-      beginCheckpoint(isFinal: true)
-      // Here and now: nobody else writes any more.
-      while stepCheckpoint() {}
-      closing.failure = checkpoints.lastFailure
-      if closing.failure == nil { cutFileAtClose() }
+      checkpointer.begin(isFinal: true, permit)
+      // Here and now: nobody else can write.
+      while checkpointer.step() {}
+      closing.failure = checkpointer.lastFailure
+      if closing.failure == nil { space.cutFileAtClose(permit) }
     }
-    writerLock.unlock()
+    writerLock.unlock(permit)
     services.stop()
     // After a failure a flush of another thread's may still be under way, and is told what the disk says.
     queue.waitForFlush()
-    withLog { $0?.close() }
-    if closing.failure == nil, hasLog, hasOwnFiles { removeAllLogs() }
+    log.close()
+    if closing.failure == nil, hasLog, hasOwnFiles { log.removeAllFiles() }
     file.close()
     if let failure = closing.failure { throw failure }
   }
 
-  /// Lets nobody begin any more, unless somebody is in the way. Writer lock held.
-  private func stopAdmission() throws(StorageError) {
+  /// Lets nobody begin from here on, unless a reader is in the way.
+  private func stopAdmission(_ permit: borrowing WriterPermit) throws(StorageError) {
     // Before readers are counted: a checkpoint that runs holds a slot too.
-    finishRunningCheckpoint()
+    checkpointer.finishRunning()
     // Whoever comes between these two steps waits for the second: see `OpenFlag`.
     openFlag.beginClosing()
     let count = readerCount

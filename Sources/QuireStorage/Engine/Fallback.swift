@@ -35,12 +35,12 @@ struct Fallback {
       return false
     }
   }
-}
 
-extension EngineCore {
   /// Decides, before the first meta page after an opening, which slot it goes to.
+  ///
+  /// - Throws: `inputOutput`.
   func chooseMetaSlot() throws(StorageError) {
     guard !meta.isProven else { return }
-    if try Fallback(meta: meta, logFiles: logFiles).isUsable() { meta.nextSlot = meta.slot }
+    if try isUsable() { meta.nextSlot = meta.slot }
   }
 }

@@ -201,13 +201,7 @@ package struct Opener {
     // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
     // Read-only, it rests on what the system shows; whether the disk has it is the business of the next who writes.
     if !meta.isSettled {
-      try core.retryingWithPlaces {
-        () throws(StorageError) in
-        try core.replay(scan, reader)
-      } undo: {
-        core.context.rollback()
-      }
-      if !options.isReadOnly, try !core.continueLog(scan, reader) { try core.finishRecovery(scan) }
+      try Recovery(core: core, scan: scan, reader: reader).run()
       environment.noteRecovery?(.settled)
     }
     core.isRecovered = true
@@ -247,7 +241,7 @@ package struct Opener {
     let own = Int(page.pageCount) * page.pageSize
     let free = environment.fileSystem.freeByteCount(at: path) ?? .max
     return EngineCore(
-      EngineCore.Parts(
+      OpenedParts(
         options: options, environment: environment.fitted(toDisk: free > .max - own ? .max : free + own), file: file,
         logFiles: logFiles, store: store,
         allocator: allocator, pool: pool, slots: slots, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap,

@@ -44,9 +44,11 @@ package final class Services: @unchecked Sendable {
   /// How long the log must have been quiet before a mark is worth its block.
   private static let quietMilliseconds = 5
 
-  private let openFlag: OpenFlag
+  let openFlag: OpenFlag
+  /// The path of the database, for errors.
+  let path: String
 
-  init(isThreaded: Bool, openFlag: OpenFlag, readerThreadCount: Int, starter: ThreadStarter) {
+  init(isThreaded: Bool, openFlag: OpenFlag, path: String, readerThreadCount: Int, starter: ThreadStarter) {
     flushThread = ServicePool(starter)
     checkpointThread = ServicePool(starter)
     markThread = ServicePool(starter)
@@ -60,6 +62,7 @@ package final class Services: @unchecked Sendable {
     actionThread = ServicePool(starter)
     self.isThreaded = isThreaded
     self.openFlag = openFlag
+    self.path = path
   }
 
   /// All threads, in the order in which they are stopped: those that others hand their jobs to come last.

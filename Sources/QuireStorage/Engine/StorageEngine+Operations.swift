@@ -29,7 +29,7 @@ extension StorageEngine {
   public func backup(
     to path: String, progress: (StorageProgress) throws -> Void = { _ in }
   ) throws -> StorageBackup {
-    try core.backUp(to: path, progress: progress)
+    try OnlineBackup(core: core).run(to: path, progress: progress)
   }
 
   /// The same on a thread of the engine's; `progress` is called there.
@@ -37,7 +37,9 @@ extension StorageEngine {
   public func backup(
     to path: String, progress: @escaping @Sendable (StorageProgress) throws -> Void = { _ in }
   ) async throws -> StorageBackup {
-    try await core.runLongWork(progress) { core, progress in try core.backUp(to: path, progress: progress) }
+    try await core.runLongWork(progress) { core, progress in
+      try OnlineBackup(core: core).run(to: path, progress: progress)
+    }
   }
 
   // MARK: Compaction
@@ -55,13 +57,13 @@ extension StorageEngine {
   /// - Throws: `closed`, `readOnly`, `failStop`, `fileChanged`, `nestedWrite` inside a write transaction, `diskFull`,
   ///   `inputOutput`, `damagedPage`, `CancellationError` if the task was cancelled, and what `progress` throws.
   public func compact(progress: (StorageProgress) throws -> Void = { _ in }) throws {
-    try core.compact(progress)
+    try core.maintainer.compact(core, progress)
   }
 
   /// The same on a thread of the engine's; `progress` is called there.
   @concurrent
   public func compact(progress: @escaping @Sendable (StorageProgress) throws -> Void = { _ in }) async throws {
-    try await core.runLongWork(progress) { core, progress in try core.compact(progress) }
+    try await core.runLongWork(progress) { core, progress in try core.maintainer.compact(core, progress) }
   }
 
   // MARK: Checking
@@ -77,7 +79,7 @@ extension StorageEngine {
   ///   `CancellationError` if the task was cancelled, and what `progress` throws.
   @discardableResult
   public func verify(progress: (StorageProgress) throws -> Void = { _ in }) throws -> StorageVerification {
-    let result = try core.verify(progress: progress)
+    let result = try OnlineVerifier(core: core).verify(progress: progress)
     if let first = result.defects.first { throw first }
     return result
   }
@@ -87,7 +89,9 @@ extension StorageEngine {
   public func verify(
     progress: @escaping @Sendable (StorageProgress) throws -> Void = { _ in }
   ) async throws -> StorageVerification {
-    let result = try await core.runLongWork(progress) { core, progress in try core.verify(progress: progress) }
+    let result = try await core.runLongWork(progress) { core, progress in
+      try OnlineVerifier(core: core).verify(progress: progress)
+    }
     if let first = result.defects.first { throw first }
     return result
   }
@@ -105,7 +109,7 @@ extension StorageEngine {
   public func treeStatistics(
     progress: (StorageProgress) throws -> Void = { _ in }
   ) throws -> StorageTreeStatistics {
-    try core.treeStatistics(progress: progress)
+    try TreeCensus(core: core).run(progress: progress)
   }
 
   /// The same on a thread of the engine's; `progress` is called there.
@@ -113,7 +117,7 @@ extension StorageEngine {
   public func treeStatistics(
     progress: @escaping @Sendable (StorageProgress) throws -> Void = { _ in }
   ) async throws -> StorageTreeStatistics {
-    try await core.runLongWork(progress) { core, progress in try core.treeStatistics(progress: progress) }
+    try await core.runLongWork(progress) { core, progress in try TreeCensus(core: core).run(progress: progress) }
   }
 }
 
@@ -128,7 +132,7 @@ extension EngineCore {
     let job = AsyncJob<Result>()
     return try await withTaskCancellationHandler {
       try await job.result {
-        try runLongWork { [self] in
+        try services.runLongWork { [self] in
           job.run {
             try work(self) { report in
               if isCancelled.isSet || services.mustStop { throw CancellationError() }

@@ -28,6 +28,10 @@ extension PageStore {
     for _ in 0..<count { add(UInt(bitPattern: try allocateSlot())) }
   }
 
+  /// Dirty pages that a checkpoint begins at: five eighths of the budget. With less, one would begin over and over
+  /// where all data could be dirty and still fit.
+  var softDirtyLimit: Int { pool.budget / 8 * 5 }
+
   /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
   var hardDirtyLimit: Int { pool.budget / 4 * 3 }
 

@@ -285,7 +285,7 @@ final class BulkLoad {
 extension WriteContext {
   /// Makes a temporary file for sorted runs.
   func makeRunFile() throws(StorageError) -> RunFile {
-    guard let fileSystem else {
+    guard let fileSystem = host?.fileSystem else {
       throw StorageError(.invalidOption, "This transaction has no file system for temporary files.")
     }
     return try RunFile(
@@ -317,7 +317,7 @@ extension WriteContext {
     else { return }
     looseReferences = completed()
     defer { looseReferences = [] }
-    try writePagesAhead?()
+    try host?.writePagesAhead()
   }
 
   private static var writtenAheadByteCount: Int { 8 << 20 }

@@ -39,7 +39,7 @@ extension WriteContext {
     _ value: UnsafeRawBufferPointer, _ writing: ExtentWriting = .now
   ) throws(StorageError) -> ExtentReference {
     let layout = ExtentLayout(valueByteCount: value.count, pageSize: editor.pageSize)
-    let isBacked = try reservePlaces?(layout.pageCount, writing != .kept) ?? false
+    let isBacked = try host?.reservePlaces(forExtent: layout.pageCount, isWrittenNow: writing != .kept) ?? false
     let isPossible = writing != .kept || isBacked
     return try editor.writeExtent(value, isPossible ? writing : .now, checkWritable: checkWritable)
   }

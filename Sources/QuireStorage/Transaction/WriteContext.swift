@@ -30,13 +30,8 @@ package final class WriteContext {
   @exclusivity(unchecked) var spilledCount = 0
   /// How many pages have been written ahead and not been synced.
   var unsyncedCount = 0
-  /// Writes dirty pages home until there are few enough; set once, by the engine.
-  package var relieveMemory: (() throws(StorageError) -> Void)?
-  /// Has the disk begin with what a load has completed; set by the engine.
-  package var writePagesAhead: (() throws(StorageError) -> Void)?
-  /// Makes sure that so many places can be taken beside those that the next checkpoint needs, and, if the flag is set,
-  /// written now; returns whether they are certain to have blocks. Set once, by the engine.
-  package var reservePlaces: ((Int, Bool) throws(StorageError) -> Bool)?
+  /// The engine; nil for a context on its own, whose pages all stay in memory and whose records have no parts.
+  package unowned var host: (any WriteHost)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
   @exclusivity(unchecked) package internal(set) var trees: [TreeRoot] = []
   @exclusivity(unchecked) package internal(set) var names = TreeNames([:])
@@ -49,8 +44,6 @@ package final class WriteContext {
   @exclusivity(unchecked) var mutations = 0
   /// Set when an operation failed half-way: the transaction can only be rolled back.
   @exclusivity(unchecked) package private(set) var failure: StorageError?
-  /// Where temporary files go; set once, by the engine.
-  var fileSystem: (any FileSystem)?
   /// Whether something was put, replaced or made, and whether something was removed.
   @exclusivity(unchecked) var hasGrown = false
   @exclusivity(unchecked) var hasRemoved = false
@@ -66,8 +59,6 @@ package final class WriteContext {
     /// How many operations have looked for their place in each tree, once a test has set it.
     package var walkCounts: [TreeID: Int]?
   #endif
-  /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
-  var checkWritable: () throws(StorageError) -> Void = {}
 
   /// A context between transactions; counters go on from `base`.
   package init(
@@ -87,7 +78,11 @@ package final class WriteContext {
     keyLimit = Limits.keyByteCount(pageSize: store.pageSize)
     entryLimit = Limits.entryByteCount(pageSize: store.pageSize)
     log.loanCount = slot.loanCount
+    log.stream { [unowned self] in host?.appendPart() ?? false }
   }
+
+  /// Throws if writing has stopped for good: asked before anything is written ahead of a commit.
+  func checkWritable() throws(StorageError) { try host?.checkCanWrite() }
 
   /// Starts a transaction on `base`, the newest appended commit.
   package func begin(on base: SnapshotRecord) {
@@ -212,7 +207,7 @@ package final class WriteContext {
   /// Called at the start of each change: writes pages home if too many are dirty, and announces that addresses will be
   /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
   @inline(__always) func enter() throws(StorageError) {
-    if editor.isOverDirtyLimit { try relieveMemory?() }
+    if editor.isOverDirtyLimit { try host?.relieveMemory() }
     _ = slots.refresh(slot)
   }
 

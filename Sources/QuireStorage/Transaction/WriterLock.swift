@@ -5,6 +5,20 @@ internal import DequeModule
 internal import Dispatch
 internal import Synchronization
 
+/// Evidence that the calling thread holds a writer lock. What must not run without the lock borrows it, so that the
+/// compiler sees to it; it takes no space and no time.
+///
+/// Invariant: there is one for each time that the lock is held, from `lock` to `unlock`, and the copies that `withHeld`
+/// lends for the time of a call.
+package struct WriterPermit: ~Copyable {
+  fileprivate init() {}
+
+  deinit { assertionFailure("a writer permit ends by unlock or forget") }
+
+  /// Ends the permit and leaves the lock as it is: in a child forked from the process that holds it.
+  package consuming func forget() { discard self }
+}
+
 /// The lock that makes writers one after the other.
 ///
 /// It is always held by a thread, never by a task: a lock handed to a task that has no thread to run on deadlocks as
@@ -70,17 +84,37 @@ package final class WriterLock: Sendable {
   /// Waits for the lock. One atomic operation if it is free and nobody waits for it.
   ///
   /// - Throws: `nestedWrite` at once if this thread holds it: waiting would never end.
-  package func lock() throws(StorageError) {
+  package func lock() throws(StorageError) -> WriterPermit {
     let thread = ThreadIdentity.current
     let (isTaken, found) = word.compareExchange(expected: 0, desired: thread, ordering: .acquiring)
-    if isTaken { return }
+    if isTaken { return WriterPermit() }
     if found & ~Self.waiterBit == thread { throw Self.nestedError() }
     wait(thread)
+    return WriterPermit()
   }
 
   /// Takes the lock if nobody has it, and nobody waits for it.
-  package func lockIfFree() -> Bool {
-    word.compareExchange(expected: 0, desired: ThreadIdentity.current, ordering: .acquiring).exchanged
+  package func lockIfFree() -> WriterPermit? {
+    let (isTaken, _) = word.compareExchange(
+      expected: 0, desired: ThreadIdentity.current, ordering: .acquiring)
+    return isTaken ? WriterPermit() : nil
+  }
+
+  /// Runs `body` with a permit for the lock, which the calling thread holds: for what is called from inside a
+  /// transaction, by way of closures and protocols of layers below.
+  package func withHeld<Result>(
+    _ body: (borrowing WriterPermit) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    precondition(isHeldByThisThread, "the calling thread does not hold the writer lock")
+    let permit = WriterPermit()
+    do throws(StorageError) {
+      let result = try body(permit)
+      permit.forget()
+      return result
+    } catch {
+      permit.forget()
+      throw error
+    }
   }
 
   /// Throws `nestedWrite` if this thread holds the lock.
@@ -89,7 +123,9 @@ package final class WriterLock: Sendable {
   }
 
   /// Gives the lock up. Only the thread that holds it may.
-  package func unlock() {
+  package func unlock(_ permit: consuming WriterPermit) {
+    permit.forget()
+    assert(isHeldByThisThread, "a permit is used by the thread that it was given to")
     let (isFree, _) = word.compareExchange(expected: ThreadIdentity.current, desired: 0, ordering: .releasing)
     if !isFree { passOn() }
   }

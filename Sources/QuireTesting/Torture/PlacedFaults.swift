@@ -100,8 +100,8 @@ final class PlacedFaults: Sendable {
     guard operation.path == path || operation.path.hasPrefix("\(path)-log") else { return nil }
     let (core, isWaiting) = state.withLock { ($0.core, $0.fault != nil) }
     guard isWaiting, let core else { return nil }
-    let place = Self.place(of: operation, core.checkpointStage, isData: operation.path == path)
-    let isUnlogged = core.isCommittingByCheckpoint
+    let place = Self.place(of: operation, core.checkpointer.stage, isData: operation.path == path)
+    let isUnlogged = core.checkpointer.isCommittingByCheckpoint
     return state.withLock { state -> FaultEffect? in
       guard var fault = state.fault, fault.place == place, fault.kind ?? operation.kind == operation.kind,
         operation.kind != .read, operation.kind != .unlink, isUnlogged || !fault.isUnlogged

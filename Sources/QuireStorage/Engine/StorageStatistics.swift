@@ -72,7 +72,7 @@ extension EngineCore {
   package var statistics: StorageStatistics {
     // In a forked child somebody who is gone may have locked what must be asked.
     if openFlag.isForked { return .none }
-    let (logBytes, flushes) = withLog { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
+    let (logBytes, flushes) = log.with { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
     // Looked at before the newest: the age is then never negative.
     let oldest = slots.oldestReader
     let published = slots.newest.csn
@@ -87,7 +87,7 @@ extension EngineCore {
       dirtyPages: store.dirtyCount, residentPages: store.pool.lentCount,
       filePages: Int(allocator.pageCount), freePages: allocator.freeCount, heldPages: allocator.heldCount,
       recoveredRecords: counters.recoveredRecords.load(ordering: .relaxed), readers: readerCount,
-      publishedCSN: published, appendedCSN: CSN(headCSN.load(ordering: .relaxed)),
+      publishedCSN: published, appendedCSN: CSN(resources.head.csn.load(ordering: .relaxed)),
       oldestCSN: oldest.map { min($0, published) } ?? published)
   }
 }

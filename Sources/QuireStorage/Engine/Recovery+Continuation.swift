@@ -1,6 +1,6 @@
 // Opening after a crash without writing home first what the log holds.
 
-extension EngineCore {
+extension Recovery {
   /// Has the log go on in a fresh segment behind what recovery has replayed, and leaves it to a checkpoint beside the
   /// first transactions to write that home.
   ///
@@ -11,53 +11,52 @@ extension EngineCore {
   /// found without a page that names it, it would else be taken for the log of one that is lost.
   ///
   /// The meta page says of the trees, and of where the log begins, what the newest one says. Everything that anybody
-  /// sees is durable, as after `finishRecovery`; what it trades for the speed of opening is a longer way to get there.
+  /// sees is durable, as after `finish`; what it trades for the speed of opening is a longer way to get there.
   ///
   /// - Returns: false, and nothing has been done, if the log is short, so that writing it home takes no time, or if
-  ///   it must not go on: `finishRecovery` is then needed.
+  ///   it must not go on: `finish` is then needed.
   /// - Throws: `inputOutput`, `failStop`.
-  func continueLog(_ scan: LogScan, _ reader: LogReader) throws(StorageError) -> Bool {
+  func continueLog(_ permit: borrowing WriterPermit) throws(StorageError) -> Bool {
     let logByteCount = scan.records.reduce(0) { $0 + $1.header.recordByteCount }
-    guard logByteCount >= environment.continuedLogByteCount, hasOwnFiles, meta.isProven, let cut = reader.cut(scan),
+    guard logByteCount >= core.environment.continuedLogByteCount, core.hasOwnFiles, core.meta.isProven,
+      let cut = reader.cut(scan),
       cut.tailByteCount <= Self.copiedTailByteCount, cut.segment + 3 <= Limits.segmentsInMetaPage
     else { return false }
-    var named = Array(meta.current.segments[...cut.segment])
+    var named = Array(core.meta.current.segments[...cut.segment])
     named[cut.segment].byteCount = cut.offset
     guard let fresh = describeSegments(behind: named[cut.segment], cut, logByteCount) else { return false }
     guard let log = try makeLog(fresh, behind: cut) else { return false }
     do throws(StorageError) {
-      let durableLSN = try copy(cut.tail, reader, to: log)
-      try checkFiles()
-      var page = meta.current
+      let durableLSN = try copy(cut.tail, to: log)
+      try core.log.checkFiles()
+      var page = core.meta.current
       page.checkpointNumber += 1
       page.segments = named + fresh
-      try writeMeta(page)
+      try core.writeMeta(page)
       try testify(log, durableLSN)
-      try logFiles.writeHeader(fresh[0], to: log.current.file)
+      try core.logFiles.writeHeader(fresh[0], to: log.current.file)
     } catch {
       log.close()
       throw error
     }
     // Both slots lead to the same trees now, and nothing older can be fallen back to.
-    allocator.prove(meta.current.checkpointNumber)
-    hasContinuedLog = true
-    desiredSegmentByteCount = fresh[1].byteCount
-    frozenLSN = log.current.descriptor.lsn(at: log.position)
-    queue.noteRecovered(log.endLSN)
-    setLog(log)
-    try beginSettling()
+    core.allocator.prove(core.meta.current.checkpointNumber)
+    core.hasContinuedLog = true
+    core.log.desiredSegmentByteCount = fresh[1].byteCount
+    core.queue.noteRecovered(log.endLSN)
+    core.log.start(log, permit)
+    beginSettling(permit)
     return true
   }
 
   /// Begins the checkpoint that writes home what was replayed.
-  private func beginSettling() throws(StorageError) {
-    try writerLock.lock()
+  private func beginSettling(_ permit: borrowing WriterPermit) {
     // No commit of this life has made sure of places for these pages. Without them the checkpoint takes what there is,
     // and tells of the full disk; the next writer makes another try.
-    do throws(StorageError) { try reservePlaces() } catch {}
-    if checkpoints.current == nil, !queue.hasStopped { beginCheckpoint() }
-    writerLock.unlock()
-    dispatchCheckpoint()
+    do throws(StorageError) { try core.checkpointer.reservePlaces(permit) } catch {}
+    guard !core.checkpointer.isRunning, !core.queue.hasStopped else { return }
+    core.checkpointer.begin(permit)
+    core.checkpointer.dispatch()
   }
 
   /// More than that is not copied. A group of commits is far less; commits that did not wait for the disk may be more.
@@ -71,20 +70,20 @@ extension EngineCore {
   private func describeSegments(
     behind last: SegmentDescriptor, _ cut: LogCut, _ logByteCount: Int
   ) -> [SegmentDescriptor]? {
-    let used = meta.current.segments + (meta.predecessor?.segments ?? [])
+    let used = core.meta.current.segments + (core.meta.predecessor?.segments ?? [])
     let taken = Set(used.map(\.fileIndex))
     let free = (0..<Limits.segmentFileCount).filter { !taken.contains($0) }
     guard free.count >= 2 else { return nil }
-    let byteCount = max(desiredSegmentByteCount, min(logAllowance / 2, logByteCount / 4) & ~7)
+    let byteCount = max(core.log.desiredSegmentByteCount, min(core.log.logAllowance / 2, logByteCount / 4) & ~7)
     let number = (used.map(\.number).max() ?? last.number) + 1
     // The mark has a block of its own.
     let tail = LogLayout.align(cut.tailByteCount, to: LogLayout.blockByteCount)
     let first = SegmentDescriptor(
-      number: number, salt: environment.random(),
+      number: number, salt: core.environment.random(),
       byteCount: LogLayout.firstRecordOffset + tail + LogLayout.blockByteCount, firstLSN: last.endLSN,
       fileIndex: free[0])
     let second = SegmentDescriptor(
-      number: number + 1, salt: environment.random(), byteCount: byteCount, firstLSN: first.endLSN,
+      number: number + 1, salt: core.environment.random(), byteCount: byteCount, firstLSN: first.endLSN,
       fileIndex: free[1])
     return [first, second]
   }
@@ -96,13 +95,13 @@ extension EngineCore {
   private func makeLog(_ segments: [SegmentDescriptor], behind cut: LogCut) throws(StorageError) -> LogWriter? {
     var made: [OpenSegment] = []
     do throws(StorageError) {
-      made.append(try logFiles.create(segments[0], hasHeader: false))
-      made.append(try logFiles.create(segments[1], isFilled: segments[1].byteCount <= Self.filledByteCount))
+      made.append(try core.logFiles.create(segments[0], hasHeader: false))
+      made.append(try core.logFiles.create(segments[1], isFilled: segments[1].byteCount <= Self.filledByteCount))
     } catch {
       // No meta page names the first one: its space goes back to a disk that is full.
       for segment in made {
         segment.file.close()
-        do throws(StorageError) { try logFiles.remove(segment.descriptor.fileIndex) } catch {}
+        do throws(StorageError) { try core.logFiles.remove(segment.descriptor.fileIndex) } catch {}
       }
       guard error.code == .diskFull else { throw error }
       return nil
@@ -115,7 +114,7 @@ extension EngineCore {
   ///
   /// - Returns: the LSN up to which the log is durable then: behind the last of them, or the cut. Not where the next
   ///   record goes, which a torn mark would then say of itself.
-  private func copy(_ tail: [LogScan.Record], _ reader: LogReader, to log: LogWriter) throws(StorageError) -> LSN {
+  private func copy(_ tail: [LogScan.Record], to log: LogWriter) throws(StorageError) -> LSN {
     var durableLSN = log.current.descriptor.firstLSN
     if tail.isEmpty { return durableLSN }
     let buffer = LogBuffer()
@@ -125,7 +124,7 @@ extension EngineCore {
       do throws(AppendFailure) {
         durableLSN = try log.append(
           buffer, kind: .commit, csn: record.header.csn, durableLSN: log.current.descriptor.firstLSN,
-          durableCheckpoint: meta.current.checkpointNumber)
+          durableCheckpoint: core.meta.current.checkpointNumber)
       } catch { throw error.reason }
     }
     _ = try log.synchronize()
@@ -138,12 +137,12 @@ extension EngineCore {
       let lsn: LSN?
       do throws(AppendFailure) {
         lsn = try log.appendMark(
-          LogBuffer(), durableLSN: durableLSN, durableCheckpoint: meta.current.checkpointNumber)
+          LogBuffer(), durableLSN: durableLSN, durableCheckpoint: core.meta.current.checkpointNumber)
       } catch { throw error.reason }
       precondition(lsn != nil, "the fresh segment was made with room for the mark")
       _ = try log.synchronize()
     } catch {
-      queue.fail(error)
+      core.queue.fail(error)
       throw error
     }
   }

@@ -1,4 +1,4 @@
-// Places for the next checkpoint, made sure of before a commit is logged.
+// Places for the next checkpoint: how many are missing, and how the file becomes longer and shorter.
 
 /// What the writer knows of the space that checkpoints will take; writer lock.
 struct SpaceReservation {
@@ -30,101 +30,75 @@ struct SpaceReservation {
 /// All dirty frames count, those too that only readers hold: more than needed, but known without a search. What a
 /// running checkpoint writes leaves both sides of the comparison at once, a page and its place, so it may run
 /// meanwhile.
-extension EngineCore {
-  /// Makes sure that the running transaction can be written home. Writer lock held. Costs a comparison of a few
-  /// numbers as long as there are places; no lock, no call to the system.
-  ///
-  /// - Throws: `diskFull`, `inputOutput`: nothing of the transaction has been logged.
-  func reservePlaces() throws(StorageError) {
-    if context.trees.count <= space.treeLimit, context.names.byteCount <= space.nameByteLimit, missingPlaces <= 0 {
-      return
-    }
-    try makePlaces()
+///
+/// Invariants:
+/// 1. `reservation.overhead` is no less than what two checkpoints take beside dirty pages, for as many trees and bytes
+///    of names as its limits say.
+/// 2. The file has blocks up to `allocator.backedEnd`, and `watch` knows its length.
+/// 3. Places are withheld exactly as long as `proof` is not over.
+package final class SpaceManager: EngineComponent, @unchecked Sendable {
+  // Sendable: safe because the reservation is touched under the writer lock, and the proof has a lock of its own.
+  package let resources: EngineResources
+  // What every commit uses: one load each, and no reference counted.
+  /// The state of the running write transaction; writer lock.
+  package let context: WriteContext
+  /// Pages and frames.
+  package let store: PageStore
+  /// The places of the data file.
+  package let allocator: PageAllocator
+  /// Whether the free places of the file that was opened may be believed.
+  let proof: PlaceProof
+  /// What checkpoints will take.
+  @exclusivity(unchecked) private(set) var reservation: SpaceReservation
+
+  init(_ resources: EngineResources) {
+    self.resources = resources
+    context = resources.context
+    store = resources.store
+    allocator = resources.allocator
+    proof = PlaceProof(resources.store, resources.allocator, resources.meta.current)
+    reservation = SpaceReservation(
+      pageSize: resources.store.pageSize, reserveByteCount: resources.environment.reserveByteCount)
   }
 
-  /// The same, and that a long value can be given places without taking what others have been promised. Writer lock
-  /// held; no address of a page is held.
-  ///
-  /// - Parameter isWrittenNow: whether the value is written at once, and not by a checkpoint.
-  /// - Returns: whether the places are certain to have blocks.
-  func reservePlaces(forExtent count: Int, isWrittenNow: Bool) throws(StorageError) -> Bool {
-    try checkProcess()
-    let hasLog = withLog { $0 != nil }
-    // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
-    guard hasLog || isRecovered else { return false }
-    // A value written far behind the end would hide that the file has been cut.
-    if isWrittenNow { try checkDataFile() }
-    space.extentPages = count
-    defer { space.extentPages = 0 }
-    try reservePlaces()
-    return hasLog
+  /// Whether the running transaction can be written home. Compares a few numbers; no lock, no call to the system.
+  @inline(__always) func suffices(_ permit: borrowing WriterPermit) -> Bool {
+    context.trees.count <= reservation.treeLimit && context.names.byteCount <= reservation.nameByteLimit
+      && missingPlaces <= 0
   }
 
-  /// How many places the running transaction lacks.
-  private var missingPlaces: Int {
-    let reserve = context.isShrinking ? 0 : space.reserve
-    return store.frames.dirtyCount &+ space.overhead &+ space.extentPages &+ reserve &- allocator.availableCount
+  /// How many places the running transaction lacks; none if not above 0.
+  var missingPlaces: Int {
+    let reserve = context.isShrinking ? 0 : reservation.reserve
+    return store.frames.dirtyCount &+ reservation.overhead &+ reservation.extentPages &+ reserve
+      &- allocator.availableCount
   }
 
-  /// First lengthens the file. If the disk is full, a checkpoint may still give back what the newest commits replaced.
-  @inline(never) private func makePlaces() throws(StorageError) {
-    // A file that was cut must not be made longer again.
-    try checkDataFile()
-    try beginPlaceProof()
-    measureOverhead()
-    reclaimer.collect()
-    if missingPlaces <= 0 { return }
-    waitInsteadOfGrowing()
-    let failure: StorageError
-    do throws(StorageError) { return try lengthenFile() } catch { failure = error }
-    guard failure.code == .diskFull else { throw failure }
-    if try provePlaces(), missingPlaces <= 0 { return }
-    finishRunningCheckpoint()
-    reclaimer.collect()
-    if missingPlaces <= 0 { return }
-    // A log that has become longer takes space that a checkpoint gives back.
-    let isWorthwhile = head.csn != meta.current.csn || isLogLengthened
-    guard withLog({ $0 != nil }), isWorthwhile, !queue.hasStopped else { throw failure }
-    beginCheckpoint()
-    dispatchCheckpoint()
-    finishRunningCheckpoint()
-    reclaimer.collect()
-    if missingPlaces > 0 { try lengthenFile() }
+  /// Counts `count` pages of a long value that is about to be written among those that need places, while `body` runs.
+  func withExtent<Result>(
+    of count: Int, _ permit: borrowing WriterPermit, _ body: () throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    assert(reservation.extentPages == 0, "one long value is written at a time")
+    reservation.extentPages = count
+    defer { reservation.extentPages = 0 }
+    return try body()
   }
 
-  /// Starts a checkpoint, and does not wait for it, when the newest commits, and one that only removes is the last of
-  /// them, have replaced an eighth of the file. Deletes write little log: without this, the copies of all leaves of a
-  /// tree could come to stand beside the originals. Costs a transaction a load or two as long as that is not so.
-  ///
-  /// Not for puts: they fill the log, and the checkpoint that comes of that writes each page once for many of them.
-  /// With one for every eighth of the file, random puts would write their page home each time.
-  func startCheckpointInsteadOfGrowing() {
-    guard context.isShrinking, isWorthCheckpoint(allocator.supersededCount), context.log.partCount == 0,
-      checkpoints.current == nil, withLog({ $0 != nil }), !queue.hasStopped
-    else { return }
-    beginCheckpoint()
-    dispatchCheckpoint()
+  /// Whether `placeCount` places are enough of the file for a checkpoint that does nothing but free them.
+  func isWorthCheckpoint(_ placeCount: Int) -> Bool {
+    placeCount >= reservation.reserve * 4 && placeCount >= Int(allocator.pageCount) / 8
   }
 
-  /// Waits for the checkpoint that runs if a transaction that only removes lacks places, and the checkpoint is about to
-  /// free as many as another one would be started for: whoever removes must not be faster than what makes the file
-  /// shorter.
-  private func waitInsteadOfGrowing() {
-    guard context.isShrinking, checkpoints.current != nil, isWorthCheckpoint(allocator.unprovenCount) else { return }
-    finishRunningCheckpoint()
-    reclaimer.collect()
-  }
-
-  private func isWorthCheckpoint(_ placeCount: Int) -> Bool {
-    placeCount >= space.reserve * 4 && placeCount >= Int(allocator.pageCount) / 8
-  }
+  // MARK: Measuring and lengthening
 
   /// How many trees may be made before the catalog is measured again.
   private static let unmeasuredTreeCount = 16
 
   /// Bounds from above what checkpoints need besides dirty pages. All pages of the map may change at once; of the
   /// catalog, too, and its pages may be a quarter full.
-  private func measureOverhead() {
+  ///
+  /// - Parameter isCheckpointRunning: whether one runs: it may be of a commit that had more trees.
+  func measureOverhead(isCheckpointRunning: Bool, _ permit: borrowing WriterPermit) {
     // As long as the file may become before this is measured again.
     let backed = max(allocator.pageCount, allocator.backedEnd)
     let pageCount = Int(backed) + 2 * (store.frames.dirtyCount + Self.chunkPages(of: backed, store.pageSize))
@@ -138,12 +112,11 @@ extension EngineCore {
       Catalog.byteCount(treeCount: head.treeCount, nameByteCount: head.names.byteCount))
     let longest = Catalog.byteCount(treeCount: 1, nameByteCount: Limits.treeNameByteCount)
     let newBytes = Self.unmeasuredTreeCount * min(store.pageSize / 4, longest)
-    space.treeLimit = context.trees.count + Self.unmeasuredTreeCount
-    space.nameByteLimit = context.names.byteCount + Self.unmeasuredTreeCount * Limits.treeNameByteCount
+    reservation.treeLimit = context.trees.count + Self.unmeasuredTreeCount
+    reservation.nameByteLimit = context.names.byteCount + Self.unmeasuredTreeCount * Limits.treeNameByteCount
     let catalogPages = 4 + 4 * ((max(catalog.byteCount, known) + newBytes) / store.pageSize + 1)
     let overhead = 2 * (mapPages + catalogPages)
-    // One that runs may be of a commit that had more trees.
-    space.overhead = checkpoints.current == nil ? overhead : max(overhead, space.overhead)
+    reservation.overhead = isCheckpointRunning ? max(overhead, reservation.overhead) : overhead
   }
 
   /// How many pages a file of `pageCount` grows by: a sixteenth, within 64 pages (256 KiB at 4 KiB) and 16 MiB.
@@ -153,7 +126,9 @@ extension EngineCore {
 
   /// Allocates behind the end of the file until the transaction has its places: in large pieces, in smaller ones when
   /// the disk has no more.
-  private func lengthenFile() throws(StorageError) {
+  ///
+  /// - Throws: `diskFull`, `inputOutput`.
+  func lengthenFile(_ permit: borrowing WriterPermit) throws(StorageError) {
     while true {
       let end = allocator.backedEnd
       // Pages written ahead may lie behind the part that has been allocated.
@@ -176,20 +151,20 @@ extension EngineCore {
 
   // MARK: Giving back
 
-  /// Cuts the part of the tail that is out of proportion. Called at a freeze: writer lock held, no checkpoint runs.
-  func trimFile() {
+  /// Cuts the part of the tail that is out of proportion. Called at a freeze; no checkpoint runs.
+  func trimFile(_ permit: borrowing WriterPermit) {
     let pageCount = allocator.pageCount
     let chunk = Self.chunkPages(of: pageCount, store.pageSize)
     guard allocator.backedEnd > pageCount + pageCount / 4 + UInt64(2 * chunk) else { return }
-    cutFile(keeping: chunk)
+    cutFile(keeping: chunk, permit)
   }
 
-  /// Cuts the file behind its last page in use, but for `count` pages and what has been reserved. Writer lock held, no
-  /// checkpoint runs, so that nobody is being given places.
+  /// Cuts the file behind its last page in use, but for `count` pages and what has been reserved. No checkpoint
+  /// runs, so that nobody is being given places.
   ///
   /// Not below what the newest meta page counts, and not before that page is proven: until then a crash may fall back
   /// to the one before it, which counts more (hazard C6).
-  func cutFile(keeping count: Int) {
+  func cutFile(keeping count: Int, _ permit: borrowing WriterPermit) {
     guard allocator.isProven, !queue.hasStopped else { return }
     let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
     let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
@@ -202,7 +177,7 @@ extension EngineCore {
   }
 
   /// Gives the whole tail back: after the last checkpoint, whose meta page stands in both slots.
-  func cutFileAtClose() {
+  func cutFileAtClose(_ permit: borrowing WriterPermit) {
     let end = Int(meta.current.pageCount) * store.pageSize
     watch.noteCut(to: end)
     do throws(SystemError) {

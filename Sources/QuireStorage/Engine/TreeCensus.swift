@@ -60,24 +60,27 @@ public struct StorageTreeStatistics: Sendable {
   }
 }
 
-extension EngineCore {
+/// A count of the pages of an open database.
+struct TreeCensus {
+  let core: EngineCore
+
   /// Counts the pages of the newest published snapshot; see `StorageEngine.treeStatistics`.
-  package func treeStatistics(progress: (StorageProgress) throws -> Void) throws -> StorageTreeStatistics {
-    let (slot, snapshot) = try pin()
-    defer { slots.end(slot) }
+  func run(progress: (StorageProgress) throws -> Void) throws -> StorageTreeStatistics {
+    let (slot, snapshot) = try core.pin()
+    defer { core.slots.end(slot) }
     let memory = WalkPages.MemoryAccess(
-      enter: { [slots] in _ = slots.refresh(slot) }, leave: { [slots] in slots.rest(slot) })
+      enter: { [slots = core.slots] in _ = slots.refresh(slot) }, leave: { [slots = core.slots] in slots.rest(slot) })
     let verifier = TreeVerifier(
-      store, WalkPages(store, memory: memory), newestBirth: snapshot.csn, defectLimit: 1, readsExtents: false)
-    let total = max(0, Int(allocator.pageCount) - allocator.freeCount)
+      core.store, WalkPages(core.store, memory: memory), newestBirth: snapshot.csn, defectLimit: 1, readsExtents: false)
+    let total = max(0, Int(core.allocator.pageCount) - core.allocator.freeCount)
     var found: [StorageTreeStatistics.Tree] = []
-    for root in trees(of: snapshot) {
+    for root in core.trees(of: snapshot) {
       var tree = StorageTreeStatistics.Tree(
         name: snapshot.names[root.id] ?? "", id: root.id, keys: root.keyKind,
         levels: root.reference.isNone ? 0 : root.level + 1)
       let before = (verifier.extentCount, verifier.extentPageCount, verifier.extentByteCount)
       try verifier.verify(root) { page in
-        tree.add(page, pageSize: store.pageSize)
+        tree.add(page, pageSize: core.store.pageSize)
         let done = verifier.pageCount + verifier.extentPageCount
         if verifier.pageCount % 64 == 0 {
           try StorageProgress(phase: .counting, done: done, total: total).report(to: progress)
@@ -91,20 +94,20 @@ extension EngineCore {
     }
     let (catalogPages, freeMapPages) = try ownPages()
     return StorageTreeStatistics(
-      csn: snapshot.csn, pageSize: store.pageSize, trees: found, catalogPages: catalogPages,
-      freeMapPages: freeMapPages, filePages: Int(allocator.pageCount), freePages: allocator.freeCount,
-      heldPages: allocator.heldCount)
+      csn: snapshot.csn, pageSize: core.store.pageSize, trees: found, catalogPages: catalogPages,
+      freeMapPages: freeMapPages, filePages: Int(core.allocator.pageCount), freePages: core.allocator.freeCount,
+      heldPages: core.allocator.heldCount)
   }
 
   /// The pages of the catalog and of the free map, which only checkpoints change.
   private func ownPages() throws -> (catalog: Int, freeMap: Int) {
-    try withWriterLock { () throws(StorageError) in
-      finishRunningCheckpoint()
+    try core.withWriterLock { (_) throws(StorageError) in
+      core.checkpointer.finishRunning()
       var freeMapPages = 0
-      freeMap.forEachPage { _ in freeMapPages += 1 }
-      let verifier = TreeVerifier(store, WalkPages(store), newestBirth: meta.current.csn, defectLimit: 1)
+      core.freeMap.forEachPage { _ in freeMapPages += 1 }
+      let verifier = TreeVerifier(core.store, WalkPages(core.store), newestBirth: core.meta.current.csn, defectLimit: 1)
       // Nothing but a defect can end the walk.
-      do { try verifier.verify(Catalog.root(of: meta.current)) } catch {}
+      do { try verifier.verify(Catalog.root(of: core.meta.current)) } catch {}
       if let defect = verifier.defects.first { throw defect }
       return (verifier.pageCount, freeMapPages)
     }

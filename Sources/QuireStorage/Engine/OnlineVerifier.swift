@@ -16,7 +16,10 @@ public struct StorageVerification: Sendable {
   public let defects: [StorageError]
 }
 
-extension EngineCore {
+/// A check of an open database.
+struct OnlineVerifier {
+  let core: EngineCore
+
   /// Checks the newest published snapshot, in memory or wherever its pages are, and the newest checkpoint, on the disk.
   ///
   /// Writers go on meanwhile. The pages of a checkpoint stay as they are until the next one has been proven, so the
@@ -24,32 +27,36 @@ extension EngineCore {
   /// keeps the writer lock, and with it all checkpoints, out until it is done.
   ///
   /// - Parameter progress: called now and then, on the caller's thread; what it throws ends the check.
-  package func verify(
+  func verify(
     defectLimit: Int = 100, progress: (StorageProgress) throws -> Void
   ) throws -> StorageVerification {
-    try checkOpen()
+    try core.checkOpen()
     // What the disk's part is going to read need not be read twice.
-    let known = try settledMeta().csn
+    let known = try core.withWriterLock { _ in
+      core.checkpointer.finishRunning()
+      return core.meta.current.csn
+    }
     // Kept to the end: `close` is refused meanwhile.
-    let (slot, snapshot) = try slots.begin()
-    defer { slots.end(slot) }
-    try checkOpen()
-    let total = 2 * max(0, Int(allocator.pageCount) - allocator.freeCount)
+    let (slot, snapshot) = try core.slots.begin()
+    defer { core.slots.end(slot) }
+    try core.checkOpen()
+    let total = 2 * max(0, Int(core.allocator.pageCount) - core.allocator.freeCount)
     var reported = 0
     var done = 0
     // Page by page: a check may take minutes, and no address may stand in the way of eviction for as long.
-    slots.rest(slot)
+    core.slots.rest(slot)
     let memory = WalkPages.MemoryAccess(
-      enter: { [slots] in _ = slots.refresh(slot) }, leave: { [slots] in slots.rest(slot) })
+      enter: { [slots = core.slots] in _ = slots.refresh(slot) }, leave: { [slots = core.slots] in slots.rest(slot) })
     let verifier = TreeVerifier(
-      store, WalkPages(store, memory: memory), newestBirth: snapshot.csn, defectLimit: defectLimit, knownBirth: known)
+      core.store, WalkPages(core.store, memory: memory), newestBirth: snapshot.csn, defectLimit: defectLimit,
+      knownBirth: known)
     func report() throws {
       done = verifier.pageCount + verifier.extentPageCount
       guard done - reported >= 64 else { return }
       reported = done
       try StorageProgress(phase: .checkingMemory, done: done, total: total).report(to: progress)
     }
-    for tree in trees(of: snapshot) where !verifier.isFull {
+    for tree in core.trees(of: snapshot) where !verifier.isFull {
       try verifier.verify(tree, look: { _ in try report() }, breathe: report)
     }
     var attempt = 0
@@ -69,14 +76,6 @@ extension EngineCore {
     }
   }
 
-  /// The newest meta page, when no checkpoint runs.
-  func settledMeta() throws(StorageError) -> MetaPage {
-    try withWriterLock {
-      finishRunningCheckpoint()
-      return meta.current
-    }
-  }
-
   private struct DiskCheck {
     let meta: MetaPage
     let verifier: CheckpointVerifier
@@ -84,43 +83,60 @@ extension EngineCore {
   }
 
   /// Checks the newest checkpoint; nil if another one took its place meanwhile.
+  ///
+  /// - Parameter keepsLock: whether no other can: writers wait until the end.
   private func verifyDisk(
     defectLimit: Int, keepsLock: Bool, progress: (Int) throws -> Void
   ) throws -> DiskCheck? {
-    try writerLock.lock()
-    var isLocked = true
-    defer { if isLocked { writerLock.unlock() } }
-    // With the lock, and without a checkpoint that runs, nobody changes a meta page.
-    finishRunningCheckpoint()
-    let page = meta.current
-    var defects = try metaDefects(page)
-    if !keepsLock {
-      writerLock.unlock()
-      isLocked = false
+    guard keepsLock else {
+      let start = try core.withWriterLock { (permit) throws(StorageError) in try beginDiskCheck(permit) }
+      let check = try finish(start, defectLimit, progress)
+      // No place of this checkpoint is reused before the next one's number is known here.
+      return core.queue.durableCheckpoint == check.meta.checkpointNumber ? check : nil
     }
-    let verifier = CheckpointVerifier(store, page, defectLimit: defectLimit)
+    let permit = try core.writerLock.lock()
+    do {
+      let check = try finish(beginDiskCheck(permit), defectLimit, progress)
+      core.writerLock.unlock(permit)
+      return check
+    } catch {
+      core.writerLock.unlock(permit)
+      throw error
+    }
+  }
+
+  /// The newest meta page, and what is wrong with it. With the lock, and without a checkpoint that runs, nobody changes
+  /// a meta page.
+  private func beginDiskCheck(
+    _ permit: borrowing WriterPermit
+  ) throws(StorageError) -> (page: MetaPage, defects: [StorageError]) {
+    core.checkpointer.finishRunning()
+    return (core.meta.current, try metaDefects(core.meta.current))
+  }
+
+  private func finish(
+    _ start: (page: MetaPage, defects: [StorageError]), _ defectLimit: Int, _ progress: (Int) throws -> Void
+  ) throws -> DiskCheck {
+    let verifier = CheckpointVerifier(core.store, start.page, defectLimit: defectLimit)
     try verifier.run(progress: progress)
-    defects += verifier.defects
-    // No place of this checkpoint is reused before the next one's number is known here.
-    guard keepsLock || queue.durableCheckpoint == page.checkpointNumber else { return nil }
-    return DiskCheck(meta: page, verifier: verifier, defects: defects)
+    return DiskCheck(meta: start.page, verifier: verifier, defects: start.defects + verifier.defects)
   }
 
   /// Whether the disk still has the meta page that this engine works with.
   private func metaDefects(_ page: MetaPage) throws(StorageError) -> [StorageError] {
-    let slots = try MetaFile.decodeSlots(of: file)
-    let (own, other) = meta.slot == 0 ? (slots.first, slots.second) : (slots.second, slots.first)
+    let slots = try MetaFile.decodeSlots(of: core.file)
+    let (own, other) = core.meta.slot == 0 ? (slots.first, slots.second) : (slots.second, slots.first)
     if own == .valid(page) { return [] }
     // A page that was found at opening and never proven may have been in the cache only, after a failed sync. Its twin
     // leads to the same state, and the next meta page goes over it.
-    if !meta.isProven, meta.hasTwin, let twin = meta.predecessor, other == .valid(twin) { return [] }
+    if !core.meta.isProven, core.meta.hasTwin, let twin = core.meta.predecessor, other == .valid(twin) { return [] }
     return [
       StorageError(
         .damagedMetaPage,
         """
-        The disk does not have the meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of \
+        The disk does not have the core.meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of \
         the open database now.
-        """, path: file.path, page: PageNumber(UInt64(meta.slot)))
+        """, path: core.file.path, page: PageNumber(UInt64(core.meta.slot)))
     ]
   }
 }

@@ -10,7 +10,7 @@ struct SegmentUse {
   var largest = 0
 }
 
-extension EngineCore {
+extension LogManager {
   /// How many checkpoints in a row must find their segment mostly empty before the next one made is smaller.
   private static let shrinkStreak = 4
   /// A segment that is used to less than one part in so many is mostly empty.
@@ -18,10 +18,10 @@ extension EngineCore {
 
   // MARK: Size
 
-  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest. Writer
-  /// lock held, no checkpoint runs.
-  func growSegments() {
-    let newest = withLog { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
+  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest. No
+  /// checkpoint runs.
+  func growSegments(_ permit: borrowing WriterPermit) {
+    let newest = with { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
     segmentUse = SegmentUse()
     desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, newest * 2))
   }
@@ -33,7 +33,7 @@ extension EngineCore {
     let size = log.current.descriptor.byteCount
     let used = Int(clamping: log.current.descriptor.lsn(at: log.position).rawValue &- frozenLSN.rawValue)
     // A log that has become longer has filled a segment at least.
-    if used > size / Self.emptyShare || isLogLengthened {
+    if used > size / Self.emptyShare || isLengthened {
       segmentUse = SegmentUse()
       return
     }
@@ -45,9 +45,8 @@ extension EngineCore {
     desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, wanted, size / 2 & ~7))
   }
 
-  /// Has the next segments made as small as the first ones. Writer lock held.
-  func resetSegmentSize() {
-    finishRunningCheckpoint()
+  /// Has the next segments made as small as the first ones. No checkpoint runs.
+  func resetSegmentSize(_ permit: borrowing WriterPermit) {
     segmentUse = SegmentUse()
     desiredSegmentByteCount = smallestSegmentByteCount
   }
@@ -80,27 +79,62 @@ extension EngineCore {
     min(options.logLimit, environment.initialSegmentByteCount) & ~7
   }
 
+  /// How many segments the log has when nothing has made it longer: one in use, and the next.
+  private static let usualSegmentCount = 2
+  /// How many times as long as the log the next segment is; and for a transaction that fills segments alone.
+  private static let usualGrowth = 4
+  private static let streamedGrowth = 8
+
+  /// Whether the newest meta page names more segments than usual: the log has filled one since the last checkpoint, and
+  /// the next checkpoint leaves files that nobody needs.
+  var isLengthened: Bool { meta.current.segments.count > Self.usualSegmentCount }
+
+  /// The size of another segment; nil if the meta page has no room for it, or the log would exceed its limit, so that
+  /// recovery never has more to replay than what two segments of the largest size hold.
+  ///
+  /// Where there is much data the log grows steeply, because a meta page names few segments: a burst that comes after a
+  /// quiet time finds short ones, and would else pay for a checkpoint of all that it touches long before the log is as
+  /// long as it may be. A transaction that fills segments alone gets a long one, however little data there is yet: it
+  /// had better find room in the log than write its pages home while it runs.
+  func additionalByteCount(behind last: SegmentDescriptor) -> Int? {
+    let named = meta.current.segments
+    let total = named.reduce(0) { $0 + $1.byteCount }
+    let isStreamed = context.log.partCount > 0
+    let room = ((isStreamed ? longestLogByteCount : logAllowance) - total) & ~7
+    guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
+      return nil
+    }
+    let wanted = isStreamed ? Self.streamedGrowth * total : min(Self.usualGrowth * total, dataByteCount)
+    return min(room, max(desiredSegmentByteCount, wanted & ~7))
+  }
+
   // MARK: Making
 
-  /// Finds or makes the file of the segment after the current one. On the checkpoint's thread.
+  /// A segment that is ready to be named by a meta page.
+  struct NextSegment {
+    let segment: OpenSegment
+    /// Whether its file is one that has just been made.
+    let isNewFile: Bool
+  }
+
+  /// Finds or makes the file of the segment after the current one; nil if there is no log. On the checkpoint's thread.
   ///
   /// The file of a segment that this checkpoint makes superfluous takes the next turn, the largest of them; a log that
   /// has become longer without a checkpoint leaves others, which go when the checkpoint is proven. The newest meta page
   /// still needs that segment: its file may become longer now, but shorter only when the checkpoint is proven.
-  func prepareNextSegment(_ run: CheckpointRun) throws(StorageError) {
-    guard let current = withLog({ $0?.current.descriptor }) else { return }
+  func prepareNextSegment() throws(StorageError) -> NextSegment? {
+    guard let current = with({ $0?.current.descriptor }) else { return nil }
     let old = meta.current.segments.filter { $0.fileIndex != current.fileIndex }.max { $0.byteCount < $1.byteCount }
     var descriptor = SegmentDescriptor(
       number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
       firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
     guard let old else {
-      run.next = try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) }
-      run.madeFile = true
-      return
+      let made = try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) }
+      return NextSegment(segment: made, isNewFile: true)
     }
     let file = try logFiles.open(old, .readWrite)
     // What was made in a hurry may have blocks that were never written.
-    var written = withLog { $0?.writtenByteCount(ofFile: old.fileIndex) } ?? old.byteCount
+    var written = with { $0?.writtenByteCount(ofFile: old.fileIndex) } ?? old.byteCount
     do throws(StorageError) {
       if old.byteCount < descriptor.byteCount {
         let isFilled = try withFinalSyncs { () throws(StorageError) in
@@ -116,15 +150,17 @@ extension EngineCore {
       // A full disk must not keep the checkpoint from giving space back: the smaller segment does for another turn.
       descriptor.byteCount = old.byteCount
     }
-    run.next = OpenSegment(descriptor: descriptor, file: file, writtenByteCount: min(written, descriptor.byteCount))
+    return NextSegment(
+      segment: OpenSegment(
+        descriptor: descriptor, file: file, writtenByteCount: min(written, descriptor.byteCount)),
+      isNewFile: false)
   }
 
-  /// Cuts the file of the next segment to its size: at the end of a checkpoint, when nothing needs the rest.
-  func cutNextSegment(_ run: CheckpointRun) {
-    guard let next = run.next else { return }
+  /// Cuts the file of a segment to its size: at the end of a checkpoint, when nothing needs the rest.
+  func cut(_ segment: OpenSegment) {
     do throws(SystemError) {
-      if try next.file.status().byteCount > next.descriptor.byteCount {
-        try next.file.resize(to: next.descriptor.byteCount)
+      if try segment.file.status().byteCount > segment.descriptor.byteCount {
+        try segment.file.resize(to: segment.descriptor.byteCount)
       }
     } catch {
       // Its next turn has another try.
@@ -140,22 +176,22 @@ extension EngineCore {
     }
   }
 
-  /// Makes the first two segments and a meta page that names them: before the first record after an opening. Writer
-  /// lock held, no checkpoint runs, there is no log.
+  /// Makes the first two segments and a meta page that names them: before the first record after an opening. No
+  /// checkpoint runs, and there is no log.
   ///
   /// The file may have become longer because nobody has proven yet that its own free places are free; on a full disk,
   /// the log takes that space.
-  func activateLog() throws(StorageError) {
-    do throws(StorageError) { return try makeFirstSegments() } catch {
-      guard error.code == .diskFull, !queue.hasStopped, try provePlaces() else { throw error }
+  func activate(_ permit: borrowing WriterPermit) throws(StorageError) {
+    do throws(StorageError) { return try makeFirstSegments(permit) } catch {
+      guard error.code == .diskFull, !queue.hasStopped, try space.provePlaces(permit) else { throw error }
     }
-    cutFile(keeping: 0)
-    try makeFirstSegments()
+    space.cutFile(keeping: 0, permit)
+    try makeFirstSegments(permit)
   }
 
-  private func makeFirstSegments() throws(StorageError) {
+  private func makeFirstSegments(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkFiles()
-    try chooseMetaSlot()
+    try Fallback(meta: meta, logFiles: logFiles).chooseMetaSlot()
     // Not in files that the meta page before the newest may still need.
     let taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
     // Whoever made the data file may have been killed before its name was durable. A crash that kept the name of a log
@@ -165,35 +201,31 @@ extension EngineCore {
         throw StorageError(synchronizing: error, path: file.path)
       }
     }
-    let segments = try createFirstSegments(taken: taken)
+    let segments = try createFirstSegments(taken: taken, permit)
     var page = meta.current
     page.checkpointNumber += 1
     page.segments = segments.map(\.descriptor)
     page.logOffset = LogLayout.firstRecordOffset
     page.lsn = segments[0].descriptor.lsn(at: LogLayout.firstRecordOffset)
-    do throws(StorageError) { try meta.write(page) } catch {
-      store.noteFailedSync()
-      queue.fail(error)
-      throw error
-    }
-    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-    queue.durableCheckpoint = page.checkpointNumber
-    frozenLSN = page.lsn
-    removeLogs(except: page.segments + (meta.predecessor?.segments ?? []))
-    setLog(
+    try writeMeta(page)
+    removeFiles(except: page.segments + (meta.predecessor?.segments ?? []))
+    start(
       LogWriter(
-        current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn))
+        current: segments[0], next: segments[1], offset: page.logOffset, chain: page.chain, lastCSN: page.csn),
+      permit)
   }
 
   /// Makes the files of the first two segments: shorter ones where the disk has no room for the usual ones, so that at
   /// least deletes can be logged. What was allocated behind the end of the data file goes before that.
-  private func createFirstSegments(taken: Set<Int>) throws(StorageError) -> [OpenSegment] {
+  private func createFirstSegments(
+    taken: Set<Int>, _ permit: borrowing WriterPermit
+  ) throws(StorageError) -> [OpenSegment] {
     while true {
       do throws(StorageError) { return try createFirstSegments(desiredSegmentByteCount, taken: taken) } catch {
         let shorter = desiredSegmentByteCount / 2 & ~7
         guard error.code == .diskFull, shorter >= StorageEnvironment.leastSegmentByteCount else { throw error }
         desiredSegmentByteCount = shorter
-        cutFile(keeping: 0)
+        space.cutFile(keeping: 0, permit)
       }
     }
   }
@@ -227,8 +259,8 @@ extension EngineCore {
   // MARK: Removing
 
   /// Removes log files that no meta page names any more.
-  func removeLogs(except named: [SegmentDescriptor]) {
-    let kept = Set((named + (withLog { $0.map { [$0.current.descriptor] } } ?? [])).map(\.fileIndex))
+  func removeFiles(except named: [SegmentDescriptor]) {
+    let kept = Set((named + (with { $0.map { [$0.current.descriptor] } } ?? [])).map(\.fileIndex))
     for fileIndex in 0..<Limits.segmentFileCount where !kept.contains(fileIndex) {
       // A file that cannot be removed is in nobody's way; the next one that is made has another try.
       do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}
@@ -236,7 +268,7 @@ extension EngineCore {
   }
 
   /// Removes all log files, when both meta pages are durable and need none: after a recovery, and at a clean close.
-  func removeAllLogs() {
+  func removeAllFiles() {
     for fileIndex in 0..<Limits.segmentFileCount {
       do throws(StorageError) { try logFiles.remove(fileIndex) } catch {}
     }

@@ -1,6 +1,6 @@
 // Compaction: maintenance, run on call and to its end.
 
-extension EngineCore {
+extension Maintainer {
   /// The most passes. Each is bounded by what there is at its beginning, so that writers who go on cannot keep a
   /// compaction from ending.
   private static let passLimit = 8
@@ -10,19 +10,19 @@ extension EngineCore {
   /// A pass packs leaves, moves pages and long values to the front and cuts the end. If long values are left that no
   /// hole takes, because the holes are many and short, the next pass moves all of them behind the end, and the one
   /// after that has one hole for all of them: the file is then longer for a while, by what they take.
-  package func compact(_ progress: (StorageProgress) throws -> Void) throws {
+  func compact(_ core: EngineCore, _ progress: (StorageProgress) throws -> Void) throws {
     try checkOpen()
     try checkWritable()
     defer {
       // Whatever ends the work, idle maintenance goes on by its own measure.
-      do throws(StorageError) { try withWriterLock { endThoroughMaintenance() } } catch {}
+      do throws(StorageError) { try withWriterLock { permit in endThoroughPass(permit) } } catch {}
     }
     var moved = 0
     var evacuates = false
     var hasEvacuated = false
     for _ in 0..<Self.passLimit {
       let before = allocator.pageCount
-      moved += try compactOnce(evacuates: evacuates, movedBefore: moved, progress)
+      moved += try compactOnce(core, evacuates: evacuates, movedBefore: moved, progress)
       let after = allocator.pageCount
       // What readers hold cannot be gained, and a sixteenth is not worth another pass.
       guard allocator.usableCount > Int(after) / 16 + 16 else { return }
@@ -30,7 +30,7 @@ extension EngineCore {
         // The file has become longer; the fruit of it is the next pass.
         evacuates = false
       } else if after + before / 64 >= before {
-        let hasLongValues = try withWriterLock { trees(of: head).contains(where: \.mayHaveExtents) }
+        let hasLongValues = try withWriterLock { _ in trees(of: head).contains(where: \.mayHaveExtents) }
         guard hasLongValues, !hasEvacuated else { return }
         (evacuates, hasEvacuated) = (true, true)
       }
@@ -39,27 +39,27 @@ extension EngineCore {
 
   /// One pass; returns how many pages it has copied.
   private func compactOnce(
-    evacuates: Bool, movedBefore: Int, _ progress: (StorageProgress) throws -> Void
+    _ core: EngineCore, evacuates: Bool, movedBefore: Int, _ progress: (StorageProgress) throws -> Void
   ) throws -> Int {
-    try withWriterLock {
-      maintenance = MaintenanceState()
-      maintenance.isThorough = true
-      maintenance.evacuates = evacuates
+    try withWriterLock { _ in
+      pass = MaintenancePass()
+      pass.isThorough = true
+      pass.evacuates = evacuates
     }
     var hasMore = true
     while hasMore {
-      hasMore = try maintainStep()
+      hasMore = try step(core)
       try compactionProgress(movedBefore).report(to: progress)
     }
-    return try withWriterLock { maintenance.copied }
+    return try withWriterLock { _ in pass.copied }
   }
 
   private func compactionProgress(_ movedBefore: Int) throws(StorageError) -> StorageProgress {
-    try withWriterLock {
-      let done = movedBefore + maintenance.copied
+    try withWriterLock { _ in
+      let done = movedBefore + pass.copied
       let pageCount = allocator.pageCount
-      let left = pageCount > maintenance.limit ? Int(pageCount - maintenance.limit) : 0
-      switch maintenance.phase {
+      let left = pageCount > pass.limit ? Int(pageCount - pass.limit) : 0
+      switch pass.phase {
       case .pack: return StorageProgress(phase: .packing, done: done, total: done + allocator.usableCount)
       case .relocate: return StorageProgress(phase: .moving, done: done, total: done + left)
       case .idle, .settle, .vacate, .cut: return StorageProgress(phase: .settling, done: done, total: done)
@@ -67,9 +67,8 @@ extension EngineCore {
     }
   }
 
-  /// Writer lock held.
-  private func endThoroughMaintenance() {
-    if case .idle = maintenance.phase {} else { maintenance.phase = .idle }
-    (maintenance.isThorough, maintenance.evacuates) = (false, false)
+  private func endThoroughPass(_ permit: borrowing WriterPermit) {
+    if case .idle = pass.phase {} else { pass.phase = .idle }
+    (pass.isThorough, pass.evacuates) = (false, false)
   }
 }

@@ -24,18 +24,18 @@ package enum CheckpointStage: String, Sendable, CaseIterable {
   case longerMark
 }
 
-extension EngineCore {
+extension Checkpointer {
   /// Whether the checkpoint that runs is the commit of a transaction that is too large for the log. Stepped engines
   /// only, as below.
   package var isCommittingByCheckpoint: Bool {
-    guard case .checkpoint(let run) = checkpoints.current else { return false }
+    guard case .checkpoint(let run) = current else { return false }
     return run.state.csn > head.csn
   }
 
   /// Where the checkpoint stands that runs, or what makes the log longer; nil if nothing runs. Stepped engines only:
   /// any other has a thread that changes it.
-  package var checkpointStage: CheckpointStage? {
-    switch checkpoints.current {
+  package var stage: CheckpointStage? {
+    switch current {
     case nil: nil
     case .checkpoint(let run):
       switch run.phase {

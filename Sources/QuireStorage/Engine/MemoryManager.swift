@@ -2,25 +2,47 @@
 
 internal import Synchronization
 
-extension EngineCore {
-  /// Dirty pages that a checkpoint begins at: five eighths of the budget. With less, one would begin over and over
-  /// where all data could be dirty and still fit.
-  var softDirtyLimit: Int { store.pool.budget / 8 * 5 }
-  /// Dirty pages that writers stop at until some have been written home: three quarters of the budget.
-  private var hardDirtyLimit: Int { store.hardDirtyLimit }
+/// Decides when dirty pages are written home before a checkpoint would have done so, and what the running transaction
+/// may take of memory.
+///
+/// Invariants:
+/// 1. No page leaves memory before the data file was synced behind its write.
+/// 2. Pages that a transaction has spilled stay its own: nothing refers to their places before it commits.
+package final class MemoryManager: EngineComponent, @unchecked Sendable {
+  // Sendable: safe because `hasLongLists` is touched under the writer lock, and the rest is an atomic.
+  package let resources: EngineResources
+  // What every commit uses: one load each, and no reference counted.
+  /// The state of the running write transaction; writer lock.
+  package let context: WriteContext
+  /// Pages and frames.
+  package let store: PageStore
+  private let log: LogManager
+  private let checkpointer: Checkpointer
+  /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
+  @exclusivity(unchecked) private var hasLongLists = false
+  /// Whether such a transaction has ended, and its memory has not been given back since.
+  private let owesMemory = Atomic<Bool>(false)
+
+  init(_ resources: EngineResources, _ log: LogManager, _ checkpointer: Checkpointer) {
+    self.resources = resources
+    context = resources.context
+    store = resources.store
+    self.log = log
+    self.checkpointer = checkpointer
+  }
 
   /// Has the running transaction ask for relief at the hard limit.
-  func limitDirtyPages() { context.setDirtyLimit(hardDirtyLimit) }
+  func limitDirtyPages() { context.setDirtyLimit(store.hardDirtyLimit) }
 
   /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one.
-  func throttle() {
+  func throttle(_ permit: borrowing WriterPermit) {
     limitDirtyPages()
-    guard store.dirtyCount > softDirtyLimit, withLog({ $0 != nil }) else { return }
-    if checkpoints.current == nil, head.csn != meta.current.csn {
-      beginCheckpoint()
-      dispatchCheckpoint()
+    guard store.dirtyCount > store.softDirtyLimit, log.exists else { return }
+    if !checkpointer.isRunning, head.csn != meta.current.csn {
+      checkpointer.begin(permit)
+      checkpointer.dispatch()
     }
-    if store.dirtyCount > hardDirtyLimit { finishRunningCheckpoint() }
+    if store.dirtyCount > store.hardDirtyLimit { checkpointer.finishRunning() }
   }
 
   /// Between two operations of the running transaction, when too many pages are dirty: waits for the checkpoint that
@@ -28,36 +50,41 @@ extension EngineCore {
   /// enough. They stay its own: nothing refers to their places before it commits, and a rollback gives them back.
   ///
   /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
-  func relieveMemory() throws(StorageError) {
+  func relieve(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
     slots.rest(writerSlot)
     defer { _ = slots.refresh(writerSlot) }
-    finishRunningCheckpoint()
+    checkpointer.finishRunning()
     // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
     // places that look free.
     try queue.checkFailure()
-    if !options.isReadOnly { try checkFiles() }
+    if !options.isReadOnly { try log.checkFiles() }
     context.releaseDead()
     chargeTransaction()
     reclaimer.collect()
     try writeValues()
-    if committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted() }
-    if store.frames.dirtyCount > softDirtyLimit { try spill() }
+    if committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted(permit) }
+    if store.frames.dirtyCount > store.softDirtyLimit { try spill() }
     reclaimer.collect()
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
     let left = store.dirtyCount
-    context.setDirtyLimit(max(hardDirtyLimit, left + max(8, hardDirtyLimit / 8)))
+    context.setDirtyLimit(max(store.hardDirtyLimit, left + max(8, store.hardDirtyLimit / 8)))
   }
 
   /// Has the budget know what the lists of the running transaction take, and those of the places that it has given up.
-  func chargeTransaction() {
+  private func chargeTransaction() {
     hasLongLists = true
     let lists = context.editor.listByteCount + allocator.listByteCount + context.pending.byteCount
     store.charge(lists + store.tableByteCount, to: .transaction)
   }
 
-  /// At the end of a transaction, under the writer lock: gives up the lists of one that had to be relieved.
-  func releaseLists() {
+  /// The same before a commit by checkpoint, if the transaction has had to be relieved.
+  func chargeLongLists(_ permit: borrowing WriterPermit) {
+    if hasLongLists { chargeTransaction() }
+  }
+
+  /// At the end of a transaction: gives up the lists of one that had to be relieved.
+  func releaseLists(_ permit: borrowing WriterPermit) {
     guard hasLongLists else { return }
     hasLongLists = false
     owesMemory.store(true, ordering: .relaxed)
@@ -82,9 +109,9 @@ extension EngineCore {
     try synchronizePages()
   }
 
-  private func checkpointCommitted() throws(StorageError) {
-    guard head.csn != meta.current.csn, beginCheckpointInTransaction() else { return }
-    try completeCheckpoint()
+  private func checkpointCommitted(_ permit: borrowing WriterPermit) throws(StorageError) {
+    guard head.csn != meta.current.csn, checkpointer.beginInTransaction(permit) else { return }
+    try checkpointer.complete()
   }
 
   /// In the middle of a load that commits by checkpoint: has the disk begin with the pages that are complete, while
@@ -92,14 +119,14 @@ extension EngineCore {
   /// it. Once that is an eighth of the budget it is synced here, or a load larger than memory would fill that with
   /// pages that nobody may take out.
   ///
-  /// - Throws: as `relieveMemory`.
-  func writeAhead() throws(StorageError) {
+  /// - Throws: as `relieve`.
+  func writeAhead(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
-    guard checkpoints.current == nil else { return }
+    guard !checkpointer.isRunning else { return }
     slots.rest(writerSlot)
     defer { _ = slots.refresh(writerSlot) }
     try queue.checkFailure()
-    if !options.isReadOnly { try checkFiles() }
+    if !options.isReadOnly { try log.checkFiles() }
     context.releaseDead()
     chargeTransaction()
     let isSynced = context.unsyncedCount + context.unspilledCount > store.pool.budget / 8
@@ -129,43 +156,5 @@ extension EngineCore {
     guard isSynced else { return context.unsyncedCount += writer.pagesWritten }
     try synchronizePages()
     context.unsyncedCount = 0
-  }
-
-  /// Syncs the data file; a failure stops all writing.
-  func synchronizePages() throws(StorageError) {
-    do throws(StorageError) { try store.synchronize() } catch {
-      store.noteFailedSync()
-      queue.fail(error)
-      throw error
-    }
-    counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-  }
-
-  /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
-  /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
-  func writeHeldPages(before csn: CSN) throws(StorageError) {
-    guard store.dirtyCount > store.pool.budget / 8 else { return }
-    let held = reclaimer.announceHeld(below: csn)
-    defer { for (slot, _) in held { slots.end(slot) } }
-    guard !held.isEmpty else { return }
-    let values = ValueWriter(store)
-    let writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer, for: .heldPages)
-    defer {
-      reclaimer.retireSlots(writer.oldSlots)
-      counters.pagesSpilled.wrappingAdd(writer.pagesWritten, ordering: .relaxed)
-    }
-    // Frames are protected by the snapshot alone; an epoch would keep everything that is evicted while the others are
-    // written.
-    for (slot, _) in held { slots.rest(slot) }
-    do throws(StorageError) {
-      try values.write(reclaimer.heldValues(of: held.map(\.snapshot.csn)))
-      for (_, snapshot) in held {
-        for tree in trees(of: snapshot) { try writer.writeAll(tree.reference) }
-      }
-    } catch {
-      writer.abandon()
-      throw error
-    }
-    if writer.pagesWritten > 0 || values.writtenCount > 0 { try synchronizePages() }
   }
 }

@@ -14,24 +14,27 @@ public struct StorageBackup: Sendable, Equatable {
   public let byteCount: Int
 }
 
-extension EngineCore {
+/// A backup of an open database.
+struct OnlineBackup {
+  let core: EngineCore
+
   /// What the copy may take of memory, at the most.
   private static let backupCacheByteCount = 32 << 20
   /// Progress is reported once for about so many pages.
   private static let backupInterval = 64
 
   /// Copies the newest published snapshot to `path`; see `StorageEngine.backup`.
-  package func backUp(to path: String, progress: (StorageProgress) throws -> Void) throws -> StorageBackup {
+  func run(to path: String, progress: (StorageProgress) throws -> Void) throws -> StorageBackup {
     // Kept to the end: `close` is refused meanwhile.
-    let (slot, snapshot) = try pin()
-    defer { slots.end(slot) }
-    let path = environment.fileSystem.canonicalPath(path)
+    let (slot, snapshot) = try core.pin()
+    defer { core.slots.end(slot) }
+    let path = core.environment.fileSystem.canonicalPath(path)
     let target = try BackupFile(
-      path, of: snapshot, pageSize: store.pageSize, environment,
-      cacheSize: min(Self.backupCacheByteCount, max(64 * store.pageSize, options.cacheSize / 4)))
+      path, of: snapshot, pageSize: core.store.pageSize, core.environment,
+      cacheSize: min(Self.backupCacheByteCount, max(64 * core.store.pageSize, core.options.cacheSize / 4)))
     do {
       let done = try copy(snapshot, slot, to: target, progress)
-      let backup = try target.verify(trees: trees(of: snapshot)) { pages, total in
+      let backup = try target.verify(trees: core.trees(of: snapshot)) { pages, total in
         try StorageProgress(phase: .readingBack, done: done + pages, total: done + total).report(to: progress)
       }
       try target.publish()
@@ -49,14 +52,15 @@ extension EngineCore {
   ) throws -> Int {
     // Page by page: no address may stand in the way of eviction for as long as a backup takes.
     let memory = WalkPages.MemoryAccess(
-      enter: { [slots] in _ = slots.refresh(slot) }, leave: { [slots] in slots.rest(slot) })
-    let inUse = max(0, Int(allocator.pageCount) - allocator.freeCount)
+      enter: { [slots = core.slots] in _ = slots.refresh(slot) }, leave: { [slots = core.slots] in slots.rest(slot) })
+    let inUse = max(0, Int(core.allocator.pageCount) - core.allocator.freeCount)
     let context = target.core.context
     let copier = TreeCopier(
-      store, WalkPages(store, memory: memory), pageLimit: Int(store.pageCount) + store.frames.dirtyCount,
+      core.store, WalkPages(core.store, memory: memory),
+      pageLimit: Int(core.store.pageCount) + core.store.frames.dirtyCount,
       into: context.editor, checkWritable: context.checkWritable)
     var reported = 0
-    for (index, tree) in trees(of: snapshot).enumerated() {
+    for (index, tree) in core.trees(of: snapshot).enumerated() {
       guard let name = snapshot.names[tree.id] else { continue }
       context.addTree(tree.id, tree.keyKind, name: name)
       let root = try target.failing {

@@ -1,0 +1,273 @@
+// The log of an open engine: who may append to it, and when it is marked, frozen and closed.
+
+internal import Synchronization
+
+/// Owns the log writer, and what is known of the size of the segments to come.
+///
+/// Invariants:
+/// 1. There is no log exactly while the newest meta page says that none is needed.
+/// 2. Whatever is appended, and whatever moves the log to another segment, does so under the latch.
+/// 3. `frozenLSN` is not behind the end of the log.
+package final class LogManager: EngineComponent, @unchecked Sendable {
+  // Sendable: safe because the log is reached under the latch only, and the rest is an atomic or changes under the
+  // writer lock.
+  package let resources: EngineResources
+  // What every commit uses: one load each, and no reference counted.
+  /// The state of the running write transaction; writer lock.
+  package let context: WriteContext
+  /// Commits between their append and their publication.
+  package let queue: CommitQueue
+  let space: SpaceManager
+  /// The log, once there is one; set under writer lock and latch.
+  @exclusivity(unchecked) private var log: LogWriter?
+  /// Excludes appends, switches and marks from each other.
+  private let latch = Latch(())
+  private let markBuffer = LogBuffer()
+  /// The durable LSN when the quiet mark was last considered.
+  private let quietLSN = Atomic<UInt64>(0)
+  /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
+  var desiredSegmentByteCount: Int { didSet { limitParts() } }
+  /// How much of their segments the last checkpoints have found used; writer lock.
+  var segmentUse = SegmentUse()
+  /// Where the log went on after the last freeze; writer lock.
+  private(set) var frozenLSN = LSN(0)
+  /// Whether the log has gone on in its last segment without a checkpoint, which alone can name another one; writer
+  /// lock.
+  @exclusivity(unchecked) package internal(set) var owesCheckpoint = false
+  /// Whether the log was made longer in vain.
+  let lacksSegment = Atomic<Bool>(false)
+
+  init(_ resources: EngineResources, _ space: SpaceManager) {
+    self.resources = resources
+    context = resources.context
+    queue = resources.queue
+    self.space = space
+    desiredSegmentByteCount = Self.initialSegmentByteCount(resources.options, resources.environment)
+    limitParts()
+  }
+
+  /// Keeps parts of records well below the size of a segment.
+  private func limitParts() {
+    context.log.partByteCount = min(environment.partByteCount, desiredSegmentByteCount / 8)
+  }
+
+  // MARK: The latch
+
+  /// Runs `body` under the latch.
+  @discardableResult
+  package func with<Result>(
+    _ body: (LogWriter?) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try latch.withLock { (_) throws(StorageError) in try body(log) }
+  }
+
+  /// As above, for bodies that do not throw.
+  @discardableResult
+  package func with<Result>(_ body: (LogWriter?) -> Result) -> Result { latch.withLock { _ in body(log) } }
+
+  /// Runs `body`, which appends, under the latch. A failure that leaves the end of the log unknown stops all writing
+  /// before the latch is given up, so that nothing is appended behind it; waiting threads are told after that, as it
+  /// may lead to code of the app's.
+  @discardableResult
+  private func withOrStop<Result>(_ body: (LogWriter?) throws(AppendFailure) -> Result) throws(AppendFailure) -> Result
+  {
+    do throws(AppendFailure) {
+      return try latch.withLock { (_) throws(AppendFailure) in
+        do throws(AppendFailure) { return try body(log) } catch {
+          if case .unknown(let reason) = error { queue.stop(reason) }
+          throw error
+        }
+      }
+    } catch {
+      if case .unknown = error { queue.announceFailure() }
+      throw error
+    }
+  }
+
+  /// Whether there is a log.
+  package var exists: Bool { with { $0 != nil } }
+
+  /// Where the next record goes; where the checkpoint says if there is no log.
+  var endLSN: LSN { with { $0?.endLSN ?? meta.current.lsn } }
+
+  /// Makes `writer` the log.
+  func start(_ writer: LogWriter, _ permit: borrowing WriterPermit) {
+    latch.withLock { _ in
+      assert(log == nil, "there is one log")
+      log = writer
+    }
+    frozenLSN = writer.current.descriptor.lsn(at: writer.position)
+    queue.setLog(writer)
+  }
+
+  /// Closes the files of the log.
+  func close() { with { $0?.close() } }
+
+  /// Looks at the data file and at the log; two system calls. If something has happened to them, all writing stops.
+  ///
+  /// - Throws: `fileChanged`.
+  func checkFiles() throws(StorageError) {
+    try checkDataFile()
+    guard let segment = with({ $0?.current }) else { return }
+    do throws(StorageError) {
+      try watch.check(segment.file, byteCount: segment.descriptor.byteCount)
+    } catch {
+      try stop(error)
+    }
+  }
+
+  // MARK: Appending
+
+  /// Appends what the running transaction's record holds, as a part or as the commit.
+  ///
+  /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
+  ///   writing has stopped.
+  func appendRecord(_ kind: LogRecordKind, _ permit: borrowing WriterPermit) throws(AppendFailure) -> LSN? {
+    try withOrStop { (log) throws(AppendFailure) -> LSN? in
+      // Looked at under the latch: nothing follows half a record.
+      guard let log, !queue.hasStopped else { return nil }
+      let startsBlock = startsBlock(log)
+      guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
+      return try log.append(
+        context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
+        durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock)
+    }
+  }
+
+  private func startsBlock(_ log: LogWriter) -> Bool { options.alignsLogGroups && log.endLSN <= queue.durableLSN }
+
+  /// Where the record of the running transaction has room.
+  enum Room {
+    /// In the current segment.
+    case here
+    /// In the next segment, which there is.
+    case afterSwitch
+    /// In no segment: the record is too long, or there is no log.
+    case never
+    /// Not before a checkpoint, or a longer log, has brought another segment.
+    case later
+  }
+
+  /// Where a body of `byteCount` bytes has room.
+  func room(forBody byteCount: Int, _ permit: borrowing WriterPermit) -> Room {
+    with { log -> Room in
+      guard let log else { return .never }
+      if log.hasRoom(forBody: byteCount, startsBlock: startsBlock(log)) { return .here }
+      guard let next = log.next else { return .later }
+      return LogWriter.fits(body: byteCount, segmentByteCount: next.descriptor.byteCount) ? .afterSwitch : .never
+    }
+  }
+
+  /// Whether the log is in its last segment, and in the first half of that.
+  func isInFirstHalfOfLastSegment(_ permit: borrowing WriterPermit) -> Bool {
+    with { log in
+      guard let log, log.next == nil else { return false }
+      return log.position < log.current.descriptor.byteCount / 2
+    }
+  }
+
+  // MARK: Marks
+
+  /// Writes, when a burst of commits is over, a record that testifies that all of it is durable; without it, damage to
+  /// the last group of commits could not be told from the torn end of a crash (hazard A12). It is not synced: what it
+  /// proves does not depend on it.
+  ///
+  /// - Returns: false if commits are on their way, so that it is too early.
+  package func appendQuietMark() -> Bool {
+    guard !queue.hasStopped else { return true }
+    do throws(AppendFailure) {
+      return try withOrStop { (log) throws(AppendFailure) -> Bool in
+        guard let log, !log.endsWithMark, !queue.hasStopped else { return true }
+        if log.isUnsettled { return false }
+        let durable = queue.durableLSN
+        if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
+        // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
+        // nobody, and what they stand behind must be testified to all the same.
+        guard log.commitLSN <= durable else { return true }
+        _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
+        return true
+      }
+    } catch {
+      // The threads that wait have been told; nobody waits for the mark, and what finds no space has left nothing
+      // behind.
+      return true
+    }
+  }
+
+  /// Writes and syncs the record that testifies to the meta page `number`, once the log has the segment that this page
+  /// names: the record may be the first one there.
+  ///
+  /// - Returns: false if there is no room for the record: the next one that is synced testifies in its place.
+  @discardableResult
+  package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) -> Bool {
+    let lsn: LSN?
+    do throws(AppendFailure) {
+      lsn = try withOrStop { (log) throws(AppendFailure) -> LSN? in
+        guard let log else { return nil }
+        if let next { log.setNext(next) }
+        // Behind a record whose write has failed nothing is found.
+        if let failure = queue.failure { throw .unknown(failure) }
+        do throws(StorageError) {
+          if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
+        } catch { throw error.code == .diskFull ? .refused(error) : .unknown(error) }
+        let durable = queue.durableLSN
+        if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
+        // This segment has no block left for the mark.
+        guard log.next != nil else { return nil }
+        log.switchSegment()
+        return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
+      }
+    } catch {
+      switch error {
+      case .refused: return false
+      case .unknown(let error): throw error
+      }
+    }
+    guard let lsn else { return false }
+    try waitUntilDurable(lsn)
+    return true
+  }
+
+  /// Waits until the log is durable up to `lsn`: for the engine itself, which has no commit of its own there.
+  func waitUntilDurable(_ lsn: LSN) throws(StorageError) {
+    do throws(StorageError) { try queue.wait(for: lsn) } catch { throw queue.failure ?? error }
+  }
+
+  // MARK: Freezing
+
+  /// Enters into `page`, the meta page of a checkpoint that begins, where the log goes on behind it, and moves the log
+  /// there: to its next segment, if it has one.
+  ///
+  /// A meta page must not name a position behind parts of a transaction that may still commit: recovery from it would
+  /// find the commit and not the parts. So the running transaction, if it streams, gives its record up and commits by
+  /// checkpoint.
+  ///
+  /// - Parameters:
+  ///   - unlogged: the commit that the checkpoint is of, if that is in no log.
+  ///   - isFinal: whether the result needs no log.
+  func freeze(into page: inout MetaPage, unlogged: CSN?, isFinal: Bool, _ permit: borrowing WriterPermit) {
+    latch.withLock { _ in
+      guard let log else { return }
+      if context.log.partCount > 0 { context.log.giveUp() }
+      page.chain = log.chain
+      if isFinal {
+        page.segments = []
+        page.logOffset = 0
+        // Behind the start of the segment, too: a mark may be the first record there, and must not look newer.
+        let end = max(log.endLSN, log.current.descriptor.lsn(at: log.position))
+        page.lsn = LSN(UInt64(LogLayout.align(Int(end.rawValue), to: LogLayout.blockByteCount)))
+        return
+      }
+      noteSegmentUse(log)
+      // Without a next segment, after a checkpoint that failed or a transaction that streamed, the log goes on where
+      // it is.
+      if log.next != nil { log.switchSegment() }
+      page.segments = [log.current.descriptor]
+      page.logOffset = log.position
+      page.lsn = log.current.descriptor.lsn(at: log.position)
+      assert(page.lsn >= frozenLSN, "the log does not go back")
+      frozenLSN = page.lsn
+      if let unlogged { log.beginUnloggedCommit(unlogged) }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// Maintenance before a clean close.
+
+extension Maintainer {
+  /// How many times what is in it the file may be when it is closed, in tenths.
+  private static let closedTenths: UInt64 = 22
+  /// Pages that are always in use, or nearly: two meta pages, catalog and map, and a leaf of each of a few trees. A
+  /// file that has no more than that has its catalog and its map twice at times, and is not looked at.
+  private static let leastContent: UInt64 = 8
+
+  /// Before a clean close: if the last checkpoint would leave a file that is mostly free, as after a transaction that
+  /// has removed much and had to write its pages beside the old ones, moves as many pages to the front as it takes to
+  /// cut the file to 2.2 times what is in it. Nobody will be idle afterwards and have it done.
+  ///
+  /// Writes no more than what is in the file. Whatever fails leaves the file longer and nothing worse; `close` itself
+  /// meets what is lasting.
+  func shortenBeforeClose(_ core: EngineCore) {
+    do throws(StorageError) {
+      try checkOpen()
+      try checkWritable()
+      guard options.maintainsWhenIdle else { return }
+      // One that runs is about to free places, and holds a slot as a reader does.
+      try withWriterLock { _ in
+        checkpointer.finishRunning()
+        reclaimer.collect()
+      }
+      guard slots.activeCount == 0, try isMostlyFree(afterCheckpoint: true) else { return }
+      // Until now, the places are not known.
+      while try provePlaces() {}
+      try withWriterLock { _ in pass = MaintenancePass() }
+      try checkpoint(vacating: false)
+      guard try isMostlyFree(afterCheckpoint: false) else { return }
+      try withWriterLock { _ in
+        // Not all of it: the checkpoint at the very end puts catalog and map beside what is there.
+        pass.limit = usedCount * 2
+        pass.extentLimit = pass.limit
+        if let first = trees(of: head).first?.id { pass.phase = .relocate(tree: first, from: .start) }
+      }
+      while try step(core) {}
+    } catch {}
+  }
+
+  /// The places that a checkpoint's trees reach, or that are held.
+  private var usedCount: UInt64 { allocator.pageCount - UInt64(allocator.freeCount) }
+
+  /// Whether the file is more than `closedTenths` of what is in it.
+  ///
+  /// - Parameter afterCheckpoint: as it would be after a checkpoint.
+  private func isMostlyFree(afterCheckpoint: Bool) throws(StorageError) -> Bool {
+    try withWriterLock { _ in
+      let dirty = afterCheckpoint ? UInt64(store.frames.dirtyCount) : 0
+      let superseded = afterCheckpoint ? UInt64(allocator.supersededCount) : 0
+      let used = usedCount + dirty
+      let free = UInt64(allocator.freeCount)
+      let pageCount = allocator.pageCount + (dirty > free ? dirty - free : 0)
+      let left = used > superseded ? used - superseded : 0
+      return log.exists && pageCount * 10 > max(left, Self.leastContent) * Self.closedTenths
+    }
+  }
+}

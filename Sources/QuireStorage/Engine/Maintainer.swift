@@ -1,0 +1,294 @@
+// Making the file short again: pages move from its end to free places in front, in small transactions that change no
+// content, and then the end is cut off.
+
+internal import Synchronization
+
+/// Where the maintenance of the file stands. It is kept in memory only: what is done is done, and after a restart, or
+/// when others have written meanwhile, a new pass finds the rest.
+struct MaintenancePass {
+  enum Phase {
+    /// Nothing is under way.
+    case idle
+    /// Leaves of the tree of this id, or of the next one, are packed from this key on.
+    case pack(tree: TreeID, key: [UInt8]?)
+    /// The checkpoint after packing, which frees what was replaced.
+    case settle
+    /// Pages of the tree of this id, or of the next one, are moved from here on.
+    case relocate(tree: TreeID, from: BranchPosition)
+    /// The checkpoint that gives copies, catalog and free map their new places; it frees the old ones.
+    case vacate
+    /// The checkpoint whose page count is the lower one, and the cut.
+    case cut
+  }
+
+  var phase = Phase.idle
+  /// Whether somebody waits for the shortest file there can be: then less is found worth moving.
+  var isThorough = false
+  /// Whether long values go behind the end of the file, so that the holes in front become one.
+  var evacuates = false
+  /// Long values at this place or above are to move, or below it if `evacuates`.
+  var extentLimit: UInt64 = .max
+  /// Pages of a long value that the last step had no room for.
+  var wanted = 0
+  /// Pages at this place or above are to move.
+  var limit: UInt64 = .max
+  /// Pages copied since the last checkpoint, and in the whole pass.
+  var copiedSinceCheckpoint = 0
+  var copied = 0
+  /// The newest commit when the last pass ended: without another there is nothing to gain.
+  var finishedCSN = CSN(.max)
+}
+
+/// Packs leaves, moves pages to the front and cuts the file, when nobody else has anything to do.
+///
+/// One pass goes through the trees in the order of their keys. What is worth moving is known from the branches above
+/// the leaves, so that only pages that do move are read. Every step is a transaction of its own, an ordinary commit
+/// with an empty record: CSNs, publication and reclamation go on by their rules, a crash at any point leaves one state
+/// or the other, and both hold the same.
+///
+/// Long values are copied in the same steps, each with the leaf that names it, to the first hole in front of it that is
+/// long enough. Holes may all be too short: what a pass could not move, `compact` then empties the front for.
+///
+/// Invariants:
+/// 1. `pass` changes under the writer lock only.
+/// 2. What a pass does changes no content: at every point the database holds the same.
+package final class Maintainer: EngineComponent, @unchecked Sendable {
+  // Sendable: safe because the pass is touched under the writer lock, and the rest is an atomic.
+  package let resources: EngineResources
+  let log: LogManager
+  let space: SpaceManager
+  let checkpointer: Checkpointer
+  /// How far the maintenance of the file has come.
+  var pass = MaintenancePass()
+  /// The newest commit when idle maintenance was last considered.
+  private let quietCSN = Atomic<UInt64>(.max)
+
+  init(_ resources: EngineResources, _ log: LogManager, _ space: SpaceManager, _ checkpointer: Checkpointer) {
+    self.resources = resources
+    self.log = log
+    self.space = space
+    self.checkpointer = checkpointer
+  }
+
+  /// How many pages a step may copy: a few milliseconds with the writer lock held.
+  private static let pagesPerStep = 128
+  /// Trees whose leaves are less full than this are packed. What random inserts leave behind is fuller: it would only
+  /// be split again.
+  private var worthwhileFill: Double { pass.isThorough ? 0.9 : 0.65 }
+  /// A checkpoint comes after so many copied pages, so that they never fill the cache.
+  private var pagesPerCheckpoint: Int { max(Self.pagesPerStep, options.cacheSize / store.pageSize / 8) }
+
+  /// Does the next piece of work in transactions of `core`; false when there is nothing (more) to gain. Called without
+  /// the writer lock.
+  ///
+  /// - Throws: what commits and checkpoints throw. The pass is over then; nothing is lost.
+  package func step(_ core: EngineCore) throws(StorageError) -> Bool {
+    do throws(StorageError) {
+      if try provePlaces() { return true }
+      switch try currentPhase() {
+      case .idle:
+        // Nobody writes now, and who opens after a crash would have to write home what a long log holds.
+        try withWriterLock { permit in checkpointer.beginOwed(permit) }
+        return false
+      case .pack: try pack(core)
+      case .settle:
+        try checkpoint(vacating: false)
+        try withWriterLock { permit in
+          pass.phase = .idle
+          planRelocation(permit)
+          // At least the end of the file may be free now.
+          if case .idle = pass.phase { pass.phase = .cut }
+        }
+      case .relocate: try relocate(core)
+      case .vacate:
+        try checkpoint(vacating: true)
+        try setPhase(.cut)
+      case .cut:
+        // The log has grown with the burst that is over. Two checkpoints, as two segments take turns.
+        try withWriterLock { permit in
+          checkpointer.finishRunning()
+          log.resetSegmentSize(permit)
+        }
+        try checkpoint(vacating: false)
+        try checkpoint(vacating: false)
+        try endPass()
+        return false
+      }
+      return true
+    } catch {
+      try setPhase(.idle)
+      throw error
+    }
+  }
+
+  private func setPhase(_ phase: MaintenancePass.Phase) throws(StorageError) {
+    try withWriterLock { _ in pass.phase = phase }
+  }
+
+  /// The phase that is under way, or the first one of a new pass if that is worth it.
+  private func currentPhase() throws(StorageError) -> MaintenancePass.Phase {
+    try withWriterLock { (permit) throws(StorageError) in
+      try queue.checkFailure()
+      if case .idle = pass.phase, head.csn != pass.finishedCSN {
+        let (isThorough, evacuates) = (pass.isThorough, pass.evacuates)
+        pass = MaintenancePass()
+        (pass.isThorough, pass.evacuates) = (isThorough, evacuates)
+        if try planPacking(permit) { return pass.phase }
+        planRelocation(permit)
+      }
+      return pass.phase
+    }
+  }
+
+  /// Begins to pack leaves if a tree of some size has many that are half empty; samples each.
+  private func planPacking(_ permit: borrowing WriterPermit) throws(StorageError) -> Bool {
+    _ = slots.refresh(writerSlot)
+    defer { slots.rest(writerSlot) }
+    for tree in trees(of: head) where tree.level > 0 {
+      if try context.editor.sampledFill(of: tree) < worthwhileFill {
+        pass.phase = .pack(tree: tree.id, key: nil)
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Begins to move pages if enough of the file is free.
+  private func planRelocation(_ permit: borrowing WriterPermit) {
+    let pageCount = allocator.pageCount
+    // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
+    let used = pageCount - UInt64(allocator.freeCount)
+    pass.limit = used + used / 32 + 8
+    pass.extentLimit = pass.evacuates ? pageCount : pass.limit
+    let gain = pageCount > pass.limit ? pageCount - pass.limit : 0
+    if gain > pageCount / (pass.isThorough ? 64 : 8), let first = trees(of: head).first?.id {
+      pass.phase = .relocate(tree: first, from: .start)
+    } else if allocator.backedEnd > pageCount + pageCount / 8
+      + UInt64(space.reservation.reserve + space.reservation.overhead)
+    {
+      // Nothing but a tail that is too long.
+      pass.phase = .cut
+    }
+  }
+
+  /// Packs the leaves below a branch or two.
+  private func pack(_ core: EngineCore) throws(StorageError) {
+    try core.rearrange { (context, permit) throws(StorageError) -> Bool in
+      guard case .pack(let tree, let key) = pass.phase else { return false }
+      guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
+        pass.phase = .settle
+        return false
+      }
+      let found = context.trees[index].id
+      if found != tree, try context.editor.sampledFill(of: context.trees[index]) >= worthwhileFill {
+        pass.phase = .pack(tree: TreeID(found.rawValue + 1), key: nil)
+        return false
+      }
+      let before = context.born.count
+      let next = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
+        try TreeRepacker(editor, .all).repack(
+          &root, from: found == tree ? key : nil, leafLimit: Self.pagesPerStep)
+      }
+      pass.copiedSinceCheckpoint += context.born.count - before
+      pass.copied += context.born.count - before
+      pass.phase =
+        next.map { .pack(tree: found, key: $0) } ?? .pack(tree: TreeID(found.rawValue + 1), key: nil)
+      return context.born.count > before
+    }
+    try checkpointWhenDue()
+  }
+
+  /// Copies some pages that stand too high.
+  private func relocate(_ core: EngineCore) throws(StorageError) {
+    try core.rearrange { (context, permit) throws(StorageError) -> Bool in
+      guard case .relocate(let tree, let position) = pass.phase else { return false }
+      guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
+        pass.phase = .vacate
+        return false
+      }
+      let found = context.trees[index].id
+      let plan = RelocationPlan(
+        limit: pass.limit, extentLimit: pass.extentLimit, evacuates: pass.evacuates,
+        pageLimit: Self.pagesPerStep, extentPageLimit: max(Self.pagesPerStep, pass.wanted))
+      if context.trees[index].mayHaveExtents {
+        _ = try core.reservePlaces(forExtent: plan.extentPageLimit, isWrittenNow: true)
+      }
+      let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
+        try editor.relocate(&root, from: found == tree ? position : .start, plan, checkWritable: context.checkWritable)
+      }
+      pass.wanted = moved.wanted
+      pass.copied += moved.copied + moved.copiedExtentPages
+      pass.copiedSinceCheckpoint += moved.copied
+      pass.phase =
+        moved.next == .end
+        ? .relocate(tree: TreeID(found.rawValue + 1), from: .start) : .relocate(tree: found, from: moved.next)
+      return moved.copied > 0
+    }
+    try checkpointWhenDue()
+  }
+
+  private func checkpointWhenDue() throws(StorageError) {
+    let isDue = try withWriterLock { _ in pass.copiedSinceCheckpoint >= pagesPerCheckpoint }
+    if isDue { try checkpoint(vacating: false) }
+  }
+
+  /// Runs a checkpoint to its end, even if there has been no commit since the last.
+  func checkpoint(vacating: Bool) throws(StorageError) {
+    try withWriterLock { (permit) throws(StorageError) in
+      checkpointer.finishRunning()
+      try queue.checkFailure()
+      // Without a log nothing has been written since opening: there must be one to testify to the checkpoint.
+      context.begin(on: head)
+      defer { context.rollback() }
+      try checkpointer.reservePlaces(permit)
+      if !log.exists { try log.activate(permit) }
+      pass.copiedSinceCheckpoint = 0
+      let run = checkpointer.begin(permit)
+      if vacating { run.pages.vacate(from: pass.limit) }
+    }
+    checkpointer.dispatch()
+    try checkpointer.complete()
+  }
+
+  /// Cuts the file and notes that there is no more to gain for now.
+  private func endPass() throws(StorageError) {
+    try withWriterLock { permit in
+      checkpointer.finishRunning()
+      space.cutFile(keeping: 0, permit)
+      pass.phase = .idle
+      pass.finishedCSN = head.csn
+    }
+  }
+
+  /// Does a piece of the walk that proves the free map, without which no page can be moved. Between two pieces writers
+  /// get their turn.
+  ///
+  /// - Returns: whether there is more to do before a pass can begin.
+  /// - Throws: `damagedPage`, also for a page that cannot be read, `truncatedFile`, `inputOutput`, `closed`.
+  func provePlaces() throws(StorageError) -> Bool {
+    if space.proof.isOver { return false }
+    return try withWriterLock { (_) throws(StorageError) in
+      try queue.checkFailure()
+      guard head.csn != pass.finishedCSN else { return false }
+      return try space.proof.step(isRetry: pass.isThorough)
+    }
+  }
+
+  // MARK: Driving
+
+  /// Called when the engine has been quiet for a while. False if it is not quiet after all.
+  func runWhileIdle(_ core: EngineCore) -> Bool {
+    var expected = resources.head.csn.load(ordering: .sequentiallyConsistent)
+    guard quietCSN.exchange(expected, ordering: .relaxed) == expected else { return false }
+    // Whatever fails shows up again where somebody is waiting for it.
+    do throws(StorageError) {
+      while !services.mustStop, try step(core) {
+        let now = resources.head.csn.load(ordering: .sequentiallyConsistent)
+        // A step makes one commit at the most; who has made another has priority.
+        if now > expected + 1 { return false }
+        expected = now
+      }
+    } catch {}
+    return true
+  }
+}
