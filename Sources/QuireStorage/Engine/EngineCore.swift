@@ -48,8 +48,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   /// The work of idle times.
   package let maintainer: Maintainer
   let appender: RecordAppender
-  /// What calls that close at one time have in common.
-  let closing = ClosingState()
+  let closer = EngineCloser()
   /// Whether opening left it to a checkpoint to write home what the log held; set before anybody has the engine.
   package internal(set) var hasContinuedLog = false
   /// Whether opening is done with what the log held; set before anybody has the engine.

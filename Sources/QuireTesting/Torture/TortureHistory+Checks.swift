@@ -41,6 +41,7 @@ extension TortureHistory {
     let broken = [
       ("slot pool", core.store.pool.checkInvariants()), ("frames", core.store.frames.checkInvariants()),
       ("allocator", core.allocator.checkInvariants()), ("values", core.store.checkUnwritten()),
+      ("engine", try core.checkInvariants()),
     ]
     for (part, text) in broken {
       if let text { throw failure(.broken, "\(part): \(text)") }

@@ -1,0 +1,90 @@
+// Closing an engine, once, whoever and however many ask for it.
+
+/// Closes an engine, and remembers how that ended for the calls that come meanwhile.
+///
+/// Invariant: `failure` changes under `lock` only.
+final class EngineCloser: @unchecked Sendable {
+  // Sendable: safe because the failure is touched under the lock only.
+  /// Held from the beginning to the end of closing, before all other locks.
+  private let lock = WriterLock()
+  /// What closing failed with, if it did.
+  private var failure: StorageError?
+
+  /// Closes `core`; see `StorageEngine.close`.
+  func close(_ core: EngineCore) throws(StorageError) {
+    try core.checkProcess()
+    try core.writerLock.checkNotHeld()
+    if let turn = lock.lockIfFree() { return try takeTurn(core, hasWaited: false, turn) }
+    // The thread that closes waits for the engine's threads: one of those must not wait for it.
+    guard !core.services.areCurrent else { throw closingElsewhereError(core) }
+    try takeTurn(core, hasWaited: true, try lock.lock())
+  }
+
+  /// Closes the engine, unless another thread has, and ends the turn.
+  ///
+  /// - Parameter hasWaited: whether another thread was at it, whose failure is the caller's, too.
+  private func takeTurn(
+    _ core: EngineCore, hasWaited: Bool, _ turn: consuming WriterPermit
+  ) throws(StorageError) {
+    do throws(StorageError) { try closeAlone(core, hasWaited: hasWaited) } catch {
+      lock.unlock(turn)
+      throw error
+    }
+    lock.unlock(turn)
+  }
+
+  private func closeAlone(_ core: EngineCore, hasWaited: Bool) throws(StorageError) {
+    guard core.openFlag.isOpen else {
+      if hasWaited, let failure { throw failure }
+      return
+    }
+    core.maintainer.shortenBeforeClose(core)
+    let permit = try core.writerLock.lock()
+    do throws(StorageError) { try stopAdmission(core, permit) } catch {
+      core.writerLock.unlock(permit)
+      throw error
+    }
+    failure = core.queue.failure
+    let hasLog = core.log.exists
+    if failure == nil, hasLog {
+      core.checkpointer.begin(isFinal: true, permit)
+      // Here and now: nobody else can write.
+      while core.checkpointer.step() {}
+      failure = core.checkpointer.lastFailure
+      if failure == nil { core.space.cutFileAtClose(permit) }
+    }
+    core.writerLock.unlock(permit)
+    core.services.stop()
+    // After a failure a flush of another thread's may still be under way, and is told what the disk says.
+    core.queue.waitForFlush()
+    core.log.close()
+    if failure == nil, hasLog, core.hasOwnFiles { core.log.removeAllFiles() }
+    core.file.close()
+    if let failure = failure { throw failure }
+  }
+
+  /// Lets nobody begin from here on, unless a reader is in the way.
+  private func stopAdmission(_ core: EngineCore, _ permit: borrowing WriterPermit) throws(StorageError) {
+    // Before readers are counted: a checkpoint that runs holds a slot too.
+    core.checkpointer.finishRunning()
+    // Whoever comes between these two steps waits for the second: see `OpenFlag`.
+    core.openFlag.beginClosing()
+    let count = core.readerCount
+    core.openFlag.endClosing(isOpen: count > 0)
+    guard count == 0 else {
+      let who = count == 1 ? "1 reader or pinned snapshot is" : "\(count) readers or pinned snapshots are"
+      let what = count == 1 ? "it" : "them"
+      throw StorageError(
+        .inUse, "The database cannot be closed while \(who) alive. End \(what) first.", path: core.file.path)
+    }
+  }
+
+  private func closingElsewhereError(_ core: EngineCore) -> StorageError {
+    StorageError(
+      .inUse,
+      """
+      Another thread is closing the database, and waits for this one, which is the database's own. Return, and let it \
+      close.
+      """, path: core.file.path)
+  }
+}
