@@ -134,7 +134,7 @@ extension OpenedCollection {
   // MARK: Storing
 
   /// Throws unless a row may be stored under `key` now.
-  private func checkStorable(_ key: String) throws(DatabaseError) {
+  func checkStorable(_ key: String) throws(DatabaseError) {
     try checkWriting()
     let byteCount = key.utf8.count
     guard byteCount > Limits.rowKeyByteCount else { return }

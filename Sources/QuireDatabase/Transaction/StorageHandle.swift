@@ -190,9 +190,12 @@ extension TransactionState {
   }
 
   /// Reserves a row id.
-  func allocateRowID() throws(StorageError) -> RowID {
+  func allocateRowID() throws(StorageError) -> RowID { try allocateRowIDs(1) }
+
+  /// Reserves row ids, one behind the other, and returns the first.
+  func allocateRowIDs(_ count: Int) throws(StorageError) -> RowID {
     switch storage {
-    case .writing(let tx): RowID(unsafe try tx.pointee.allocateRowIDs())
+    case .writing(let tx): RowID(unsafe try tx.pointee.allocateRowIDs(count))
     default: throw StorageHandle.unfit()
     }
   }
