@@ -6,13 +6,6 @@
 
 internal import QuireStorage
 
-/// Which halves of a row a change concerns.
-struct ChangeAspects: OptionSet, Hashable, Sendable {
-  let rawValue: UInt8
-  static let object = ChangeAspects(rawValue: 1)
-  static let metadata = ChangeAspects(rawValue: 2)
-}
-
 /// Changes in their order.
 struct ChangeLog: Sendable {
   /// What happened to a row.

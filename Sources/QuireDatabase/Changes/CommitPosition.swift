@@ -45,9 +45,6 @@ public struct PinnedStep: Sendable, Equatable {
     return (earlier + passed).filter { $0.sequence > position.sequence }.map(\.commit)
   }
 
-  /// Whether a transaction reads the snapshot that the step has led to, and the pin has taken no other step since.
-  public func leads(to transaction: ReadTransaction) -> Bool { transaction.position == end }
-
   /// This step and the next one of the same pin as one; nil if another one begins there.
   public func followed(by next: PinnedStep) -> PinnedStep? {
     guard end == next.start else { return nil }

@@ -51,13 +51,6 @@ public struct CollectionFamily<Object: Sendable, Metadata: Sendable>: Sendable {
     return Self(self.filter.intersection(filter), named, describe)
   }
 
-  /// The names of those that have rows as of a transaction, and of those that are known by name. O(collections).
-  public func names(in tx: ReadTransaction) -> [String] {
-    if named.isEmpty { return tx.collections.filter(filter.contains) }
-    var seen: Set<ByteString> = []
-    return named.map(\.name).filter { seen.insert(ByteString($0)).inserted }
-  }
-
   /// The description of a collection; nil if it does not belong here. Names are the same if their bytes are.
   public func collection(named name: String) -> RowCollection<Object, Metadata>? {
     filter.contains(name) ? describe(name) : nil

@@ -17,7 +17,7 @@ final class CollectionRecord: Sendable {
   private let idleContexts = Latch<[CodingContexts]>([])
 
   /// What `isKept` was told: 0 nothing yet, 1 no, 2 yes.
-  private let keeping = Atomic<UInt8>(0)
+  let keeping = Atomic<UInt8>(0)
 
   /// More than this many transactions at a time are rare; the rest make theirs anew.
   private static let mostIdleContexts = 8
@@ -46,15 +46,6 @@ final class CollectionRecord: Sendable {
       return idle
     }
     _ = idle
-  }
-
-  /// Whether the cache keeps objects of the collection; asks it once.
-  func isKept(in cache: ObjectCache) -> Bool {
-    let known = keeping.load(ordering: .relaxed)
-    if known != 0 { return known == 2 }
-    let isKept = cache.keeps(name)
-    keeping.store(isKept ? 2 : 1, ordering: .relaxed)
-    return isKept
   }
 
   /// Takes back what `takeContexts` gave. What has learnt fields since, in a transaction that was rolled back perhaps,

@@ -31,7 +31,7 @@ extension DatabaseCore {
     defer {
       CurrentTransaction.set(state.outer)
       diagnostics.metrics.readEnds(measured, scratch, self)
-      diagnostics.readEnds(began, kind, site, state.connection)
+      diagnostics.readEnds(began, kind, site, connection: state.connection?.options.name)
       // Before somebody else gets it.
       if !isPinned { scratch.holder.release() }
       state.end()
@@ -234,12 +234,6 @@ extension DatabaseCore {
     }
     return failure
   }
-}
-
-/// Carries an error of the app's through the engine, so that it is told from one of the engine's: it may be of the same
-/// type, if the closure uses another database.
-struct ClosureError: Error {
-  let error: any Error
 }
 
 extension TransactionState {

@@ -24,13 +24,20 @@ final class Diagnostics: Sendable {
   /// What is told once and was told.
   private let told = Latch<Set<ByteString>>([])
 
-  init(_ options: Database.Options, path: String) {
-    label = options.label ?? (path.isEmpty ? "memory" : String(path.split(separator: "/").last ?? "quire"))
-    metrics = MetricsReporter(label: label, interval: options.metricsInterval.nanoseconds)
-    logger = options.logger
-    slowThreshold = options.slowTransactionThreshold?.nanoseconds ?? .max
-    holdThreshold = options.heldSnapshotThreshold?.nanoseconds ?? .max
-    logsSlow = options.logger != nil && options.slowTransactionThreshold != nil
+  /// - Parameters:
+  ///   - label: what the database is called in messages.
+  ///   - metricsInterval: how often figures are passed on, at the most.
+  ///   - slowThreshold: from how long on a transaction is slow; nil for never.
+  ///   - holdThreshold: from how long on a snapshot is held for too long; nil for never.
+  init(
+    label: String, logger: Logger?, metricsInterval: Duration, slowThreshold: Duration?, holdThreshold: Duration?
+  ) {
+    self.label = label
+    self.logger = logger
+    metrics = MetricsReporter(label: label, interval: metricsInterval.nanoseconds)
+    self.slowThreshold = slowThreshold?.nanoseconds ?? .max
+    self.holdThreshold = holdThreshold?.nanoseconds ?? .max
+    logsSlow = logger != nil && slowThreshold != nil
   }
 
   /// Whether something that is told once has not been told yet.
@@ -77,18 +84,22 @@ final class Diagnostics: Sendable {
   @inline(__always) func readBegins() -> UInt64 { logsSlow ? MonotonicClock.coarse : 0 }
 
   /// A read transaction that began at `began` is over.
-  @inline(__always) func readEnds(_ began: UInt64, _ kind: StaticString, _ site: CallSite, _ connection: Connection?) {
+  ///
+  /// - Parameter connection: the name of its connection, if that has one.
+  @inline(__always) func readEnds(
+    _ began: UInt64, _ kind: StaticString, _ site: CallSite, connection: @autoclosure () -> String?
+  ) {
     if began == 0 { return }
     let now = MonotonicClock.coarse
-    if now - began >= slowThreshold { logSlowRead(now - began, kind, site, connection) }
+    if now - began >= slowThreshold { logSlowRead(now - began, kind, site, connection: connection()) }
   }
 
   @inline(never)
-  private func logSlowRead(_ total: UInt64, _ kind: StaticString, _ site: CallSite, _ connection: Connection?) {
+  private func logSlowRead(_ total: UInt64, _ kind: StaticString, _ site: CallSite, connection: String?) {
     CallOut.check()
     logger?.warning(
       "A read transaction took long, and kept the pages of its snapshot.",
-      metadata: describe("\(kind)", total, site, connection?.options.name))
+      metadata: describe("\(kind)", total, site, connection))
   }
 
   private func describe(
@@ -107,19 +118,19 @@ final class Diagnostics: Sendable {
 
   /// A commit was acknowledged: complains about snapshots that are held for too long, once about each, if pages that
   /// were replaced cannot be used again. Looks at them now and then only.
-  func lookAtSnapshots(_ core: DatabaseCore) {
+  func lookAtSnapshots(_ database: some DiagnosedDatabase) {
     guard let logger, holdThreshold != .max else { return }
     let now = MonotonicClock.coarse
     let due = nextLook.load(ordering: .relaxed)
     guard now >= due else { return }
     let next = now.addingReportingOverflow(min(holdThreshold / 4, Self.longestPause)).partialValue
     guard nextLook.compareExchange(expected: due, desired: next, ordering: .relaxed).exchanged else { return }
-    let published = core.publishedCSN
-    let old = core.holders.held().filter { held in
+    let published = database.publishedCSN
+    let old = database.holders.held().filter { held in
       held.snapshot.csn < published && held.snapshot.age.nanoseconds >= holdThreshold
     }
     if old.isEmpty { return }
-    let pageCount = core.engine.statistics.heldPages
+    let pageCount = database.statistics.heldPages
     guard pageCount > 0 else { return }
     for (holder, snapshot) in old where holder.isFirstWarning() {
       var metadata: Logger.Metadata = [
@@ -137,4 +148,22 @@ final class Diagnostics: Sendable {
 
   /// The longest time between two looks, in nanoseconds.
   private static let longestPause: UInt64 = 5_000_000_000
+}
+
+/// What diagnostics ask an open database for.
+protocol DiagnosedDatabase: AnyObject {
+  /// The newest commit that readers see.
+  var publishedCSN: CSN { get }
+  /// Who holds snapshots.
+  var holders: SnapshotHolders { get }
+  /// What the engine has counted.
+  var statistics: StorageStatistics { get }
+  /// What the cache of objects has counted; nil without one.
+  var objectCounts: (hits: Int, misses: Int, evictions: Int)? { get }
+}
+
+/// What counts the read transactions that have used it, one after the other.
+protocol ReadCounter: AnyObject {
+  /// How many of them were not passed on yet.
+  var readCount: Int { get set }
 }

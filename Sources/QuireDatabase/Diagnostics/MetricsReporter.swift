@@ -9,11 +9,14 @@ internal import Synchronization
   /// Reports what a database does, under labels that begin with “quire.”, in the dimension `database`.
   ///
   /// Write transactions are counted one by one. Read transactions are counted by the memory that they use one after the
-  /// other, which tells of `TransactionScratch.reportedReadCount` at a time, and of these one is timed: a number that
+  /// other, which tells of `reportedReadCount` at a time, and of these one is timed: a number that
   /// all readers share would cost each of them more than the rest of the bookkeeping. What the engine counts is passed
   /// on when a transaction ends, but no more often than the interval says, and when the database is closed.
   final class MetricsReporter: Sendable {
     static let isOn = true
+
+    /// How many read transactions are reported together.
+    private static let reportedReadCount = 64
 
     /// What was passed on, and when it is time to do so again.
     private struct Reported {
@@ -112,31 +115,31 @@ internal import Synchronization
     }
 
     /// A read transaction begins: says when, if it is one that is timed.
-    @inline(__always) func readBegins(_ scratch: TransactionScratch) -> UInt64 {
+    @inline(__always) func readBegins(_ scratch: some ReadCounter) -> UInt64 {
       scratch.readCount &+= 1
-      return scratch.readCount == TransactionScratch.reportedReadCount ? MonotonicClock.now : 0
+      return scratch.readCount == MetricsReporter.reportedReadCount ? MonotonicClock.now : 0
     }
 
     /// A read transaction is over, which began at `began` if that was noted.
-    @inline(__always) func readEnds(_ began: UInt64, _ scratch: TransactionScratch, _ core: DatabaseCore) {
-      if began != 0 { reportReads(began, scratch, core) }
+    @inline(__always) func readEnds(_ began: UInt64, _ scratch: some ReadCounter, _ database: some DiagnosedDatabase) {
+      if began != 0 { reportReads(began, scratch, database) }
     }
 
     @inline(never)
-    private func reportReads(_ began: UInt64, _ scratch: TransactionScratch, _ core: DatabaseCore) {
+    private func reportReads(_ began: UInt64, _ scratch: some ReadCounter, _ database: some DiagnosedDatabase) {
       readTime.recordNanoseconds(MonotonicClock.now - began)
       forget(scratch)
-      report(core)
+      report(database)
     }
 
     /// Passes on the reads that a piece of memory has counted.
-    func forget(_ scratch: TransactionScratch) {
+    func forget(_ scratch: some ReadCounter) {
       reads.increment(by: scratch.readCount)
       scratch.readCount = 0
     }
 
     /// Passes on what the engine has counted, if it is time, or if it `mustReport`.
-    func report(_ core: DatabaseCore, mustReport: Bool = false) {
+    func report(_ database: some DiagnosedDatabase, mustReport: Bool = false) {
       let now = MonotonicClock.coarse
       let isDue = reported.withLock { reported -> Bool in
         guard mustReport || now >= reported.next else { return false }
@@ -144,8 +147,8 @@ internal import Synchronization
         return true
       }
       guard isDue else { return }
-      let statistics = core.engine.statistics
-      let objects = core.objectCache?.statistics
+      let statistics = database.statistics
+      let objects = database.objectCounts
       reported.withLock { reported in
         func pass(_ counter: Counter, _ count: Int, _ last: inout Int) {
           // Two threads may have asked in one order and come here in the other.
@@ -166,7 +169,7 @@ internal import Synchronization
         pass(objectEvictions, objects.evictions, &reported.objectEvictions)
       }
       oldestCommits.set(statistics.oldestSnapshotAge)
-      oldestSeconds.set(Double(core.holders.held().first?.snapshot.age.nanoseconds ?? 0) / 1e9)
+      oldestSeconds.set(Double(database.holders.held().first?.snapshot.age.nanoseconds ?? 0) / 1e9)
       dirtyPages.set(statistics.dirtyPages)
       residentPages.set(statistics.residentPages)
       filePages.set(statistics.filePages)
@@ -181,9 +184,9 @@ internal import Synchronization
     init(label: String, interval: UInt64) {}
     func noteOpening(_ nanoseconds: UInt64, records: Int) {}
     func noteWrite(_ times: WriteWatch.Times, changes count: Int, isCommitted: Bool) {}
-    @inline(__always) func readBegins(_ scratch: TransactionScratch) -> UInt64 { 0 }
-    @inline(__always) func readEnds(_ began: UInt64, _ scratch: TransactionScratch, _ core: DatabaseCore) {}
-    func forget(_ scratch: TransactionScratch) {}
-    func report(_ core: DatabaseCore, mustReport: Bool = false) {}
+    @inline(__always) func readBegins(_ scratch: some ReadCounter) -> UInt64 { 0 }
+    @inline(__always) func readEnds(_ began: UInt64, _ scratch: some ReadCounter, _ database: some DiagnosedDatabase) {}
+    func forget(_ scratch: some ReadCounter) {}
+    func report(_ database: some DiagnosedDatabase, mustReport: Bool = false) {}
   }
 #endif

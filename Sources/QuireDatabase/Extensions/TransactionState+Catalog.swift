@@ -2,18 +2,7 @@
 
 internal import QuireStorage
 
-extension ExtensionID {
-  /// The name that a tree of the extension has in the engine.
-  func treeName(_ name: String) -> String { treePrefix + name }
-  /// What the names of all of its trees begin with.
-  var treePrefix: String { "quire.extension.\(rawValue)." }
-
-  /// Extensions in memory count from here.
-  static let firstInMemory: UInt32 = 1 << 31
-}
-
 extension TransactionState {
-  static let catalogName = "quire.extensions"
   private static let nextIDKey: [UInt8] = [UInt8(ascii: "n")]
 
   private static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }
@@ -22,59 +11,7 @@ extension TransactionState {
     [UInt8(ascii: "v")] + id.rawValue.bigEndianBytes + name.utf8
   }
 
-  // MARK: Trees of the engine
-
-  /// The engine's tree of a name.
-  func tree(named name: String) -> Tree? {
-    switch storage {
-    case .reading(let tx): unsafe tx.pointee.tree(named: name)
-    case .writing(let tx): unsafe tx.pointee.tree(named: name)
-    case .ended: nil
-    }
-  }
-
-  /// Makes a tree.
-  func createTree(_ name: String, _ keys: KeyKind) throws(StorageError) -> Tree {
-    switch storage {
-    case .writing(let tx): unsafe try tx.pointee.createTree(name, keys: keys)
-    default: throw StorageHandle.unfit()
-    }
-  }
-
-  /// Drops a tree.
-  private func dropTree(_ tree: Tree) throws(StorageError) {
-    switch storage {
-    case .writing(let tx): unsafe try tx.pointee.dropTree(tree)
-    default: throw StorageHandle.unfit()
-    }
-  }
-
-  /// The names of the engine's trees.
-  private var treeNames: [String] {
-    switch storage {
-    case .reading(let tx): unsafe tx.pointee.treeNames
-    case .writing(let tx): unsafe tx.pointee.treeNames
-    case .ended: []
-    }
-  }
-
-  /// The value under an integer key, copied.
-  func value(_ key: Int64, in tree: Tree) throws(StorageError) -> [UInt8]? {
-    switch storage {
-    case .reading(let tx): unsafe try tx.pointee.value(for: key, in: tree)
-    case .writing(let tx): unsafe try tx.pointee.value(for: key, in: tree)
-    case .ended: throw StorageHandle.unfit()
-    }
-  }
-
-  /// The number of entries below an integer key.
-  func rank(_ key: Int64, in tree: Tree) throws(StorageError) -> Int {
-    switch storage {
-    case .reading(let tx): unsafe try tx.pointee.rank(of: key, in: tree)
-    case .writing(let tx): unsafe try tx.pointee.rank(of: key, in: tree)
-    case .ended: throw StorageHandle.unfit()
-    }
-  }
+  // MARK: Trees
 
   /// Removes the entries between two keys in their ordered form; nil means no bound.
   func deleteRange(
@@ -131,7 +68,7 @@ extension TransactionState {
   /// What is stored under a name.
   func storedRecord(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
     try check()
-    guard let catalog = tree(named: Self.catalogName) else { return nil }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return nil }
     let bytes = try wrapping { () throws(StorageError) in try value(Self.recordKey(name), in: catalog) }
     guard let bytes else { return nil }
     return try ExtensionRecord(bytes, name: name)
@@ -146,7 +83,7 @@ extension TransactionState {
   /// All stored records, by name in the order of the names' bytes. One that cannot be read is an error.
   func storedRecords() throws(DatabaseError) -> [(name: String, record: ExtensionRecord)] {
     try check()
-    guard let catalog = tree(named: Self.catalogName) else { return [] }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return [] }
     var records: [(name: String, record: ExtensionRecord)] = []
     try forEachEntry(of: catalog, from: [UInt8(ascii: "r")], upTo: [UInt8(ascii: "s")]) {
       (key, value) throws(DatabaseError) in
@@ -164,7 +101,7 @@ extension TransactionState {
       forest.values[id] = nil
       forest.lives[id] = nil
     }
-    guard let catalog = tree(named: Self.catalogName) else { return }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
     try wrapping { () throws(StorageError) in
       try Self.recordKey(name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }
     }
@@ -204,7 +141,7 @@ extension TransactionState {
 
   func storeValue(_ value: [UInt8]?, _ name: String, of id: ExtensionID) throws(DatabaseError) {
     if let value { return try putCatalog(Self.valueKey(id, name), value) }
-    guard let catalog = tree(named: Self.catalogName) else { return }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
     try wrapping { () throws(StorageError) in
       try Self.valueKey(id, name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }
     }
@@ -213,7 +150,7 @@ extension TransactionState {
   /// Removes the stored values of an extension whose names begin with `prefix`.
   func removeValues(of id: ExtensionID, beginningWith prefix: String) throws(DatabaseError) {
     try checkWriting()
-    guard let catalog = tree(named: Self.catalogName) else { return }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
     let first = Self.valueKey(id, prefix)
     // No byte of a name is 0xff.
     _ = try wrapping { () throws(StorageError) in try deleteRange(from: first, to: first + [0xff], in: catalog) }
@@ -222,7 +159,7 @@ extension TransactionState {
   /// Removes all stored values of an extension.
   func removeValues(of id: ExtensionID) throws(DatabaseError) {
     try checkWriting()
-    guard let catalog = tree(named: Self.catalogName) else { return }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
     _ = try wrapping { () throws(StorageError) in
       try deleteRange(
         from: Self.valueKey(id, ""), to: Self.valueKey(ExtensionID(rawValue: id.rawValue + 1), ""), in: catalog)
@@ -233,15 +170,15 @@ extension TransactionState {
 
   private func catalogValue(_ key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
     try check()
-    guard let catalog = tree(named: Self.catalogName) else { return nil }
+    guard let catalog = tree(named: ExtensionRecord.treeName) else { return nil }
     return try wrapping { () throws(StorageError) in try value(key, in: catalog) }
   }
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(DatabaseError) {
     try checkWriting()
     try wrapping { () throws(StorageError) in
-      let known = tree(named: Self.catalogName)
-      let catalog = if let known { known } else { try createTree(Self.catalogName, .bytes) }
+      let known = tree(named: ExtensionRecord.treeName)
+      let catalog = if let known { known } else { try createTree(ExtensionRecord.treeName, .bytes) }
       try key.withSearchKey { (key) throws(StorageError) in
         try unsafe value.withValueBytes { (bytes) throws(StorageError) in try unsafe put(key, bytes, in: catalog) }
       }

@@ -49,3 +49,17 @@ struct UsedCollections {
   /// Forgets the names: numbers that a savepoint has taken back are given again.
   mutating func forgetNames() { names = [:] }
 }
+
+/// A collection as a transaction has used it, under one of its descriptions. The transaction keeps both.
+@safe @usableFromInline struct UsedCollection {
+  @usableFromInline let use: CollectionUse
+  @usableFromInline let state: Unmanaged<CollectionState>
+  /// The `CollectionDescription` of the types in `use`.
+  @usableFromInline let description: UnsafeRawPointer
+
+  init(_ use: CollectionUse, _ state: CollectionState, _ description: AnyObject) {
+    self.use = use
+    unsafe self.state = unsafe .passUnretained(state)
+    unsafe self.description = unsafe UnsafeRawPointer(Unmanaged.passUnretained(description).toOpaque())
+  }
+}

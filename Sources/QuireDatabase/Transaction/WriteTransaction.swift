@@ -9,26 +9,8 @@ public import QuireStorage
 public struct WriteTransaction {
   @usableFromInline let state: TransactionState
 
-  /// The rows of a collection. Costs next to nothing after the first time.
-  @inlinable @inline(__always)
-  public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> WritableRows<Object, Metadata> {
-    WritableRows(handle: state.open(collection))
-  }
-
-  /// The rows of a collection as bytes, whatever their types: for tools.
-  public func rawRows(_ collection: String) -> RawRows {
-    RawRows(opened: OpenedCollection(state, state.open(collection)))
-  }
-
   /// The commit that the transaction builds on.
   public var csn: CSN { state.csn }
-
-  /// Removes all rows of all collections. Returns how many there were. Reported as one change: `isAllCleared`.
-  @discardableResult
-  public func removeAll() throws(DatabaseError) -> Int {
-    try state.checkWriting()
-    return try state.removeAll()
-  }
 
   /// Runs `body`; if it throws, undoes what it did and rethrows, and the transaction goes on as before. May be nested.
   ///
@@ -92,13 +74,4 @@ extension WriteTransaction {
   /// The id of the row at a key, whatever its types; nil if there is none. Touches one page per level of the key index.
   public func rowID(of row: RowKey) throws(DatabaseError) -> RowID? { try state.rowID(of: row) }
 
-  /// Removes the row at a key, whatever its types. Returns whether there was one.
-  @discardableResult
-  public func remove(_ row: RowKey) throws(DatabaseError) -> Bool {
-    try state.checkWriting()
-    guard row.collection.utf8.count <= Limits.collectionNameByteCount else { return false }
-    let collection = state.open(row.collection)
-    try state.check()
-    return try state.removeRow(collection, row.key)
-  }
 }

@@ -144,22 +144,7 @@ public final class RelationshipWriter: ExtensionWriter {
     try put(try stored(edge, from: try row(source), isDerived: false))
   }
 
-  func remove(_ edge: Edge, _ reason: EdgeReason) throws -> Bool {
-    try checkOpen()
-    guard let source = edge.source else { throw edge.invalid("does not say where it begins: give a source") }
-    let graph = GraphHandle(trees: trees, writer: self)
-    guard let number = try trees.number(of: edge.name), let row = try graph.known(source),
-      let end = try graph.known(edge.destination)
-    else { return false }
-    var found = StoredEdge(name: number, source: row, destination: end, isDerived: false, rules: [])
-    guard let rules = try trees.rules(of: found) else { return try dropHidden(found, reason) }
-    found.rules = rules
-    try trees.remove(found)
-    try drop(found, reason)
-    return true
-  }
-
-  private func checkOpen() throws {
+  func checkOpen() throws {
     guard isSettled else { return }
     throw DatabaseError(
       .transactionFailed, "Edges of “\(store.name)” were changed after it had settled. Change them in `settleRows`.")

@@ -177,9 +177,3 @@ public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
     Self(parts, .compared(isBefore))
   }
 }
-
-/// The limits of views.
-public enum ViewLimits {
-  /// How many bytes of a sort key count.
-  public static let sortKeyByteCount = 960
-}

@@ -14,3 +14,11 @@ struct CollectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   var description: String { "collection \(rawValue)" }
 }
+
+extension CollectionID {
+  /// The id as the keys of its rows begin.
+  var prefix: [UInt8] { rawValue.bigEndianBytes }
+
+  /// The first key of the index behind the collection.
+  var end: [UInt8] { CollectionID(rawValue + 1).prefix }
+}

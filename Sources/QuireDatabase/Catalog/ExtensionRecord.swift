@@ -19,8 +19,21 @@ struct ExtensionID: Hashable, Comparable, Sendable {
   static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
+extension ExtensionID {
+  /// The name that a tree of the extension has in the engine.
+  func treeName(_ name: String) -> String { treePrefix + name }
+  /// What the names of all of its trees begin with.
+  var treePrefix: String { "quire.extension.\(rawValue)." }
+
+  /// Extensions in memory count from here.
+  static let firstInMemory: UInt32 = 1 << 31
+}
+
 /// What is noted about an extension under its name.
 struct ExtensionRecord: Hashable, Sendable {
+  /// The tree that records stand in.
+  static let treeName = "quire.extensions"
+
   /// How far an extension is.
   enum State: Hashable, Sendable {
     /// Rows with ids up to this one are in it, and it follows their changes; the others are not.
@@ -42,38 +55,11 @@ struct ExtensionRecord: Hashable, Sendable {
   /// The collections whose changes concern it; nil in a record that does not say, so that all do.
   var collections: CollectionFilter.Stored?
 
-  /// Whether the extension was built by this code in this version, or in the one given.
-  func isSame(as other: any DatabaseExtension, version given: String? = nil) -> Bool {
-    let type = type(of: other)
-    return ([type.kind] + type.formerKinds).contains { $0.hasSameBytes(as: kind) }
-      && formatVersion == type.formatVersion
-      && version.hasSameBytes(as: given ?? other.version)
-      && dependencies.map { ByteString($0) } == other.dependencies.map { ByteString($0) }
-  }
-
-  /// Whether what is stored can go on as what `value` describes, if it is not stale: it was built by the same code, for
-  /// the same collections, and holds nothing that is to be made of rows and was not.
-  func canGoOn(as value: any DatabaseExtension) -> Bool {
-    isSame(as: value) && (collections.map { $0 == value.collections.stored } ?? true)
-      && !isNotBuiltFromRows(unlike: value)
-  }
-
   /// The same with the names that the program has for collections.
   func shown(by aliases: CollectionAliases) -> ExtensionRecord {
     var record = self
     record.collections = collections?.renamed(aliases.shownName)
     return record
-  }
-
-  /// Where building begins: an extension that takes no rows that are there already follows all changes at once.
-  static func beginning(of value: any DatabaseExtension) -> State {
-    .building(through: value.isBuiltFromRows ? RowID(0) : RowID(.max))
-  }
-
-  /// Whether it holds what was not made of the rows that were there, and is now to be.
-  private func isNotBuiltFromRows(unlike given: any DatabaseExtension) -> Bool {
-    let hasOthers = keepsOwnContent && !given.keepsOwnContent || state == .building(through: RowID(.max))
-    return given.isBuiltFromRows && hasOthers
   }
 
   // MARK: Bytes
@@ -128,15 +114,6 @@ struct ExtensionRecord: Hashable, Sendable {
     self.formatVersion = formatVersion
     self.version = version
     self.dependencies = dependencies
-  }
-
-  /// The record of an extension that is about to be built.
-  init(id: ExtensionID, of new: any DatabaseExtension) {
-    self.init(
-      id: id, state: Self.beginning(of: new), kind: type(of: new).kind,
-      formatVersion: type(of: new).formatVersion, version: new.version, dependencies: new.dependencies)
-    keepsOwnContent = new.keepsOwnContent
-    collections = new.collections.stored
   }
 
   /// Reads what `bytes` wrote; the bytes may be anything.

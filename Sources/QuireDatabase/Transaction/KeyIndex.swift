@@ -5,14 +5,6 @@
 
 internal import QuireStorage
 
-extension CollectionID {
-  /// The id as the keys of its rows begin.
-  var prefix: [UInt8] { rawValue.bigEndianBytes }
-
-  /// The first key of the index behind the collection.
-  var end: [UInt8] { CollectionID(rawValue + 1).prefix }
-}
-
 extension TransactionState {
   /// The key of the index for a row, in memory that is good until the next one is made; nil if no row can have it.
   @inline(__always)

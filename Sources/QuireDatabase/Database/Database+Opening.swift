@@ -1,24 +1,9 @@
-// The database as apps see it.
+// Opening a database, and what apps do with it.
 
 internal import Logging
 public import QuireStorage
 
-/// An open database of objects: collections of rows, each with a key, an object and perhaps metadata.
-///
-/// ```swift
-/// let db = try Database(at: "library.quire")
-/// try db.write { tx in try tx[.songs].set(song, for: "s1") }
-/// let stored = try db.read { tx in try tx[.songs].get("s1") }
-/// ```
-///
-/// One writer at a time, any number of readers; readers never wait for another transaction to end. All
-/// methods may be called from any thread. In async functions Swift takes the async forms, which wait without blocking a
-/// thread of the cooperative pool. Errors of the database's are `DatabaseError`; what a closure throws is rethrown.
-public final class Database: Sendable {
-  let core: DatabaseCore
-  /// The connection behind `read` and `write`.
-  private let connection: Connection
-
+extension Database {
   /// Opens the database at `path`, or creates it.
   ///
   /// After a crash this replays the log and makes the result durable before it returns. A file that is refused is not
@@ -32,7 +17,7 @@ public final class Database: Sendable {
   }
 
   /// Opens a database in surroundings of the caller's making.
-  package init(
+  package convenience init(
     at path: String, options: Options, environment: StorageEnvironment
   ) throws(DatabaseError) {
     var environment = environment
@@ -44,6 +29,7 @@ public final class Database: Sendable {
     let began = MonotonicClock.now
     let diagnostics = Diagnostics(options, path: path)
     let span = TransactionSpan(named: "quire.open", diagnostics.label, CallSite())
+    let core: DatabaseCore
     do throws(DatabaseError) {
       let engine: StorageEngine
       do throws(StorageError) {
@@ -60,13 +46,7 @@ public final class Database: Sendable {
     span.end(nil) { $0.set("quire.recovered.records", records) }
     diagnostics.metrics.noteOpening(MonotonicClock.now - began, records: records)
     core.logOpening()
-    connection = Connection(core, Connection.Options())
-  }
-
-  /// Another handle to an open database.
-  init(_ core: DatabaseCore) {
-    self.core = core
-    connection = Connection(core, Connection.Options())
+    self.init(core)
   }
 
   /// A database without files, empty, that ends with the object: for tests, caches and scratch work.
@@ -82,9 +62,6 @@ public final class Database: Sendable {
     }
     return Database(try DatabaseCore(engine, path: "", options: options, Diagnostics(options, path: "")))
   }
-
-  /// The path that the database was opened at.
-  public var path: String { core.path }
 
   /// A connection of its own: the same database, with its own settings.
   ///
@@ -206,14 +183,4 @@ public final class Database: Sendable {
     core.history.close()
     core.observers.close()
   }
-}
-
-/// Two handles are equal if they lead to the same open database, such as the one that was opened and the one that an
-/// extension gets.
-extension Database: Hashable {
-  /// Whether both lead to the same open database.
-  public static func == (one: Database, other: Database) -> Bool { one.core === other.core }
-
-  /// Adds which open database it is.
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(core)) }
 }

@@ -51,7 +51,7 @@ struct CollectionRenaming {
         try tx.put(noted, for: [UInt8](new.utf8), in: trees.collections)
         try tx.delete([UInt8](old.utf8), in: trees.collections)
       }
-      guard let catalog = tx.tree(named: TransactionState.catalogName) else { return }
+      guard let catalog = tx.tree(named: ExtensionRecord.treeName) else { return }
       for record in records { try tx.put(record.value, for: record.key, in: catalog) }
     }
     try engine.flush()
@@ -67,7 +67,7 @@ struct CollectionRenaming {
     _ tx: borrowing QuireStorage.ReadTransaction
   ) throws -> [RecordChange] {
     if found.isEmpty && empty.isEmpty { return [] }
-    guard let catalog = tx.tree(named: TransactionState.catalogName) else { return [] }
+    guard let catalog = tx.tree(named: ExtensionRecord.treeName) else { return [] }
     return try records(catalog, tx).compactMap { key, value in
       guard let name = String(validating: key.dropFirst(), as: UTF8.self) else { throw RowView.damaged() }
       var record = try ExtensionRecord(value, name: name)
@@ -124,24 +124,4 @@ struct CollectionRenaming {
     }
     return found
   }
-}
-
-/// The names that collections are stored under in a database that is only read, and that have others for the program.
-struct CollectionAliases: Sendable {
-  private let storedNames: [ByteString: String]
-  private let shownNames: [ByteString: String]
-
-  init(_ names: [(old: String, new: String)]) {
-    storedNames = Dictionary(names.map { (ByteString($0.new), $0.old) }) { first, _ in first }
-    shownNames = Dictionary(names.map { (ByteString($0.old), $0.new) }) { first, _ in first }
-  }
-
-  /// What a collection is stored under; nil for a name that it has no more.
-  func storedName(_ name: String) -> String? {
-    if storedNames.isEmpty { return name }
-    return storedNames[ByteString(name)] ?? (shownNames[ByteString(name)] == nil ? name : nil)
-  }
-
-  /// What the program calls a collection.
-  func shownName(_ name: String) -> String { shownNames.isEmpty ? name : shownNames[ByteString(name)] ?? name }
 }

@@ -1,0 +1,7 @@
+// What views limit.
+
+/// The limits of views.
+public enum ViewLimits {
+  /// How many bytes of a sort key count.
+  public static let sortKeyByteCount = 960
+}

@@ -1,0 +1,185 @@
+// Rule: the folders of a module are layers, and a file names types of its own layer and of those below only.
+
+import Testing
+
+/// The layers of one module, from the ground up.
+struct Layers {
+  let module: String
+  /// The folders above the ground; the files that lie in no folder are the ground.
+  let folders: [String]
+  /// What files name of a layer above all the same, by their paths below the module. Each entry must be needed.
+  var upward: [String: Set<String>] = [:]
+
+  /// The modules whose folders are layers.
+  static let modules = [
+    Layers(
+      module: "QuireStorage",
+      folders: ["File", "Format", "Page", "Tree", "Bulk", "Log", "Snapshot", "Transaction", "Checkpoint", "Engine"]),
+    // Diagnostics lie low: all work is told to them, and they ask a database through a protocol of their own. `Core`
+    // is what transactions share; `Database`, what apps do with it, lies below the work that is made of whole
+    // transactions.
+    Layers(
+      module: "QuireDatabase",
+      folders: [
+        "Errors", "Diagnostics", "Compression", "Coding", "Encryption", "Collections", "Changes", "ObjectCache",
+        "Catalog", "Core", "Transaction", "Extensions", "Rows", "Database", "Registration", "Observation", "Rewriting",
+      ],
+      upward: [
+        // What is registered, and what follows a write transaction: both have values of types whose functions take
+        // transactions.
+        "Core/DatabaseCore.swift": ["ExtensionRegistry"],
+        "Transaction/TransactionState.swift": ["KnownReader"],
+        "Transaction/WriterState.swift": ["ExtensionSession", "RegisteredExtensions"],
+      ]),
+    Layers(
+      module: "QuireRelationships", folders: ["Edges", "Writing", "Graph", "Relationship"]),
+    Layers(
+      module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
+  ]
+
+  /// Unknown folders, names of a layer above, and exceptions that nothing needs.
+  func violations(in files: [SourceFile]) -> [Violation] {
+    var found: [Violation] = []
+    var layered: [(file: SourceFile, layer: Int)] = []
+    for file in files where file.root == "Sources" && file.module == module && file.isSwift {
+      if let layer = layer(of: file) {
+        layered.append((file, layer))
+      } else {
+        found.append(Violation(file, nil, "the folder \(file.components[2]) is not a layer of Layers.swift"))
+      }
+    }
+    let homes = homes(of: layered)
+    let modules = Set(files.compactMap(\.module))
+    for (file, layer) in layered {
+      let own = Set(file.declarations.filter(\.namesType).map(\.name))
+      let excepted = upward[String(file.path.dropFirst("Sources/\(module)/".count))] ?? []
+      var used: Set<String> = []
+      for (index, token) in file.tokens.enumerated() {
+        guard let home = homes[token.text], home > layer, !own.contains(token.text) else { continue }
+        guard !isLabel(index, in: file.tokens), !isForeign(index, in: file.tokens, modules) else { continue }
+        guard used.insert(token.text).inserted, !excepted.contains(token.text) else { continue }
+        found.append(
+          Violation(file, token.line, "\(name(layer)) must not use \(token.text) of \(name(home)), a layer above"))
+      }
+      for name in excepted.subtracting(used).sorted() {
+        found.append(Violation(file, nil, "does not use \(name): take it out of Layers.swift"))
+      }
+    }
+    return found
+  }
+
+  /// 0 for the ground, nil for a folder that is no layer.
+  private func layer(of file: SourceFile) -> Int? {
+    if file.components.count == 3 { return 0 }
+    return folders.firstIndex(of: file.components[2]).map { $0 + 1 }
+  }
+
+  private func name(_ layer: Int) -> String { layer == 0 ? "the ground" : folders[layer - 1] }
+
+  /// The lowest layer that declares each type name.
+  ///
+  /// A nested type is named within the type around it, or together with it, so that the outer name tells enough;
+  /// unless an extension in a higher layer has declared it. Such a name counts where it is declared once: a second
+  /// `Options` or `Header` says nothing about which of them is meant.
+  private func homes(of layered: [(file: SourceFile, layer: Int)]) -> [String: Int] {
+    var homes: [String: Int] = [:]
+    var nested: [String: (layer: Int, outer: Declaration, count: Int)] = [:]
+    for (file, layer) in layered {
+      for declaration in file.declarations where declaration.namesType && !declaration.isLocal {
+        // What nobody else can see cannot be what another file means.
+        if declaration.modifiers.contains("private") || declaration.modifiers.contains("fileprivate") { continue }
+        if declaration.typeDepth == 0 {
+          homes[declaration.name] = min(layer, homes[declaration.name] ?? layer)
+        } else if declaration.typeDepth == 1, let outer = declaration.enclosing {
+          nested[declaration.name, default: (layer, file.declarations[outer], 0)].count += 1
+        }
+      }
+    }
+    for (name, place) in nested where place.count == 1 && homes[name] == nil && place.outer.keyword == "extension" {
+      if let home = homes[place.outer.name], home < place.layer { homes[name] = place.layer }
+    }
+    return homes
+  }
+
+  /// Whether the word at `index` is an argument label.
+  private func isLabel(_ index: Int, in tokens: [Token]) -> Bool {
+    guard index > 0, index + 1 < tokens.count, tokens[index + 1].text == ":" else { return false }
+    return tokens[index - 1].text == "(" || tokens[index - 1].text == ","
+  }
+
+  /// Whether the word at `index` is a name of another module, which stands in front of it.
+  private func isForeign(_ index: Int, in tokens: [Token], _ modules: Set<String>) -> Bool {
+    guard index > 1, tokens[index - 1].text == "." else { return false }
+    return modules.contains(tokens[index - 2].text) && tokens[index - 2].text != module
+  }
+}
+
+@Suite("Folders use downwards only")
+struct LayersTests {
+  @Test func repositoryObeys() throws {
+    let files = try SourceTree.repository().files
+    for layers in Layers.modules { report(layers.violations(in: files)) }
+  }
+
+  private let layers = Layers(module: "M", folders: ["Low", "High"])
+  private let upper = sample(
+    "Sources/M/High/Cursor.swift",
+    """
+    struct Cursor { struct Position {} ; struct Options {} }
+    private struct Scratch {}
+    func walk() { struct Local {} }
+    extension Page { struct Fold {} }
+    """)
+  private let lower = sample("Sources/M/Low/Page.swift", "struct Page {}")
+
+  @Test(
+    "The use of a name of a higher folder is found",
+    arguments: [
+      "let cursor: Cursor?", "extension Cursor {}", "let all: [Cursor.Position]", "_ = \"\\(Cursor())\"",
+      "let cursor: M.Cursor", "let fold: Page.Fold",
+    ])
+  func useOfHigherLayerIsFound(line: String) {
+    for path in ["Sources/M/Low/Bad.swift", "Sources/M/Low/Deeper/Bad.swift"] {
+      let bad = sample(path, "// Purpose.\n\(line)\n")
+      let found = layers.violations(in: [bad, lower, upper])
+      #expect(found.map(\.path).contains(path))
+      #expect(found.allSatisfy { $0.line == 2 })
+    }
+    let ground = sample("Sources/M/Ground.swift", "// Purpose.\n\(line)\n")
+    #expect(!layers.violations(in: [ground, lower, upper]).isEmpty)
+  }
+
+  @Test(
+    "Lower names, nested names alone, private names, other modules, comments and literals are let through",
+    arguments: [
+      "// Cursor", "let text = \"Cursor\"", "struct Options {}\nlet options: Options", "let scratch: Scratch",
+      "let page: Page", "let local: Local", "call(Cursor: 1)", "let position: Position", "let other: N.Cursor",
+    ])
+  func otherUsesAreFine(line: String) {
+    let other = sample("Sources/N/Cursor.swift", "struct Cursor {}")
+    let file = sample("Sources/M/Low/Good.swift", "// Purpose.\n\(line)\n")
+    #expect(layers.violations(in: [file, lower, upper, other]).isEmpty)
+  }
+
+  @Test("A higher folder may use what lies below")
+  func useOfLowerLayerIsFine() {
+    let file = sample("Sources/M/High/Walk.swift", "// Purpose.\nlet cursor: Cursor?\nlet page: Page\n")
+    #expect(layers.violations(in: [file, lower, upper]).isEmpty)
+  }
+
+  @Test("A folder that is no layer is found")
+  func unknownFolderIsFound() {
+    #expect(layers.violations(in: [sample("Sources/M/Misc/Helper.swift", "// Purpose.\n")]).count == 1)
+  }
+
+  @Test("An exception lets its name through in its file, and is found when nothing needs it")
+  func exceptionsAreNeeded() {
+    let excepting = Layers(module: "M", folders: ["Low", "High"], upward: ["Low/A.swift": ["Cursor"]])
+    let file = sample("Sources/M/Low/A.swift", "// Purpose.\nlet cursor: Cursor?\n")
+    #expect(excepting.violations(in: [file, upper, lower]).isEmpty)
+    let second = sample("Sources/M/Low/B.swift", "// Purpose.\nlet cursor: Cursor?\n")
+    #expect(excepting.violations(in: [file, second, upper, lower]).map(\.path) == [second.path])
+    let idle = sample("Sources/M/Low/A.swift", "// Purpose.\nlet page: Page?\n")
+    #expect(excepting.violations(in: [idle, upper, lower]).map(\.line) == [nil])
+  }
+}
