@@ -8,7 +8,7 @@ import Testing
 @Suite struct CheckpointPaceTests {
   private static let start = LSN(1 << 20)
 
-  private func makePace() -> CheckpointPace { CheckpointPace(start: Self.start, logRoom: 1000, total: 100) }
+  private func makePace() -> CheckpointThrottle { CheckpointThrottle(start: Self.start, logRoom: 1000, total: 100) }
 
   /// How often the log was looked at, a look each before what is a pause otherwise.
   private func looks(written: Int, _ end: (Int) -> LSN?) -> Int {

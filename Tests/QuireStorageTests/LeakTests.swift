@@ -21,7 +21,7 @@ import Testing
     if closes { try close(engine) }
     let core = engine.core
     return [
-      WeakReference(engine), WeakReference(core), WeakReference(core.services), WeakReference(core.queue),
+      WeakReference(engine), WeakReference(core), WeakReference(core.threads), WeakReference(core.queue),
       WeakReference(core.context), WeakReference(core.store), WeakReference(core.slots),
     ]
   }

@@ -55,7 +55,7 @@ struct MemoryBudgetTests {
   @Test("A few slabs are made ready for who is about to take many, never more than the cache has room for")
   func preparedSlabs() throws {
     let pool = SlotPool(pageSize: 4096, cacheSize: 32 << 20)
-    let preparer = SlabPreparer(pool, .system)
+    let preparer = SlabPrefaulter(pool, .system)
     preparer.start()
     let slots = try (0..<5000).map { _ in try pool.allocate() }
     #expect(Set(slots).count == 5000 && slots.allSatisfy { $0.load(as: UInt64.self) == 0 })
@@ -85,7 +85,7 @@ struct MemoryBudgetTests {
     try retire(5)
     #expect(retired.collect() == 5, "the reader came after the first three were taken away")
     #expect(pool.lentCount == 5 && retired.count == 5)
-    _ = readers.refresh(reader)
+    _ = readers.enterEpoch(reader)
     try retire(2)
     #expect(retired.collect() == 2)
     readers.end(reader)

@@ -108,7 +108,7 @@ import Testing
     let epoch = bench.slots.advanceEpoch()
     #expect(bench.slots.oldestEpoch() == epoch)
     for (index, reader) in held.enumerated() {
-      if index % 2 == 0 { #expect(bench.slots.refresh(reader.slot)) } else { bench.slots.rest(reader.slot) }
+      if index % 2 == 0 { #expect(bench.slots.enterEpoch(reader.slot)) } else { bench.slots.exitEpoch(reader.slot) }
     }
     #expect(bench.slots.oldestEpoch() == epoch + 1)
     for reader in held { bench.slots.end(reader.slot) }

@@ -181,7 +181,7 @@ final class ThreadSupply: Sendable {
             }
           }
           do throws(StorageError) {
-            try engine.core.services.runReader {}
+            try engine.core.threads.runReader {}
             exit(8)
           } catch { if error.code != .limitReached { exit(9) } }
           try engine.checkpoint()

@@ -149,7 +149,7 @@ final class ObservationHub: Sendable {
     guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
     lookCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
     do throws(StorageError) {
-      try core.storage.services.runLook { [weak core] in self.look(core) }
+      try core.storage.threads.runLook { [weak core] in self.look(core) }
     } catch {
       // Without a thread for it, those who wrote look. If the database is being closed, all observers end.
       look(error.code == .limitReached ? core : nil)

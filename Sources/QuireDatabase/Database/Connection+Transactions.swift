@@ -20,7 +20,7 @@ extension Connection {
     let job = AsyncJob<Result>()
     return try await job.result {
       try core.wrapping { () throws(StorageError) in
-        try core.storage.services.runReader { [self] in job.run { try core.read(self, site, body) } }
+        try core.storage.threads.runReader { [self] in job.run { try core.read(self, site, body) } }
       }
     }
   }
@@ -46,8 +46,8 @@ extension Connection {
       return try await job.result {
         try core.wrapping { () throws(StorageError) in
           // What has been appended must not want for a thread that acknowledges it.
-          try core.storage.services.prepareDelivery()
-          try core.storage.services.runWriter { [self] in
+          try core.storage.threads.prepareDelivery()
+          try core.storage.threads.runWriter { [self] in
             if job.begin() { core.write(self, watch, body, job) }
           }
         }
@@ -93,7 +93,7 @@ extension DatabaseCore {
     _ job: AsyncJob<Result>, _ watch: WriteWatch?, _ result: Result, _ actions: CommitActions.Entry?
   ) {
     do throws(StorageError) {
-      try storage.services.runDelivery { [self] in
+      try storage.threads.runDelivery { [self] in
         diagnostics.didEnd(watch)
         deliver()
         job.end(.success(result))
@@ -111,6 +111,6 @@ extension DatabaseCore {
   private func settle(_ entry: CommitActions.Entry, isCommitted: Bool) {
     actions.settle(entry, isCommitted: isCommitted)
     // Without another thread they run here. They come after the acknowledgement in any case.
-    do throws(StorageError) { try storage.services.runAction { [actions] in actions.run() } } catch { actions.run() }
+    do throws(StorageError) { try storage.threads.runAction { [actions] in actions.run() } } catch { actions.run() }
   }
 }

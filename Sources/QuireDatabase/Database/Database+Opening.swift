@@ -154,7 +154,7 @@ extension Database {
     let job = AsyncJob<Void>()
     try await job.result {
       try core.wrapping { () throws(StorageError) in
-        try core.storage.services.runWaiting { [core] in
+        try core.storage.threads.runWaiting { [core] in
           job.run { try core.wrapping { () throws(StorageError) in try body(core) } }
         }
       }

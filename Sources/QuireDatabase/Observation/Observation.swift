@@ -136,7 +136,7 @@ struct ObservedRead<Value: Sendable>: Sendable {
     let job = AsyncJob<Value?>(cancelled: .success(nil))
     return try await job.result {
       try core.wrapping { () throws(StorageError) in
-        try core.storage.services.runReader { [hub, site, body] in
+        try core.storage.threads.runReader { [hub, site, body] in
           job.run {
             hub.beginRun(id)
             let (value, reads, csn) = try core.observedRead(connection, site, body)
@@ -245,7 +245,7 @@ extension Database {
   package var areObserversWaiting: Bool { core.observers.areAllWaiting }
   /// Runs `job` on the thread that looks at commits: for tests, which hold it up.
   package func runLook(_ job: @escaping @Sendable () -> Void) throws(DatabaseError) {
-    try core.wrapping { () throws(StorageError) in try core.storage.services.runLook(job) }
+    try core.wrapping { () throws(StorageError) in try core.storage.threads.runLook(job) }
   }
   /// Whether commits were acknowledged that observers have not looked at yet.
   package var hasLooksDue: Bool { core.observers.hasLooksDue }

@@ -106,7 +106,7 @@ extension BatchApplier {
   /// Puts the leaves that have been written in the place of `range` of the branch above `level`, and merges what is too
   /// small with its neighbours.
   private func replace(_ range: Range<Int>, at level: Int, in root: inout TreeRoot) throws(StorageError) {
-    editor.forgetTail()
+    editor.forgetRightmostLeaf()
     let isSplit = try editor.replaceLeaves(range, of: level - 1, by: runs.children, in: &root)
     guard !isSplit, runs.children.count < range.count else { return }
     if runs.children.count == 1, let only = runs.children.first {

@@ -47,19 +47,20 @@ package final class BatchApplier {
   /// Applies `operations`, strictly ascending by key, whose lengths have been checked; values that do not fit beside
   /// their keys stand in extents already, which are the running transaction's own.
   ///
-  /// Touches each leaf in whose range they fall once, and the branches above it. `breathe` is called between two
+  /// Touches each leaf in whose range they fall once, and the branches above it. `renewEpoch` is called between two
   /// leaves, where no address is held, so that what was evicted for one can be used again for the next; `relieve` as
   /// well, when too many pages are dirty.
   /// - Throws: what reading and editing pages throws; the tree is then half changed.
   package func apply(
-    _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, breathe: () -> Void, relieve: Relief
+    _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, renewEpoch: () -> Void,
+    relieve: Relief
   ) throws(StorageError) {
     var next = 0
     sparseEnd = 0
     prefetchEnd = 0
     isSparse = operations.count < root.count / Self.entriesPerSparseOperation
     leaves.reset()
-    editor.forgetTail()
+    editor.forgetRightmostLeaf()
     while next < operations.count {
       if root.reference.isNone {
         try build(operations, from: next, in: &root, relieve)
@@ -69,7 +70,7 @@ package final class BatchApplier {
         try relieve(root, [])
         leaves.reset()
       }
-      breathe()
+      renewEpoch()
       if isSparse, next >= prefetchEnd { prefetch(operations, from: next, in: root) }
       next = try merge(operations, from: next, in: &root)
     }
@@ -192,7 +193,7 @@ package final class BatchApplier {
       }
     }
     // The next leaf may be the tail, and be written elsewhere.
-    editor.forgetTail()
+    editor.forgetRightmostLeaf()
     return range.upperBound
   }
 

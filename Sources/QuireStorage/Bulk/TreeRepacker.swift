@@ -42,7 +42,7 @@ package final class TreeRepacker {
   package func repack(
     _ root: inout TreeRoot, from key: [UInt8]?, leafLimit: Int
   ) throws(StorageError) -> [UInt8]? {
-    editor.forgetTail()
+    editor.forgetRightmostLeaf()
     var key = key
     var looked = 0
     while root.level > 0, try seekBranch(key, in: root) {

@@ -143,7 +143,7 @@ package final class Catalog {
       if store.frames.location(frame).isPageNumber { reclaimer.releaseEntry(frame) } else { store.releaseFrame(frame) }
     }
     editor.begin(csn: 0)
-    editor.giveBackSupply()
+    editor.giveBackFreeFrames()
     before = nil
     freed = []
   }

@@ -72,7 +72,7 @@ package final class CheckpointVerifier {
       try verifier.verify(tree.root) { page in
         look(page.level == 0 ? .leaf : .branch, page)
         try tick(progress)
-      } breathe: {
+      } afterExtent: {
         try tick(progress)
       }
     }

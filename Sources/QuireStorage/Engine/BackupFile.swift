@@ -51,7 +51,7 @@ final class BackupFile {
       page.loggedCSN = page.csn
       page.nextTreeID = snapshot.nextTreeID
       page.nextRowID = snapshot.nextRowID
-      let meta = try MetaFile.create(in: file, page)
+      let meta = try MetaPages.create(in: file, page)
       let options = StorageOptions(pageSize: pageSize, cacheSize: cacheSize, maintainsWhenIdle: false)
       let logFiles = LogFiles(fileSystem: fileSystem, databasePath: temporary, databaseID: page.databaseID)
       core = try Opener(path: temporary, options: options, environment: environment).assemble(file, meta, logFiles)
@@ -125,7 +125,7 @@ final class BackupFile {
       core.slots.publish(snapshot)
       core.reclaimer.retire(old)
     }
-    core.slots.rest(core.writerSlot)
+    core.slots.exitEpoch(core.writerSlot)
     core.checkpointer.begin(isFinal: true, permit)
     while core.checkpointer.step() {}
     if let failure = core.checkpointer.lastFailure { throw failure }
@@ -137,7 +137,7 @@ final class BackupFile {
   /// - Parameter progress: called with the pages that have been looked at, and all there are.
   /// - Throws: the first defect.
   func verify(trees: [TreeRoot], progress: (Int, Int) throws -> Void) throws -> StorageBackup {
-    let page = try MetaFile.open(file).current
+    let page = try MetaPages.open(file).current
     let store = try PageStore(
       file: file, pageSize: page.pageSize, cacheSize: 32 * page.pageSize, checksumSeed: page.databaseID.checksumSeed,
       pageCount: page.pageCount)

@@ -11,7 +11,7 @@ enum CheckpointFailure: Error {
   /// stopped if what failed was the proof.
   case durable(StorageError)
 
-  /// What went wrong, for those to whom it makes no difference where.
+  /// What went wrong, for callers that do not ask how far the checkpoint got.
   var reason: StorageError {
     switch self {
     case .undone(let error), .unknown(let error), .durable(let error): error

@@ -35,7 +35,7 @@ final class CheckpointGate: @unchecked Sendable {
     }
   }
 
-  /// Ends a checkpoint and wakes those who wait.
+  /// Ends a checkpoint and wakes the threads that wait.
   func end(_ failure: StorageError?) { end { $0 = failure } }
 
   /// Ends what was no checkpoint: what the last one failed with stays, unless there is a `failure` now.

@@ -57,8 +57,8 @@ extension Checkpointer {
     case .pages:
       // Not while tree pages are written: a write may take its time, and nothing that readers evict meanwhile could be
       // used again.
-      if run.pages.looksPagesUp { _ = slots.refresh(run.slot) }
-      defer { slots.rest(run.slot) }
+      if run.pages.looksPagesUp { _ = slots.enterEpoch(run.slot) }
+      defer { slots.exitEpoch(run.slot) }
       let hasMore = try run.pages.step()
       if !hasMore { run.phase = .preparing(.segment) }
     case .segment:
@@ -190,7 +190,7 @@ extension Checkpointer {
     let tell = environment.checkpointDidFail
     if environment.scheduling == .threads {
       // Closing, or without another thread: then here.
-      do throws(StorageError) { return try services.runAction { tell(error) } } catch {}
+      do throws(StorageError) { return try threads.runAction { tell(error) } } catch {}
     }
     CallOut.check()
     tell(error)
@@ -219,7 +219,7 @@ extension Checkpointer {
     }
     // Frames are protected by the snapshot alone; an epoch would keep everything that is evicted while the others are
     // written.
-    for (slot, _) in held { slots.rest(slot) }
+    for (slot, _) in held { slots.exitEpoch(slot) }
     do throws(StorageError) {
       try values.write(reclaimer.heldValues(of: held.map(\.snapshot.csn)))
       for (_, snapshot) in held {

@@ -60,11 +60,11 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     // and its record would then seem to make them a second time.
     page.nextTreeID = state.nextTreeID
     log.freeze(into: &page, unlogged: state.csn > loggedCSN ? state.csn : nil, isFinal: isFinal, permit)
-    // Whoever asks after a checkpoint finds that nothing is dirty, and every slot with a page in it.
-    context.editor.giveBackSupply()
+    // After a checkpoint nothing is dirty, and every lent slot holds a page.
+    context.editor.giveBackFreeFrames()
     let slot = slots.announceOwn(state.csn)
     // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
-    slots.rest(slot)
+    slots.exitEpoch(slot)
     space.trimFile(permit)
     reclaimer.beginCheckpoint()
     allocator.settleAhead(includingRunning: state.csn > head.csn)
@@ -84,7 +84,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   ///
   /// - Throws: what the checkpoint failed with.
   func settle(_ scan: LogScan, _ permit: borrowing WriterPermit) throws(StorageError) {
-    try Fallback(meta: meta, logFiles: logFiles).chooseMetaSlot()
+    try MetaPageFallback(meta: meta, logFiles: logFiles).chooseMetaSlot()
     let run = begin(frozenHead(permit), requiredLSN: LSN(0), loggedCSN: head.csn, isFinal: true, permit)
     run.meta.segments = []
     run.meta.logOffset = 0
@@ -98,7 +98,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   /// Has what has begun done by the checkpoint thread; when stepped, by the test. If there is no such thread and the
   /// system gives none, it is over when this returns: others may come to wait for it, and nobody else would do it.
   func dispatch() {
-    if !services.runCheckpoint({ [self] in run() }) { while step() {} }
+    if !threads.runCheckpoint({ [self] in run() }) { while step() {} }
   }
 
   /// Waits until nothing runs; when stepped, runs it here and now.
@@ -121,7 +121,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
 
   /// Takes what runs to its end, a checkpoint at its pace. On the checkpoint's thread.
   private func run() {
-    var pace: CheckpointPace?
+    var pace: CheckpointThrottle?
     while step() {
       guard case .checkpoint(let run) = gate.current, case .preparing(.pages) = run.phase, !run.isFinal,
         let written = run.pages.valuesWritten
@@ -133,14 +133,14 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     }
   }
 
-  private func makePace(valuesWritten: Int) -> CheckpointPace? {
+  private func makePace(valuesWritten: Int) -> CheckpointThrottle? {
     log.with { log in
       guard let log else { return nil }
       let values = valuesWritten + store.unwrittenCount
       // The tree pages come behind, and need room too.
       let share = Double(values) / Double(max(1, values + store.frames.dirtyCount))
       let room = Double(log.current.descriptor.byteCount - log.position) * share
-      return CheckpointPace(
+      return CheckpointThrottle(
         start: log.current.descriptor.lsn(at: log.position), logRoom: Int(room), total: values)
     }
   }

@@ -1,4 +1,4 @@
-// Closing an engine, once, whoever and however many ask for it.
+// Closing an engine once, however many threads ask for it.
 
 /// Closes an engine, and remembers how that ended for the calls that come meanwhile.
 ///
@@ -16,7 +16,7 @@ final class EngineCloser: @unchecked Sendable {
     try core.writerLock.checkNotHeld()
     if let turn = lock.lockIfFree() { return try takeTurn(core, hasWaited: false, turn) }
     // The thread that closes waits for the engine's threads: one of those must not wait for it.
-    guard !core.services.areCurrent else { throw closingElsewhereError(core) }
+    guard !core.threads.areCurrent else { throw closingElsewhereError(core) }
     try takeTurn(core, hasWaited: true, try lock.lock())
   }
 
@@ -54,7 +54,7 @@ final class EngineCloser: @unchecked Sendable {
       if failure == nil { core.space.cutFileAtClose(permit) }
     }
     core.writerLock.unlock(permit)
-    core.services.stop()
+    core.threads.stop()
     // After a failure a flush of another thread's may still be under way, and is told what the disk says.
     core.queue.waitForFlush()
     core.log.close()
@@ -67,7 +67,7 @@ final class EngineCloser: @unchecked Sendable {
   private func stopAdmission(_ core: EngineCore, _ permit: borrowing WriterPermit) throws(StorageError) {
     // Before readers are counted: a checkpoint that runs holds a slot too.
     core.checkpointer.finishRunning()
-    // Whoever comes between these two steps waits for the second: see `OpenFlag`.
+    // A call that comes between these two steps waits for the second: see `OpenFlag`.
     core.openFlag.beginClosing()
     let count = core.readerCount
     core.openFlag.endClosing(isOpen: count > 0)

@@ -30,16 +30,16 @@ extension EngineComponent {
   /// The map of free places.
   package var freeMap: FreeMapFile { resources.freeMap }
   /// The meta pages; for the checkpoint that runs, or under the writer lock while none does.
-  package var meta: MetaFile { resources.meta }
+  package var meta: MetaPages { resources.meta }
   /// The state of the running write transaction; writer lock.
   package var context: WriteContext { resources.context }
   /// The threads of the engine.
-  package var services: Services { resources.services }
+  package var threads: BackgroundThreads { resources.threads }
   /// Commits between their append and their publication.
   package var queue: CommitQueue { resources.queue }
   /// The lock of the one writer.
   package var writerLock: WriterLock { resources.writerLock }
-  /// The newest appended commit; for those who hold the writer lock.
+  /// The newest appended commit; writer lock.
   package var head: SnapshotRecord { resources.head.snapshot }
   /// Whether the engine is open.
   var openFlag: OpenFlag { resources.openFlag }

@@ -12,7 +12,7 @@ extension EngineCore {
     do throws(WriteFailure) {
       let (result, ticket) = try writeWithoutWaiting(body)
       guard let lsn = ticket.lsn else { return job.end(.success(result)) }
-      // The core stays alive until whoever waits has been told.
+      // The core stays alive until the caller has been told.
       queue.notify(whenDurable: lsn) { [self] failure in
         if let failure {
           job.end(.failure(ticket.hasOwnCommit ? failure : stopped(failure)))

@@ -53,8 +53,8 @@ extension EngineCore {
       try context.checkCommittable()
     } catch {
       let ticket = rollBack(permit)
-      // What the body saw of its predecessors must not be undone by a crash once the caller has heard of
-      // it (hazard B4).
+      // What the body saw of its predecessors must not be undone by a crash once the caller has heard of it (hazard
+      // B4).
       do throws(StorageError) { try wait(ticket) } catch { throw .rolledBack(error) }
       throw .rolledBack(error)
     }
@@ -100,7 +100,7 @@ extension EngineCore {
     do throws(StorageError) {
       try checkOpen()
       try queue.checkFailure()
-      reclaimer.collect(into: context.editor.hand)
+      reclaimer.collect(into: context.editor.freeFrames)
       memory.throttle(permit)
       // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
       context.begin(on: commitHead.snapshot)
@@ -120,7 +120,7 @@ extension EngineCore {
     }
     context.rollback()
     memory.releaseLists(permit)
-    slots.rest(writerSlot)
+    slots.exitEpoch(writerSlot)
     let ticket = ticketForHead()
     checkpointer.beginOwedWhenDue(permit)
     writerLock.unlock(permit)
@@ -172,7 +172,7 @@ extension EngineCore {
     checkpointer.beginInsteadOfGrowing(permit)
     // No page is looked into from here on. What follows may wait for a checkpoint, or be one, and whatever readers
     // have taken out of memory meanwhile would wait too, and add to it.
-    slots.rest(writerSlot)
+    slots.exitEpoch(writerSlot)
   }
 
   /// Makes the transaction the newest commit, and lets the next writer go.
@@ -187,14 +187,14 @@ extension EngineCore {
     context.didCommit()
     memory.releaseLists(permit)
     commitHead.advance(to: snapshot, permit)
-    slots.rest(writerSlot)
+    slots.exitEpoch(writerSlot)
     // Under the writer lock, so that no addition is lost.
     counters.commits.store(counters.commits.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush)
     store.notePlenty()
     checkpointer.beginOwedWhenDue(permit)
     writerLock.unlock(permit)
-    if case .interval(let interval) = options.durability { services.requestFlush(after: interval) }
+    if case .interval(let interval) = options.durability { threads.requestFlush(after: interval) }
     return CommitTicket(lsn: waitsForFlush ? endLSN : nil)
   }
 }

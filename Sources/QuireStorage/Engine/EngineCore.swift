@@ -29,7 +29,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   /// The lock of the one writer.
   package let writerLock: WriterLock
   /// The threads of the engine.
-  package let services: Services
+  package let threads: BackgroundThreads
   let openFlag: OpenFlag
   let writerSlot: ReaderSlot
   let watch: FileWatch
@@ -63,7 +63,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
     store = resources.store
     allocator = resources.allocator
     writerLock = resources.writerLock
-    services = resources.services
+    threads = resources.threads
     openFlag = resources.openFlag
     writerSlot = resources.writerSlot
     watch = resources.watch
@@ -82,16 +82,16 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
 
   /// Has the engine's threads do what commits ask for. They do not keep the engine alive.
   private func connectServices() {
-    services.setFlush(
+    threads.setFlush(
       { [weak self] in
-        // A failure reaches those who wait; nobody else is listening here.
+        // A failure is told to the commits that wait for the flush.
         do throws(StorageError) { try self?.queue.flush() } catch {}
       },
       mark: { [weak self] in
         guard let self else { return true }
         let isDone = log.appendQuietMark()
-        // Not the services themselves: they hold this closure, and would hold themselves for ever.
-        if isDone, options.maintainsWhenIdle { services.requestMaintenance() }
+        // Not the threads themselves: they hold this closure, and would hold themselves for ever.
+        if isDone, options.maintainsWhenIdle { threads.requestMaintenance() }
         return isDone
       },
       maintenance: { [weak self] in
@@ -104,7 +104,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
     // Threads are stopped by the owner; they do not keep the core alive. In a forked child the threads are gone, and
     // locks that they held stay locked; files close by themselves.
     if openFlag.isForked { return }
-    services.stop()
+    threads.stop()
     log.close()
     file.close()
     openFlag.release()
@@ -135,7 +135,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   package func pin() throws(StorageError) -> (slot: ReaderSlot, snapshot: SnapshotRecord) {
     try checkOpen()
     let (slot, snapshot) = try slots.begin()
-    slots.rest(slot)
+    slots.exitEpoch(slot)
     do throws(StorageError) { try checkOpen() } catch {
       slots.end(slot)
       throw error

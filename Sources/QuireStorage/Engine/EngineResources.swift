@@ -46,14 +46,14 @@ package final class EngineResources: @unchecked Sendable {
   let reclaimer: Reclaimer
   let catalog: Catalog
   let freeMap: FreeMapFile
-  let meta: MetaFile
+  let meta: MetaPages
   let context: WriteContext
   let head: CommitHead
   let writerLock = WriterLock()
   /// The slot through which the writer announces that it holds addresses; it protects no snapshot.
   let writerSlot: ReaderSlot
   let openFlag: OpenFlag
-  let services: Services
+  let threads: BackgroundThreads
   let watch: FileWatch
   let queue: CommitQueue
   let counters = Counters()
@@ -73,24 +73,24 @@ package final class EngineResources: @unchecked Sendable {
     meta = parts.meta
     head = CommitHead(parts.snapshot)
     writerSlot = parts.slots.announceOwn(CSN(.max - 2))
-    parts.slots.rest(writerSlot)
+    parts.slots.exitEpoch(writerSlot)
     context = WriteContext(
       store: parts.store, allocator: parts.allocator, reclaimer: parts.reclaimer, slots: parts.slots,
       slot: writerSlot, base: parts.snapshot)
     context.setDeferral(after: parts.environment.putsBeforeDeferral)
     parts.store.evict(parts.slots)
     openFlag = OpenFlag()
-    let services = Services(
+    let threads = BackgroundThreads(
       isThreaded: parts.environment.scheduling == .threads, openFlag: openFlag, path: parts.file.path,
       readerThreadCount: parts.options.readerThreadCount, starter: parts.environment.threadStarter)
-    self.services = services
+    self.threads = threads
     let page = parts.meta.current
     watch = FileWatch(
       parts.environment.fileSystem, parts.file, byteCount: Int(page.pageCount) * page.pageSize)
     queue = CommitQueue(
       slots: parts.slots, reclaimer: parts.reclaimer, allocator: parts.allocator, durableLSN: page.lsn,
-      durableCheckpoint: page.checkpointNumber, watch: watch, requestFlush: { services.requestFlush() },
-      didFlush: { services.requestMark() })
+      durableCheckpoint: page.checkpointNumber, watch: watch, requestFlush: { threads.requestFlush() },
+      didFlush: { threads.requestMark() })
   }
 
   /// The snapshot of what the write context holds.
@@ -116,7 +116,7 @@ struct OpenedParts {
   let reclaimer: Reclaimer
   let catalog: Catalog
   let freeMap: FreeMapFile
-  let meta: MetaFile
+  let meta: MetaPages
   let snapshot: SnapshotRecord
 }
 

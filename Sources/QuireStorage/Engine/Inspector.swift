@@ -1,4 +1,4 @@
-// A look into the files of a database that changes nothing: for tools, and for files that cannot be opened any more.
+// A look into the files of a database that changes nothing: for tools, and for files that cannot be opened.
 
 #if canImport(Darwin)
   internal import Darwin
@@ -55,7 +55,7 @@ package final class Inspector {
     do throws(SystemError) { try file.lock(.shared) } catch { isInUse = error.code == EWOULDBLOCK }
     self.isInUse = isInUse
     holder = isInUse ? file.lockHolder() : nil
-    let slots = try MetaFile.decodeSlots(of: file)
+    let slots = try MetaPages.decodeSlots(of: file)
     metaPages = [slots.first, slots.second]
   }
 
@@ -74,7 +74,7 @@ package final class Inspector {
   /// The meta page that an engine would go by.
   ///
   /// - Throws: what opening the database would: `notADatabase`, `newerFormat`, `damagedMetaPage`, `truncatedFile`.
-  package func requireMeta() throws(StorageError) -> MetaPage { try MetaFile.open(file).current }
+  package func requireMeta() throws(StorageError) -> MetaPage { try MetaPages.open(file).current }
 
   /// A store over the data file, with nothing in memory.
   private func makeStore(_ meta: MetaPage) throws(StorageError) -> PageStore {

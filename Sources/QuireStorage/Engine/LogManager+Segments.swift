@@ -191,11 +191,11 @@ extension LogManager {
 
   private func makeFirstSegments(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkFiles()
-    try Fallback(meta: meta, logFiles: logFiles).chooseMetaSlot()
+    try MetaPageFallback(meta: meta, logFiles: logFiles).chooseMetaSlot()
     // Not in files that the meta page before the newest may still need.
     let taken = Set((meta.predecessor?.segments ?? []).map(\.fileIndex))
-    // Whoever made the data file may have been killed before its name was durable. A crash that kept the name of a log
-    // and lost that of the data file would leave what looks like a deleted database.
+    // The process that made the data file may have been killed before its name was durable. A crash that kept the name
+    // of a log and lost that of the data file would leave what looks like a deleted database.
     try withFinalSyncs { () throws(StorageError) in
       do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: file.path) } catch {
         throw StorageError(synchronizing: error, path: file.path)
@@ -258,7 +258,7 @@ extension LogManager {
 
   // MARK: Removing
 
-  /// Removes log files that no meta page names any more.
+  /// Removes log files that no meta page names.
   func removeFiles(except named: [SegmentDescriptor]) {
     let kept = Set((named + (with { $0.map { [$0.current.descriptor] } } ?? [])).map(\.fileIndex))
     for fileIndex in 0..<Limits.segmentFileCount where !kept.contains(fileIndex) {

@@ -87,7 +87,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
       if try provePlaces() { return true }
       switch try currentPhase() {
       case .idle:
-        // Nobody writes now, and who opens after a crash would have to write home what a long log holds.
+        // Nobody writes now, and opening after a crash would have to write home what a long log holds.
         try withWriterLock { permit in checkpointer.beginOwed(permit) }
         return false
       case .pack: try pack(core)
@@ -142,8 +142,8 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
 
   /// Begins to pack leaves if a tree of some size has many that are half empty; samples each.
   private func planPacking(_ permit: borrowing WriterPermit) throws(StorageError) -> Bool {
-    _ = slots.refresh(writerSlot)
-    defer { slots.rest(writerSlot) }
+    _ = slots.enterEpoch(writerSlot)
+    defer { slots.exitEpoch(writerSlot) }
     for tree in trees(of: head) where tree.level > 0 {
       if try context.editor.sampledFill(of: tree) < worthwhileFill {
         pass.phase = .pack(tree: tree.id, key: nil)
@@ -282,9 +282,9 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
     guard quietCSN.exchange(expected, ordering: .relaxed) == expected else { return false }
     // Whatever fails shows up again where somebody is waiting for it.
     do throws(StorageError) {
-      while !services.mustStop, try step(core) {
+      while !threads.mustStop, try step(core) {
         let now = resources.head.csn.load(ordering: .sequentiallyConsistent)
-        // A step makes one commit at the most; who has made another has priority.
+        // A step makes one commit at the most; a writer that has made another has priority.
         if now > expected + 1 { return false }
         expected = now
       }

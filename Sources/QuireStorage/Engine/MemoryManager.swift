@@ -52,8 +52,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
   func relieve(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
-    slots.rest(writerSlot)
-    defer { _ = slots.refresh(writerSlot) }
+    slots.exitEpoch(writerSlot)
+    defer { _ = slots.enterEpoch(writerSlot) }
     checkpointer.finishRunning()
     // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
     // places that look free.
@@ -123,8 +123,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   func writeAhead(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
     guard !checkpointer.isRunning else { return }
-    slots.rest(writerSlot)
-    defer { _ = slots.refresh(writerSlot) }
+    slots.exitEpoch(writerSlot)
+    defer { _ = slots.enterEpoch(writerSlot) }
     try queue.checkFailure()
     if !options.isReadOnly { try log.checkFiles() }
     context.releaseDead()

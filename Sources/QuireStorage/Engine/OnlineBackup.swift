@@ -52,7 +52,8 @@ struct OnlineBackup {
   ) throws -> Int {
     // Page by page: no address may stand in the way of eviction for as long as a backup takes.
     let memory = WalkPages.MemoryAccess(
-      enter: { [slots = core.slots] in _ = slots.refresh(slot) }, leave: { [slots = core.slots] in slots.rest(slot) })
+      enter: { [slots = core.slots] in _ = slots.enterEpoch(slot) },
+      leave: { [slots = core.slots] in slots.exitEpoch(slot) })
     let inUse = max(0, Int(core.allocator.pageCount) - core.allocator.freeCount)
     let context = target.core.context
     let copier = TreeCopier(

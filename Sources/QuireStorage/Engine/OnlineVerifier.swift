@@ -44,9 +44,10 @@ struct OnlineVerifier {
     var reported = 0
     var done = 0
     // Page by page: a check may take minutes, and no address may stand in the way of eviction for as long.
-    core.slots.rest(slot)
+    core.slots.exitEpoch(slot)
     let memory = WalkPages.MemoryAccess(
-      enter: { [slots = core.slots] in _ = slots.refresh(slot) }, leave: { [slots = core.slots] in slots.rest(slot) })
+      enter: { [slots = core.slots] in _ = slots.enterEpoch(slot) },
+      leave: { [slots = core.slots] in slots.exitEpoch(slot) })
     let verifier = TreeVerifier(
       core.store, WalkPages(core.store, memory: memory), newestBirth: snapshot.csn, defectLimit: defectLimit,
       knownBirth: known)
@@ -57,7 +58,7 @@ struct OnlineVerifier {
       try StorageProgress(phase: .checkingMemory, done: done, total: total).report(to: progress)
     }
     for tree in core.trees(of: snapshot) where !verifier.isFull {
-      try verifier.verify(tree, look: { _ in try report() }, breathe: report)
+      try verifier.verify(tree, look: { _ in try report() }, afterExtent: report)
     }
     var attempt = 0
     while true {
@@ -124,7 +125,7 @@ struct OnlineVerifier {
 
   /// Whether the disk still has the meta page that this engine works with.
   private func metaDefects(_ page: MetaPage) throws(StorageError) -> [StorageError] {
-    let slots = try MetaFile.decodeSlots(of: core.file)
+    let slots = try MetaPages.decodeSlots(of: core.file)
     let (own, other) = core.meta.slot == 0 ? (slots.first, slots.second) : (slots.second, slots.first)
     if own == .valid(page) { return [] }
     // A page that was found at opening and never proven may have been in the cache only, after a failed sync. Its twin
@@ -134,7 +135,7 @@ struct OnlineVerifier {
       StorageError(
         .damagedMetaPage,
         """
-        The disk does not have the core.meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of \
+        The disk does not have the meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of \
         the open database now.
         """, path: core.file.path, page: PageNumber(UInt64(core.meta.slot)))
     ]

@@ -54,7 +54,7 @@ package struct Opener {
   private func openExisting(_ file: any File) throws(StorageError) -> EngineCore {
     do throws(StorageError) {
       try own(file)
-      let meta = try MetaFile.open(file)
+      let meta = try MetaPages.open(file)
       return try recover(file, meta)
     } catch {
       file.close()
@@ -102,7 +102,7 @@ package struct Opener {
     }
     do throws(StorageError) {
       let id = DatabaseID(high: environment.random(), low: environment.random())
-      _ = try MetaFile.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
+      _ = try MetaPages.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
       try publish(file, temporary)
     } catch {
       remove(temporary)
@@ -133,7 +133,7 @@ package struct Opener {
     let logFiles = LogFiles(
       fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
     guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { logFiles.exists($0) }),
-      // Whoever was faster has made its data file before its log.
+      // Another opener may have created the data file but not yet its log.
       !environment.fileSystem.exists(path)
     else { return }
     throw StorageError(
@@ -183,7 +183,7 @@ package struct Opener {
 
   // MARK: Recovery
 
-  private func recover(_ file: any File, _ meta: MetaFile) throws(StorageError) -> EngineCore {
+  private func recover(_ file: any File, _ meta: MetaPages) throws(StorageError) -> EngineCore {
     let page = meta.current
     let logFiles = LogFiles(fileSystem: environment.fileSystem, databasePath: path, databaseID: page.databaseID)
     var files: [any File] = []
@@ -199,7 +199,8 @@ package struct Opener {
     let core = try assemble(file, meta, logFiles)
     environment.noteRecovery?(.assembled)
     // Nobody may see a state that rests on a meta page which is not durable, or that needs a log which may go.
-    // Read-only, it rests on what the system shows; whether the disk has it is the business of the next who writes.
+    // Read-only, it rests on what the system shows; whether the disk has it is for the next opening that writes to find
+    // out.
     if !meta.isSettled {
       try Recovery(core: core, scan: scan, reader: reader).run()
       environment.noteRecovery?(.settled)
@@ -210,7 +211,7 @@ package struct Opener {
 
   /// Puts an engine together over a file whose meta pages have been read; nothing is replayed.
   func assemble(
-    _ file: any File, _ meta: MetaFile, _ logFiles: LogFiles
+    _ file: any File, _ meta: MetaPages, _ logFiles: LogFiles
   ) throws(StorageError) -> EngineCore {
     let page = meta.current
     let file: any File =

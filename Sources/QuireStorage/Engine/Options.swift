@@ -109,7 +109,8 @@ package struct StorageEnvironment: Sendable {
   /// After how many puts in a row a transaction collects the next ones. Fewer are not worth a second copy of them.
   package var putsBeforeDeferral: Int
   /// Up to how many pages of a file the first transaction itself proves the free map, when stepped of any file; for a
-  /// larger one a thread does it meanwhile, or, when stepped and this is 0, whoever cannot do without.
+  /// larger one a thread does it meanwhile, or, when stepped and this is 0, the first transaction that cannot do
+  /// without.
   package var provenAtOncePageCount: Int
   /// Told when a checkpoint has failed, on a thread that holds no lock; when stepped, or at close, on the one that ran
   /// it.

@@ -9,7 +9,7 @@ internal import Synchronization
 /// process that only reads pay for it: it begins with the first transaction that needs places.
 ///
 /// A page that cannot be read ends the walk without a result: what hangs below it is not known, and no place of the old
-/// map is given out in this life. Transactions go on all the same; who reads that page is told of it.
+/// map is given out in this life. Transactions go on all the same; a read of that page throws.
 ///
 /// Invariant: `allocator` withholds places exactly as long as `isOver` is false.
 final class PlaceProof: Sendable {
@@ -47,7 +47,7 @@ final class PlaceProof: Sendable {
   /// How many pages a step reads.
   private static let pagesPerStep = 64
 
-  /// Does the next piece of the walk, whoever has done the ones before; false when there is nothing left to do.
+  /// Does the next piece of the walk, on any thread; false when there is nothing left to do.
   ///
   /// - Parameter isRetry: whether a page that was found damaged is looked at again; one that the disk did not give is,
   ///   in any case.

@@ -41,11 +41,11 @@ struct Recovery {
     guard !scan.records.isEmpty else { return }
     core.memory.limitDirtyPages()
     core.context.begin(on: core.head)
-    defer { core.slots.rest(core.writerSlot) }
+    defer { core.slots.exitEpoch(core.writerSlot) }
     let logByteCount = scan.records.reduce(0) { $0 + $1.header.bodyByteCount }
-    let preparer = preparer(logByteCount: logByteCount)
-    preparer?.start()
-    defer { preparer?.stop() }
+    let prefaulter = prefaulter(logByteCount: logByteCount)
+    prefaulter?.start()
+    defer { prefaulter?.stop() }
     var batch = ReplayBatch(core.context, logByteCount: logByteCount, note: core.environment.noteRecovery)
     for record in scan.records {
       var operations = LogOperationReader(reader.committedBody(of: record))
@@ -78,9 +78,9 @@ struct Recovery {
   }
 
   /// Who makes memory ready for what a log of this length will fill; nil where a thread costs more than it saves.
-  private func preparer(logByteCount: Int) -> SlabPreparer? {
+  private func prefaulter(logByteCount: Int) -> SlabPrefaulter? {
     let isWorthwhile = core.environment.scheduling == .threads && logByteCount >= Self.preparedLogByteCount
-    return isWorthwhile ? SlabPreparer(core.store.pool, core.environment.threadStarter) : nil
+    return isWorthwhile ? SlabPrefaulter(core.store.pool, core.environment.threadStarter) : nil
   }
 
   private static let preparedLogByteCount = 4 << 20

@@ -1,4 +1,4 @@
-// Who has the free map of the opened file proven, and when.
+// When the free map of the opened file is proven, and on which thread.
 
 extension SpaceManager {
   /// Called by the first transaction that needs places: proves the map of a small file here and now, and has a thread
@@ -16,7 +16,7 @@ extension SpaceManager {
       // The walk does not keep the engine alive: its owner need not wait for the end. Without a thread, the first
       // transaction that cannot do without places walks.
       do throws(StorageError) {
-        try services.runLongWork { [weak self] in
+        try threads.runLongWork { [weak self] in
           while let space = self, space.walkOn() {}
         }
       } catch {}
@@ -25,7 +25,7 @@ extension SpaceManager {
 
   /// Does a piece of the walk on a thread of the engine's own; false if that was the last one.
   private func walkOn() -> Bool {
-    guard !services.mustStop, !openFlag.isForked else { return false }
+    guard !threads.mustStop, !openFlag.isForked else { return false }
     do throws(StorageError) { return try proof.step() } catch {
       if let refusal = proof.refusal { queue.fail(refusal) }
       return false
@@ -34,7 +34,7 @@ extension SpaceManager {
 
   /// Walks to the end, for a caller that cannot do without places.
   ///
-  /// - Returns: whether places have become available. No if a page cannot be read: who reads it is told.
+  /// - Returns: whether places have become available. False if a page cannot be read.
   /// - Throws: `damagedPage` if the map is refuted.
   func provePlaces(_ permit: borrowing WriterPermit) throws(StorageError) -> Bool {
     if proof.isOver { return false }

@@ -132,10 +132,10 @@ extension EngineCore {
     let job = AsyncJob<Result>()
     return try await withTaskCancellationHandler {
       try await job.result {
-        try services.runLongWork { [self] in
+        try threads.runLongWork { [self] in
           job.run {
             try work(self) { report in
-              if isCancelled.isSet || services.mustStop { throw CancellationError() }
+              if isCancelled.isSet || threads.mustStop { throw CancellationError() }
               try progress(report)
             }
           }

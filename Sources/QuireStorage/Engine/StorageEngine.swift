@@ -76,7 +76,7 @@ public final class StorageEngine: Sendable {
     return try StorageEngine(at: "memory", options: options, environment: environment)
   }
 
-  deinit { core.services.stop() }
+  deinit { core.threads.stop() }
 
   // MARK: Transactions
 
@@ -111,7 +111,7 @@ public final class StorageEngine: Sendable {
   ) async throws -> Result {
     try core.checkOpen()
     let job = AsyncJob<Result>()
-    return try await job.result { try core.services.runReader { [core] in job.run { try core.read(body) } } }
+    return try await job.result { try core.threads.runReader { [core] in job.run { try core.read(body) } } }
   }
 
   /// Runs `body` as the only write transaction, on a thread of the engine's, and returns when its commit is
@@ -125,7 +125,7 @@ public final class StorageEngine: Sendable {
   ) async throws -> Result {
     try core.checkOpen()
     let job = AsyncJob<Result>()
-    return try await job.result { try core.services.runWriter { [core] in core.writeAndNotify(body, job) } }
+    return try await job.result { try core.threads.runWriter { [core] in core.writeAndNotify(body, job) } }
   }
 
   /// Keeps the newest durable snapshot for as long as the returned object lives.

@@ -70,7 +70,7 @@ extension StorageStatistics {
 extension EngineCore {
   /// The figures as of now; none in a forked child.
   package var statistics: StorageStatistics {
-    // In a forked child somebody who is gone may have locked what must be asked.
+    // In a forked child a thread that does not exist there may hold the locks.
     if openFlag.isForked { return .none }
     let (logBytes, flushes) = log.with { ($0?.appendedByteCount ?? 0, $0?.syncCount ?? 0) }
     // Looked at before the newest: the age is then never negative.

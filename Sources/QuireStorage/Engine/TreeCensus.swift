@@ -69,7 +69,8 @@ struct TreeCensus {
     let (slot, snapshot) = try core.pin()
     defer { core.slots.end(slot) }
     let memory = WalkPages.MemoryAccess(
-      enter: { [slots = core.slots] in _ = slots.refresh(slot) }, leave: { [slots = core.slots] in slots.rest(slot) })
+      enter: { [slots = core.slots] in _ = slots.enterEpoch(slot) },
+      leave: { [slots = core.slots] in slots.exitEpoch(slot) })
     let verifier = TreeVerifier(
       core.store, WalkPages(core.store, memory: memory), newestBirth: snapshot.csn, defectLimit: 1, readsExtents: false)
     let total = max(0, Int(core.allocator.pageCount) - core.allocator.freeCount)

@@ -174,7 +174,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
 
   /// Says that the caller holds no address from before. Returns whether the epoch has moved: kept addresses must then
   /// be looked up again. A late view of the store only delays reuse. While bytes are on loan nothing moves.
-  @inline(__always) package func refresh(_ slot: ReaderSlot) -> Bool {
+  @inline(__always) package func enterEpoch(_ slot: ReaderSlot) -> Bool {
     let now = globalEpoch.load(ordering: .acquiring)
     if slot.epoch.pointee.load(ordering: .relaxed) == now || slot.loans.pointee > 0 { return false }
     enter(slot)
@@ -208,7 +208,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
 
   /// Says that the caller holds no address and will take none before `refresh`: what a pin at rest does. While bytes
   /// are on loan nothing moves: a writer that makes room in the midst of a change may have been handed them.
-  @inline(__always) package func rest(_ slot: ReaderSlot) {
+  @inline(__always) package func exitEpoch(_ slot: ReaderSlot) {
     if slot.loans.pointee == 0 { slot.epoch.pointee.store(0, ordering: .releasing) }
   }
 

@@ -160,7 +160,7 @@ package final class Reclaimer: Sendable {
   package func collect() { collect(into: nil) }
 
   /// The same under the writer lock; `hand` gets what a transaction that is about to begin will want.
-  func collect(into hand: FrameHand?) {
+  func collect(into freeFrames: FreeFrames?) {
     state.withLock { state in
       // The published CSN is read before the slots: a reader that comes later sees it or a newer one. Nothing that is
       // due is needed by who has announced that one. And it is read under the latch: then it never falls from one
@@ -170,12 +170,12 @@ package final class Reclaimer: Sendable {
       let published = slots.newest.csn.rawValue
       slots.findAnnounced(below: published, into: &state.announced)
       while let item = state.waiting.first, item.death <= published {
-        settle(state.waiting.removeFirst(), &state, hand)
+        settle(state.waiting.removeFirst(), &state, freeFrames)
       }
       while let item = state.entries.first, item.death <= published {
-        settle(state.entries.removeFirst(), &state, hand)
+        settle(state.entries.removeFirst(), &state, freeFrames)
       }
-      if !state.held.isEmpty { settleHeld(&state, hand) }
+      if !state.held.isEmpty { settleHeld(&state, freeFrames) }
       // Announced ones stay; there is no point in looking before there are others, and little at each commit.
       if state.snapshots.count > state.announced.count + Self.waitingSnapshotCount {
         collectSnapshots(published, &state)
@@ -186,10 +186,10 @@ package final class Reclaimer: Sendable {
     }
   }
 
-  private func settleHeld(_ state: inout State, _ hand: FrameHand?) {
+  private func settleHeld(_ state: inout State, _ freeFrames: FreeFrames?) {
     for snapshot in state.held.keys where !state.announced.contains(snapshot) {
       guard let items = state.held.removeValue(forKey: snapshot) else { continue }
-      for item in items { settle(item, &state, hand) }
+      for item in items { settle(item, &state, freeFrames) }
     }
   }
 
@@ -202,7 +202,7 @@ package final class Reclaimer: Sendable {
     store.charge(byteCount, to: .reclaimer)
   }
 
-  private func settle(_ item: Item, _ state: inout State, _ hand: FrameHand?) {
+  private func settle(_ item: Item, _ state: inout State, _ freeFrames: FreeFrames?) {
     // The newest announced snapshot below the death is the one that needs it longest, if any does.
     var index = state.announced.count - 1
     while index >= 0, state.announced[index] >= item.death { index -= 1 }
@@ -215,10 +215,10 @@ package final class Reclaimer: Sendable {
       let frame = FrameIndex(UInt32(item.value))
       let location = store.frames.location(frame)
       if location.isPageNumber {
-        releasePlace(location.pageNumber, &state, hand)
+        releasePlace(location.pageNumber, &state, freeFrames)
       } else {
         // Nobody can find it any more: a frame with a slot, as the next transaction would ask for.
-        if let hand, hand.keep(frame, location.slot) { return }
+        if let freeFrames, freeFrames.keep(frame, location.slot) { return }
         // Of a frame in memory, the raw value is the slot's address.
         state.freeSlots.append(location.rawValue)
       }
@@ -226,7 +226,7 @@ package final class Reclaimer: Sendable {
     case .place where item.birth == 0:
       releaseUnread(PageNumber(item.value), &state)
     case .place:
-      releasePlace(PageNumber(item.value), &state, hand)
+      releasePlace(PageNumber(item.value), &state, freeFrames)
     case .extent: releaseUnread(PageNumber(item.value), count: Int(item.pageCount), &state)
     case .entry:
       state.freeFrames.append(FrameIndex(UInt32(item.value)))
@@ -259,9 +259,9 @@ package final class Reclaimer: Sendable {
     }
   }
 
-  private func releasePlace(_ number: PageNumber, _ state: inout State, _ hand: FrameHand?) {
+  private func releasePlace(_ number: PageNumber, _ state: inout State, _ freeFrames: FreeFrames?) {
     // Forgotten before it can be given out: a page number is reused only when its table entry is empty (hazard C2).
-    if let slot = store.take(number), hand?.keep(slot) != true { state.freeSlots.append(UInt(bitPattern: slot)) }
+    if let slot = store.take(number), freeFrames?.keep(slot) != true { state.freeSlots.append(UInt(bitPattern: slot)) }
     state.freePlaces.append(number)
   }
 

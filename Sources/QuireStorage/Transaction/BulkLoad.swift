@@ -297,7 +297,7 @@ extension WriteContext {
   func beginUnlogged() {
     hasGrown = true
     log.giveUp()
-    editor.forgetTail()
+    editor.forgetRightmostLeaf()
   }
 
   /// A place, between two pages, where dirty pages of this transaction may be written home early: those below `trees`

@@ -12,9 +12,9 @@ internal import Synchronization
 
 /// Commits between their append and their publication.
 ///
-/// Any number of commits share one flush: whoever needs one first leads, the others wait, and what was appended before
-/// the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a failure may
-/// be told to the wrong one (hazard A7).
+/// Any number of commits share one flush: the thread that needs one first leads, the others wait, and what was appended
+/// before the flush began is durable when it ends. One flush is in flight at a time: with two on one descriptor a
+/// failure may be told to the wrong one (hazard A7).
 ///
 /// Invariants:
 /// 1. `pending` is in the order of CSN and LSN; the published snapshot is the one before its first.
@@ -23,7 +23,7 @@ internal import Synchronization
 /// 3. After a failure no flush begins. One that was in flight ends as it would have ended: what it has covered is
 ///    durable, published and acknowledged, and then `durable` and the published snapshot never move again, but for a
 ///    commit by checkpoint whose meta page the disk has.
-/// 4. Whoever waits while `isFlushing` is told at the end of that flush; nobody is left waiting after it in vain.
+/// 4. A thread that waits while `isFlushing` is told at the end of that flush; nobody is left waiting after it in vain.
 package final class CommitQueue: @unchecked Sendable {
   // Sendable: safe because everything mutable is behind the mutex or an atomic.
   private struct Pending {
@@ -122,7 +122,7 @@ package final class CommitQueue: @unchecked Sendable {
 
   /// Whether writing has stopped for good.
   @inline(__always) package var hasStopped: Bool {
-    // Set with the failure, under the lock. Who has seen what a failure led to sees the failure.
+    // Set with the failure, under the lock. A thread that has seen what a failure led to sees the failure.
     hasFailed.load(ordering: .acquiring)
   }
 
@@ -145,8 +145,8 @@ package final class CommitQueue: @unchecked Sendable {
     announceFailure()
   }
 
-  /// Stops all writing for good, and tells nobody yet: for those who hold a latch, behind which something would else be
-  /// appended. They call `announceFailure` when they have given it up.
+  /// Stops all writing for good, and tells nobody yet: for callers that hold a latch, behind which something would else
+  /// be appended. They call `announceFailure` when they have given it up.
   package func stop(_ error: StorageError) {
     state.withLock { state in
       guard state.failure == nil else { return }
@@ -160,8 +160,8 @@ package final class CommitQueue: @unchecked Sendable {
     }
   }
 
-  /// Tells those who wait that the outcome of their commits is unknown; but not while a flush is in flight, which may
-  /// still make them durable, and whose leader tells them at its end.
+  /// Tells the threads that wait that the outcome of their commits is unknown; but not while a flush is in flight,
+  /// which may still make them durable, and whose leader tells them at its end.
   package func announceFailure() {
     let told = state.withLock { state -> (waiters: [Waiter], callbacks: [Waiting])? in
       state.failure == nil || state.isFlushing ? nil : takeAll(&state)

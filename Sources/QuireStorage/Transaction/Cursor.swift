@@ -55,7 +55,7 @@ public struct Cursor: ~Copyable {
     try checkWriter()
     // Another call on the same transaction may have moved the slot's epoch: the cursor remembers its own.
     let now = slots._withUnsafeGuaranteedRef { slots in
-      _ = slots.refresh(slot)
+      _ = slots.enterEpoch(slot)
       return slots.currentEpoch
     }
     if now != epoch {
@@ -66,7 +66,7 @@ public struct Cursor: ~Copyable {
 
   /// At the end of each step: with a copy of the leaf no address is kept.
   @inline(__always) func leave() {
-    if path.hasCopy { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
+    if path.hasCopy { slots._withUnsafeGuaranteedRef { $0.exitEpoch(slot) } }
   }
 
   @usableFromInline @inline(__always) func checkWriter() throws(StorageError) {
@@ -227,7 +227,7 @@ public struct Cursor: ~Copyable {
 
   /// Announces that a long value will be looked up, where the cursor holds no address between its steps.
   @inline(__always) private func announce(_ value: BorrowedValue) {
-    if path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
+    if path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.enterEpoch(slot) } }
   }
 
   /// A copy of the current key; nil as `withKey` is.

@@ -56,14 +56,14 @@ final class PendingPuts {
   /// Whether there is anything for a tree.
   @inline(__always) func has(treeAt index: Int) -> Bool { index < operations.count && !operations[index].isEmpty }
 
-  /// Copies a put, whose value fits beside its key. `breathe` is called before more memory is asked for, which may wait
-  /// for readers: the caller holds no address then.
+  /// Copies a put, whose value fits beside its key. `renewEpoch` is called before more memory is asked for, which may
+  /// wait for readers: the caller holds no address then.
   @inline(__always) func append(
-    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ kind: KeyKind, treeAt index: Int, breathe: () -> Void
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ kind: KeyKind, treeAt index: Int, renewEpoch: () -> Void
   ) throws(StorageError) {
     let size = key.count &+ value.count
     if size > room {
-      breathe()
+      renewEpoch()
       try addSlot()
     }
     if !has(treeAt: index) { addList(index) }
@@ -108,7 +108,7 @@ final class PendingPuts {
     self.applier = applier
     let sorter = sorter ?? OperationSorter()
     self.sorter = sorter
-    // Noted now: whoever asks may do so while these are applied.
+    // Noted now: it may be asked for while these are applied.
     noteByteCount()
     for index in used {
       let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in

@@ -31,11 +31,11 @@ public struct ReadTransaction: ~Copyable {
   }
 
   /// At the start of each call: addresses of the one before are given up.
-  @inline(__always) func enter() { _ = slots._withUnsafeGuaranteedRef { $0.refresh(slot) } }
+  @inline(__always) func enter() { _ = slots._withUnsafeGuaranteedRef { $0.enterEpoch(slot) } }
 
   /// At the end of each call.
   @inline(__always) func leave() {
-    if lendsCopies { slots._withUnsafeGuaranteedRef { $0.rest(slot) } }
+    if lendsCopies { slots._withUnsafeGuaranteedRef { $0.exitEpoch(slot) } }
   }
 
   deinit { slots._withUnsafeGuaranteedRef { $0.end(slot) } }

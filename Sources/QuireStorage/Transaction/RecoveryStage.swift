@@ -1,4 +1,4 @@
-// The steps of opening after a crash, for whoever measures them.
+// The steps of opening after a crash, for measurements.
 
 /// A step of recovery that has just ended.
 package enum RecoveryStage: String, Sendable, CaseIterable {

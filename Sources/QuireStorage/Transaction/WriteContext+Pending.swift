@@ -26,7 +26,7 @@ extension WriteContext {
   /// What is wrong with key, value or tree is said at once. An error of the trees comes out of whatever had the puts
   /// applied; the transaction can then only be rolled back, as if a put had failed.
   package func set(_ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree) throws(StorageError) {
-    let isAtTail = editor.tail.treeID == tree.id.rawValue
+    let isAtTail = editor.rightmostLeaf.treeID == tree.id.rawValue
     if putScore >= deferralScore {
       let index = try index(of: tree)
       if isLong(key, value) {
@@ -57,7 +57,7 @@ extension WriteContext {
     hasGrown = true
     noteMutation()
     do throws(StorageError) {
-      try pending.append(copy.key, copy.value, tree.keys, treeAt: index) { [self] in breathe() }
+      try pending.append(copy.key, copy.value, tree.keys, treeAt: index) { [self] in renewEpoch() }
     } catch {
       throw fail(error)
     }
@@ -99,7 +99,7 @@ extension WriteContext {
     var root = trees[index]
     do throws(StorageError) {
       try enter()
-      try applier.apply(operations, in: &root, breathe: { [self] in breathe() }) {
+      try applier.apply(operations, in: &root, renewEpoch: { [self] in renewEpoch() }) {
         [self] (root, completed) throws(StorageError) in
         trees[index] = root
         try relieve(completed)

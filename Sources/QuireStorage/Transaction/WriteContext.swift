@@ -140,7 +140,7 @@ package final class WriteContext {
   package func didCommit() {
     loggedRowID = rowIDCounter
     forgetPending()
-    editor.restSupply()
+    editor.trimFreeFrames()
   }
 
   /// Undoes everything.
@@ -208,12 +208,12 @@ package final class WriteContext {
   /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
   @inline(__always) func enter() throws(StorageError) {
     if editor.isOverDirtyLimit { try host?.relieveMemory() }
-    _ = slots.refresh(slot)
+    _ = slots.enterEpoch(slot)
   }
 
   /// Whether there is an entry. The caller may have borrowed the key: nothing that is lent is taken away.
   func hasEntry(_ key: SearchKey, at index: Int) throws(StorageError) -> Bool {
-    _ = slots.refresh(slot)
+    _ = slots.enterEpoch(slot)
     return try reader.value(key, in: trees[index]) != nil
   }
 
@@ -278,7 +278,7 @@ package final class WriteContext {
 
   /// Ends the use of cursors; announces that no address is held from before.
   @inline(__always) func noteMutation() { mutations &+= 1 }
-  @inline(__always) func breathe() { _ = slots.refresh(slot) }
+  @inline(__always) func renewEpoch() { _ = slots.enterEpoch(slot) }
 
   /// Puts the root of a tree that was built in its place.
   func setRoot(_ root: TreeRoot, at index: Int) {

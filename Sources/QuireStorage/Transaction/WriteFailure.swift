@@ -1,7 +1,7 @@
 // What has become of a write transaction that was not acknowledged.
 
-/// Why a write transaction has no ticket, sorted by what is certain of it. Whoever catches one has to say what each
-/// case means to him: the actions of a rollback belong to the first alone.
+/// Why a write transaction has no ticket, sorted by what is certain of it. A caller that catches one has to say what
+/// each case means to him: the actions of a rollback belong to the first alone.
 package enum WriteFailure: Error {
   /// Nothing of the transaction remains, and no later opening shows any of it. The error is what the body threw, or
   /// what went wrong before the first byte that could have made the transaction a commit.

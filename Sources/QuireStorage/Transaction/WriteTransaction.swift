@@ -48,12 +48,12 @@ public struct WriteTransaction: ~Copyable {
 
   @inline(__always) func enter() {
     // The transaction holds no address between its calls.
-    context.breathe()
+    context.renewEpoch()
   }
 
   /// At the end of each call.
   @inline(__always) func leave() {
-    if lendsCopies { context.slots.rest(context.slot) }
+    if lendsCopies { context.slots.exitEpoch(context.slot) }
   }
 
   /// Brings all that was put into the trees; throws if an operation has failed half-way.

@@ -25,8 +25,8 @@ package struct WriterPermit: ~Copyable {
 /// soon as the threads that could run it wait for the same lock. Async callers therefore write on a thread of the
 /// engine's.
 ///
-/// Whoever waits is in a line, and has the lock in the order of arrival: once in a slice of half a millisecond, whoever
-/// gives it up hands it to the first in line. No thread that writes without a pause keeps another one out for longer
+/// Threads wait in a line, in the order of arrival: once in a slice of half a millisecond, the thread that gives the
+/// lock up hands it to the first in line. No thread that writes without a pause keeps another one out for longer
 /// than a slice, or a transaction where that takes longer, for each that came before it. Between two such turns the
 /// lock is free for those who are awake while the first in line wakes up, because to wake a sleeping thread takes as
 /// long as ten small commits: with a turn after each, four threads that commit without a pause took three to five times
@@ -36,7 +36,7 @@ package struct WriterPermit: ~Copyable {
 /// 1. `word` is the identity of the thread that holds the lock, or 0; its lowest bit says that there are waiters. The
 ///    identity is the address of something larger than a byte, whose lowest bit is 0.
 /// 2. The bit changes under the latch, together with the waiters. So does the holder while the bit is set, except that
-///    whoever is awake may take a free lock.
+///    a thread that is awake may take a free lock.
 /// 3. While the lock is free, the first waiter is awake, or is being woken, and will look.
 package final class WriterLock: Sendable {
   /// A thread that waits in line.
@@ -53,7 +53,7 @@ package final class WriterLock: Sendable {
     /// From when on the next turn is that of the first in line, in nanoseconds.
     var nextTurn: UInt64 = 0
 
-    /// Who is to be woken now that the first in line may have to look.
+    /// The thread to wake now that the first in line may have to look.
     mutating func wakeFirst() -> DispatchSemaphore? {
       guard waiters[0].isAsleep else { return nil }
       waiters[0].isAsleep = false
@@ -136,7 +136,7 @@ package final class WriterLock: Sendable {
       "A write transaction was begun inside another on the same thread. Pass the transaction along instead.")
   }
 
-  /// Takes the lock if it is free, whoever waits.
+  /// Takes the lock if it is free, even past the line.
   private func takeIfFree(_ thread: UInt) -> Bool {
     var found = word.load(ordering: .relaxed)
     while found & ~Self.waiterBit == 0 {

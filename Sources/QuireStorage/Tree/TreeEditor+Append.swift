@@ -2,7 +2,7 @@
 // without a descent. Row ids, sequence numbers and sorted input all come this way.
 
 /// The way from the root to the last leaf of one tree, all of it private.
-struct TreeTail {
+struct RightmostLeafHint {
   /// The tree, or `none`.
   var treeID: UInt64 = Self.none
   var depth = 0
@@ -15,28 +15,28 @@ struct TreeTail {
 extension TreeEditor {
   /// Forgets the last leaf. Called when pages of any tree change their places: they split, merge or are written
   /// elsewhere, or those made so far may not be edited any more.
-  @inline(__always) package func forgetTail() { tail.treeID = TreeTail.none }
+  @inline(__always) package func forgetRightmostLeaf() { rightmostLeaf.treeID = RightmostLeafHint.none }
 
   /// Remembers `path`, all of whose pages are private, if it leads to the last leaf of the tree.
   @inline(__always) func rememberTail(_ root: TreeRoot) {
     guard isRightmost(levelsBelow: depth &- 1) else { return }
-    tail.treeID = root.id.rawValue
-    tail.depth = depth
-    for index in 0..<depth { tail.path[index] = path[index] }
+    rightmostLeaf.treeID = root.id.rawValue
+    rightmostLeaf.depth = depth
+    for index in 0..<depth { rightmostLeaf.path[index] = path[index] }
   }
 
   /// Adds an entry whose key is above all keys of the tree to the remembered leaf; false if it is not above them, or if
   /// there is no room.
   func appendToTail(_ key: SearchKey, _ value: CellValue, in root: inout TreeRoot) -> Bool {
-    let leaf = tail.path[tail.depth &- 1].page
+    let leaf = rightmostLeaf.path[rightmostLeaf.depth &- 1].page
     let count = leaf.count
     guard isAboveLastKey(key, of: leaf), insertInPlace(key, value, at: count, in: leaf) else { return false }
     root.count &+= 1
     if value.isExtent { root.mayHaveExtents = true }
     let flag = value.isExtent ? ChildCount.extentBit : 0
     var index = 0
-    while index < tail.depth &- 1 {
-      let page = tail.path[index].page
+    while index < rightmostLeaf.depth &- 1 {
+      let page = rightmostLeaf.path[index].page
       page.counts[page.count &- 1] = (page.counts[page.count &- 1] &+ 1) | flag
       index &+= 1
     }

@@ -42,7 +42,7 @@ extension TreeEditor {
   @discardableResult
   func tidy(level start: Int, in root: inout TreeRoot) throws(StorageError) -> Bool {
     var level = start
-    forgetTail()
+    forgetRightmostLeaf()
     while level > 0 {
       let page = path[level].page
       if page.count == 0 {

@@ -23,7 +23,7 @@ extension TreeEditor {
   package func deleteRange(
     from lower: SearchKey?, to upper: SearchKey?, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
-    forgetTail()
+    forgetRightmostLeaf()
     if root.reference.isNone { return 0 }
     let before = root.count
     if lower == nil, upper == nil {

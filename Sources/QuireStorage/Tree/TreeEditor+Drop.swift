@@ -57,7 +57,7 @@ extension TreeEditor {
   /// - Throws: `damagedPage` if two references lead to one page, or one leads to a branch of another tree. Also what
   ///   reading throws.
   package func supersedeAll(of root: TreeRoot) throws(StorageError) {
-    forgetTail()
+    forgetRightmostLeaf()
     if root.reference.isNone { return }
     var givenUp = GivenUpPages()
     if root.level > 0 {

@@ -30,7 +30,7 @@ extension TreeEditor {
       try plant(key, value, in: &root)
       return .inserted
     }
-    if root.id.rawValue == tail.treeID, appendToTail(key, value, in: &root) { return .inserted }
+    if root.id.rawValue == rightmostLeaf.treeID, appendToTail(key, value, in: &root) { return .inserted }
     let position = try descend(key, in: root)
     prefetchLeaf()
     return try put(key, value, mode: mode, at: position, in: &root)

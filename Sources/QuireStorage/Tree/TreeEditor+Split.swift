@@ -83,7 +83,7 @@ extension TreeEditor {
   ) throws(StorageError) {
     let total = pages.reduce(ChildCount.count(firstCount)) { $0 + ChildCount.count($1.count) }
     if level == 0 {
-      forgetTail()
+      forgetRightmostLeaf()
       if !pages.isEmpty { try growRoot(firstCount: firstCount, pages, in: &root) }
       return
     }
@@ -96,7 +96,7 @@ extension TreeEditor {
       path[above].page.counts[path[above].index] &+= UInt64(bitPattern: Int64(change))
     }
     if pages.isEmpty { return }
-    forgetTail()
+    forgetRightmostLeaf()
     if pages.count == 1, try insertInPlace(pages[0], at: index + 1, in: parent) { return }
     try rebuildBranch(at: level - 1, inserting: pages, at: index + 1, in: &root)
   }

@@ -41,7 +41,7 @@ package final class TreeEditor {
   // back: `@exclusivity(unchecked)` on what every put touches.
   package let superseded = ChunkedList<SupersededPage>()
   package let born = ChunkedList<FrameIndex>()
-  @exclusivity(unchecked) private var supply: FrameSupply
+  @exclusivity(unchecked) private var frameCache: FrameCache
   /// Where places for extents come from; nil for the catalog, which has none.
   let allocator: PageAllocator?
   @exclusivity(unchecked) var extents = ExtentLedger()
@@ -55,14 +55,14 @@ package final class TreeEditor {
   @exclusivity(unchecked) var branchEntries: [BranchEntry] = []
   private let packers: (bytes: LeafPacker, integers: LeafPacker)
   @exclusivity(unchecked) var leafEnds: [Int] = []
-  /// The way to the last leaf of the tree `tail.treeID`; see `TreeEditor+Append.swift`.
-  @exclusivity(unchecked) var tail: TreeTail
+  /// The way to the last leaf of the tree `rightmostLeaf.treeID`; see `TreeEditor+Append.swift`.
+  @exclusivity(unchecked) var rightmostLeaf: RightmostLeafHint
 
   /// An editor between transactions. The store must outlive it. Without an allocator it stores short values only.
   package init(_ store: PageStore, allocator: PageAllocator? = nil) {
     self.store = store
     self.allocator = allocator
-    supply = FrameSupply(store)
+    frameCache = FrameCache(store)
     pageSize = store.pageSize
     reader = TreeReader(store)
     path = UnsafeMutablePointer.allocate(capacity: Limits.treeLevels + 1)
@@ -70,14 +70,14 @@ package final class TreeEditor {
     packers = (
       LeafPacker(pageSize: store.pageSize, keyKind: .bytes), LeafPacker(pageSize: store.pageSize, keyKind: .int64)
     )
-    tail = TreeTail()
+    rightmostLeaf = RightmostLeafHint()
   }
 
   deinit {
     path.deallocate()
     scratch.deallocate()
-    supply.deallocate()
-    tail.path.deallocate()
+    frameCache.deallocate()
+    rightmostLeaf.path.deallocate()
   }
 
   /// Room for the entries of leaves that are written anew.
@@ -86,7 +86,7 @@ package final class TreeEditor {
   /// Starts a transaction whose commit will be `csn`.
   package func begin(csn: UInt64) {
     self.csn = csn
-    forgetTail()
+    forgetRightmostLeaf()
     step &+= 1
     superseded.removeAll(keepingFirstChunk: true)
     born.removeAll(keepingFirstChunk: true)
@@ -107,13 +107,13 @@ package final class TreeEditor {
   /// From here on, nothing made before is edited in place.
   package func mark() -> Mark {
     step &+= 1
-    forgetTail()
+    forgetRightmostLeaf()
     return Mark(superseded: superseded.count, born: born.count, extents: extents.mark)
   }
 
   /// Forgets all that was done since `mark`; the caller restores the roots.
   package func restore(_ mark: Mark) {
-    forgetTail()
+    forgetRightmostLeaf()
     for frame in born.from(mark.born) { store.releaseFrame(frame) }
     born.truncate(to: mark.born)
     superseded.truncate(to: mark.superseded)
@@ -126,28 +126,28 @@ package final class TreeEditor {
   /// Forgets everything that was done since `begin`.
   package func rollback() {
     restore(.start)
-    giveBackSupply()
+    giveBackFreeFrames()
   }
 
   // MARK: Pages of one's own
 
   /// Makes a frame; its page's content is what the slot's last owner left.
   @inline(__always) func makeFrame() throws(StorageError) -> (page: PageBytes, reference: PageReference) {
-    let (slot, frame) = try supply.take(birth: csn)
+    let (slot, frame) = try frameCache.take(birth: csn)
     born.append(frame)
     return (PageBytes(slot), PageReference(frame: frame))
   }
 
   /// A slot for a value; its content is what its last owner left.
-  func takeSlot() throws(StorageError) -> UnsafeMutableRawPointer { try supply.takeSlot() }
+  func takeSlot() throws(StorageError) -> UnsafeMutableRawPointer { try frameCache.takeSlot() }
 
   /// Whether dirty pages have come to be more than `setDirtyLimit` allows. Looked at between operations.
-  @inline(__always) package var isOverDirtyLimit: Bool { supply.isOverLimit }
+  @inline(__always) package var isOverDirtyLimit: Bool { frameCache.isOverLimit }
 
   /// Sets how many dirty pages there may be before `isOverDirtyLimit` says so.
   package func setDirtyLimit(_ count: Int) {
-    supply.dirtyLimit = count
-    supply.isOverLimit = false
+    frameCache.dirtyLimit = count
+    frameCache.isOverLimit = false
   }
 
   /// Frames made since `mark`.
@@ -156,17 +156,17 @@ package final class TreeEditor {
   /// From here on, nothing made before is edited in place: the transaction's pages have been written home.
   package func noteSpill() {
     step &+= 1
-    forgetTail()
+    forgetRightmostLeaf()
   }
 
   /// Gives back what was taken in advance: at the end of a transaction that is rolled back, and before a checkpoint.
-  package func giveBackSupply() { supply.giveBack() }
+  package func giveBackFreeFrames() { frameCache.giveBack() }
 
   /// The same at the end of a transaction that commits; a few frames stay for the next one.
-  @inline(__always) func restSupply() { supply.rest() }
+  @inline(__always) func trimFreeFrames() { frameCache.rest() }
 
   /// What the editor has in hand, for whoever gives up frames and slots: the transaction to come wants some.
-  @inline(__always) var hand: FrameHand { supply.hand }
+  @inline(__always) var freeFrames: FreeFrames { frameCache.freeFrames }
 
   /// Makes an empty page.
   func makePage(

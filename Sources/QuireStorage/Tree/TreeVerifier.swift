@@ -92,9 +92,9 @@ package final class TreeVerifier {
   ///
   /// - Parameters:
   ///   - look: called with every page that loads, leaves in key order; an error that it throws ends the walk.
-  ///   - breathe: called behind every extent; an error that it throws ends the walk.
+  ///   - afterExtent: called behind every extent; an error that it throws ends the walk.
   package func verify(
-    _ root: TreeRoot, look: (PageBytes) throws -> Void = { _ in }, breathe: () throws -> Void = {}
+    _ root: TreeRoot, look: (PageBytes) throws -> Void = { _ in }, afterExtent: () throws -> Void = {}
   ) throws {
     guard !root.reference.isNone else {
       if root.count != 0 { note(inTree(root, "it has no pages but \(root.count) entries")) }
@@ -103,7 +103,7 @@ package final class TreeVerifier {
     visits.removeAll(keepingCapacity: true)
     try enter(
       root.reference, checksum: root.checksum, level: root.level, count: UInt64(bitPattern: Int64(root.count)),
-      KeyBounds(), root, parentIsClean: !root.reference.isDirty, mayHaveExtents: root.mayHaveExtents, breathe, look)
+      KeyBounds(), root, parentIsClean: !root.reference.isDirty, mayHaveExtents: root.mayHaveExtents, afterExtent, look)
     while let visit = visits.last, !isFull {
       guard visit.child < visit.page.count else {
         visits.removeLast()
@@ -118,14 +118,14 @@ package final class TreeVerifier {
       try enter(
         PageReference(rawValue: page.references[index]), checksum: page.checksums[index], level: page.level - 1,
         count: ChildCount.count(word), visit.bounds.child(index, of: page), root, parentIsClean: visit.isClean,
-        mayHaveExtents: ChildCount.mayHaveExtents(word), breathe, look)
+        mayHaveExtents: ChildCount.mayHaveExtents(word), afterExtent, look)
     }
   }
 
   /// Looks at a page; goes on with its children if it is a branch.
   private func enter(
     _ reference: PageReference, checksum: UInt64, level: Int, count: UInt64, _ bounds: KeyBounds, _ root: TreeRoot,
-    parentIsClean: Bool, mayHaveExtents: Bool, _ breathe: () throws -> Void, _ look: (PageBytes) throws -> Void
+    parentIsClean: Bool, mayHaveExtents: Bool, _ afterExtent: () throws -> Void, _ look: (PageBytes) throws -> Void
   ) throws {
     guard let isClean = claim(reference, parentIsClean: parentIsClean, root) else { return }
     let page: PageBytes
@@ -156,7 +156,7 @@ package final class TreeVerifier {
       visits.append(Visit(page: page, bounds: bounds, isClean: isClean, mayHaveExtents: mayHaveExtents))
     } else {
       entryCount += entries
-      try verifyExtents(of: page, reference, mayHaveExtents: mayHaveExtents, root, breathe)
+      try verifyExtents(of: page, reference, mayHaveExtents: mayHaveExtents, root, afterExtent)
     }
     try look(page)
   }
@@ -164,7 +164,7 @@ package final class TreeVerifier {
   /// Looks at every extent of a leaf, whose cells have been validated.
   private func verifyExtents(
     of page: PageBytes, _ reference: PageReference, mayHaveExtents: Bool, _ root: TreeRoot,
-    _ breathe: () throws -> Void
+    _ afterExtent: () throws -> Void
   ) throws {
     var hasExtents = false
     for index in 0..<page.count where !isFull {
@@ -181,7 +181,7 @@ package final class TreeVerifier {
       extentPageCount += extent.layout(pageSize: store.pageSize).pageCount
       guard readsExtents, extent.birth > knownBirth else { continue }
       store.verifyExtent(extent) { note($0) }
-      try breathe()
+      try afterExtent()
     }
     if hasExtents, !mayHaveExtents {
       note(store.damaged(reference, "it has extents where the page above says that there are none"))

@@ -3,18 +3,18 @@
 /// A few slots and frame indexes in the hand of one editor.
 ///
 /// The batches grow with the transaction: a commit of one row takes no more than it needs, one of thousands of pages
-/// takes 64 at a time. What is left goes back at the end of the transaction, but for a few that stay in hand: to them
-/// come the frames that small commits have replaced, so that the next ones take no lock at all, and write to memory
-/// that the processor's cache still has.
+/// takes 64 at a time. What is left goes back at the end of the transaction, but for a few that stay in freeFrames: to
+/// them come the frames that small commits have replaced, so that the next ones take no lock at all, and write to
+/// memory that the processor's cache still has.
 ///
 /// Invariants:
 /// 1. Every slot and index in hand is lent by the pool and in use in the frame table, and nobody else knows it.
-/// 2. Between transactions there are at most `hand.keptCount` of each. A checkpoint begins with none.
-struct FrameSupply {
+/// 2. Between transactions there are at most `freeFrames.keptCount` of each. A checkpoint begins with none.
+struct FrameCache {
   private let store: PageStore
   private let frames: FrameTable
-  let hand: FrameHand
-  private var batch = FrameSupply.smallestBatch
+  let freeFrames: FreeFrames
+  private var batch = FrameCache.smallestBatch
 
   private static let smallestBatch = 4
   private let largestBatch: Int
@@ -26,38 +26,38 @@ struct FrameSupply {
   /// Nothing yet; `deallocate` ends it.
   init(_ store: PageStore) {
     self.store = store
-    largestBatch = max(Self.smallestBatch, min(FrameHand.capacity, store.pool.slotLimit / 32))
-    hand = FrameHand(slotLimit: store.pool.slotLimit)
+    largestBatch = max(Self.smallestBatch, min(FreeFrames.capacity, store.pool.slotLimit / 32))
+    freeFrames = FreeFrames(slotLimit: store.pool.slotLimit)
     frames = store.frames
   }
 
   /// Frees the memory; what is in hand stays taken.
-  func deallocate() { hand.deallocate() }
+  func deallocate() { freeFrames.deallocate() }
 
   /// A slot and the frame around it, born with commit `birth`. The slot's content is what its last owner left.
   @inline(__always) mutating func take(
     birth: UInt64
   ) throws(StorageError) -> (slot: UnsafeMutableRawPointer, frame: FrameIndex) {
-    if hand.slotCount == 0 || hand.frameCount == 0 { try refill() }
-    let (slot, frame) = hand.take()
+    if freeFrames.slotCount == 0 || freeFrames.frameCount == 0 { try refill() }
+    let (slot, frame) = freeFrames.take()
     frames.assign(frame, slot: slot, birth: birth)
     return (slot, frame)
   }
 
   /// A slot alone, for a value. Its content is what its last owner left.
   mutating func takeSlot() throws(StorageError) -> UnsafeMutableRawPointer {
-    if hand.slotCount == 0 {
-      try store.allocateSlots(batch) { [hand] address in hand.add(address) }
+    if freeFrames.slotCount == 0 {
+      try store.allocateSlots(batch) { [freeFrames] address in freeFrames.add(address) }
       noteRefill()
     }
-    return hand.takeSlot()
+    return freeFrames.takeSlot()
   }
 
   @inline(never) private mutating func refill() throws(StorageError) {
-    if hand.slotCount == 0 { try store.allocateSlots(batch) { [hand] address in hand.add(address) } }
-    if hand.frameCount == 0 {
-      try frames.reserve(batch, into: hand.frames)
-      hand.frameCount = batch
+    if freeFrames.slotCount == 0 { try store.allocateSlots(batch) { [freeFrames] address in freeFrames.add(address) } }
+    if freeFrames.frameCount == 0 {
+      try frames.reserve(batch, into: freeFrames.frames)
+      freeFrames.frameCount = batch
     }
     noteRefill()
   }
@@ -70,26 +70,26 @@ struct FrameSupply {
   /// At the end of a transaction that has committed: gives back what is left, unless that is little.
   @inline(__always) mutating func rest() {
     batch = Self.smallestBatch
-    if hand.slotCount > hand.keptCount || hand.frameCount > hand.keptCount { giveBack() }
+    if freeFrames.slotCount > freeFrames.keptCount || freeFrames.frameCount > freeFrames.keptCount { giveBack() }
   }
 
   /// Gives back what is left.
   mutating func giveBack() {
     batch = Self.smallestBatch
-    if hand.slotCount > 0 {
-      store.pool.release(addresses: UnsafeBufferPointer(start: hand.slots, count: hand.slotCount))
-      hand.slotCount = 0
+    if freeFrames.slotCount > 0 {
+      store.pool.release(addresses: UnsafeBufferPointer(start: freeFrames.slots, count: freeFrames.slotCount))
+      freeFrames.slotCount = 0
     }
-    if hand.frameCount > 0 {
-      frames.unreserve(UnsafeBufferPointer(start: hand.frames, count: hand.frameCount))
-      hand.frameCount = 0
+    if freeFrames.frameCount > 0 {
+      frames.unreserve(UnsafeBufferPointer(start: freeFrames.frames, count: freeFrames.frameCount))
+      freeFrames.frameCount = 0
     }
   }
 }
 
-/// The memory of what an editor has in hand: a plain value, so that no reference is counted when it is lent to the
+/// The free frames and page slots of one editor: a plain value, so that no reference is counted when it is lent to the
 /// reclaimer.
-struct FrameHand {
+struct FreeFrames {
   /// The most that is taken at a time.
   static let capacity = 64
   private static let mostKept = 16
@@ -97,7 +97,7 @@ struct FrameHand {
   private let counts: UnsafeMutablePointer<Int>
   let slots: UnsafeMutablePointer<UInt>
   let frames: UnsafeMutablePointer<FrameIndex>
-  /// How many may stay in hand between transactions: none where memory is so short that they would be missed.
+  /// How many may stay here between transactions: none where memory is so short that they would be missed.
   let keptCount: Int
 
   fileprivate init(slotLimit: Int) {
@@ -143,7 +143,7 @@ struct FrameHand {
     slotCount &+= 1
   }
 
-  /// Takes a frame in memory that nobody can reach any more, with its slot; false if there is enough in hand.
+  /// Takes a frame in memory that nobody can reach any more, with its slot; false if there is enough in freeFrames.
   @inline(__always) func keep(_ frame: FrameIndex, _ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount, frameCount < keptCount else { return false }
     add(UInt(bitPattern: slot))
@@ -152,7 +152,7 @@ struct FrameHand {
     return true
   }
 
-  /// Takes a slot that has no owner any more; false if there are enough in hand.
+  /// Takes a slot that has no owner any more; false if there are enough in freeFrames.
   @inline(__always) func keep(_ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount else { return false }
     add(UInt(bitPattern: slot))

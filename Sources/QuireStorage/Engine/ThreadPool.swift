@@ -14,7 +14,7 @@ internal import Synchronization
 /// 1. While there are jobs in the queue there is a thread that will come for them.
 /// 2. `wakeUp` has been signalled once for each job, and once for each thread when the pool was stopped.
 /// 3. `threads` has the identities of those threads that have begun and not ended; they are `threadCount` at the most.
-final class ServicePool: @unchecked Sendable {
+final class ThreadPool: @unchecked Sendable {
   // Sendable: safe because the state is behind the mutex, and the rest never changes.
   typealias Job = @Sendable () -> Void
 
@@ -91,7 +91,7 @@ final class ServicePool: @unchecked Sendable {
     ended.signal()
   }
 
-  /// Waits for a job; nil if there will be none any more.
+  /// Waits for a job; nil once the pool has been stopped.
   private func nextJob() -> Job? {
     while true {
       wakeUp.wait()

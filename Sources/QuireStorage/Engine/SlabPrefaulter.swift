@@ -1,4 +1,4 @@
-// First touches of fresh memory, out of the way of whoever needs it.
+// Prefaulting: first touches of fresh memory, on a thread of its own.
 
 internal import Dispatch
 internal import Synchronization
@@ -11,19 +11,19 @@ internal import Synchronization
 ///
 /// Invariant: between `start` and `stop`, slabs that are ready and signals of `wanted` that are not served yet are no
 /// more than `leadCount` together.
-final class SlabPreparer: Sendable {
+final class SlabPrefaulter: Sendable {
   private let pool: SlotPool
-  private let thread: ServicePool
+  private let thread: ThreadPool
   private let wanted = DispatchSemaphore(value: 0)
   private let isStopping = Atomic<Bool>(false)
 
   /// How many slabs are ready at the most: 16 MiB.
   private static let leadCount = 8
 
-  /// A preparer that does nothing yet.
+  /// A prefaulter that does nothing yet.
   init(_ pool: SlotPool, _ starter: ThreadStarter) {
     self.pool = pool
-    thread = ServicePool(starter)
+    thread = ThreadPool(starter)
   }
 
   /// Starts the thread. If the system has none to give, the pool does without.

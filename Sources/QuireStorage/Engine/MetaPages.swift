@@ -6,7 +6,7 @@
 /// 1. `current` is the newest meta page, and stands in slot `slot`.
 /// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be
 ///    durable; before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
-package final class MetaFile: @unchecked Sendable {
+package final class MetaPages: @unchecked Sendable {
   // Sendable: safe because it is used by one checkpoint at a time, and by opening and closing, which exclude them.
   private let file: any File
   package private(set) var current: MetaPage
@@ -45,8 +45,8 @@ package final class MetaFile: @unchecked Sendable {
   }
 
   /// A new database's.
-  package static func create(in file: any File, _ meta: MetaPage) throws(StorageError) -> MetaFile {
-    let metaFile = MetaFile(file: file, current: meta, slot: 1, predecessor: nil)
+  package static func create(in file: any File, _ meta: MetaPage) throws(StorageError) -> MetaPages {
+    let metaFile = MetaPages(file: file, current: meta, slot: 1, predecessor: nil)
     try metaFile.store(meta, slot: 0)
     try metaFile.storeBytes([UInt8](repeating: 0, count: meta.pageSize), at: meta.pageSize)
     metaFile.slot = 0
@@ -58,7 +58,7 @@ package final class MetaFile: @unchecked Sendable {
   /// Reads both pages and takes the newer one that verifies.
   ///
   /// - Throws: `notADatabase`, `newerFormat`, `damagedMetaPage`, `truncatedFile`, `inputOutput`.
-  package static func open(_ file: any File) throws(StorageError) -> MetaFile {
+  package static func open(_ file: any File) throws(StorageError) -> MetaPages {
     let byteCount = try byteCount(of: file)
     let (first, second) = try decodeSlots(of: file)
     switch (first, second) {
@@ -107,14 +107,14 @@ package final class MetaFile: @unchecked Sendable {
 
   private static func checked(
     _ file: any File, _ page: MetaPage, slot: Int, predecessor: MetaPage?, _ byteCount: Int
-  ) throws(StorageError) -> MetaFile {
+  ) throws(StorageError) -> MetaPages {
     let needed = Int(page.pageCount) * page.pageSize
     guard byteCount >= needed else {
       throw StorageError(
         .truncatedFile, "The file has \(byteCount) of \(needed) bytes. Restore the database from a backup.",
         path: file.path, offset: byteCount)
     }
-    return MetaFile(file: file, current: page, slot: slot, predecessor: predecessor)
+    return MetaPages(file: file, current: page, slot: slot, predecessor: predecessor)
   }
 
   /// The second page stands one page into the file. If the first does not verify, its page size is not to be trusted,
@@ -160,7 +160,7 @@ package final class MetaFile: @unchecked Sendable {
     }
     current = page
     slot = nextSlot
-    // Durable now, so its predecessor is not needed any more.
+    // Durable now: its predecessor may be written over.
     isProven = true
     nextSlot = 1 - slot
   }

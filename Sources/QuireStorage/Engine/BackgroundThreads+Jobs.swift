@@ -1,6 +1,6 @@
-// What runs on threads of the engine's for those who call it.
+// Jobs that callers have run on the engine's threads.
 
-extension Services {
+extension BackgroundThreads {
   /// Work for a thread.
   package typealias Job = @Sendable () -> Void
 
@@ -31,13 +31,13 @@ extension Services {
     try admit(deliveryThread.enqueue(job))
   }
 
-  /// Runs `job` on the thread that looks at commits for those who observe.
+  /// Runs `job` on the thread that looks at commits for observers.
   package func runLook(_ job: @escaping Job) throws(StorageError) { try admit(lookThread.enqueue(job)) }
 
   /// Runs `job` on the thread for what apps want done after async commits; one job after the other.
   package func runAction(_ job: @escaping Job) throws(StorageError) { try admit(actionThread.enqueue(job)) }
 
-  private func admit(_ admission: ServicePool.Admission) throws(StorageError) {
+  private func admit(_ admission: ThreadPool.Admission) throws(StorageError) {
     switch admission {
     case .queued: return
     case .stopped: throw openFlag.closedError(path)

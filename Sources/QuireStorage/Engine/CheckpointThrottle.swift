@@ -19,7 +19,7 @@ internal import Dispatch
 /// Tree pages are written without a pause. There are fewer of them, and from the first on that is flipped to its place
 /// until the last, each copy of a branch has to look for more of them: with pauses a writer committed a third less in
 /// that time, and a reader beside it found a third less.
-struct CheckpointPace {
+struct CheckpointThrottle {
   /// The log at the start, and the bytes that it had room for.
   private let start: LSN
   private let logRoom: Int

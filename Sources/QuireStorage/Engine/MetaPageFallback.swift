@@ -7,8 +7,8 @@
 /// whole page remains. If they do not, the newest page must have been durable, or what it adds was never acknowledged:
 /// its predecessor's log is recycled only after the newest page's sync, and after a clean close logs are not needed at
 /// all.
-struct Fallback {
-  let meta: MetaFile
+struct MetaPageFallback {
+  let meta: MetaPages
   let logFiles: LogFiles
 
   /// Whether the predecessor leads to the state of the newest page. Reads the predecessor's log, if it has one.

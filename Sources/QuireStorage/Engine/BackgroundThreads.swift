@@ -10,23 +10,23 @@ internal import Synchronization
 /// at commits for observers, and one that runs what apps want done after commits.
 ///
 /// Where the system gives no thread, nothing that was appended may be left without one who flushes it, and nobody may
-/// wait for work that nobody does. So flushes and checkpoints are then run by whoever asks for them, on their own
-/// thread; those who want something run on a thread of the engine's are told before anything has been done; a mark or
+/// wait for work that nobody does. So flushes and checkpoints then run on the thread that asks for
+/// them; callers that want something run on a thread of the engine's are told before anything has been done; a mark or
 /// the tidying of the file is left out, and asked for again with the next commits.
-package final class Services: @unchecked Sendable {
+package final class BackgroundThreads: @unchecked Sendable {
   // Sendable: safe because the closures are set once, before any thread can call them.
   private let isThreaded: Bool
-  private let flushThread: ServicePool
-  private let checkpointThread: ServicePool
-  private let markThread: ServicePool
-  private let maintenanceThread: ServicePool
-  let writerThread: ServicePool
-  let readerThreads: ServicePool
-  let longWorkThreads: ServicePool
-  let waitingThreads: ServicePool
-  let deliveryThread: ServicePool
-  let lookThread: ServicePool
-  let actionThread: ServicePool
+  private let flushThread: ThreadPool
+  private let checkpointThread: ThreadPool
+  private let markThread: ThreadPool
+  private let maintenanceThread: ThreadPool
+  let writerThread: ThreadPool
+  let readerThreads: ThreadPool
+  let longWorkThreads: ThreadPool
+  let waitingThreads: ThreadPool
+  let deliveryThread: ThreadPool
+  let lookThread: ThreadPool
+  let actionThread: ThreadPool
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
   private let flushInterrupt = DispatchSemaphore(value: 0)
@@ -49,31 +49,31 @@ package final class Services: @unchecked Sendable {
   let path: String
 
   init(isThreaded: Bool, openFlag: OpenFlag, path: String, readerThreadCount: Int, starter: ThreadStarter) {
-    flushThread = ServicePool(starter)
-    checkpointThread = ServicePool(starter)
-    markThread = ServicePool(starter)
-    maintenanceThread = ServicePool(starter)
-    writerThread = ServicePool(starter)
-    readerThreads = ServicePool(starter, limit: readerThreadCount)
-    longWorkThreads = ServicePool(starter, limit: 2)
-    waitingThreads = ServicePool(starter, limit: 2)
-    deliveryThread = ServicePool(starter)
-    lookThread = ServicePool(starter)
-    actionThread = ServicePool(starter)
+    flushThread = ThreadPool(starter)
+    checkpointThread = ThreadPool(starter)
+    markThread = ThreadPool(starter)
+    maintenanceThread = ThreadPool(starter)
+    writerThread = ThreadPool(starter)
+    readerThreads = ThreadPool(starter, limit: readerThreadCount)
+    longWorkThreads = ThreadPool(starter, limit: 2)
+    waitingThreads = ThreadPool(starter, limit: 2)
+    deliveryThread = ThreadPool(starter)
+    lookThread = ThreadPool(starter)
+    actionThread = ThreadPool(starter)
     self.isThreaded = isThreaded
     self.openFlag = openFlag
     self.path = path
   }
 
   /// All threads, in the order in which they are stopped: those that others hand their jobs to come last.
-  private var pools: [ServicePool] {
+  private var pools: [ThreadPool] {
     [
       maintenanceThread, markThread, writerThread, longWorkThreads, readerThreads, waitingThreads, checkpointThread,
       flushThread, deliveryThread, lookThread, actionThread,
     ]
   }
 
-  /// Whether the caller runs on one of these threads: whoever stops them waits for it.
+  /// Whether the caller runs on one of these threads: stopping them waits for it.
   var areCurrent: Bool { pools.contains { $0.isCurrent } }
 
   /// What to call for a flush, for a mark, and for maintenance: the latter two return false while commits are still on
@@ -149,7 +149,7 @@ package final class Services: @unchecked Sendable {
     flushHere()
   }
 
-  /// Flushes on the caller's thread, and goes on for those who ask meanwhile, the flush itself among them.
+  /// Flushes on the caller's thread, and again for each request that comes meanwhile, from the flush itself as well.
   private func flushHere() {
     if ownFlushCount.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue > 0 { return }
     var served = 1
@@ -177,7 +177,7 @@ package final class Services: @unchecked Sendable {
   }
 
   /// Makes sure that there is a thread that flushes: what has been appended for an async caller must not want for one.
-  func prepareFlush() -> ServicePool.Admission { flushThread.prepare() }
+  func prepareFlush() -> ThreadPool.Admission { flushThread.prepare() }
 
   /// Ends all threads when their queued jobs are done.
   func stop() {
