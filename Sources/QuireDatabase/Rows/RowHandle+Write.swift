@@ -172,10 +172,10 @@ extension OpenedCollection {
       row.setCollection(try state.existingOrNewID(in: transaction))
       let stored: (rowID: RowID, isNew: Bool)
       if let known {
-        try transaction.replace(row, key, state, known, [.object, .metadata])
+        try replace(row, key, known, [.object, .metadata])
         stored = (known, false)
       } else {
-        stored = try transaction.insertOrReplace(row, key, state)
+        stored = try insertOrReplace(row, key)
       }
       try transaction.session()?.did(stored.isNew ? .insert : .update, stored.rowID, key, state, content())
       if let above = state.dictionaries.isDue { try transaction.trainIfDue(state, above: above) }
@@ -218,7 +218,7 @@ extension OpenedCollection {
         }
       }
       if isFound == nil { throw missingRow(existing, key) }
-      try transaction.replace(row, key, state, existing, half)
+      try replace(row, key, existing, half)
       try transaction.session()?.did(kind, existing, key, state, content())
       if let above = state.dictionaries.isDue { try transaction.trainIfDue(state, above: above) }
     } catch let error as StorageError {

@@ -169,7 +169,7 @@ internal import QuireStorage
     transaction.mutationCount &+= 1
     var isNew = [Bool](repeating: false, count: batch.count)
     for index in order where firsts[Int(index)] == index {
-      if let existing = try unsafe transaction.rowID(id, batch.key(Int(index)), orEnter: rowIDs[Int(index)]) {
+      if let existing = try unsafe opened.rowID(id, batch.key(Int(index)), orEnter: rowIDs[Int(index)]) {
         rowIDs[Int(index)] = existing
       } else {
         isNew[Int(index)] = true
@@ -197,7 +197,7 @@ internal import QuireStorage
     unsafe self.starts = starts
   }
 
-  var count: Int { starts.count }
+  var count: Int { unsafe starts.count }
 
   func row(_ index: Int) -> UnsafeRawBufferPointer {
     let end = unsafe index + 1 < starts.count ? starts[index + 1] : bytes.count

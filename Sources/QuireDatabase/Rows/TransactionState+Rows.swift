@@ -10,63 +10,6 @@ extension TransactionState {
     if lentCount > 0 { throw changeWhileLent() }
   }
 
-  /// Stores a row that is put together in the place of `existing`.
-  func replace(
-    _ row: borrowing RowBuilder, _ key: String, _ collection: CollectionState, _ existing: RowID,
-    _ aspects: ChangeAspects
-  ) throws {
-    guard let id = collection.id, let writer else { throw notWriting() }
-    mutationCount &+= 1
-    try put(row, existing)
-    writer.changes.append(.changed(aspects), id, existing, key)
-  }
-
-  /// Stores a row that is put together, new or in the place of the one under `key`. Returns its id and whether it is
-  /// new. Walks the key index once.
-  func insertOrReplace(
-    _ row: borrowing RowBuilder, _ key: String, _ collection: CollectionState
-  ) throws -> (rowID: RowID, isNew: Bool) {
-    guard let id = collection.id, let writer else { throw notWriting() }
-    // A long row may be refused by the disk and leave the transaction as it was: it goes first, and has its key entered
-    // afterwards.
-    guard isStoredWhole(row) else { return try insertOrReplaceLong(row, key, collection, id) }
-    mutationCount &+= 1
-    let next = nextRowID
-    // The last id is not given: refused before the key is entered.
-    if next.rawValue == .max { _ = try allocateRowID() }
-    if let existing = try rowID(id, key, orEnter: next) {
-      try put(row, existing)
-      writer.changes.append(.changed([.object, .metadata]), id, existing, key)
-      return (existing, false)
-    }
-    _ = try allocateRowID()
-    try put(row, next)
-    writer.changes.append(.inserted, id, next, key)
-    return (next, true)
-  }
-
-  @inline(never)
-  private func insertOrReplaceLong(
-    _ row: borrowing RowBuilder, _ key: String, _ collection: CollectionState, _ id: CollectionID
-  ) throws -> (rowID: RowID, isNew: Bool) {
-    if let existing = try rowID(id, key) {
-      try replace(row, key, collection, existing, [.object, .metadata])
-      return (existing, false)
-    }
-    mutationCount &+= 1
-    let rowID = try allocateRowID()
-    try put(row, rowID)
-    _ = try self.rowID(id, key, orEnter: rowID)
-    writer?.changes.append(.inserted, id, rowID, key)
-    return (rowID, true)
-  }
-
-  private func put(_ row: borrowing RowBuilder, _ rowID: RowID) throws(StorageError) {
-    try unsafe row.bytes.withValueBytes { (bytes) throws(StorageError) in
-      try unsafe put(SearchKey(rowID.rawValue), bytes, in: trees.rows)
-    }
-  }
-
   /// Reports a row as changed; nothing is written, so that iterators may go on.
   func noteTouch(
     _ collection: CollectionState, _ id: CollectionID, _ key: String, _ rowID: RowID, _ aspects: ChangeAspects

@@ -23,16 +23,6 @@ extension TransactionState {
     return unsafe SearchKey(UnsafeRawBufferPointer(start: base, count: CollectionID.byteCount + byteCount))
   }
 
-  /// The same for a key that stands in a row: it is short enough.
-  private func indexKey(_ collection: CollectionID, _ key: UnsafeRawBufferPointer) -> SearchKey {
-    let base = unsafe scratch.key
-    unsafe base.storeBytes(of: collection.rawValue.bigEndian, as: UInt32.self)
-    if let bytes = key.baseAddress {
-      unsafe (base + CollectionID.byteCount).copyMemory(from: bytes, byteCount: key.count)
-    }
-    return unsafe SearchKey(UnsafeRawBufferPointer(start: base, count: CollectionID.byteCount + key.count))
-  }
-
   /// Copies a key: most are short, and a call for one costs more than the copy.
   @inline(__always) private func copy(_ key: UnsafeBufferPointer<UInt8>, to target: UnsafeMutableRawPointer) {
     guard let base = key.baseAddress else { return }
@@ -70,33 +60,10 @@ extension TransactionState {
   }
 
   /// The id in an entry of the key index.
-  @inline(__always) private func rowID(_ value: BorrowedValue) -> RowID? {
+  @inline(__always) func rowID(_ value: BorrowedValue) -> RowID? {
     // A row's id is too short for pages of its own.
     guard value.count == 8, !value.isExtent else { return nil }
     return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
-  }
-
-  /// The id of the row under a key, which the index can have; if there is none, enters `new` there and returns nil. One
-  /// walk of the index.
-  @inline(__always)
-  func rowID(_ collection: CollectionID, _ key: String, orEnter new: RowID) throws -> RowID? {
-    guard let indexKey = indexKey(collection, key) else { throw RowView.damaged() }
-    return try rowID(indexKey, orEnter: new)
-  }
-
-  /// The same for a key that stands in a row.
-  func rowID(_ collection: CollectionID, _ key: UnsafeRawBufferPointer, orEnter new: RowID) throws -> RowID? {
-    try rowID(unsafe indexKey(collection, key), orEnter: new)
-  }
-
-  @inline(__always) private func rowID(_ indexKey: SearchKey, orEnter new: RowID) throws -> RowID? {
-    let found = try unsafe withUnsafeBytes(of: new.rawValue.littleEndian) { (bytes) throws(StorageError) in
-      try unsafe insertOrFind(indexKey, bytes, in: trees.keys)
-    }
-    guard let found else { return nil }
-    defer { endLoan(found) }
-    guard let rowID = rowID(found) else { throw RowView.damaged() }
-    return rowID
   }
 
   /// The number of rows of a collection. O(log n).

@@ -16,6 +16,29 @@ internal import QuireStorage
   }
 }
 
+extension StorageHandle {
+  /// Stores an entry unless there is one already: then lends the value of that one until `endLoan`; the
+  /// caller counts it.
+  func insertOrFind(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
+  ) throws(StorageError) -> BorrowedValue? {
+    guard case .writing(let tx) = self else { throw Self.unfit() }
+    return unsafe try tx.pointee.insertOrFind(key, value, in: tree)
+  }
+
+  /// Whether storing a row either succeeds or leaves a transaction that can only be rolled back.
+  func isStoredWhole(_ row: borrowing RowBuilder) -> Bool {
+    guard case .writing(let tx) = self else { return false }
+    return unsafe row.bytes.withUnsafeBytes { unsafe tx.pointee.standsBesideKey(SearchKey(Int64(0)), $0) }
+  }
+
+  /// The row id that is reserved next.
+  var nextRowID: RowID {
+    guard case .writing(let tx) = self else { return RowID(0) }
+    return RowID(unsafe tx.pointee.nextRowID)
+  }
+}
+
 extension TransactionState {
   // MARK: Reading
 
@@ -130,25 +153,6 @@ extension TransactionState {
     }
   }
 
-  /// Stores an entry unless there is one already: then lends the value of that one until `endLoan`.
-  func insertOrFind(
-    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
-  ) throws(StorageError) -> BorrowedValue? {
-    switch storage {
-    case .writing(let tx):
-      guard let value = unsafe try tx.pointee.insertOrFind(key, value, in: tree) else { return nil }
-      lentCount &+= 1
-      return value
-    default: throw StorageHandle.unfit()
-    }
-  }
-
-  /// Whether storing a row either succeeds or leaves a transaction that can only be rolled back.
-  func isStoredWhole(_ row: borrowing RowBuilder) -> Bool {
-    guard case .writing(let tx) = storage else { return false }
-    return unsafe row.bytes.withUnsafeBytes { unsafe tx.pointee.standsBesideKey(SearchKey(Int64(0)), $0) }
-  }
-
   /// Removes an entry.
   @discardableResult
   func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
@@ -181,12 +185,6 @@ extension TransactionState {
     case .writing(let tx): unsafe try tx.pointee.deleteAll(in: tree)
     default: throw StorageHandle.unfit()
     }
-  }
-
-  /// The row id that is reserved next.
-  var nextRowID: RowID {
-    guard case .writing(let tx) = storage else { return RowID(0) }
-    return RowID(unsafe tx.pointee.nextRowID)
   }
 
   /// Reserves a row id.

@@ -55,10 +55,8 @@ package final class WriteContext {
   @exclusivity(unchecked) var fullDeferralScore = Int.max
   let keyLimit: Int
   let entryLimit: Int
-  #if DEBUG
-    /// How many operations have looked for their place in each tree, once a test has set it.
-    package var walkCounts: [TreeID: Int]?
-  #endif
+  /// How many operations have looked for their place in each tree: counted in debug builds, once a test has set it.
+  package var walkCounts: [TreeID: Int]?
 
   /// A context between transactions; counters go on from `base`.
   package init(
