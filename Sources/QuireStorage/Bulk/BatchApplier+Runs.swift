@@ -18,8 +18,8 @@ extension BatchApplier {
     _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, _ kind: KeyKind
   ) -> Int {
     // What the last look went over and found sparse is not looked at again.
-    guard editor.depth > 1, start >= sparseEnd else { return 0 }
-    let parent = editor.path[editor.depth - 2]
+    guard editor.path.depth > 1, start >= sparseEnd else { return 0 }
+    let parent = editor.path[editor.path.depth - 2]
     let limit = min(parent.page.count - parent.index, runs.runLimit)
     let fewest = (Self.fewestLeaves * Self.halfOperationsPerLeaf + 1) / 2
     guard limit >= Self.fewestLeaves, operations.count - start >= fewest else { return 0 }
@@ -45,10 +45,10 @@ extension BatchApplier {
 
   /// Where the range of a child of the branch above the leaf at the end of the path ends.
   private func bound(behind index: Int, _ kind: KeyKind) -> OperationBound {
-    let level = editor.depth - 2
+    let level = editor.path.depth - 2
     let branch = editor.path[level].page
     return OperationBound(
-      index + 1 < branch.count ? branch.branchKey(index + 1) : editor.upperBound(ofChildAt: level), kind)
+      index + 1 < branch.count ? branch.branchKey(index + 1) : editor.path.upperBound(ofPageAt: level), kind)
   }
 
   /// Merges `length` leaves, the first of which is at the end of the path, with the operations of their range, from
@@ -56,7 +56,7 @@ extension BatchApplier {
   func mergeRun(
     of length: Int, _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
-    let level = editor.depth - 1
+    let level = editor.path.depth - 1
     let first = editor.path[level - 1].index
     try editor.makePathPrivate(&root, levels: level)
     let packer = editor.packer(root.keyKind)
@@ -69,7 +69,7 @@ extension BatchApplier {
       let leaf = try takeLeaf(level, in: root)
       let merger = LeafMerger(leaf, bound: bound, byteLimit: packer.byteCount + runs.runLimit * pageSize)
       let merged = merger.merge(operations, from: next, isLed: index == first, into: packer) {
-        editor.supersedeExtent($0)
+        editor.pages.supersedeExtent($0)
       }
       if merged.addsExtents { editor.notePathHasExtents(&root) }
       change += merged.change
@@ -98,9 +98,11 @@ extension BatchApplier {
     }
     let leaf = try leaves.leaf(step.index, of: step.page, readsAhead: true)
     editor.path[level] = PathStep(page: leaf, reference: reference, index: 0)
-    let isPrivate = editor.isPrivate(reference, leaf)
+    let isPrivate = editor.pages.isPrivate(reference, leaf)
     if !isPrivate { try editor.checkFitness(level, in: root, isTakenApart: true) }
-    return runs.take(leaf, reference, isPrivate: isPrivate, isFleeting: leaves.holds(leaf))
+    runs.take(leaf, reference, isPrivate: isPrivate)
+    // Its bytes go when it is written over, or the next leaf is asked for.
+    return isPrivate || leaves.holds(leaf) ? runs.copy(leaf) : leaf
   }
 
   /// Puts the leaves that have been written in the place of `range` of the branch above `level`, and merges what is too

@@ -66,7 +66,7 @@ package final class BatchApplier {
         try build(operations, from: next, in: &root, relieve)
         return
       }
-      if editor.isOverDirtyLimit {
+      if editor.pages.isOverDirtyLimit {
         try relieve(root, [])
         leaves.reset()
       }
@@ -89,7 +89,7 @@ package final class BatchApplier {
   ) throws(StorageError) {
     let builder = TreeBuilder(editor, for: root)
     for index in start..<operations.count where !operations[index].isDelete {
-      if editor.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
+      if editor.pages.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
       try builder.append(borrowing: operations[index].searchKey(root.keyKind), operations[index].cellValue)
     }
     root = try builder.finish()
@@ -106,11 +106,10 @@ package final class BatchApplier {
     var level = root.level
     var reference = root.reference
     var page = try editor.reader.page(reference, checksum: root.checksum, level: level)
-    editor.depth = 0
+    editor.path.depth = 0
     while true {
       let index = page.childIndex(key)
-      editor.path[editor.depth] = PathStep(page: page, reference: reference, index: index)
-      editor.depth += 1
+      editor.path.append(PathStep(page: page, reference: reference, index: index))
       level -= 1
       reference = PageReference(rawValue: page.references[index])
       if level == 0 {
@@ -119,8 +118,7 @@ package final class BatchApplier {
           editor.reader.access.prefetchPage(PageReference(rawValue: page.references[index + 1]))
         }
         page = try leaves.leaf(index, of: page, readsAhead: readsAhead)
-        editor.path[editor.depth] = PathStep(page: page, reference: reference, index: 0)
-        editor.depth += 1
+        editor.path.append(PathStep(page: page, reference: reference, index: 0))
         return page
       }
       page = try editor.reader.page(reference, checksum: page.checksums[index], level: level)
@@ -140,13 +138,13 @@ package final class BatchApplier {
     }
     let runLength = denseRunLength(operations, from: start, root.keyKind)
     if runLength > 0 { return try mergeRun(of: runLength, operations, from: start, in: &root) }
-    let bound = OperationBound(editor.leafUpperBound(), root.keyKind)
+    let bound = OperationBound(editor.path.upperBound, root.keyKind)
     let merger = LeafMerger(leaf, bound: bound, byteLimit: Self.pagesAtOnce * pageSize)
     let few = merger.count(operations, from: start, limit: Self.fewest)
     if few < Self.fewest, !leaves.holds(leaf) { return try applySingly(operations, start..<(start + few), in: &root) }
     let packer = editor.packer(root.keyKind)
-    let isPrivate = editor.isPrivate(editor.path[editor.depth - 1].reference, leaf)
-    if !isPrivate { try editor.checkFitness(editor.depth - 1, in: root, isTakenApart: true) }
+    let isPrivate = editor.pages.isPrivate(editor.path[editor.path.depth - 1].reference, leaf)
+    if !isPrivate { try editor.checkFitness(editor.path.depth - 1, in: root, isTakenApart: true) }
     var old = leaf
     if isPrivate {
       old = PageBytes(source)
@@ -154,9 +152,9 @@ package final class BatchApplier {
     }
     packer.removeAll()
     // Whatever has an extent to give up is changed.
-    let merged = merger.over(old).merge(operations, from: start, into: packer) { editor.supersedeExtent($0) }
+    let merged = merger.over(old).merge(operations, from: start, into: packer) { editor.pages.supersedeExtent($0) }
     guard merged.isChanged else { return merged.next }
-    try editor.makePathPrivate(&root, levels: editor.depth - 1)
+    try editor.makePathPrivate(&root, levels: editor.path.depth - 1)
     if merged.addsExtents { editor.notePathHasExtents(&root) }
     try write(packer, over: leaf, isPrivate: isPrivate, merged, in: &root)
     return merged.next
@@ -171,7 +169,7 @@ package final class BatchApplier {
     let last = start + Self.fewest - 1
     guard last < operations.count else { return false }
     return leaf.leafSearch(operations[last].searchKey(kind)).index < leaf.count
-      || editor.isRightmost(levelsBelow: editor.depth - 1)
+      || editor.path.isRightmost(at: editor.path.depth - 1)
   }
 
   /// Applies operations that are too few to write their leaf anew for; it is in memory, at the end of the path. Returns
@@ -185,8 +183,8 @@ package final class BatchApplier {
       if operation.isDelete {
         _ = try editor.delete(key, in: &root)
       } else if index == range.lowerBound {
-        let position = editor.path[editor.depth - 1].page.leafSearch(key)
-        editor.path[editor.depth - 1].index = position.index
+        let position = editor.path[editor.path.depth - 1].page.leafSearch(key)
+        editor.path[editor.path.depth - 1].index = position.index
         _ = try editor.put(key, operation.cellValue, mode: .insertOrReplace, at: position, in: &root)
       } else {
         _ = try editor.put(key, operation.cellValue, mode: .insertOrReplace, in: &root)
@@ -201,15 +199,15 @@ package final class BatchApplier {
   private func write(
     _ packer: LeafPacker, over leaf: PageBytes, isPrivate: Bool, _ merged: LeafMerger.Outcome, in root: inout TreeRoot
   ) throws(StorageError) {
-    let level = editor.depth - 1
-    packer.cuts(limit: pageSize, fills: merged.appends && editor.isRightmost(levelsBelow: level), into: &ends)
+    let level = editor.path.depth - 1
+    packer.cuts(limit: pageSize, fills: merged.appends && editor.path.isRightmost(at: level), into: &ends)
     let target: (page: PageBytes, reference: PageReference)
     if isPrivate {
       target = (leaf, editor.path[level].reference)
-      editor.initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+      editor.pages.initializeLeaf(leaf, of: root)
     } else {
-      target = try editor.makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      editor.supersede(editor.path[level].reference, leaf)
+      target = try editor.pages.makeLeaf(of: root)
+      editor.pages.supersede(editor.path[level].reference, leaf)
       editor.replaceReference(at: level, by: target, in: &root)
     }
     let first = ends.first ?? 0
@@ -219,8 +217,8 @@ package final class BatchApplier {
       if merged.hasDeletes { try editor.tidy(level: level, in: &root) }
       return
     }
-    let pages = try editor.makeLeaves(packer, from: first, ends: ends.dropFirst(), in: root)
-    try editor.addToParent(of: level, firstCount: packer.childCount(0..<first), pages, in: &root)
+    let added = try editor.makeLeaves(packer, from: first, ends: ends.dropFirst(), in: root)
+    try editor.addToParent(of: level, firstCount: packer.childCount(0..<first), added, in: &root)
     root.count += merged.change
   }
 }

@@ -7,6 +7,7 @@
 /// 2. The bytes of all entries since then stay where they are until the run has ended: pages that may be written over
 ///    are copied to `copies` before, and separators are borrowed from the entries.
 /// 3. `spares` are pages of the run that the transaction may edit in place, copied and not written over yet.
+/// 4. `copyCount <= runLimit`.
 final class LeafRunWriter {
   /// The most leaves in one run.
   let runLimit: Int
@@ -20,6 +21,8 @@ final class LeafRunWriter {
   @exclusivity(unchecked) private var copyCount = 0
   /// How many leaves of the run are not the transaction's own.
   @exclusivity(unchecked) private var sharedCount = 0
+  /// Whether leaves are filled to the brim.
+  @exclusivity(unchecked) private var isPacking = false
   @exclusivity(unchecked) private var last: PackedEntry?
   @exclusivity(unchecked) private var ends: [Int] = []
 
@@ -34,35 +37,31 @@ final class LeafRunWriter {
   private static let fewestEntries = 8
 
   /// A writer for the transactions of `editor`, which must outlive it.
-  init(_ editor: TreeEditor) {
+  ///
+  /// - Parameter copiesAll: whether the bytes of all leaves of a run are copied, so that it keeps none from being
+  ///   evicted.
+  init(_ editor: TreeEditor, copiesAll: Bool = false) {
     self.editor = editor
     pageSize = editor.pageSize
-    runLimit = min(
-      Self.longestRun, Self.copiesByteCount / editor.pageSize, editor.store.pool.slotLimit / Self.budgetShare)
+    let limit = min(Self.longestRun, Self.copiesByteCount / editor.pageSize)
+    runLimit = copiesAll ? limit : min(limit, editor.store.pool.slotLimit / Self.budgetShare)
   }
 
   deinit { copies?.deallocate() }
 
   /// Starts a run.
-  func begin() {
+  ///
+  /// - Parameter isPacking: whether leaves are filled to the brim; otherwise they have room for what comes next.
+  func begin(isPacking: Bool = false) {
     children.removeAll(keepingCapacity: true)
     spares.removeAll(keepingCapacity: true)
     (copyCount, sharedCount, last) = (0, 0, nil)
+    self.isPacking = isPacking
   }
 
-  /// Takes the next leaf of the run, which the tree will no longer reach; returns where its entries stay.
-  ///
-  /// - Parameters:
-  ///   - isPrivate: whether the leaf may be written over.
-  ///   - isFleeting: whether its bytes go when the next leaf is asked for.
-  func take(_ leaf: PageBytes, _ reference: PageReference, isPrivate: Bool, isFleeting: Bool) -> PageBytes {
-    if isPrivate {
-      spares.append((leaf, reference))
-    } else {
-      sharedCount += 1
-      editor.supersede(reference, leaf)
-    }
-    guard isPrivate || isFleeting else { return leaf }
+  /// Copies a leaf of the run to where its entries stay.
+  func copy(_ leaf: PageBytes) -> PageBytes {
+    assert(copyCount < runLimit, "a run has no more leaves than its limit")
     let room = copies ?? UnsafeMutableRawPointer.allocate(byteCount: runLimit * pageSize, alignment: 16)
     copies = room
     let copy = PageBytes(room + copyCount * pageSize)
@@ -71,12 +70,23 @@ final class LeafRunWriter {
     return copy
   }
 
+  /// Takes a leaf of the run, which the tree will no longer reach; it may be written over if it `isPrivate`, and has
+  /// been copied then.
+  func take(_ leaf: PageBytes, _ reference: PageReference, isPrivate: Bool) {
+    if isPrivate {
+      spares.append((leaf, reference))
+    } else {
+      sharedCount += 1
+      editor.pages.supersede(reference, leaf)
+    }
+  }
+
   /// Writes the entries of `packer` that fill leaves, or all of them; the others stay there.
   func write(_ packer: LeafPacker, all: Bool, in root: TreeRoot) throws(StorageError) {
     guard packer.count > 0 else { return }
-    var limit = leafLimit(packer)
+    var limit = isPacking ? pageSize : leafLimit(packer)
     if all, packer.leafByteCount(0..<packer.count) <= pageSize { limit = pageSize }
-    packer.cuts(limit: limit, fills: !all, into: &ends)
+    packer.cuts(limit: limit, fills: !all || isPacking, into: &ends)
     var start = 0
     // The last leaf has room for what comes next.
     for end in all ? ends[...] : ends.dropLast() {
@@ -104,14 +114,14 @@ final class LeafRunWriter {
     last = packer.entries[range.upperBound - 1]
     children.append(
       BranchEntry(
-        separator: separator, reference: target.reference.rawValue, checksum: 0, count: packer.childCount(range)))
+        separator: separator, reference: target.reference.rawValue, count: packer.childCount(range)))
   }
 
   private func nextPage(in root: TreeRoot) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
     guard let spare = spares.popLast() else {
-      return try editor.makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+      return try editor.pages.makeLeaf(of: root)
     }
-    editor.initialize(spare.page, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    editor.pages.initializeLeaf(spare.page, of: root)
     return spare
   }
 
@@ -120,11 +130,9 @@ final class LeafRunWriter {
     if children.isEmpty {
       let target = try nextPage(in: root)
       children.append(
-        BranchEntry(
-          separator: SplitKey(integer: 0), reference: target.reference.rawValue, checksum: 0,
-          count: ChildCount.word(0, mayHaveExtents: false)))
+        BranchEntry(reference: target.reference.rawValue, count: ChildCount.word(0, mayHaveExtents: false)))
     }
-    for spare in spares { editor.supersede(spare.reference, spare.page) }
+    for spare in spares { editor.pages.supersede(spare.reference, spare.page) }
     spares.removeAll(keepingCapacity: true)
   }
 }

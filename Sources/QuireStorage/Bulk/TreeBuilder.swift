@@ -23,7 +23,8 @@ package final class TreeBuilder {
 
   private let editor: TreeEditor
   private let keyKind: KeyKind
-  private let treeID: TreeID
+  /// Says whose pages these are.
+  private let tree: TreeRoot
   private let packer: LeafPacker
   private let leafLimit: Int
   private let branchLimit: Int
@@ -48,7 +49,7 @@ package final class TreeBuilder {
   package init(_ editor: TreeEditor, for tree: TreeRoot, leafFill: Double = 1, branchFill: Double = 0.95) {
     self.editor = editor
     keyKind = tree.keyKind
-    treeID = tree.id
+    self.tree = tree
     packer = LeafPacker(pageSize: editor.pageSize, keyKind: tree.keyKind)
     leafLimit = Int(Double(editor.pageSize) * min(1, max(0.5, leafFill)))
     branchLimit = Int(Double(editor.pageSize) * min(1, max(0.5, branchFill)))
@@ -110,7 +111,7 @@ package final class TreeBuilder {
   ///
   /// - Returns: its root; that of an empty tree if nothing was added.
   package func finish() throws(StorageError) -> TreeRoot {
-    var root = TreeRoot(id: treeID, keyKind: keyKind)
+    var root = TreeRoot(id: tree.id, keyKind: keyKind)
     guard count > 0 else { return root }
     try flushLeaf()
     var level = 0
@@ -147,7 +148,7 @@ package final class TreeBuilder {
         return Separator.between(last, first, keyKind: keyKind)
       }
       : OwnedKey(bytes: [], integer: 0)
-    let (page, reference) = try editor.makePage(kind: .leaf, level: 0, keyKind: keyKind, treeID: treeID.rawValue)
+    let (page, reference) = try editor.pages.makeLeaf(of: tree)
     packer.encode(0..<packer.count, into: page)
     if keyKind == .bytes { lastKey = packer.entries[packer.count - 1].splitKey.bytes }
     hasLeaf = true
@@ -186,12 +187,11 @@ package final class TreeBuilder {
   /// Writes the branch above the children in `levels[start]` and adds it to the level above.
   private func flushBranch(_ start: Int) throws(StorageError) {
     let level = levels[start]
-    let (page, reference) = try editor.makePage(
-      kind: .branch, level: start + 1, keyKind: keyKind, treeID: treeID.rawValue)
+    let (page, reference) = try editor.pages.make(kind: .branch, level: start + 1, of: tree)
     let bytes = level.separators.flatMap(\.bytes)
     bytes.withUnsafeBytes { bytes in
-      var entries: [BranchEntry] = []
-      entries.reserveCapacity(level.references.count)
+      var packer = BranchPacker(pageSize: editor.pageSize)
+      packer.entries.reserveCapacity(level.references.count)
       var offset = 0
       for (index, separator) in level.separators.enumerated() {
         var key = SplitKey(
@@ -199,14 +199,13 @@ package final class TreeBuilder {
           back: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + separator.bytes.count)]))
         key.integer = separator.integer
         offset += separator.bytes.count
-        entries.append(
-          BranchEntry(
-            separator: key, reference: level.references[index], checksum: 0, count: level.counts[index]))
+        packer.entries.append(
+          BranchEntry(separator: key, reference: level.references[index], count: level.counts[index]))
       }
-      PageEncoder.encodeBranch(entries[...], into: page, pageSize: editor.pageSize)
+      packer.encode(into: page)
     }
     // Children may have been written home since they were completed.
-    editor.translateFlippedChildren(page)
+    editor.pages.translateFlippedChildren(page)
     levels[start] = Level()
     try add(reference, count: ChildCount.sum(level.counts), level.separators[0], to: start + 1)
   }

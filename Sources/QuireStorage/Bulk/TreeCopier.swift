@@ -106,7 +106,7 @@ package final class TreeCopier {
       if cell.isExtent {
         let extent = cell.extent
         try count(extent.layout(pageSize: source.pageSize).pageCount, PageReference(extent.first))
-        let copy = try editor.copyExtent(extent, of: source, checkWritable: checkWritable)
+        let copy = try editor.pages.copyExtent(extent, of: source, checkWritable: checkWritable)
         try copy.withBytes { (bytes) throws(StorageError) in
           try builder.append(search, CellValue(bytes, isExtent: true))
         }

@@ -87,7 +87,7 @@ package final class Catalog {
     var gone = Set(written.keys)
     for var tree in trees {
       gone.remove(tree.id)
-      editor.translate(&tree)
+      editor.pages.translate(&tree)
       let bytes = CatalogFormat.encode(tree, name: names[tree.id] ?? "")
       if written[tree.id] == bytes { continue }
       let outcome: Result<Void, StorageError> = bytes.withUnsafeBytes { buffer in
@@ -107,7 +107,8 @@ package final class Catalog {
     noteByteCount()
     guard limit < .max else { return }
     let plan = RelocationPlan(limit: limit, extentLimit: .max, pageLimit: .max, extentPageLimit: .max)
-    _ = try editor.relocate(&root, from: .start, plan, checkWritable: {})
+    var relocator = TreeRelocator(editor, plan)
+    _ = try relocator.relocate(&root, from: .start)
   }
 
   /// How many bytes the entries take: what the next version will need about, for those who reserve places.
@@ -128,8 +129,8 @@ package final class Catalog {
 
   /// Called when the new version's pages have been written: the root becomes clean, the old pages free in the map.
   package func finishPages() {
-    editor.translate(&root)
-    for page in editor.superseded where !page.reference.isDirty {
+    editor.pages.translate(&root)
+    for page in editor.pages.superseded where !page.reference.isDirty {
       freed.append(page.reference.pageNumber)
       allocator.free(page.reference.pageNumber)
     }
@@ -138,12 +139,12 @@ package final class Catalog {
   /// Called when the meta page is durable.
   package func finish() {
     for number in freed { store.forget(number) }
-    for frame in editor.born {
+    for frame in editor.pages.born {
       // Frames made and replaced within the update were never written.
       if store.frames.location(frame).isPageNumber { reclaimer.releaseEntry(frame) } else { store.releaseFrame(frame) }
     }
     editor.begin(csn: 0)
-    editor.giveBackFreeFrames()
+    editor.pages.giveBackFreeFrames()
     before = nil
     freed = []
   }
@@ -152,7 +153,7 @@ package final class Catalog {
   package func undo() {
     guard let before else { return }
     allocator.keep(freed)
-    reclaimer.giveUpPlaces(of: editor.born)
+    reclaimer.giveUpPlaces(of: editor.pages.born)
     editor.rollback()
     editor.begin(csn: 0)
     (root, written) = before

@@ -191,8 +191,7 @@ final class PageWriter {
 
   /// Copies a page without the gap between arrays and cells, which may hold bytes of other pages.
   private func write(_ page: PageBytes, to target: PageBytes, _ number: PageNumber) {
-    let arraysEnd = page.kind == PageKind.leaf.rawValue ? page.leafArraysEnd : page.branchArraysEnd
-    let cellStart = page.cellStart
+    let (arraysEnd, cellStart) = (page.arraysEnd, page.cellStart)
     target.base.copyMemory(from: page.base, byteCount: arraysEnd)
     (target.base + arraysEnd).initializeMemory(as: UInt8.self, repeating: 0, count: cellStart - arraysEnd)
     (target.base + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)

@@ -61,7 +61,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     page.nextTreeID = state.nextTreeID
     log.freeze(into: &page, unlogged: state.csn > loggedCSN ? state.csn : nil, isFinal: isFinal, permit)
     // After a checkpoint nothing is dirty, and every lent slot holds a page.
-    context.editor.giveBackFreeFrames()
+    context.editor.pages.giveBackFreeFrames()
     let slot = slots.announceOwn(state.csn)
     // Frames are protected by the snapshot; only the catalog's pages are looked up, and announced for themselves.
     slots.exitEpoch(slot)

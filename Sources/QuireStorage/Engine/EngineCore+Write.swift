@@ -100,7 +100,7 @@ extension EngineCore {
     do throws(StorageError) {
       try checkOpen()
       try queue.checkFailure()
-      reclaimer.collect(into: context.editor.freeFrames)
+      reclaimer.collect(into: context.editor.pages.freeFrames)
       memory.throttle(permit)
       // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
       context.begin(on: commitHead.snapshot)

@@ -164,9 +164,8 @@ package final class Inspector {
     let verifier = CheckpointVerifier(store, meta, defectLimit: defectLimit)
     var pages: [CheckpointVerifier.Purpose: PageUse] = [:]
     try verifier.run(progress: progress) { purpose, page in
-      let arraysEnd = page.level == 0 ? page.leafArraysEnd : page.branchArraysEnd
       pages[purpose, default: PageUse()].count += 1
-      pages[purpose, default: PageUse()].usedByteCount += arraysEnd + meta.pageSize - page.cellStart - page.garbage
+      pages[purpose, default: PageUse()].usedByteCount += page.usedByteCount(pageSize: meta.pageSize)
       pages[purpose, default: PageUse()].entryCount += page.count
     }
     pages[.freeMap] = PageUse(

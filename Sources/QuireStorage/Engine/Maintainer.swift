@@ -145,7 +145,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
     _ = slots.enterEpoch(writerSlot)
     defer { slots.exitEpoch(writerSlot) }
     for tree in trees(of: head) where tree.level > 0 {
-      if try context.editor.sampledFill(of: tree) < worthwhileFill {
+      if try context.editor.reader.sampledFill(of: tree) < worthwhileFill {
         pass.phase = .pack(tree: tree.id, key: nil)
         return true
       }
@@ -180,7 +180,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
         return false
       }
       let found = context.trees[index].id
-      if found != tree, try context.editor.sampledFill(of: context.trees[index]) >= worthwhileFill {
+      if found != tree, try context.editor.reader.sampledFill(of: context.trees[index]) >= worthwhileFill {
         pass.phase = .pack(tree: TreeID(found.rawValue + 1), key: nil)
         return false
       }
@@ -214,7 +214,8 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
         _ = try core.reservePlaces(forExtent: plan.extentPageLimit, isWrittenNow: true)
       }
       let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
-        try editor.relocate(&root, from: found == tree ? position : .start, plan, checkWritable: context.checkWritable)
+        var relocator = TreeRelocator(editor, plan, checkWritable: context.checkWritable)
+        return try relocator.relocate(&root, from: found == tree ? position : .start)
       }
       pass.wanted = moved.wanted
       pass.copied += moved.copied + moved.copiedExtentPages

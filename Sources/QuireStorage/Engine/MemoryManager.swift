@@ -74,7 +74,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// Has the budget know what the lists of the running transaction take, and those of the places that it has given up.
   private func chargeTransaction() {
     hasLongLists = true
-    let lists = context.editor.listByteCount + allocator.listByteCount + context.pending.byteCount
+    let lists = context.editor.pages.listByteCount + allocator.listByteCount + context.pending.byteCount
     store.charge(lists + store.tableByteCount, to: .transaction)
   }
 
@@ -88,7 +88,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     guard hasLongLists else { return }
     hasLongLists = false
     owesMemory.store(true, ordering: .relaxed)
-    context.editor.releaseLists()
+    context.editor.pages.releaseLists()
     store.charge(store.tableByteCount, to: .transaction)
   }
 

@@ -117,8 +117,7 @@ struct TreeCensus {
 
 extension StorageTreeStatistics.Tree {
   fileprivate mutating func add(_ page: PageBytes, pageSize: Int) {
-    let arraysEnd = page.level == 0 ? page.leafArraysEnd : page.branchArraysEnd
-    let used = arraysEnd + pageSize - page.cellStart - page.garbage
+    let used = page.usedByteCount(pageSize: pageSize)
     if page.level == 0 {
       entries += page.count
       leafPages += 1

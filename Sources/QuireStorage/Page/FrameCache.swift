@@ -1,14 +1,14 @@
 // Slots and frame indexes taken in advance, so that a writer takes two locks for many pages instead of for each.
 
-/// A few slots and frame indexes in the hand of one editor.
+/// A few slots and frame indexes that one editor has taken and not used yet.
 ///
 /// The batches grow with the transaction: a commit of one row takes no more than it needs, one of thousands of pages
-/// takes 64 at a time. What is left goes back at the end of the transaction, but for a few that stay in freeFrames: to
-/// them come the frames that small commits have replaced, so that the next ones take no lock at all, and write to
+/// takes 64 at a time. What is left goes back at the end of the transaction, but for a few that stay: they are
+/// joined by the frames that small commits have replaced, so that the next ones take no lock at all, and write to
 /// memory that the processor's cache still has.
 ///
 /// Invariants:
-/// 1. Every slot and index in hand is lent by the pool and in use in the frame table, and nobody else knows it.
+/// 1. Every slot and index here is lent by the pool and in use in the frame table, and nobody else knows it.
 /// 2. Between transactions there are at most `freeFrames.keptCount` of each. A checkpoint begins with none.
 struct FrameCache {
   private let store: PageStore
@@ -31,7 +31,7 @@ struct FrameCache {
     frames = store.frames
   }
 
-  /// Frees the memory; what is in hand stays taken.
+  /// Frees the memory; what is here stays taken.
   func deallocate() { freeFrames.deallocate() }
 
   /// A slot and the frame around it, born with commit `birth`. The slot's content is what its last owner left.
@@ -68,7 +68,7 @@ struct FrameCache {
   }
 
   /// At the end of a transaction that has committed: gives back what is left, unless that is little.
-  @inline(__always) mutating func rest() {
+  @inline(__always) mutating func trim() {
     batch = Self.smallestBatch
     if freeFrames.slotCount > freeFrames.keptCount || freeFrames.frameCount > freeFrames.keptCount { giveBack() }
   }
@@ -143,7 +143,7 @@ struct FreeFrames {
     slotCount &+= 1
   }
 
-  /// Takes a frame in memory that nobody can reach any more, with its slot; false if there is enough in freeFrames.
+  /// Takes a frame in memory that nobody can reach any more, with its slot; false if there are enough.
   @inline(__always) func keep(_ frame: FrameIndex, _ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount, frameCount < keptCount else { return false }
     add(UInt(bitPattern: slot))
@@ -152,7 +152,7 @@ struct FreeFrames {
     return true
   }
 
-  /// Takes a slot that has no owner any more; false if there are enough in freeFrames.
+  /// Takes a slot that has no owner any more; false if there are enough.
   @inline(__always) func keep(_ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount else { return false }
     add(UInt(bitPattern: slot))

@@ -303,7 +303,7 @@ extension WriteContext {
   /// A place, between two pages, where dirty pages of this transaction may be written home early: those below `trees`
   /// and below `completed`, the subtrees of a tree that is being built. No address of a page is held here.
   @inline(__always) func relieve(_ completed: @autoclosure () -> [PageReference] = []) throws(StorageError) {
-    guard editor.isOverDirtyLimit else { return }
+    guard editor.pages.isOverDirtyLimit else { return }
     looseReferences = completed()
     defer { looseReferences = [] }
     try enter()

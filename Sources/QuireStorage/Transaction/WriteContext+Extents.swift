@@ -41,7 +41,7 @@ extension WriteContext {
     let layout = ExtentLayout(valueByteCount: value.count, pageSize: editor.pageSize)
     let isBacked = try host?.reservePlaces(forExtent: layout.pageCount, isWrittenNow: writing != .kept) ?? false
     let isPossible = writing != .kept || isBacked
-    return try editor.writeExtent(value, isPossible ? writing : .now, checkWritable: checkWritable)
+    return try editor.pages.writeExtent(value, isPossible ? writing : .now, checkWritable: checkWritable)
   }
 
   private func store(
@@ -53,8 +53,8 @@ extension WriteContext {
   }
 
   /// Writes what `replayLong` has put off.
-  package func writeDeferredExtents() throws(StorageError) { try editor.writeDeferredExtents() }
+  package func writeDeferredExtents() throws(StorageError) { try editor.pages.writeDeferredExtents() }
 
   /// Gives back the places of values that the transaction itself has replaced: before it is appended or frozen.
-  package func discardDeadExtents() { editor.discardDeadExtents() }
+  package func discardDeadExtents() { editor.pages.discardDeadExtents() }
 }

@@ -8,21 +8,21 @@ extension WriteContext {
   }
 
   /// About how many dirty pages the transaction has made and not spilled.
-  package var unspilledCount: Int { editor.born.count - spilledCount }
+  package var unspilledCount: Int { editor.pages.born.count - spilledCount }
 
   /// Notes that all pages that can be reached have been written home, and are not edited in place any more.
   package func noteSpill() {
-    spilledCount = editor.born.count
+    spilledCount = editor.pages.born.count
     editor.noteSpill()
   }
 
   /// Frees what the transaction has made and replaced itself, unless a savepoint may return to it.
   package func releaseDead() {
-    reclaimer.releaseDead(editor.takeDead(since: savepointMarks.last ?? .start))
-    spilledCount = min(spilledCount, editor.born.count)
-    examinedCount = editor.born.count
+    reclaimer.releaseDead(editor.pages.takeDead(since: savepointMarks.last ?? .start))
+    spilledCount = min(spilledCount, editor.pages.born.count)
+    examinedCount = editor.pages.born.count
   }
 
   /// Sets how many dirty pages there may be before `relieveMemory` is called.
-  package func setDirtyLimit(_ count: Int) { editor.setDirtyLimit(count) }
+  package func setDirtyLimit(_ count: Int) { editor.pages.setDirtyLimit(count) }
 }

@@ -12,7 +12,8 @@ extension WriteContext {
     let copy = log.deleteRange(tree.id, tree.keys, from: lower.map(shortened), to: upper.map(shortened))
     mutations &+= 1
     do throws(StorageError) {
-      let count = try editor.deleteRange(from: copy.lower, to: copy.upper, in: &trees[index])
+      var deletion = RangeDeletion(editor)
+      let count = try deletion.delete(from: copy.lower, to: copy.upper, in: &trees[index])
       if count == 0 { log.truncate(to: before) } else { hasRemoved = true }
       return count
     } catch {
@@ -45,6 +46,7 @@ extension WriteContext {
         ? lower.integer < upper.integer : KeyOrder.compare(lower.base, lower.count, upper.base, upper.count) < 0
       guard isAscending else { throw unreplayable("has a range that ends before it begins") }
     }
-    _ = try editor.deleteRange(from: keys[0], to: keys[1], in: &trees[index])
+    var deletion = RangeDeletion(editor)
+    _ = try deletion.delete(from: keys[0], to: keys[1], in: &trees[index])
   }
 }

@@ -40,7 +40,8 @@ extension WriteContext {
   /// Removes the tree at an index; also what replay does.
   func removeTree(at index: Int) throws(StorageError) {
     do throws(StorageError) {
-      try editor.supersedeAll(of: trees[index])
+      var deletion = TreeDeletion(editor)
+      try deletion.delete(trees[index])
     } catch {
       throw fail(error)
     }

@@ -21,7 +21,7 @@ package final class WriteContext {
   let slot: ReaderSlot
   /// The trees as of each savepoint that may still be returned to, outermost first: their pages spill too.
   @exclusivity(unchecked) var savepointTrees: [[TreeRoot]] = []
-  @exclusivity(unchecked) var savepointMarks: [TreeEditor.Mark] = []
+  @exclusivity(unchecked) var savepointMarks: [OwnPages.Mark] = []
   /// How many frames the transaction had made when it last looked for dead ones.
   @exclusivity(unchecked) var examinedCount = 0
   /// Subtrees of a tree that is being built, while memory is relieved.
@@ -105,7 +105,7 @@ package final class WriteContext {
     if trees.count > count { trees.removeLast(trees.count - count) }
     for index in trees.indices { trees[index] = base.trees[index] }
     for index in trees.count..<count { trees.append(base.trees[index]) }
-    for index in 0..<count { editor.translate(&trees[index]) }
+    for index in 0..<count { editor.pages.translate(&trees[index]) }
   }
 
   /// Enters what a snapshot of this state holds: trees, names and counters. The record has room for the trees.
@@ -138,13 +138,13 @@ package final class WriteContext {
   package func didCommit() {
     loggedRowID = rowIDCounter
     forgetPending()
-    editor.trimFreeFrames()
+    editor.pages.trimFreeFrames()
   }
 
   /// Undoes everything.
   package func rollback() {
     forgetPending()
-    reclaimer.giveUpPlaces(of: editor.born)
+    reclaimer.giveUpPlaces(of: editor.pages.born)
     forgetSavepoints()
     editor.rollback()
     log.reset()
@@ -152,15 +152,15 @@ package final class WriteContext {
   }
 
   /// Pages that the transaction replaced, and frames that it made.
-  package var superseded: ChunkedList<SupersededPage> { editor.superseded }
+  package var superseded: ChunkedList<SupersededPage> { editor.pages.superseded }
   /// Frames that the transaction made and still owns, in order.
-  package var born: ChunkedList<FrameIndex> { editor.born }
+  package var born: ChunkedList<FrameIndex> { editor.pages.born }
 
   // MARK: Savepoints
 
   /// A point to return to.
   package struct Savepoint {
-    fileprivate let mark: TreeEditor.Mark
+    fileprivate let mark: OwnPages.Mark
     fileprivate let trees: [TreeRoot]
     fileprivate let names: TreeNames
     fileprivate let logPosition: Int
@@ -180,7 +180,7 @@ package final class WriteContext {
     savepointMarks.removeLast()
     // What the savepoint would have returned to can go, before the next one comes to stand in between. Not looked for
     // at each of many small ones.
-    if spilledCount > 0, editor.born.count - examinedCount > store.pool.slotLimit / 8 { releaseDead() }
+    if spilledCount > 0, editor.pages.born.count - examinedCount > store.pool.slotLimit / 8 { releaseDead() }
   }
 
   /// Undoes what came after `savepoint`, the newest one; all but the id counters is as it was.
@@ -189,10 +189,10 @@ package final class WriteContext {
     forgetPending()
     savepointTrees.removeLast()
     savepointMarks.removeLast()
-    reclaimer.giveUpPlaces(of: editor.born(since: savepoint.mark))
+    reclaimer.giveUpPlaces(of: editor.pages.born(since: savepoint.mark))
     editor.restore(savepoint.mark)
-    spilledCount = min(spilledCount, editor.born.count)
-    examinedCount = min(examinedCount, editor.born.count)
+    spilledCount = min(spilledCount, editor.pages.born.count)
+    examinedCount = min(examinedCount, editor.pages.born.count)
     trees = savepoint.trees
     names = savepoint.names
     log.truncate(to: savepoint.logPosition)
@@ -205,7 +205,7 @@ package final class WriteContext {
   /// Called at the start of each change: writes pages home if too many are dirty, and announces that addresses will be
   /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
   @inline(__always) func enter() throws(StorageError) {
-    if editor.isOverDirtyLimit { try host?.relieveMemory() }
+    if editor.pages.isOverDirtyLimit { try host?.relieveMemory() }
     _ = slots.enterEpoch(slot)
   }
 

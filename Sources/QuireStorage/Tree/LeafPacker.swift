@@ -120,7 +120,7 @@ final class LeafPacker {
 
   /// Whether a leaf of the entries `range` is uniform. An entry that is alone becomes like the one before it: keys in
   /// ascending order make leaves of one entry, and what comes next is likely to have the same lengths.
-  private func areUniform(_ range: Range<Int>) -> Bool {
+  func areUniform(_ range: Range<Int>) -> Bool {
     let start = range.count > 1 ? range.lowerBound : range.lowerBound &- 1
     guard start >= 0 else { return false }
     if isUniform { return true }
@@ -138,7 +138,7 @@ final class LeafPacker {
 
   /// The prefix that a leaf of the entries `range` has. A single entry keeps its key whole: as a prefix it would make
   /// the next insert rebuild the page.
-  private func prefixCount(_ range: Range<Int>, isUniform: Bool) -> Int {
+  func prefixCount(_ range: Range<Int>, isUniform: Bool) -> Int {
     guard !hasIntegerKeys, range.count > 1 else { return 0 }
     return prefixCount(range.lowerBound, range.upperBound - 1, isUniform: isUniform)
   }
@@ -165,6 +165,22 @@ final class LeafPacker {
     // Only now: to compare keys costs more than all the rest.
     let common = entries[0].commonPrefixCount(with: entry)
     return needed &- count &* (isUniform ? min(common, entry.keyCount &- 4) : common) <= limit
+  }
+
+  /// Whether `leaf` has room for an entry behind its last one if it is written anew, with a longer prefix and without
+  /// garbage. The packer holds its first, its last, and the new one.
+  func hasRoom(inPlaceOf leaf: PageBytes) -> Bool {
+    assert(count == 3, "the first entry, the last and the new one tell")
+    var room = leaf.cellStart - leaf.leafArraysEnd + leaf.garbage
+    var needed = leaf.cellHeader + leaf.headWidth + 2 + entries[2].payloadCount
+    if !leaf.hasIntegerKeys {
+      let keyCount = entries[2].keyCount - leaf.headOnlyCount
+      let prefix = min(entries[0].commonPrefixCount(with: entries[2]), keyCount)
+      needed += keyCount - prefix
+      // The prefix of the new key as well, in front of each entry once less.
+      room += (leaf.count - 1) * (prefix - leaf.prefixCount)
+    }
+    return needed <= room
   }
 
   /// Where to cut the entries into leaves: the end of each leaf, in order.
@@ -233,109 +249,5 @@ final class LeafPacker {
       end += 1
     }
     return (end, sum - (end - start) * shared)
-  }
-
-  // MARK: Writing
-
-  /// Fills `page`, whose header has been initialized, with the entries `range`, which must fit and must not lie in it.
-  func encode(_ range: Range<Int>, into page: PageBytes) {
-    if range.isEmpty { return }
-    let isUniform = areUniform(range)
-    let prefix = prefixCount(range, isUniform: isUniform)
-    let first = entries[range.lowerBound]
-    var top = pageSize
-    page.prefixCount = prefix
-    page.prefixOffset = 0
-    if prefix > 0 {
-      top -= prefix
-      page.prefixOffset = top
-      first.keyPrefix(prefix).copy(skipping: 0, to: page.base + top)
-    }
-    page.count = range.count
-    if isUniform {
-      let keyCount = hasIntegerKeys ? 0 : first.keyCount &- prefix &- 4
-      page.setUniform(keyCount: keyCount, valueCount: first.payloadCount)
-    }
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let count = cellRun(place..<range.upperBound, prefix, isUniform)
-      if count > 0 {
-        top = encodeCells(place..<(place + count), at: place - range.lowerBound, below: top, into: page)
-        place &+= count
-      } else {
-        top = encode(entries[place], at: place - range.lowerBound, below: top, prefix, into: page)
-        place &+= 1
-      }
-    }
-    page.cellStart = top
-    page.garbage = 0
-  }
-
-  /// How many entries at the start of `range` stand in cells that a leaf with this prefix may have as they are, one
-  /// directly below the other.
-  @inline(__always) private func cellRun(_ range: Range<Int>, _ prefix: Int, _ isUniform: Bool) -> Int {
-    let entries = entries
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let entry = entries[place]
-      guard entry.isCell(prefix, uniform: isUniform), !hasIntegerKeys || entry.backCount == 0 else { break }
-      if place > range.lowerBound, entry.payload + entry.payloadCount != entries[place &- 1].cell { break }
-      place &+= 1
-    }
-    return place &- range.lowerBound
-  }
-
-  /// Copies the cells of the entries `range`, which lie one directly below the other, below `top`; returns where the
-  /// last one begins.
-  @inline(__always) private func encodeCells(
-    _ range: Range<Int>, at index: Int, below top: Int, into page: PageBytes
-  ) -> Int {
-    let entries = entries
-    let first = entries[range.lowerBound]
-    let lowest = entries[range.upperBound &- 1].cell
-    let byteCount = first.payload + first.payloadCount - lowest
-    (page.base + (top &- byteCount)).copyMemory(from: lowest, byteCount: byteCount)
-    let slots = page.leafSlots + index
-    let header = page.cellHeader
-    let heads32 = page.heads32
-    var offset = top
-    for place in range {
-      let entry = entries[place]
-      offset &-= header &+ Int(entry.backCount) &+ entry.payloadCount
-      let number = place &- range.lowerBound
-      slots[number] = UInt16(truncatingIfNeeded: offset)
-      // The heads of a leaf with the same prefix are the same.
-      if hasIntegerKeys {
-        page.heads64[index &+ number] = entry.integer
-      } else {
-        heads32[index &+ number] = UInt32(truncatingIfNeeded: entry.integer)
-      }
-    }
-    return offset
-  }
-
-  /// Writes an entry from wherever its pieces are; returns where its cell begins.
-  @inline(__always) private func encode(
-    _ entry: PackedEntry, at index: Int, below top: Int, _ prefix: Int, into page: PageBytes
-  ) -> Int {
-    let isUniform = page.isUniform
-    let known = prefix &+ page.headOnlyCount
-    let keyCount = hasIntegerKeys ? 0 : entry.keyCount &- known
-    let offset = top &- (page.cellHeader &+ keyCount &+ entry.payloadCount)
-    var cell = page.base + offset
-    if !isUniform {
-      cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-      cell.storeBytes(of: entry.valueField, toByteOffset: 2, as: UInt16.self)
-      cell += PageLayout.leafCellHeader
-    }
-    if hasIntegerKeys {
-      page.heads64[index] = entry.integer
-      cell.copyMemory(from: entry.payload, byteCount: entry.payloadCount)
-    } else {
-      entry.copy(skipping: known, to: cell)
-      page.heads32[index] = isUniform ? entry.head(at: prefix) : KeyOrder.head(cell, keyCount)
-    }
-    page.leafSlots[index] = UInt16(truncatingIfNeeded: offset)
-    return offset
   }
 }

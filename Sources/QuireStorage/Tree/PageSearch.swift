@@ -84,6 +84,22 @@ extension PageBytes {
     return LeafPosition(index: index, isFound: false)
   }
 
+  /// Whether all keys of a leaf that has entries are below `key`.
+  @inline(__always) func isBelow(_ key: SearchKey) -> Bool {
+    let last = count &- 1
+    if last < 0 { return false }
+    if hasIntegerKeys { return heads64[last] < key.integer }
+    let order = comparePrefix(with: key)
+    if order != 0 { return order > 0 }
+    let cell = leafCell(last)
+    let prefixCount = prefixCount
+    if isUniform {
+      let head = KeyOrder.head(key.base + prefixCount, key.count &- prefixCount)
+      if head != heads32[last] { return head > heads32[last] }
+    }
+    let known = prefixCount &+ headOnlyCount
+    return KeyOrder.compare(key.base + known, key.count &- known, cell.key, cell.keyCount) > 0
+  }
   /// The child of a branch whose range `key` falls into: the last one whose separator is not above it.
   @inline(__always) func childIndex(_ key: SearchKey) -> Int {
     let separators = count &- 1

@@ -5,8 +5,7 @@
 struct RightmostLeafHint {
   /// The tree, or `none`.
   var treeID: UInt64 = Self.none
-  var depth = 0
-  let path = UnsafeMutablePointer<PathStep>.allocate(capacity: Limits.treeLevels + 1)
+  var path = TreePath()
 
   /// No tree has this id.
   static let none = UInt64.max
@@ -18,24 +17,22 @@ extension TreeEditor {
   @inline(__always) package func forgetRightmostLeaf() { rightmostLeaf.treeID = RightmostLeafHint.none }
 
   /// Remembers `path`, all of whose pages are private, if it leads to the last leaf of the tree.
-  @inline(__always) func rememberTail(_ root: TreeRoot) {
-    guard isRightmost(levelsBelow: depth &- 1) else { return }
+  @inline(__always) func rememberRightmostLeaf(_ root: TreeRoot) {
+    guard path.isRightmost(at: path.depth &- 1) else { return }
     rightmostLeaf.treeID = root.id.rawValue
-    rightmostLeaf.depth = depth
-    for index in 0..<depth { rightmostLeaf.path[index] = path[index] }
+    rightmostLeaf.path.set(path)
   }
 
   /// Adds an entry whose key is above all keys of the tree to the remembered leaf; false if it is not above them, or if
   /// there is no room.
-  func appendToTail(_ key: SearchKey, _ value: CellValue, in root: inout TreeRoot) -> Bool {
-    let leaf = rightmostLeaf.path[rightmostLeaf.depth &- 1].page
-    let count = leaf.count
-    guard isAboveLastKey(key, of: leaf), insertInPlace(key, value, at: count, in: leaf) else { return false }
+  func appendToRightmostLeaf(_ key: SearchKey, _ value: CellValue, in root: inout TreeRoot) -> Bool {
+    let leaf = rightmostLeaf.path[rightmostLeaf.path.depth &- 1].page
+    guard leaf.isBelow(key), writer(leaf).insert(key, value, at: leaf.count) else { return false }
     root.count &+= 1
     if value.isExtent { root.mayHaveExtents = true }
     let flag = value.isExtent ? ChildCount.extentBit : 0
     var index = 0
-    while index < rightmostLeaf.depth &- 1 {
+    while index < rightmostLeaf.path.depth &- 1 {
       let page = rightmostLeaf.path[index].page
       page.counts[page.count &- 1] = (page.counts[page.count &- 1] &+ 1) | flag
       index &+= 1
@@ -48,9 +45,10 @@ extension TreeEditor {
   func startLeaf(
     with key: SearchKey, _ value: CellValue, in root: inout TreeRoot
   ) throws(StorageError) -> Bool {
-    let leaf = path[depth - 1].page
+    let level = path.depth - 1
+    let leaf = path[level].page
     let count = leaf.count
-    guard count > 0, isRightmost(levelsBelow: depth - 1) else { return false }
+    guard count > 0, path.isRightmost(at: level) else { return false }
     let packer = packer(root.keyKind)
     packer.removeAll()
     if leaf.isUniform, !leaf.isUniform(with: key, value) {
@@ -61,49 +59,16 @@ extension TreeEditor {
       packer.append(leaf, 0..<1)
       packer.append(leaf, (count - 1)..<count)
       packer.append(key, value)
-      if hasRoom(leaf, packer) { return false }
+      if packer.hasRoom(inPlaceOf: leaf) { return false }
     }
     let new = packer.count - 1
     let pages = try makeLeaves(packer, from: new, ends: [new + 1], in: root)
     // The full leaf is not looked at: what its parent says of extents in it stays.
     let hadExtents =
-      depth > 1
-      ? ChildCount.mayHaveExtents(path[depth - 2].page.counts[path[depth - 2].index]) : root.mayHaveExtents
+      level > 0
+      ? ChildCount.mayHaveExtents(path[level - 1].page.counts[path[level - 1].index]) : root.mayHaveExtents
     let firstCount = ChildCount.word(count, mayHaveExtents: hadExtents)
-    try addToParent(of: depth - 1, firstCount: firstCount, pages, in: &root)
+    try addToParent(of: level, firstCount: firstCount, pages, in: &root)
     return true
-  }
-
-  /// Whether a leaf has room for an entry behind its last one if it is written anew, with a longer prefix and without
-  /// garbage; `packer` holds its first, its last, and the new one.
-  private func hasRoom(_ leaf: PageBytes, _ packer: LeafPacker) -> Bool {
-    let entries = packer.entries
-    var room = leaf.cellStart - leaf.leafArraysEnd + leaf.garbage
-    var needed = leaf.cellHeader + leaf.headWidth + 2 + entries[2].payloadCount
-    if !leaf.hasIntegerKeys {
-      let keyCount = entries[2].keyCount - leaf.headOnlyCount
-      let prefix = min(entries[0].commonPrefixCount(with: entries[2]), keyCount)
-      needed += keyCount - prefix
-      // The prefix of the new key as well, in front of each entry once less.
-      room += (leaf.count - 1) * (prefix - leaf.prefixCount)
-    }
-    return needed <= room
-  }
-
-  /// Whether `key` is above the last key of a leaf that has entries.
-  @inline(__always) private func isAboveLastKey(_ key: SearchKey, of leaf: PageBytes) -> Bool {
-    let last = leaf.count &- 1
-    if last < 0 { return false }
-    if leaf.hasIntegerKeys { return leaf.heads64[last] < key.integer }
-    let order = leaf.comparePrefix(with: key)
-    if order != 0 { return order > 0 }
-    let cell = leaf.leafCell(last)
-    let prefixCount = leaf.prefixCount
-    if leaf.isUniform {
-      let head = KeyOrder.head(key.base + prefixCount, key.count &- prefixCount)
-      if head != leaf.heads32[last] { return head > leaf.heads32[last] }
-    }
-    let known = prefixCount &+ leaf.headOnlyCount
-    return KeyOrder.compare(key.base + known, key.count &- known, cell.key, cell.keyCount) > 0
   }
 }

@@ -1,22 +1,68 @@
 // Splitting leaves and branches. A split yields two pages, or three when the new key has nothing in common with its
 // neighbours and the old page's prefix is what made it fit.
 
-/// A page that a split added to the right of the one that was split.
-struct SplitPage {
-  let separator: OwnedKey
-  let reference: PageReference
-  /// What the parent counts for it: a word of `ChildCount`.
-  let count: UInt64
-}
-
 extension TreeEditor {
+  /// Divides the uniform leaf at the end of `path`, if it has no room for an entry more, between two leaves, the entry
+  /// in its place, and corrects all counts. A leaf that is not the transaction's own is not copied before.
+  ///
+  /// Other leaves are left to `rebuildLeaf`, and false returned with nothing done: where the entry is not like the
+  /// others or comes behind them all, where the cells overlap, in a forged file, and where one half could have two
+  /// bytes more of a prefix. Heads that begin with the same bytes tell keys apart badly, and a tree that grows from one
+  /// leaf would never get longer prefixes.
+  @inline(__always) func divideLeaf(
+    inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
+  ) throws(StorageError) -> Bool {
+    let leaf = path[path.depth &- 1].page
+    guard leaf.isUniform, !leaf.hasRoomForUniformCell else { return false }
+    return try divideFullLeaf(inserting: key, value, at: index, in: &root)
+  }
+
+  @inline(never) private func divideFullLeaf(
+    inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
+  ) throws(StorageError) -> Bool {
+    let level = path.depth - 1
+    let (leaf, reference) = (path[level].page, path[level].reference)
+    guard index < leaf.count, leaf.isUniform(with: key, value) else { return false }
+    guard leaf.hasIntegerKeys || leaf.comparePrefix(with: key) == 0 else { return false }
+    let halves = LeafDivision(leaf, key, value, at: index)
+    guard halves.mayKeepPrefix, halves.fit(pageSize) else { return false }
+    let isOwn = pages.isPrivate(reference, leaf)
+    if !isOwn { try checkFitness(level, in: root, isTakenApart: true) }
+    try makePathPrivate(&root, levels: level)
+    // Before anything is taken apart: it may throw.
+    let right = try pages.makeLeaf(of: root)
+    var (left, source) = (leaf, leaf)
+    if isOwn {
+      source = PageBytes(scratch)
+      scratch.copyMemory(from: leaf.base, byteCount: pageSize)
+      pages.initializeLeaf(leaf, of: root)
+    } else {
+      let made = try pages.makeLeaf(of: root)
+      pages.supersede(reference, leaf)
+      replaceReference(at: level, by: made, in: &root)
+      left = made.page
+    }
+    halves.write(halves.left, of: source, into: left, pageSize)
+    halves.write(halves.right, of: source, into: right.page, pageSize)
+    let separator = Separator.between(
+      left.leafKey(halves.left.count - 1), right.page.leafKey(0), keyKind: root.keyKind)
+    let added = SplitPage(
+      separator: separator, reference: right.reference,
+      count: ChildCount.word(halves.right.count, mayHaveExtents: false))
+    try addToParent(
+      of: level, firstCount: ChildCount.word(halves.left.count, mayHaveExtents: false), [added], in: &root)
+    root.count += 1
+    return true
+  }
+
   /// Writes the private leaf at the end of `path` anew with one entry more, or another value, over as many pages as it
   /// takes, and corrects the counts above; the root's own count stays as it is.
   func rebuildLeaf(
     inserting key: SearchKey, _ value: CellValue, at index: Int, replacing: Bool,
     in root: inout TreeRoot
   ) throws(StorageError) {
-    let leaf = path[depth - 1].page
+    let level = path.depth - 1
+    let leaf = path[level].page
     if !replacing, index == leaf.count, try startLeaf(with: key, value, in: &root) { return }
     let old = PageBytes(scratch)
     scratch.copyMemory(from: leaf.base, byteCount: pageSize)
@@ -26,65 +72,40 @@ extension TreeEditor {
     packer.append(key, value)
     packer.append(old, (replacing ? index + 1 : index)..<old.count)
     // Ascending keys fill pages to the brim.
-    let appends = !replacing && index == packer.count - 1 && isRightmost(levelsBelow: depth - 1)
+    let appends = !replacing && index == packer.count - 1 && path.isRightmost(at: level)
     packer.cuts(limit: pageSize, fills: appends, into: &leafEnds)
     let firstCount = leafEnds[0]
-    initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+    pages.initializeLeaf(leaf, of: root)
     packer.encode(0..<firstCount, into: leaf)
-    let pages = try makeLeaves(packer, from: firstCount, ends: leafEnds.dropFirst(), in: root)
-    try addToParent(of: depth - 1, firstCount: packer.childCount(0..<firstCount), pages, in: &root)
+    let added = try makeLeaves(packer, from: firstCount, ends: leafEnds.dropFirst(), in: root)
+    try addToParent(of: level, firstCount: packer.childCount(0..<firstCount), added, in: &root)
   }
 
   /// Makes leaves of the entries of `packer` from `start` on, each up to the next of `ends`.
   func makeLeaves(
     _ packer: LeafPacker, from start: Int, ends: ArraySlice<Int>, in root: TreeRoot
   ) throws(StorageError) -> [SplitPage] {
-    var pages: [SplitPage] = []
+    var made: [SplitPage] = []
     var start = start
     for end in ends {
-      let made = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      packer.encode(start..<end, into: made.page)
+      let leaf = try pages.makeLeaf(of: root)
+      packer.encode(start..<end, into: leaf.page)
       let separator = Separator.between(
         packer.entries[start - 1].splitKey, packer.entries[start].splitKey, keyKind: root.keyKind)
-      pages.append(
-        SplitPage(separator: separator, reference: made.reference, count: packer.childCount(start..<end)))
+      made.append(SplitPage(separator: separator, reference: leaf.reference, count: packer.childCount(start..<end)))
       start = end
     }
-    return pages
-  }
-
-  /// Whether the page `path[depth]` is the last one of its level.
-  func isRightmost(levelsBelow depth: Int) -> Bool {
-    for index in 0..<depth where path[index].index != path[index].page.count - 1 { return false }
-    return true
-  }
-
-  /// The cut nearest to the middle, in bytes, whose halves both fit; nil if there is none.
-  private func middleCut(sizes: [Int], fits: (Range<Int>) -> Bool) -> Int? {
-    let total = sizes.reduce(0, +)
-    var middle = 0
-    var below = 0
-    while middle < sizes.count - 1, below + sizes[middle] / 2 < total / 2 {
-      below += sizes[middle]
-      middle += 1
-    }
-    for distance in 0..<sizes.count {
-      for cut in distance == 0 ? [middle] : [middle - distance, middle + distance]
-      where cut > 0 && cut < sizes.count && fits(0..<cut) && fits(cut..<sizes.count) {
-        return cut
-      }
-    }
-    return nil
+    return made
   }
 
   /// Enters the pages that the split of `path[level]` made into its parent, splitting that as well if it must.
   func addToParent(
-    of level: Int, firstCount: UInt64, _ pages: [SplitPage], in root: inout TreeRoot
+    of level: Int, firstCount: UInt64, _ added: [SplitPage], in root: inout TreeRoot
   ) throws(StorageError) {
-    let total = pages.reduce(ChildCount.count(firstCount)) { $0 + ChildCount.count($1.count) }
+    let total = added.reduce(ChildCount.count(firstCount)) { $0 + ChildCount.count($1.count) }
     if level == 0 {
       forgetRightmostLeaf()
-      if !pages.isEmpty { try growRoot(firstCount: firstCount, pages, in: &root) }
+      if !added.isEmpty { try growRoot(firstCount: firstCount, added, in: &root) }
       return
     }
     let parent = path[level - 1].page
@@ -95,31 +116,24 @@ extension TreeEditor {
     for above in 0..<(level - 1) {
       path[above].page.counts[path[above].index] &+= UInt64(bitPattern: Int64(change))
     }
-    if pages.isEmpty { return }
+    if added.isEmpty { return }
     forgetRightmostLeaf()
-    if pages.count == 1, try insertInPlace(pages[0], at: index + 1, in: parent) { return }
-    try rebuildBranch(at: level - 1, inserting: pages, at: index + 1, in: &root)
+    if added.count == 1, try BranchWriter(parent).insert(added[0], at: index + 1) { return }
+    try rebuildBranch(at: level - 1, inserting: added, at: index + 1, in: &root)
   }
 
   /// Puts a new root above the old one; a merge may have made more children than one page takes, and then another one
   /// above several branches.
-  private func growRoot(firstCount: UInt64, _ pages: [SplitPage], in root: inout TreeRoot) throws(StorageError) {
+  private func growRoot(firstCount: UInt64, _ split: [SplitPage], in root: inout TreeRoot) throws(StorageError) {
     guard root.level + 1 < Limits.treeLevels else {
       throw StorageError(.limitReached, "A tree would have more than \(Limits.treeLevels) levels.")
     }
-    let (page, reference) = try makePage(
-      kind: .branch, level: root.level + 1, keyKind: root.keyKind, treeID: root.id.rawValue)
-    var entries = [
-      BranchEntry(
-        separator: SplitKey(integer: 0), reference: root.reference.rawValue, checksum: 0, count: firstCount)
-    ]
+    let (page, reference) = try pages.make(kind: .branch, level: root.level + 1, of: root)
+    branches.entries = [BranchEntry(reference: root.reference.rawValue, count: firstCount)]
     var added: [SplitPage] = []
     var count = firstCount
-    try withEntries(pages, appendedTo: &entries) { (entries) throws(StorageError) in
-      branchEntries.removeAll(keepingCapacity: true)
-      branchEntries.append(contentsOf: entries)
-      let cuts = branchCuts(appends: false, keyKind: root.keyKind)
-      (count, added) = try writeBranches(entries, cuts: cuts, into: page, level: root.level + 1, in: root)
+    try withEntries(split[...], at: 1) { () throws(StorageError) in
+      (count, added) = try writeBranches(appends: false, into: page, level: root.level + 1, in: root)
     }
     root.reference = reference
     root.checksum = 0
@@ -127,72 +141,17 @@ extension TreeEditor {
     if !added.isEmpty { try growRoot(firstCount: count, added, in: &root) }
   }
 
-  /// Calls `body` with `entries` and an entry for each of `pages`, whose separators are borrowed meanwhile.
+  /// Adds an entry for each of `pages` to `branches` behind its first `index`, and calls `body`; the separators are
+  /// borrowed meanwhile.
   private func withEntries(
-    _ pages: [SplitPage], appendedTo entries: inout [BranchEntry],
-    _ body: (inout [BranchEntry]) throws(StorageError) -> Void
+    _ pages: ArraySlice<SplitPage>, at index: Int, _ body: () throws(StorageError) -> Void
   ) throws(StorageError) {
-    guard let first = pages.first else { return try body(&entries) }
+    guard let first = pages.first else { return try body() }
     try first.separator.withSplitKey { (key) throws(StorageError) in
-      entries.append(
-        BranchEntry(separator: key, reference: first.reference.rawValue, checksum: 0, count: first.count))
-      try withEntries(Array(pages.dropFirst()), appendedTo: &entries, body)
+      branches.entries.insert(
+        BranchEntry(separator: key, reference: first.reference.rawValue, count: first.count), at: index)
+      try withEntries(pages.dropFirst(), at: index + 1, body)
     }
-  }
-
-  /// Inserts a child into a private branch; false if there is no room or the separator lacks the page's prefix.
-  private func insertInPlace(_ new: SplitPage, at index: Int, in page: PageBytes) throws(StorageError) -> Bool {
-    try new.separator.withSplitKey { (key) throws(StorageError) -> Bool in
-      let count = page.count
-      let hasIntegerKeys = page.hasIntegerKeys
-      let prefixCount = page.prefixCount
-      let keyCount = hasIntegerKeys ? 0 : key.count - prefixCount
-      if !hasIntegerKeys {
-        let search = SearchKey(key.back)
-        if prefixCount > 0, page.comparePrefix(with: search) != 0 { return false }
-      }
-      let cellByteCount = hasIntegerKeys ? 0 : PageLayout.branchCellHeader + keyCount
-      let newEnd = PageBytes.branchArraysEnd(count: count + 1, hasIntegerKeys: hasIntegerKeys)
-      guard newEnd + cellByteCount <= page.cellStart else { return false }
-      openGap(at: index, in: page)
-      page.references[index] = new.reference.rawValue
-      page.checksums[index] = 0
-      page.counts[index] = new.count
-      if hasIntegerKeys {
-        page.heads64[index] = key.integer
-      } else {
-        let offset = page.cellStart - cellByteCount
-        let cell = page.base + offset
-        cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-        key.copy(skipping: prefixCount, to: cell + PageLayout.branchCellHeader)
-        page.heads32[index] = KeyOrder.head(cell + PageLayout.branchCellHeader, keyCount)
-        page.branchSlots[index] = UInt16(truncatingIfNeeded: offset)
-        page.cellStart = offset
-      }
-      return true
-    }
-  }
-
-  /// Moves a branch's arrays, from the last one to the first, so that there is room for a child at `index`.
-  private func openGap(at index: Int, in page: PageBytes) {
-    let count = page.count
-    let (slots, counts, checksums, references) = (
-      UnsafeMutableRawPointer(page.branchSlots), UnsafeMutableRawPointer(page.counts),
-      UnsafeMutableRawPointer(page.checksums), UnsafeMutableRawPointer(page.references)
-    )
-    let heads = page.base + PageLayout.headerByteCount
-    let width = page.headWidth
-    page.count = count + 1
-    func move(_ old: UnsafeMutableRawPointer, _ new: UnsafeMutableRawPointer, width: Int) {
-      memmoveBytes(new + width * (index + 1), old + width * index, width * (count - index))
-      memmoveBytes(new, old, width * index)
-    }
-    if !page.hasIntegerKeys { move(slots, UnsafeMutableRawPointer(page.branchSlots), width: 2) }
-    move(counts, UnsafeMutableRawPointer(page.counts), width: 8)
-    move(checksums, UnsafeMutableRawPointer(page.checksums), width: 8)
-    move(references, UnsafeMutableRawPointer(page.references), width: 8)
-    move(heads, heads, width: width)
-    page.clearHeadPadding()
   }
 
   /// Writes the private branch `path[level]` anew with more children, over as many pages as it takes.
@@ -200,22 +159,14 @@ extension TreeEditor {
     at level: Int, inserting new: [SplitPage], at index: Int, in root: inout TreeRoot
   ) throws(StorageError) {
     let branch = path[level].page
-    // Leaves are done with: their part of the scratch is free again.
-    let old = PageBytes(scratch)
-    scratch.copyMemory(from: branch.base, byteCount: pageSize)
-    branchEntries.removeAll(keepingCapacity: true)
-    var added: [BranchEntry] = []
-    var pages: [SplitPage] = []
+    takeApart(branch)
+    var added: [SplitPage] = []
     var firstCount: UInt64 = 0
-    try withEntries(new, appendedTo: &added) { (added) throws(StorageError) in
-      old.appendBranchEntries(to: &branchEntries)
-      branchEntries.insert(contentsOf: added, at: index)
-      let appends = index + added.count == branchEntries.count && isRightmost(levelsBelow: level)
-      let cuts = branchCuts(appends: appends, keyKind: root.keyKind)
-      (firstCount, pages) = try writeBranches(
-        branchEntries, cuts: cuts, into: branch, level: root.level - level, in: root)
+    try withEntries(new[...], at: index) { () throws(StorageError) in
+      let appends = index + new.count == branches.entries.count && path.isRightmost(at: level)
+      (firstCount, added) = try writeBranches(appends: appends, into: branch, level: root.level - level, in: root)
     }
-    try addToParent(of: level, firstCount: firstCount, pages, in: &root)
+    try addToParent(of: level, firstCount: firstCount, added, in: &root)
   }
 
   /// Writes the private branch `path[level]` anew with the children `new` in the place of `range`, over as many pages
@@ -225,83 +176,50 @@ extension TreeEditor {
   func replaceLeaves(
     _ range: Range<Int>, of level: Int, by new: [BranchEntry], in root: inout TreeRoot
   ) throws(StorageError) -> Bool {
-    takeApart(path[level].page, replacing: range, by: new)
-    let cuts = branchCuts(appends: false, keyKind: root.keyKind)
-    let (firstCount, pages) = try writeBranches(
-      branchEntries, cuts: cuts, into: path[level].page, level: root.level - level, in: root)
-    try addToParent(of: level, firstCount: firstCount, pages, in: &root)
-    return !pages.isEmpty
+    let branch = path[level].page
+    takeApart(branch)
+    branches.replace(range, by: new)
+    let (firstCount, added) = try writeBranches(appends: false, into: branch, level: root.level - level, in: root)
+    try addToParent(of: level, firstCount: firstCount, added, in: &root)
+    return !added.isEmpty
   }
 
-  /// Fills `branchEntries` with the children of a branch, with others in the place of `range`, of which the first keeps
-  /// the separator of the first one replaced. What they borrow of the branch is a copy: it can be written over.
-  func takeApart(_ branch: PageBytes, replacing range: Range<Int>, by new: [BranchEntry]) {
+  /// Fills `branches` with the children of a branch. What they borrow of it is a copy in `scratch`, where leaves are
+  /// done with: the branch can be written over.
+  func takeApart(_ branch: PageBytes) {
     scratch.copyMemory(from: branch.base, byteCount: pageSize)
-    branchEntries.removeAll(keepingCapacity: true)
-    PageBytes(scratch).appendBranchEntries(to: &branchEntries)
-    let separator = branchEntries[range.lowerBound].separator
-    branchEntries.replaceSubrange(range, with: new)
-    branchEntries[range.lowerBound].separator = separator
+    branches.take(PageBytes(scratch))
   }
 
-  /// Writes the pieces of a branch, the first one into `branch`; returns what its parent counts for that, and the pages
-  /// that were added.
+  /// Writes `branches` over a private branch; they fit.
+  func rewrite(_ branch: PageBytes, level: Int, of root: TreeRoot) {
+    pages.initialize(branch, kind: .branch, level: level, of: root)
+    branches.encode(into: branch)
+  }
+
+  /// Writes `branches` over as many pages as it takes, the first one `branch`; returns what its parent counts for that,
+  /// and the pages that were added.
   private func writeBranches(
-    _ entries: [BranchEntry], cuts: [Int], into branch: PageBytes, level: Int, in root: TreeRoot
+    appends: Bool, into branch: PageBytes, level: Int, in root: TreeRoot
   ) throws(StorageError) -> (UInt64, [SplitPage]) {
-    var pages: [SplitPage] = []
+    var added: [SplitPage] = []
     var firstCount: UInt64 = 0
     var start = 0
-    for (piece, end) in (cuts + [entries.count]).enumerated() {
-      let count = branchWord(entries[start..<end])
-      let target: PageBytes
-      if piece == 0 {
-        target = branch
-        initialize(branch, kind: .branch, level: level, keyKind: root.keyKind, treeID: root.id.rawValue)
+    for end in branches.cuts(appends: appends, root.keyKind) {
+      let count = branches.childCount(start..<end)
+      if start == 0 {
+        pages.initialize(branch, kind: .branch, level: level, of: root)
+        branches.encode(start..<end, into: branch)
         firstCount = count
       } else {
-        let made = try makePage(kind: .branch, level: level, keyKind: root.keyKind, treeID: root.id.rawValue)
-        target = made.page
-        let key = entries[start].separator
+        let made = try pages.make(kind: .branch, level: level, of: root)
+        branches.encode(start..<end, into: made.page)
+        let key = branches.entries[start].separator
         let separator = OwnedKey(bytes: root.keyKind == .int64 ? [] : key.bytes, integer: key.integer)
-        pages.append(SplitPage(separator: separator, reference: made.reference, count: count))
+        added.append(SplitPage(separator: separator, reference: made.reference, count: count))
       }
-      PageEncoder.encodeBranch(entries[start..<end], into: target, pageSize: pageSize)
       start = end
     }
-    return (firstCount, pages)
-  }
-
-  /// What the parent of a branch with these children counts for it.
-  private func branchWord(_ entries: ArraySlice<BranchEntry>) -> UInt64 {
-    ChildCount.sum(entries.lazy.map(\.count))
-  }
-
-  /// Where to cut `branchEntries` so that each piece fits a page.
-  private func branchCuts(appends: Bool, keyKind: KeyKind) -> [Int] {
-    let count = branchEntries.count
-    func fits(_ range: Range<Int>) -> Bool {
-      PageEncoder.branchByteCount(branchEntries[range], keyKind: keyKind) <= pageSize
-    }
-    if fits(0..<count) { return [] }
-    if appends, fits(0..<(count - 1)) { return [count - 1] }
-    if let cut = middleCut(sizes: branchEntries.map { $0.separator.count + 32 }, fits: fits) { return [cut] }
-    // Several new children at once, or one that breaks the prefix: each piece takes as many children as fit.
-    var cuts: [Int] = []
-    var start = 0
-    while start < count {
-      var end = start + 1
-      while end < count, fits(start..<(end + 1)) { end += 1 }
-      if end < count { cuts.append(end) }
-      start = end
-    }
-    return cuts
-  }
-}
-
-extension PageBytes {
-  /// Zeroes the four bytes behind an odd number of heads, which reach the disk with the page.
-  @inline(__always) func clearHeadPadding() {
-    if !hasIntegerKeys, count & 1 == 1 { heads32[count] = 0 }
+    return (firstCount, added)
   }
 }

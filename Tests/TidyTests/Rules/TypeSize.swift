@@ -12,7 +12,6 @@ struct TypeSize {
 
   static let repository = TypeSize(ceilings: [
     "QuireDatabase.TransactionState": 1_970,
-    "QuireStorage.TreeEditor": 1_910,
     "QuireTesting.TortureHistory": 1_680,
     "QuireRelationships.RelationshipWriter": 1_095,
     "YapCompat.YapDatabase": 940,

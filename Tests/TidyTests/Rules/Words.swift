@@ -82,7 +82,7 @@ struct WordsTests {
     "A banned word is found",
     arguments: [
       "// TODO: later", "/* one\n FIXME */", "call() // XXX", "let HACK = 1", "try! call()", "_ = a as! B",
-      "fatalError(\"no\")", "print(1)", "let freeFrames = 1", "var lastTxID = 0", "struct Superblock {}",
+      "fatalError(\"no\")", "print(1)", "let freeList = 1", "var lastTxID = 0", "struct Superblock {}",
       "_ = \"\\(try! call())\"",
     ])
   func bannedWordIsFound(line: String) {

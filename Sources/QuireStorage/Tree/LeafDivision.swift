@@ -1,62 +1,9 @@
 // Dividing a full uniform leaf, the split that random keys bring: nothing is measured, and no key is put together.
 
-extension TreeEditor {
-  /// Divides the uniform leaf at the end of `path`, if it has no room for an entry more, between two leaves, the entry
-  /// in its place, and corrects all counts. A leaf that is not the transaction's own is not copied before.
-  ///
-  /// Both leaves keep the old one's prefix, and with it the cells as they are. Other leaves are left to `rebuildLeaf`,
-  /// and false returned with nothing done: where the entry is not like the others or comes behind them all, where the
-  /// cells overlap, in a forged file, and where one half could have two bytes more of a prefix. Heads that begin with
-  /// the same bytes tell keys apart badly, and a tree that grows from one leaf would never get longer prefixes.
-  @inline(__always) func divideLeaf(
-    inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
-  ) throws(StorageError) -> Bool {
-    let leaf = path[depth &- 1].page
-    guard leaf.isUniform, !leaf.hasRoomForUniformCell else { return false }
-    return try divideFullLeaf(inserting: key, value, at: index, in: &root)
-  }
-
-  @inline(never) private func divideFullLeaf(
-    inserting key: SearchKey, _ value: CellValue, at index: Int, in root: inout TreeRoot
-  ) throws(StorageError) -> Bool {
-    let level = depth - 1
-    let (leaf, reference) = (path[level].page, path[level].reference)
-    guard index < leaf.count, leaf.isUniform(with: key, value) else { return false }
-    guard leaf.hasIntegerKeys || leaf.comparePrefix(with: key) == 0 else { return false }
-    let parts = UniformParts(leaf, key, value, at: index)
-    guard parts.mayKeepPrefix, parts.fit(pageSize) else { return false }
-    let isOwn = isPrivate(reference, leaf)
-    if !isOwn { try checkFitness(level, in: root, isTakenApart: true) }
-    try makePathPrivate(&root, levels: level)
-    // Before anything is taken apart: it may throw.
-    let right = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-    var (left, source) = (leaf, leaf)
-    if isOwn {
-      source = PageBytes(scratch)
-      scratch.copyMemory(from: leaf.base, byteCount: pageSize)
-      initialize(leaf, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-    } else {
-      let made = try makePage(kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
-      supersede(reference, leaf)
-      replaceReference(at: level, by: made, in: &root)
-      left = made.page
-    }
-    parts.write(parts.left, of: source, into: left, pageSize)
-    parts.write(parts.right, of: source, into: right.page, pageSize)
-    let separator = Separator.between(
-      left.leafKey(parts.left.count - 1), right.page.leafKey(0), keyKind: root.keyKind)
-    let added = SplitPage(
-      separator: separator, reference: right.reference,
-      count: ChildCount.word(parts.right.count, mayHaveExtents: false))
-    try addToParent(
-      of: level, firstCount: ChildCount.word(parts.left.count, mayHaveExtents: false), [added], in: &root)
-    root.count += 1
-    return true
-  }
-}
-
 /// The entries of a uniform leaf and a new one among them, in two halves. `leaf` is looked at until they are written.
-private struct UniformParts {
+///
+/// Both halves keep the old leaf's prefix, and with it the cells as they are.
+struct LeafDivision {
   private let leaf: PageBytes
   private let key: SearchKey
   private let value: CellValue
@@ -148,10 +95,10 @@ private struct UniformParts {
 
 extension PageBytes {
   /// What each entry of a uniform leaf takes beside head and offset.
-  @inline(__always) fileprivate var uniformCellByteCount: Int { uniformKeyCount &+ uniformValueCount }
+  @inline(__always) var uniformCellByteCount: Int { uniformKeyCount &+ uniformValueCount }
 
   /// Whether an entry more would fit into a uniform leaf, if need be after its cells have been moved together.
-  @inline(__always) fileprivate var hasRoomForUniformCell: Bool {
+  @inline(__always) var hasRoomForUniformCell: Bool {
     cellStart &- leafArraysEnd &+ garbage >= uniformCellByteCount &+ headWidth &+ 2
   }
 }

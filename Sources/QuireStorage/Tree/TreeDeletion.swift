@@ -44,7 +44,13 @@ struct GivenUpPages {
   }
 }
 
-extension TreeEditor {
+/// Gives up trees and subtrees of the running transaction, with everything below.
+struct TreeDeletion {
+  private let editor: TreeEditor
+  private var givenUp = GivenUpPages()
+
+  init(_ editor: TreeEditor) { self.editor = editor }
+
   /// A branch page on the way through a subtree, and the child to look at next.
   private struct Visit {
     let page: PageBytes
@@ -56,103 +62,109 @@ extension TreeEditor {
   ///
   /// - Throws: `damagedPage` if two references lead to one page, or one leads to a branch of another tree. Also what
   ///   reading throws.
-  package func supersedeAll(of root: TreeRoot) throws(StorageError) {
-    forgetRightmostLeaf()
+  mutating func delete(_ root: TreeRoot) throws(StorageError) {
+    editor.forgetRightmostLeaf()
     if root.reference.isNone { return }
-    var givenUp = GivenUpPages()
     if root.level > 0 {
-      try supersedeAll(below: root.reference, checksum: root.checksum, level: root.level, of: root, &givenUp)
-    } else if try supersedeLeaf(root.reference, isUnread: !root.mayHaveExtents, of: root, &givenUp) {
-      let leaf = try reader.page(root.reference, checksum: root.checksum, level: 0)
-      try supersedeLeaf(leaf, root.reference, root.checksum, of: root, &givenUp)
+      try deleteSubtree(root.reference, checksum: root.checksum, level: root.level, of: root)
+    } else if try deleteLeaf(root.reference, isUnread: !root.mayHaveExtents, of: root) {
+      let leaf = try editor.reader.page(root.reference, checksum: root.checksum, level: 0)
+      try deleteLeaf(leaf, root.reference, root.checksum, of: root)
     }
   }
 
   /// Notes child `index` of a branch, with everything below, as replaced.
   ///
   /// - Parameter level: the child's.
-  func supersedeAll(
-    belowChild index: Int, of branch: PageBytes, level: Int, in root: TreeRoot, _ givenUp: inout GivenUpPages
+  mutating func delete(
+    child index: Int, of branch: PageBytes, level: Int, in root: TreeRoot
   ) throws(StorageError) {
-    guard level > 0 else { return try supersedeLeaf(index, of: branch, in: root, &givenUp) }
-    try supersedeAll(
-      below: PageReference(rawValue: branch.references[index]), checksum: branch.checksums[index], level: level,
-      of: root, &givenUp)
+    guard level > 0 else { return try deleteLeaf(index, of: branch, in: root) }
+    try deleteSubtree(
+      PageReference(rawValue: branch.references[index]), checksum: branch.checksums[index], level: level,
+      of: root)
   }
 
   /// Notes every page from the branch `reference` down as replaced. Reads branch pages, each once, in key order; keeps
   /// one for each level.
-  private func supersedeAll(
-    below reference: PageReference, checksum: UInt64, level: Int, of root: TreeRoot, _ givenUp: inout GivenUpPages
+  private mutating func deleteSubtree(
+    _ reference: PageReference, checksum: UInt64, level: Int, of root: TreeRoot
   ) throws(StorageError) {
-    var visits = [Visit(page: try giveUpBranch(reference, checksum, level: level, root, &givenUp), level: level)]
+    var visits = [Visit(page: try giveUpBranch(reference, checksum, level: level, root), level: level)]
     while let visit = visits.last {
       guard visit.child < visit.page.count else {
         visits.removeLast()
         continue
       }
       if visit.level == 1 {
-        for index in 0..<visit.page.count { try supersedeLeaf(index, of: visit.page, in: root, &givenUp) }
+        for index in 0..<visit.page.count { try deleteLeaf(index, of: visit.page, in: root) }
         visits.removeLast()
         continue
       }
       visits[visits.count - 1].child += 1
       let child = PageReference(rawValue: visit.page.references[visit.child])
       let page = try giveUpBranch(
-        child, visit.page.checksums[visit.child], level: visit.level - 1, root, &givenUp)
+        child, visit.page.checksums[visit.child], level: visit.level - 1, root)
       visits.append(Visit(page: page, level: visit.level - 1))
     }
   }
 
   /// The way out for leaves that go with the subtree they are in. One that may own more than its page, which its parent
   /// says, is read.
-  private func supersedeLeaf(
-    _ index: Int, of branch: PageBytes, in root: TreeRoot, _ givenUp: inout GivenUpPages
+  private mutating func deleteLeaf(
+    _ index: Int, of branch: PageBytes, in root: TreeRoot
   ) throws(StorageError) {
     let reference = PageReference(rawValue: branch.references[index])
     let isUnread = !ChildCount.mayHaveExtents(branch.counts[index])
-    guard try supersedeLeaf(reference, isUnread: isUnread, of: root, &givenUp) else { return }
-    let leaf = try givenUp.leafSource(self).leaf(index, of: branch, readsAhead: true)
-    try supersedeLeaf(leaf, reference, branch.checksums[index], of: root, &givenUp)
+    guard try deleteLeaf(reference, isUnread: isUnread, of: root) else { return }
+    let leaf = try givenUp.leafSource(editor).leaf(index, of: branch, readsAhead: true)
+    try deleteLeaf(leaf, reference, branch.checksums[index], of: root)
   }
 
   /// Notes a leaf as replaced if it `isUnread`; otherwise returns true, and it must be read.
-  private func supersedeLeaf(
-    _ reference: PageReference, isUnread: Bool, of root: TreeRoot, _ givenUp: inout GivenUpPages
+  private mutating func deleteLeaf(
+    _ reference: PageReference, isUnread: Bool, of root: TreeRoot
   ) throws(StorageError) -> Bool {
     guard givenUp.claim(reference) else { throw sharedPage(reference, root) }
-    if isUnread { supersede(reference, birth: reference.isDirty ? store.frames.birth(reference.frame) : 0) }
+    if isUnread {
+      let birth = reference.isDirty ? editor.store.frames.birth(reference.frame) : 0
+      editor.pages.supersede(reference, birth: birth)
+    }
     return !isUnread
   }
 
   /// Notes a leaf that was read as replaced, and its extents.
-  private func supersedeLeaf(
-    _ leaf: PageBytes, _ reference: PageReference, _ checksum: UInt64, of root: TreeRoot,
-    _ givenUp: inout GivenUpPages
+  private mutating func deleteLeaf(
+    _ leaf: PageBytes, _ reference: PageReference, _ checksum: UInt64, of root: TreeRoot
   ) throws(StorageError) {
     if !reference.isDirty {
-      guard leaf.checksum == checksum else { throw notTheVersion(reference) }
+      guard leaf.checksum == checksum else { throw editor.notTheVersion(reference) }
       guard leaf.treeID == root.id.rawValue else { throw sharedPage(reference, root) }
     }
-    try supersedeExtents(in: leaf, 0..<leaf.count, &givenUp)
-    supersede(reference, leaf)
+    try deleteEntries(0..<leaf.count, of: leaf)
+    editor.pages.supersede(reference, leaf)
+  }
+
+  /// Notes the extents of some entries of a leaf as replaced; the leaf itself may stay.
+  mutating func deleteEntries(_ range: Range<Int>, of leaf: PageBytes) throws(StorageError) {
+    try editor.pages.supersedeExtents(in: leaf, range, &givenUp)
   }
 
   /// Notes a branch page as replaced, and returns it.
-  private func giveUpBranch(
-    _ reference: PageReference, _ checksum: UInt64, level: Int, _ root: TreeRoot, _ givenUp: inout GivenUpPages
+  private mutating func giveUpBranch(
+    _ reference: PageReference, _ checksum: UInt64, level: Int, _ root: TreeRoot
   ) throws(StorageError) -> PageBytes {
     guard givenUp.claim(reference) else { throw sharedPage(reference, root) }
-    let page = try reader.page(reference, checksum: checksum, level: level)
+    let page = try editor.reader.page(reference, checksum: checksum, level: level)
     if !reference.isDirty {
-      guard page.checksum == checksum else { throw notTheVersion(reference) }
+      guard page.checksum == checksum else { throw editor.notTheVersion(reference) }
       guard page.treeID == root.id.rawValue else { throw sharedPage(reference, root) }
     }
-    supersede(reference, page)
+    editor.pages.supersede(reference, page)
     return page
   }
 
   private func sharedPage(_ reference: PageReference, _ root: TreeRoot) -> StorageError {
-    store.damaged(reference, "\(root.id) refers to it, but not alone")
+    editor.store.damaged(reference, "\(root.id) refers to it, but not alone")
   }
 }

@@ -1,6 +1,6 @@
 // What a transaction has made and replaced itself, long before its end.
 
-extension TreeEditor {
+extension OwnPages {
   /// Takes the frames that were made and replaced since `mark`, the newest point that may be returned to: nobody can
   /// reach them any more. They are forgotten here and are the caller's to release, with the places that they may have
   /// been spilled to.
@@ -52,15 +52,6 @@ extension TreeEditor {
     }
     superseded.truncate(to: kept)
     return dead
-  }
-
-  /// The bytes of the lists of what the transaction has made and replaced.
-  package var listByteCount: Int { born.byteCount + superseded.byteCount }
-
-  /// Gives up the lists, and their memory: the transaction has ended.
-  package func releaseLists() {
-    born.removeAll()
-    superseded.removeAll()
   }
 
   /// Whether a page of a tree was made by the running transaction.

@@ -79,7 +79,35 @@ package enum ExtentWriting {
   case kept
 }
 
-extension TreeEditor {
+/// What gives places of extents back. A plain value, for closures that run while the ledger is being changed.
+struct ExtentPlaces {
+  let store: PageStore
+  let allocator: PageAllocator?
+
+  /// Gives places back; adds the value's slot, if it has one, to those that the caller retires.
+  func discard(_ first: PageNumber, pageCount: Int, _ slots: inout [UInt]) {
+    if let slot = store.takeValue(at: first, pageCount: pageCount) { slots.append(slot) }
+    allocator?.discard(first, count: pageCount)
+  }
+
+  /// Throws unless `count` places that were given out ahead may be written.
+  func prepare(
+    _ first: PageNumber, _ count: Int, checkWritable: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try store.grow(toPageCount: first.rawValue + UInt64(count))
+    // Looked at only now: places that a checkpoint gives back after it has failed may be named by its meta page, but
+    // those are given back when the failure is known, and so are not these.
+    try checkWritable()
+    for number in first.rawValue..<(first.rawValue + UInt64(count)) where store.isResident(PageNumber(number)) {
+      // Only a free map that lies leads here: writing would destroy what is in use.
+      throw store.damaged(PageReference(PageNumber(number)), "the free map calls it free, but it is in use")
+    }
+  }
+}
+
+extension OwnPages {
+  private var places: ExtentPlaces { ExtentPlaces(store: store, allocator: allocator) }
+
   /// Gives a value an extent of the running transaction. If that fails, nothing has changed.
   ///
   /// - Parameters:
@@ -87,21 +115,27 @@ extension TreeEditor {
   ///   - checkWritable: throws if writing has stopped for good.
   /// - Throws: what `checkWritable` throws, `diskFull`, `inputOutput`, `limitReached`, and `damagedPage` if the free
   ///   map calls pages free that are in use.
-  package func writeExtent(
+  package mutating func writeExtent(
     _ value: UnsafeRawBufferPointer, _ writing: ExtentWriting = .now, checkWritable: () throws(StorageError) -> Void
   ) throws(StorageError) -> ExtentReference {
     guard let allocator else { preconditionFailure("the catalog has no long values") }
-    let count = ExtentLayout(valueByteCount: value.count, pageSize: pageSize).pageCount
+    let count = ExtentLayout(valueByteCount: value.count, pageSize: store.pageSize).pageCount
     let first = allocator.allocateAhead(count, isCommitted: false)
-    return try fillExtent(
-      at: first, pageCount: count, deferred: writing == .deferred ? value : nil, checkWritable: checkWritable
-    ) { () throws(StorageError) in
-      if writing == .kept { return try keepValue(value, at: first) }
-      return try store.writeExtent(value, at: first, birth: csn, isWritten: writing == .now)
+    do throws(StorageError) {
+      try places.prepare(first, count, checkWritable: checkWritable)
+      let extent =
+        writing == .kept
+        ? try keepValue(value, at: first)
+        : try store.writeExtent(value, at: first, birth: csn, isWritten: writing == .now)
+      extents.add(first, pageCount: count, step: step, deferred: writing == .deferred ? value : nil)
+      return extent
+    } catch {
+      allocator.discard(first, count: count)
+      throw error
     }
   }
 
-  private func keepValue(
+  private mutating func keepValue(
     _ value: UnsafeRawBufferPointer, at number: PageNumber
   ) throws(StorageError) -> ExtentReference {
     let slot = try takeSlot()
@@ -117,38 +151,20 @@ extension TreeEditor {
   /// - Parameters:
   ///   - first: the first of as many places as the value needs, given out ahead of the commit; anywhere if nil.
   /// - Throws: as `writeExtent`, and what reading the value throws.
-  package func copyExtent(
+  package mutating func copyExtent(
     _ extent: ExtentReference, of source: PageStore, to first: PageNumber? = nil,
     checkWritable: () throws(StorageError) -> Void
   ) throws(StorageError) -> ExtentReference {
     guard let allocator else { preconditionFailure("the catalog has no long values") }
-    let count = extent.layout(pageSize: pageSize).pageCount
+    let count = extent.layout(pageSize: store.pageSize).pageCount
     let first = first ?? allocator.allocateAhead(count, isCommitted: false)
-    return try fillExtent(at: first, pageCount: count, checkWritable: checkWritable) { () throws(StorageError) in
-      try store.copyExtent(extent, of: source, to: first, birth: csn)
-    }
-  }
-
-  /// Has `write` fill places that were given out ahead, and notes them as the transaction's; gives them back if that
-  /// fails.
-  private func fillExtent(
-    at first: PageNumber, pageCount count: Int, deferred: UnsafeRawBufferPointer? = nil,
-    checkWritable: () throws(StorageError) -> Void, _ write: () throws(StorageError) -> ExtentReference
-  ) throws(StorageError) -> ExtentReference {
     do throws(StorageError) {
-      try store.grow(toPageCount: first.rawValue + UInt64(count))
-      // Looked at only now: places that a checkpoint gives back after it has failed may be named by its meta page, but
-      // those are given back when the failure is known, and so are not these.
-      try checkWritable()
-      for number in first.rawValue..<(first.rawValue + UInt64(count)) where store.isResident(PageNumber(number)) {
-        // Only a free map that lies leads here: writing would destroy what is in use.
-        throw store.damaged(PageReference(PageNumber(number)), "the free map calls it free, but it is in use")
-      }
-      let extent = try write()
-      extents.add(first, pageCount: count, step: step, deferred: deferred)
-      return extent
+      try places.prepare(first, count, checkWritable: checkWritable)
+      let copy = try store.copyExtent(extent, of: source, to: first, birth: csn)
+      extents.add(first, pageCount: count, step: step)
+      return copy
     } catch {
-      allocator?.discard(first, count: count)
+      allocator.discard(first, count: count)
       throw error
     }
   }
@@ -156,38 +172,31 @@ extension TreeEditor {
   /// Writes what has been put off, and was not replaced since.
   ///
   /// - Throws: `diskFull`, `inputOutput`: the transaction must then be given up.
-  package func writeDeferredExtents() throws(StorageError) {
-    let csn = csn
+  package mutating func writeDeferredExtents() throws(StorageError) {
+    let (store, csn) = (store, csn)
     try extents.writeDeferred { (first, value) throws(StorageError) in
       try store.writeExtent(value, at: first, birth: csn)
     }
   }
 
-  /// Gives back an extent that was written for an entry which then was not stored.
-  package func discardExtent(_ extent: ExtentReference) {
+  /// Gives back an extent that was written for an entry which then was not stored. Its value may be in memory.
+  package mutating func discardExtent(_ extent: ExtentReference) {
     let count = extents.remove(extent.first)
-    if count > 0 { discardExtent(extent.first, pageCount: count) }
-  }
-
-  /// Gives back the places of an extent of the transaction, whose value may be in memory.
-  func discardExtent(_ first: PageNumber, pageCount: Int) {
+    guard count > 0 else { return }
     var slots: [UInt] = []
-    discardExtent(first, pageCount: pageCount, &slots)
+    places.discard(extent.first, pageCount: count, &slots)
     store.retire(slots)
-  }
-
-  /// The same; adds the value's slot, if it has one, to those that the caller retires.
-  func discardExtent(_ first: PageNumber, pageCount: Int, _ slots: inout [UInt]) {
-    if let slot = store.takeValue(at: first, pageCount: pageCount) { slots.append(slot) }
-    allocator?.discard(first, count: pageCount)
   }
 
   /// Notes that the transaction's trees no longer refer to an extent. One that was written since the newest savepoint
   /// can be given back at once, as nothing can bring its entry back but a rollback that forgets it anyway.
-  func supersedeExtent(_ extent: ExtentReference) {
+  mutating func supersedeExtent(_ extent: ExtentReference) {
     let (isOwn, isPrivate) = extents.find(extent.first, since: step)
     if isPrivate { return discardExtent(extent) }
-    supersede(extent, isOwn: isOwn)
+    let count = UInt32(extent.layout(pageSize: store.pageSize).pageCount)
+    superseded.append(
+      SupersededPage(reference: PageReference(extent.first), birth: extent.birth, extentPageCount: count))
+    if isOwn { hasDeadExtents = true }
   }
 
   /// Notes that entries of a leaf are given up with what they refer to. Costs a look at every cell: callers leave out
@@ -196,14 +205,14 @@ extension TreeEditor {
   /// - Parameter givenUp: pages that the operation has given up so far.
   /// - Throws: `damagedPage` if an extent takes a page that was given up already: its place would be given out while
   ///   something still refers to it.
-  func supersedeExtents(
+  mutating func supersedeExtents(
     in leaf: PageBytes, _ range: Range<Int>, _ givenUp: inout GivenUpPages
   ) throws(StorageError) {
     for index in range {
       let cell = leaf.leafCell(index)
       guard cell.isExtent else { continue }
       let extent = cell.extent
-      if let number = givenUp.claim(extent, pageCount: extent.layout(pageSize: pageSize).pageCount) {
+      if let number = givenUp.claim(extent, pageCount: extent.layout(pageSize: store.pageSize).pageCount) {
         throw store.damaged(PageReference(number), "an extent takes it, but not alone")
       }
       supersedeExtent(extent)
@@ -212,19 +221,16 @@ extension TreeEditor {
 
   /// Gives back the extents that the transaction has both written and given up: called before its commit is appended or
   /// frozen, so that no free map ever calls their places used.
-  package func discardDeadExtents() {
+  package mutating func discardDeadExtents() {
     guard hasDeadExtents else { return }
-    removeSuperseded { page in
+    let places = places
+    var slots: [UInt] = []
+    superseded.removeAll { page in
       guard page.extentPageCount > 0 else { return false }
       let count = extents.remove(page.reference.pageNumber)
-      if count > 0 { discardExtent(page.reference.pageNumber, pageCount: count) }
+      if count > 0 { places.discard(page.reference.pageNumber, pageCount: count, &slots) }
       return count > 0
     }
-  }
-
-  /// Says on the private way to the leaf of `path` that it may hold extents.
-  func notePathHasExtents(_ root: inout TreeRoot) {
-    root.mayHaveExtents = true
-    for index in 0..<(depth - 1) { path[index].page.counts[path[index].index] |= ChildCount.extentBit }
+    store.retire(slots)
   }
 }

@@ -34,7 +34,7 @@ extension TreeEditor {
   /// - Parameter key: what the walk that has come here was looking for.
   /// - Throws: `damagedPage` unless the separator is above `key`.
   func keyBehindPath(_ key: [UInt8]?, in root: TreeRoot) throws(StorageError) -> [UInt8]? {
-    guard let bound = leafUpperBound() else { return nil }
+    guard let bound = path.upperBound else { return nil }
     return try ascending(from: key, to: bound, in: root)
   }
 
@@ -43,22 +43,8 @@ extension TreeEditor {
     let next =
       root.keyKind == .bytes ? separator.bytes : withUnsafeBytes(of: separator.integer.bigEndian) { [UInt8]($0) }
     guard (key ?? []).lexicographicallyPrecedes(next) else {
-      throw store.damaged(path[depth - 1].reference, "a separator above it is not above the one before")
+      throw store.damaged(path[path.depth - 1].reference, "a separator above it is not above the one before")
     }
     return next
-  }
-
-  /// The separator behind the leaf at the end of `path`; nil for the last leaf.
-  func leafUpperBound() -> SplitKey? { upperBound(ofChildAt: depth - 1) }
-
-  /// The separator behind the page `path[level]`; nil for the last one of its level.
-  func upperBound(ofChildAt level: Int) -> SplitKey? {
-    var level = level - 1
-    while level >= 0 {
-      let step = path[level]
-      if step.index + 1 < step.page.count { return step.page.branchKey(step.index + 1) }
-      level -= 1
-    }
-    return nil
   }
 }

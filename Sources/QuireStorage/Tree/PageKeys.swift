@@ -1,4 +1,4 @@
-// Taking pages apart and putting them together again: splits, merges and anything else that does not fit in place.
+// Keys as pages hold them: in pieces, borrowed.
 
 /// A key in pieces: what a page's prefix holds, in a uniform leaf what the head alone holds, and the rest. Integer keys
 /// are in `integer` alone.
@@ -80,15 +80,6 @@ struct SplitKey {
   }
 }
 
-/// A child of a branch, taken out of its page; the separator of a page's first child is not used.
-struct BranchEntry {
-  var separator: SplitKey
-  var reference: UInt64
-  var checksum: UInt64
-  /// A word of `ChildCount`.
-  var count: UInt64
-}
-
 /// The shortest key that is above `left` and not above `right`: what a branch stores to divide two pages.
 enum Separator {
   static func between(_ left: SplitKey, _ right: SplitKey, keyKind: KeyKind) -> OwnedKey {
@@ -151,78 +142,5 @@ extension PageBytes {
   func branchKey(_ index: Int) -> SplitKey {
     if hasIntegerKeys { return SplitKey(integer: heads64[index]) }
     return SplitKey(front: UnsafeRawBufferPointer(start: prefix, count: prefixCount), back: separator(index))
-  }
-
-  /// Appends the children of a branch to `entries`; the separators point into the page.
-  func appendBranchEntries(to entries: inout [BranchEntry]) {
-    for index in 0..<count {
-      entries.append(
-        BranchEntry(
-          separator: index == 0 ? SplitKey(integer: 0) : branchKey(index),
-          reference: references[index], checksum: checksums[index], count: counts[index]))
-    }
-  }
-}
-
-/// Builds branches from their children.
-enum PageEncoder {
-  /// The bytes that a branch with these children needs.
-  static func branchByteCount(_ entries: ArraySlice<BranchEntry>, keyKind: KeyKind) -> Int {
-    let arrays = PageBytes.branchArraysEnd(count: entries.count, hasIntegerKeys: keyKind == .int64)
-    guard keyKind == .bytes, entries.count > 1, let last = entries.last else { return arrays }
-    let separators = entries.dropFirst()
-    let prefix = branchPrefix(separators, last)
-    var total = arrays + prefix
-    for entry in separators { total += PageLayout.branchCellHeader + entry.separator.count - prefix }
-    return total
-  }
-
-  private static func branchPrefix(_ separators: ArraySlice<BranchEntry>, _ last: BranchEntry) -> Int {
-    guard separators.count > 1, let first = separators.first else { return 0 }
-    return first.separator.commonPrefixCount(with: last.separator)
-  }
-
-  /// Fills `page`, whose header has been initialized, with children whose separators must not lie in it.
-  static func encodeBranch(_ entries: ArraySlice<BranchEntry>, into page: PageBytes, pageSize: Int) {
-    guard let last = entries.last else { return }
-    let hasIntegerKeys = page.hasIntegerKeys
-    let separators = entries.dropFirst()
-    let prefix = hasIntegerKeys ? 0 : branchPrefix(separators, last)
-    var top = pageSize
-    if let first = separators.first { top = placePrefix(of: first.separator, count: prefix, in: page, top: top) }
-    page.count = entries.count
-    page.clearHeadPadding()
-    let (references, checksums, counts) = (page.references, page.checksums, page.counts)
-    for (index, entry) in entries.enumerated() {
-      references[index] = entry.reference
-      checksums[index] = entry.checksum
-      counts[index] = entry.count
-      if hasIntegerKeys {
-        page.heads64[index] = index == 0 ? 0 : entry.separator.integer
-      } else if index == 0 {
-        page.heads32[0] = 0
-        page.branchSlots[0] = 0
-      } else {
-        let keyCount = entry.separator.count - prefix
-        top -= PageLayout.branchCellHeader + keyCount
-        let cell = page.base + top
-        cell.storeBytes(of: UInt16(keyCount), as: UInt16.self)
-        entry.separator.copy(skipping: prefix, to: cell + PageLayout.branchCellHeader)
-        page.heads32[index] = KeyOrder.head(cell + PageLayout.branchCellHeader, keyCount)
-        page.branchSlots[index] = UInt16(top)
-      }
-    }
-    page.cellStart = top
-    page.garbage = 0
-  }
-
-  private static func placePrefix(of key: SplitKey, count: Int, in page: PageBytes, top: Int) -> Int {
-    page.prefixCount = count
-    page.prefixOffset = 0
-    guard count > 0 else { return top }
-    let offset = top - count
-    for index in 0..<count { page.base.storeBytes(of: key[index], toByteOffset: offset + index, as: UInt8.self) }
-    page.prefixOffset = offset
-    return offset
   }
 }

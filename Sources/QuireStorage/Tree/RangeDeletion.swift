@@ -1,7 +1,19 @@
 // Taking a range of keys out of a tree. Only the pages on the ways to its two ends are edited; what lies between them
 // goes by whole subtrees, whose leaves nobody reads unless they may hold extents.
 
-extension TreeEditor {
+/// One removal of a range of keys from a tree of the running transaction.
+struct RangeDeletion {
+  private let editor: TreeEditor
+  private let pageSize: Int
+  /// Gives up what lies between the ends.
+  private var subtrees: TreeDeletion
+
+  init(_ editor: TreeEditor) {
+    self.editor = editor
+    pageSize = editor.pageSize
+    subtrees = TreeDeletion(editor)
+  }
+
   /// The two ways from the root to the ends of a range.
   ///
   /// Down to the page `fork` they share their pages; there, the left one goes on in a child in front of the right
@@ -20,19 +32,19 @@ extension TreeEditor {
   ///
   /// Touches two pages for each level, neighbours where pages merge, and in between the branch pages and those leaves
   /// that may hold extents.
-  package func deleteRange(
+  mutating func delete(
     from lower: SearchKey?, to upper: SearchKey?, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
-    forgetRightmostLeaf()
+    editor.forgetRightmostLeaf()
     if root.reference.isNone { return 0 }
     let before = root.count
     if lower == nil, upper == nil {
-      try supersedeAll(of: root)
+      try subtrees.delete(root)
       root = TreeRoot(id: root.id, keyKind: root.keyKind)
       return before
     }
     // No key is below the empty one, nor below the least integer.
-    let lower = lower ?? (root.keyKind == .int64 ? SearchKey(Int64.min) : SearchKey(base: scratch, count: 0))
+    let lower = lower ?? (root.keyKind == .int64 ? SearchKey(Int64.min) : SearchKey(base: editor.scratch, count: 0))
     guard var edges = try findEdges(lower, upper, in: root) else { return 0 }
     try makePrivate(&edges, in: &root)
     try cut(edges, in: &root)
@@ -51,13 +63,14 @@ extension TreeEditor {
     var right: [PathStep] = []
     var end = root.count
     if let upper {
-      _ = try descend(upper, in: root)
-      right = steps()
-      end = rank()
+      _ = try editor.descend(upper, in: root)
+      right = editor.path.copy
+      end = editor.path.rank
     }
-    _ = try descend(lower, in: root)
-    guard rank() < end else { return nil }
-    var edges = Edges(left: steps(), right: right, fork: -1, height: depth)
+    _ = try editor.descend(lower, in: root)
+    guard editor.path.rank < end else { return nil }
+    let depth = editor.path.depth
+    var edges = Edges(left: editor.path.copy, right: right, fork: -1, height: depth)
     if upper != nil {
       edges.fork = 0
       while edges.fork < depth - 1, edges.left[edges.fork].index == right[edges.fork].index { edges.fork += 1 }
@@ -71,18 +84,12 @@ extension TreeEditor {
     }
     // A page of a forged file may count entries that are not there.
     if leftDepth == 0 {
-      throw store.damaged(path[depth - 1].reference, "entries are counted behind its last one where there are none")
+      throw editor.store.damaged(
+        editor.path[depth - 1].reference, "entries are counted behind its last one where there are none")
     }
     edges.left.removeLast(depth - leftDepth)
     edges.right.removeLast(upper == nil ? 0 : depth - rightDepth)
     return edges
-  }
-
-  private func steps() -> [PathStep] { (0..<depth).map { path[$0] } }
-
-  /// The number of entries in front of the position that `path` leads to.
-  private func rank() -> Int {
-    (0..<(depth - 1)).reduce(path[depth - 1].index) { $0 + path[$1].page.countBelow(childrenBefore: path[$1].index) }
   }
 
   /// Copies the pages of both ways that are not private; the tree holds what it held.
@@ -98,17 +105,15 @@ extension TreeEditor {
   }
 
   private func makePrivate(_ way: inout [PathStep], in root: inout TreeRoot) throws(StorageError) {
-    depth = way.count
-    for level in 0..<depth { path[level] = way[level] }
-    try makePathPrivate(&root)
-    way = steps()
+    editor.path.set(way)
+    try editor.makePathPrivate(&root)
+    way = editor.path.copy
   }
 
   // MARK: Cutting
 
   /// Takes out what lies between the two ways, from the leaves up, and corrects the counts.
-  private func cut(_ edges: Edges, in root: inout TreeRoot) throws(StorageError) {
-    var givenUp = GivenUpPages()
+  private mutating func cut(_ edges: Edges, in root: inout TreeRoot) throws(StorageError) {
     let leaf = edges.height - 1
     for way in [(steps: edges.left, isLeft: true), (steps: edges.right, isLeft: false)] {
       var level = way.steps.count - 1
@@ -117,7 +122,7 @@ extension TreeEditor {
         settleCount(of: way.steps, level)
         let first = level == leaf ? step.index : step.index + 1
         let range = way.isLeft ? first..<step.page.count : 0..<step.index
-        try remove(range, from: step.page, level: root.level - level, of: root, &givenUp)
+        try remove(range, from: step.page, level: root.level - level, of: root)
         level -= 1
       }
     }
@@ -129,7 +134,7 @@ extension TreeEditor {
         settleCount(of: edges.right, level)
         let first = level == leaf ? step.index : step.index + 1
         let range = first..<max(first, edges.right[level].index)
-        try remove(range, from: step.page, level: root.level - level, of: root, &givenUp)
+        try remove(range, from: step.page, level: root.level - level, of: root)
       }
       level -= 1
     }
@@ -145,29 +150,27 @@ extension TreeEditor {
   }
 
   /// Writes a private page anew without some of its entries or children; these are given up with all that is below.
-  private func remove(
-    _ range: Range<Int>, from page: PageBytes, level: Int, of root: TreeRoot, _ givenUp: inout GivenUpPages
+  private mutating func remove(
+    _ range: Range<Int>, from page: PageBytes, level: Int, of root: TreeRoot
   ) throws(StorageError) {
     if range.isEmpty { return }
-    let old = PageBytes(scratch)
-    scratch.copyMemory(from: page.base, byteCount: pageSize)
     // What is left shares at least the prefix that all shared, so it fits.
     if level == 0 {
-      try supersedeExtents(in: old, range, &givenUp)
-      let packer = packer(root.keyKind)
+      let old = PageBytes(editor.scratch)
+      editor.scratch.copyMemory(from: page.base, byteCount: pageSize)
+      try subtrees.deleteEntries(range, of: old)
+      let packer = editor.packer(root.keyKind)
       packer.removeAll()
       packer.append(old, 0..<range.lowerBound)
       packer.append(old, range.upperBound..<old.count)
-      initialize(page, kind: .leaf, level: 0, keyKind: root.keyKind, treeID: root.id.rawValue)
+      editor.pages.initializeLeaf(page, of: root)
       packer.encode(0..<packer.count, into: page)
       return
     }
-    for index in range { try supersedeAll(belowChild: index, of: old, level: level - 1, in: root, &givenUp) }
-    branchEntries.removeAll(keepingCapacity: true)
-    old.appendBranchEntries(to: &branchEntries)
-    branchEntries.removeSubrange(range)
-    initialize(page, kind: .branch, level: level, keyKind: root.keyKind, treeID: root.id.rawValue)
-    PageEncoder.encodeBranch(branchEntries[...], into: page, pageSize: pageSize)
+    for index in range { try subtrees.delete(child: index, of: page, level: level - 1, in: root) }
+    editor.takeApart(page)
+    editor.branches.entries.removeSubrange(range)
+    editor.rewrite(page, level: level, of: root)
   }
 
   // MARK: Tidying
@@ -176,24 +179,24 @@ extension TreeEditor {
   /// only as far as pages become small, it looks at every level. Returns whether there may be more to do.
   private func tidyEdge(at key: SearchKey, in root: inout TreeRoot) throws(StorageError) -> Bool {
     if root.reference.isNone { return false }
-    _ = try descend(key, in: root)
+    _ = try editor.descend(key, in: root)
     var isChanged = false
-    var level = depth - 1
+    var level = editor.path.depth - 1
     while level > 0 {
-      let (page, reference) = (path[level].page, path[level].reference)
-      if isPrivate(reference, page) {
+      let (page, reference) = (editor.path[level].page, editor.path[level].reference)
+      if editor.pages.isPrivate(reference, page) {
         if page.count == 0 {
-          supersede(reference, page)
-          try removeChild(at: path[level - 1].index, of: level - 1, in: root)
+          editor.pages.supersede(reference, page)
+          try editor.removeChild(at: editor.path[level - 1].index, of: level - 1, in: root)
           isChanged = true
-        } else if usedByteCount(page) * 4 < pageSize, try merge(level: level, in: root) {
+        } else if page.usedByteCount(pageSize: pageSize) * 4 < pageSize, try editor.merge(level: level, in: root) {
           isChanged = true
         }
       }
       level -= 1
     }
     let oldLevel = root.level
-    try tidyRoot(&root)
+    try editor.tidyRoot(&root)
     return isChanged && !root.reference.isNone && (root.level > 0 || oldLevel > 0)
   }
 }
