@@ -141,6 +141,6 @@ import Testing
       Album(name: album.name + " of " + key)
     }
     try db.write { tx in try tx[albums].load([("a", Album(name: "one")), ("b", Album(name: "two"))]) }
-    #expect(try db.read { tx in tx[albums].objects.map(\.name) } == ["one of a", "two of b"])
+    #expect(try db.read { tx in tx[albums].rows.map { $0.object.name } } == ["one of a", "two of b"])
   }
 }

@@ -45,13 +45,13 @@ import Testing
       if isHeard { try db.register(Listener()) }
       let heard = isHeard ? 1 : 0
       // Who hears of a row is told before it is stored whether it is new.
-      #expect(try walks(db) { try $0[.texts("texts")].set("new", for: "b") } == (1 + heard, 1))
-      #expect(try walks(db) { try $0[.texts("texts")].set("again", for: "b") } == (1, 1))
+      #expect(try walks(db) { tx in try tx[.texts("texts")].set("new", for: "b") } == (1 + heard, 1))
+      #expect(try walks(db) { tx in try tx[.texts("texts")].set("again", for: "b") } == (1, 1))
       // So long that it gets pages of its own, compressed or not.
       var random = SeededRandom(seed: 1)
       let long = String((0..<20_000).map { _ in Character(UnicodeScalar(UInt8(33 + random.below(90)))) })
-      #expect(try walks(db) { try $0[.texts("texts")].set(long, for: "c") } == (2 + heard, 1))
-      #expect(try walks(db) { try $0[.texts("texts")].set(long + long, for: "c") } == (1, 1))
+      #expect(try walks(db) { tx in try tx[.texts("texts")].set(long, for: "c") } == (2 + heard, 1))
+      #expect(try walks(db) { tx in try tx[.texts("texts")].set(long + long, for: "c") } == (1, 1))
       try db.read { tx in
         #expect(try tx[.texts("texts")].get("b") == "again")
         #expect(try tx[.texts("texts")].get("c") == long + long)
