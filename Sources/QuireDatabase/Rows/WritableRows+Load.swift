@@ -30,7 +30,7 @@ extension WritableRows {
     try load(rows, batchByteCount: nil, progress) { ($0.0, $0.1, nil) }
   }
 
-  /// Stores many objects with metadata; a row whose metadata are nil has none afterwards. All else as in the other form.
+  /// Stores many objects with metadata; a row whose metadata are nil has none afterwards. Else as in the other form.
   @inlinable @discardableResult
   public func load(
     _ rows: some Sequence<(String, Object, Metadata?)>, progress: ((StorageProgress) throws -> Void)? = nil
