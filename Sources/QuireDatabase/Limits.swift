@@ -37,6 +37,8 @@ public enum Limits {
   static let observedIntervalCount = 64
   /// How many commits are kept for an observed read that takes long, before it counts as outrun.
   static let observedCommitCount = 1024
+  /// How many bytes of rows a load collects before it stores them.
+  static let loadBatchByteCount = 16 << 20
   /// How many rows that could not be rewritten are told one by one.
   static let reportedFailureCount = 1000
   /// The most bytes that a dictionary may have: as far as LZ4 looks back.

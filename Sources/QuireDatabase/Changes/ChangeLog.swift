@@ -77,6 +77,16 @@ struct ChangeLog: Sendable {
     bytes.append(contentsOf: key.utf8)
   }
 
+  /// The same for a key in bytes.
+  mutating func append(_ kind: Kind, _ collection: CollectionID, _ rowID: RowID, _ key: UnsafeRawBufferPointer) {
+    count &+= 1
+    bytes.append(kind.code)
+    append(collection.rawValue)
+    append(rowID.rawValue)
+    append(UInt16(truncatingIfNeeded: key.count))
+    unsafe bytes.append(contentsOf: key)
+  }
+
   /// Notes that all rows of a collection were removed.
   mutating func clear(_ collection: CollectionID) {
     count &+= 1

@@ -71,6 +71,9 @@ final class ExtensionSession {
     return found
   }
 
+  /// Whether any extension cares for a collection.
+  func hasListeners(of collection: String) -> Bool { !listeners(of: collection).isEmpty }
+
   /// Throws if rows must not be changed any more.
   func checkRowsMayChange() throws(DatabaseError) {
     guard phase == .trees else { return }

@@ -134,7 +134,7 @@ extension OpenedCollection {
   // MARK: Storing
 
   /// Throws unless a row may be stored under `key` now.
-  private func checkStorable(_ key: String) throws(DatabaseError) {
+  func checkStorable(_ key: String) throws(DatabaseError) {
     try checkWriting()
     let byteCount = key.utf8.count
     guard byteCount > Limits.rowKeyByteCount else { return }
@@ -159,15 +159,25 @@ extension OpenedCollection {
     try build(&row)
     try state.willWrite(hasMetadata ? [.object, .metadata] : .object)
     do {
+      var known: RowID?
       if let session = try transaction.session() {
-        let existing = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
-        try session.will(existing == nil ? .insert : .update, existing, key, state, content())
+        if session.hasListeners(of: state.name) {
+          known = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
+        }
+        let mutationCount = transaction.mutationCount
+        try session.will(known == nil ? .insert : .update, known, key, state, content())
+        // A hook may have removed or replaced it.
+        if transaction.mutationCount != mutationCount { known = nil }
       }
-      let id = try state.existingOrNewID(in: transaction)
-      row.setCollection(id)
-      let existing = try transaction.rowID(id, key)
-      let rowID = try transaction.write(row, key, state, existing, [.object, .metadata])
-      try transaction.session()?.did(existing == nil ? .insert : .update, rowID, key, state, content())
+      row.setCollection(try state.existingOrNewID(in: transaction))
+      let stored: (rowID: RowID, isNew: Bool)
+      if let known {
+        try replace(row, key, known, [.object, .metadata])
+        stored = (known, false)
+      } else {
+        stored = try insertOrReplace(row, key)
+      }
+      try transaction.session()?.did(stored.isNew ? .insert : .update, stored.rowID, key, state, content())
       if let above = state.dictionaries.isDue { try transaction.trainIfDue(state, above: above) }
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
@@ -208,7 +218,7 @@ extension OpenedCollection {
         }
       }
       if isFound == nil { throw missingRow(existing, key) }
-      try transaction.write(row, key, state, existing, half)
+      try replace(row, key, existing, half)
       try transaction.session()?.did(kind, existing, key, state, content())
       if let above = state.dictionaries.isDue { try transaction.trainIfDue(state, above: above) }
     } catch let error as StorageError {

@@ -10,26 +10,6 @@ extension TransactionState {
     if lentCount > 0 { throw changeWhileLent() }
   }
 
-  /// Stores a row that is put together, new or in the place of `existing`. Returns its id.
-  @discardableResult
-  func write(
-    _ row: borrowing RowBuilder, _ key: String, _ collection: CollectionState, _ existing: RowID?,
-    _ aspects: ChangeAspects
-  ) throws -> RowID {
-    guard let id = collection.id, let writer else { throw notWriting() }
-    mutationCount &+= 1
-    let trees = database.trees
-    let rowID = try existing ?? allocateRowID()
-    try unsafe row.bytes.withValueBytes { (bytes) throws(StorageError) in
-      try unsafe put(SearchKey(rowID.rawValue), bytes, in: trees.rows)
-    }
-    if existing == nil, let indexKey = indexKey(id, key) {
-      try unsafe withUnsafeBytes(of: rowID.rawValue.littleEndian) { try unsafe put(indexKey, $0, in: trees.keys) }
-    }
-    writer.changes.append(existing == nil ? .inserted : .changed(aspects), id, rowID, key)
-    return rowID
-  }
-
   /// Reports a row as changed; nothing is written, so that iterators may go on.
   func noteTouch(
     _ collection: CollectionState, _ id: CollectionID, _ key: String, _ rowID: RowID, _ aspects: ChangeAspects

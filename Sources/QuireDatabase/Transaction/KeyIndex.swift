@@ -52,14 +52,18 @@ extension TransactionState {
     do throws(StorageError) {
       guard let value = try lend(indexKey, in: trees.keys) else { return nil }
       defer { endLoan(value) }
-      // A row's id is too short for pages of its own.
-      if value.count == 8, !value.isExtent {
-        return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
-      }
+      if let rowID = rowID(value) { return rowID }
     } catch {
       throw DatabaseError(error, key: key)
     }
     throw RowView.damaged()
+  }
+
+  /// The id in an entry of the key index.
+  @inline(__always) func rowID(_ value: BorrowedValue) -> RowID? {
+    // A row's id is too short for pages of its own.
+    guard value.count == 8, !value.isExtent else { return nil }
+    return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
   }
 
   /// The number of rows of a collection. O(log n).

@@ -49,6 +49,12 @@ internal import QuireStorage
     if let failure = state.failure { throw failure }
   }
 
+  /// The number of its rows. O(log n).
+  func rowCount() throws(DatabaseError) -> Int {
+    guard let id else { return 0 }
+    return try transaction.count(id)
+  }
+
   /// Runs a call that cannot throw, on a collection that exists; an error is thrown by the transaction's next call.
   func noting<Result>(_ fallback: Result, _ body: (CollectionID) throws(DatabaseError) -> Result) -> Result {
     transaction.noting(fallback) { () throws(DatabaseError) in

@@ -16,6 +16,29 @@ internal import QuireStorage
   }
 }
 
+extension StorageHandle {
+  /// Stores an entry unless there is one already: then lends the value of that one until `endLoan`; the
+  /// caller counts it.
+  func insertOrFind(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
+  ) throws(StorageError) -> BorrowedValue? {
+    guard case .writing(let tx) = self else { throw Self.unfit() }
+    return unsafe try tx.pointee.insertOrFind(key, value, in: tree)
+  }
+
+  /// Whether storing a row either succeeds or leaves a transaction that can only be rolled back.
+  func isStoredWhole(_ row: borrowing RowBuilder) -> Bool {
+    guard case .writing(let tx) = self else { return false }
+    return unsafe row.bytes.withUnsafeBytes { unsafe tx.pointee.standsBesideKey(SearchKey(Int64(0)), $0) }
+  }
+
+  /// The row id that is reserved next.
+  var nextRowID: RowID {
+    guard case .writing(let tx) = self else { return RowID(0) }
+    return RowID(unsafe tx.pointee.nextRowID)
+  }
+}
+
 extension TransactionState {
   // MARK: Reading
 
@@ -165,9 +188,12 @@ extension TransactionState {
   }
 
   /// Reserves a row id.
-  func allocateRowID() throws(StorageError) -> RowID {
+  func allocateRowID() throws(StorageError) -> RowID { try allocateRowIDs(1) }
+
+  /// Reserves row ids, one behind the other, and returns the first.
+  func allocateRowIDs(_ count: Int) throws(StorageError) -> RowID {
     switch storage {
-    case .writing(let tx): RowID(unsafe try tx.pointee.allocateRowIDs())
+    case .writing(let tx): RowID(unsafe try tx.pointee.allocateRowIDs(count))
     default: throw StorageHandle.unfit()
     }
   }

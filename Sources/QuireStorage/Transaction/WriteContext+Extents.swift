@@ -26,13 +26,6 @@ extension WriteContext {
     }
   }
 
-  /// The same for an operation of the log. Nothing is written before the whole log has been looked at: a database that
-  /// is refused must stay as it is. Until then the bytes stay in the log's memory.
-  func replayLong(_ key: SearchKey, _ value: UnsafeRawBufferPointer, at index: Int) throws(StorageError) {
-    let extent = try writeExtent(value, .deferred)
-    _ = try store(extent, under: key, mode: .insertOrReplace, at: index)
-  }
-
   /// Gives a value that does not fit beside its key an extent, for an entry of the running transaction. It is written
   /// now instead of kept if its place may have no blocks yet.
   func writeExtent(
@@ -52,7 +45,7 @@ extension WriteContext {
     }
   }
 
-  /// Writes what `replayLong` has put off.
+  /// Writes the values that replay has put off until the whole log has been looked at.
   package func writeDeferredExtents() throws(StorageError) { try editor.pages.writeDeferredExtents() }
 
   /// Gives back the places of values that the transaction itself has replaced: before it is appended or frozen.

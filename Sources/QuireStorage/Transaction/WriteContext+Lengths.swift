@@ -12,13 +12,6 @@ extension WriteContext {
     key.count &+ value.count > entryLimit
   }
 
-  /// What no transaction could have logged would not fit the pages either.
-  func checkReplayed(_ key: SearchKey, valueByteCount: Int) throws(StorageError) {
-    guard key.count <= keyLimit, valueByteCount <= Limits.valueByteCount else {
-      throw unreplayable("has an entry that is too long")
-    }
-  }
-
   @inline(never) private func keyTooLong(_ key: SearchKey) -> StorageError {
     StorageError(.keyTooLong, "The key has \(key.count) bytes; the longest has \(keyLimit). Shorten or hash it.")
   }

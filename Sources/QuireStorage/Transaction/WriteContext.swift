@@ -55,6 +55,8 @@ package final class WriteContext {
   @exclusivity(unchecked) var fullDeferralScore = Int.max
   let keyLimit: Int
   let entryLimit: Int
+  /// How many operations have looked for their place in each tree: counted in debug builds, once a test has set it.
+  package var walkCounts: [TreeID: Int]?
 
   /// A context between transactions; counters go on from `base`.
   package init(
@@ -217,6 +219,9 @@ package final class WriteContext {
 
   /// Where a tree is in `trees`.
   @inline(__always) func index(of tree: Tree) throws(StorageError) -> Int {
+    #if DEBUG
+      walkCounts?[tree.id, default: 0] += 1
+    #endif
     if tree.hint < trees.count, trees[tree.hint].id == tree.id { return tree.hint }
     guard let index = search(tree.id) else { throw tree.missing() }
     return index
@@ -315,39 +320,9 @@ package final class WriteContext {
     }
   }
 
-  /// Applies an operation of the log; nothing is noted in a record again.
-  package func replay(_ operation: LogOperation) throws(StorageError) {
-    try enter()
-    switch operation {
-    case .put(let id, let key, let value):
-      let index = try replayIndex(id)
-      let key = try replayKey(key, index)
-      try checkReplayed(key, valueByteCount: value.count)
-      if isLong(key, value) {
-        try replayLong(key, value, at: index)
-      } else {
-        _ = try editor.put(key, value, mode: .insertOrReplace, in: &trees[index])
-      }
-    case .delete(let id, let key):
-      let index = try replayIndex(id)
-      _ = try editor.delete(try replayKey(key, index), in: &trees[index])
-    case .deleteRange(let id, let lower, let upper):
-      try replayRange(id, lower, upper)
-    case .createTree(let id, let kind, let name):
-      guard id.rawValue >= treeIDCounter, id.rawValue < Limits.treeID else {
-        throw unreplayable("creates \(id), which is not new")
-      }
-      // A name that the catalog could not hold would be accepted now and refused at the next opening.
-      guard let name = String(validating: name, as: UTF8.self), !name.isEmpty, names.id(of: name) == nil else {
-        throw unreplayable("gives \(id) a name that is not one, or that is taken")
-      }
-      addTree(id, kind, name: name)
-    case .dropTree(let id):
-      try removeTree(at: try replayIndex(id))
-    case .nextRowID(let next):
-      guard next >= rowIDCounter else { throw unreplayable("lowers the next row id") }
-      rowIDCounter = next
-      loggedRowID = next
-    }
+  /// Takes the next row id of a log that is replayed: it need not be recorded again.
+  func takeRowIDCounter(_ next: Int64) {
+    rowIDCounter = next
+    loggedRowID = next
   }
 }

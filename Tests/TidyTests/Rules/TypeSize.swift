@@ -15,7 +15,6 @@ struct TypeSize {
     "QuireTesting.TortureHistory": 1_680,
     "QuireRelationships.RelationshipWriter": 1_095,
     "YapCompat.YapDatabase": 940,
-    "QuireStorage.WriteContext": 860,
   ])
 
   /// Types beyond their limit, and entries that nothing needs.

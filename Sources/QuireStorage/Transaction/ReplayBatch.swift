@@ -10,7 +10,7 @@
 ///
 /// Memory: 48 bytes for each operation collected. Keys and values are borrowed from the log until the batch ends.
 struct ReplayBatch {
-  private let context: WriteContext
+  let context: WriteContext
   private let sorter = OperationSorter()
   private let applier: BatchApplier
   /// By index of the tree in the context; that does not change before the batch ends.
@@ -47,24 +47,31 @@ struct ReplayBatch {
     switch operation {
     case .put(let id, let key, let value):
       let index = try index(of: id)
-      let key = try context.replayKey(key, index)
-      try context.checkReplayed(key, valueByteCount: value.count)
+      let key = try checkedKey(key, index)
+      try checkLengths(key, value)
       append(
         key.count == 0 && context.trees[index].keyKind == .int64
           ? SortableOperation(key: key.integer, value: value)
           : SortableOperation(key: UnsafeRawBufferPointer(start: key.base, count: key.count), value: value), index)
     case .delete(let id, let key):
       let index = try index(of: id)
-      let key = try context.replayKey(key, index)
+      let key = try checkedKey(key, index)
       append(
         context.trees[index].keyKind == .int64
           ? SortableOperation(key: key.integer, value: nil)
           : SortableOperation(key: UnsafeRawBufferPointer(start: key.base, count: key.count), value: nil), index)
-    case .nextRowID, .createTree:
-      try context.replay(operation)
-    default:
+    case .nextRowID(let next):
+      guard next >= context.rowIDCounter else { throw unreplayable("lowers the next row id") }
+      context.takeRowIDCounter(next)
+    case .createTree(let id, let kind, let name):
+      try createTree(id, kind, name)
+    case .deleteRange(let id, let lower, let upper):
       try flush()
-      try context.replay(operation)
+      try deleteRange(id, lower, upper)
+    case .dropTree(let id):
+      try flush()
+      try context.enter()
+      try context.removeTree(at: try existingIndex(of: id))
     }
     if count >= Self.operationLimit { try flush() }
   }
@@ -77,7 +84,7 @@ struct ReplayBatch {
 
   private mutating func index(of id: TreeID) throws(StorageError) -> Int {
     if id == lastID, lastIndex >= 0 { return lastIndex }
-    let index = try context.replayIndex(id)
+    let index = try existingIndex(of: id)
     if operations.count <= index {
       let isFirst = operations.isEmpty
       operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
@@ -103,7 +110,7 @@ struct ReplayBatch {
         let sorted = UnsafeMutableBufferPointer(rebasing: buffer[..<count])
         do throws(StorageError) {
           // Only now: a value that a later one replaces needs no extent.
-          let references = try context.placeLongValues(of: sorted, kind)
+          let references = try Self.placeLongValues(of: sorted, kind, in: context)
           defer { references?.deallocate() }
           try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
           note?(.applied)
@@ -115,43 +122,5 @@ struct ReplayBatch {
       try outcome.get()
       operations[index].removeAll(keepingCapacity: operations.count == 1)
     }
-  }
-}
-
-extension WriteContext {
-  /// Gives places to values that do not fit beside their keys, and puts references in their stead; nothing is written
-  /// yet. Returns the memory of keys and references, or nil if there is no such value.
-  func placeLongValues(
-    of operations: UnsafeMutableBufferPointer<SortableOperation>, _ kind: KeyKind
-  ) throws(StorageError) -> UnsafeMutableRawPointer? {
-    let limit = entryLimit
-    var byteCount = 0
-    for operation in operations where operation.isLong(entryLimit: limit) {
-      byteCount += Int(operation.keyCount) + ExtentReference.byteCount
-    }
-    guard byteCount > 0 else { return nil }
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
-    var place = memory
-    do throws(StorageError) {
-      for index in operations.indices where operations[index].isLong(entryLimit: limit) {
-        let old = operations[index]
-        let keyCount = Int(old.keyCount)
-        if keyCount > 0 { place.copyMemory(from: old.key, byteCount: keyCount) }
-        try writeExtent(old.valueBytes, .deferred).withBytes { (bytes) throws(StorageError) in
-          UnsafeMutableRawBufferPointer(start: place + keyCount, count: bytes.count).copyMemory(from: bytes)
-        }
-        let reference = UnsafeRawBufferPointer(start: place + keyCount, count: ExtentReference.byteCount)
-        operations[index] =
-          kind == .int64
-          ? SortableOperation(key: old.head, value: reference, content: .extent)
-          : SortableOperation(
-            key: UnsafeRawBufferPointer(start: place, count: keyCount), value: reference, content: .extent)
-        place += keyCount + ExtentReference.byteCount
-      }
-    } catch {
-      memory.deallocate()
-      throw error
-    }
-    return memory
   }
 }
