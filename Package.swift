@@ -29,6 +29,7 @@ let package = Package(
     .library(name: "YapCompat", targets: ["YapCompat"]),
     .library(name: "YapExtensions", targets: ["YapExtensions"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
+    .executable(name: "quire-torture", targets: ["quire-torture"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
   ],
   // None is on unless somebody asks for it: what it needs is then not even fetched.
@@ -109,6 +110,14 @@ let package = Package(
     ),
     .executableTarget(
       name: "quiredb",
+      dependencies: [
+        "QuireStorage",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "quire-torture",
       dependencies: [
         "QuireDatabase",
         "QuireRelationships",

@@ -1,4 +1,4 @@
-// quiredb cascade: one removal takes a million rows with it, by the rules of their edges.
+// quire-torture cascade: one removal takes a million rows with it, by the rules of their edges.
 
 import ArgumentParser
 import Dispatch

@@ -9,7 +9,7 @@ import QuireTesting
   import Glibc
 #endif
 
-/// `quiredb fixtures`.
+/// `quire-torture fixtures`.
 struct Fixtures: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Writes small databases that show all of the format, and what they hold.",

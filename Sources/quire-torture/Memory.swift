@@ -1,4 +1,4 @@
-// quiredb memory: does the engine keep to its budget?
+// quire-torture memory: does the engine keep to its budget?
 
 import ArgumentParser
 import QuireStorage

@@ -1,4 +1,4 @@
-// The work of quiredb memory: everything several times larger than the cache, and all at once.
+// The work of quire-torture memory: everything several times larger than the cache, and all at once.
 
 import Dispatch
 import QuireStorage

@@ -1,4 +1,4 @@
-// quiredb recovery: what each step of opening after a crash costs.
+// quire-torture recovery: what each step of opening after a crash costs.
 
 import ArgumentParser
 import QuireStorage

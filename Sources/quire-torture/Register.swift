@@ -1,4 +1,4 @@
-// quiredb register: an extension is registered over many rows, perhaps again and again after kills.
+// quire-torture register: an extension is registered over many rows, perhaps again and again after kills.
 
 import ArgumentParser
 import QuireDatabase
@@ -137,7 +137,7 @@ struct Register: ParsableCommand {
 
 /// Finds rows by their object, a text.
 struct TextIndex: DatabaseExtension {
-  static let kind = "quiredb.textIndex"
+  static let kind = "quire-torture.textIndex"
 
   let name: String
   let collection: RowCollection<String, Int>

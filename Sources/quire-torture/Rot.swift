@@ -9,7 +9,7 @@ import QuireTesting
   import Glibc
 #endif
 
-/// `quiredb rot`.
+/// `quire-torture rot`.
 struct Rot: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Damages databases on simulated disks and checks that every damage is an error or has no effect.",

@@ -81,7 +81,7 @@ final class RotRun: Sendable {
 
   init(_ kind: RotKind, _ sweep: RotSweep) {
     self.sweep = sweep
-    command = "quiredb rot --sweep \(kind.rawValue) --trial"
+    command = "quire-torture rot --sweep \(kind.rawValue) --trial"
   }
 
   /// How many trials the sweep has.

@@ -10,7 +10,7 @@ import QuireTesting
   import Glibc
 #endif
 
-/// `quiredb small-disk`: what `Tests/small-disk` runs on a file system of a few MiB.
+/// `quire-torture small-disk`: what `Tests/small-disk` runs on a file system of a few MiB.
 struct SmallDisk: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "small-disk",

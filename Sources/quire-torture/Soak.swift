@@ -4,7 +4,7 @@ import ArgumentParser
 import QuireStorage
 import QuireTesting
 
-/// `quiredb soak`: sizes of files under long work.
+/// `quire-torture soak`: sizes of files under long work.
 struct Soak: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Works for long on a new database and tells the sizes of its files.",

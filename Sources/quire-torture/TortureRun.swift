@@ -71,13 +71,13 @@ final class TortureRun: Sendable {
 
   /// What runs the history of a seed again, and nothing else.
   func command(_ seed: UInt64) -> String {
-    "quiredb torture --seed \(seed) --histories 1\(kind == .exhaustive ? " --exhaustive" : "")"
+    "quire-torture crashes --seed \(seed) --histories 1\(kind == .exhaustive ? " --exhaustive" : "")"
   }
 
   /// Runs histories until the limits are reached or one has failed.
   func work(jobs: Int) {
     TrapReport.install(
-      command: "quiredb torture --seed", options: "--histories 1\(kind == .exhaustive ? " --exhaustive" : "")")
+      command: "quire-torture crashes --seed", options: "--histories 1\(kind == .exhaustive ? " --exhaustive" : "")")
     let watch = watchForHangs()
     defer { watch.cancel() }
     DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { job in

@@ -1,4 +1,4 @@
-// quiredb views: what views cost over many rows.
+// quire-torture views: what views cost over many rows.
 
 import ArgumentParser
 import QuireDatabase

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// A running `quiredb`.
+  /// A running `quire-torture`.
   struct Victim {
     let process: pid_t
     let output: Int32
@@ -63,7 +63,7 @@ import Testing
       var bytes = [CChar](repeating: 0, count: 4096)
       let count = max(0, readlink("/proc/self/exe", &bytes, bytes.count - 1))
       let path = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      return path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex) + "/quiredb"
+      return path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex) + "/quire-torture"
     }()
 
     /// Waits for the first acknowledgement, kills after `microseconds` more; returns the newest acknowledged number.

@@ -1,4 +1,4 @@
-// A sample of every sweep of damage; `quiredb rot` runs all of them in full.
+// A sample of every sweep of damage; `quire-torture rot` runs all of them in full.
 
 import QuireStorage
 import QuireTesting
@@ -25,7 +25,7 @@ import Testing
       case .error: errors += 1
       case .noEffect: unaffected += 1
       case .cut: cut += 1
-      case .wrong(let text): Issue.record("quiredb rot --sweep \(kind.rawValue) --trial \(number): \(text)")
+      case .wrong(let text): Issue.record("quire-torture rot --sweep \(kind.rawValue) --trial \(number): \(text)")
       }
     }
     #expect(errors > 0 && unaffected > 0, "\(errors) errors, \(unaffected) without effect, \(cut) cut")

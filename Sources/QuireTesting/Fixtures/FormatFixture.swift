@@ -4,7 +4,7 @@ internal import QuireStorage
 
 /// A database of `Fixtures/format-v1` and `Fixtures/format-v2`.
 ///
-/// The files there were made by `quiredb fixtures Fixtures/format-v2` of the version that introduced the format, and
+/// The files there were made by `quire-torture fixtures Fixtures/format-v2` of the version that introduced the format, and
 /// likewise for each format before. They are never made again: a version that wrote them differently would have to read
 /// the old ones all the same.
 package enum FormatFixture: String, CaseIterable, Sendable {

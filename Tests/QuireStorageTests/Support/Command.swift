@@ -1,4 +1,4 @@
-// Running the command-line tool that was built beside the tests.
+// Running the command-line tools that were built beside the tests.
 
 #if canImport(Darwin)
   import Darwin
@@ -14,7 +14,7 @@ struct CommandResult {
 
 /// Runs `quiredb` with both its outputs in one; nil if it is not where the tests are.
 func runQuireDB(_ arguments: [String]) -> CommandResult? {
-  guard let program = programPath() else { return nil }
+  guard let program = path(ofTool: "quiredb") else { return nil }
   var ends: [Int32] = [0, 0]
   guard pipe(&ends) == 0 else { return nil }
   #if canImport(Darwin)
@@ -47,15 +47,15 @@ func runQuireDB(_ arguments: [String]) -> CommandResult? {
     status: status & 0x7f != 0 ? -1 : status >> 8 & 0xff, output: String(decoding: bytes, as: UTF8.self))
 }
 
-/// The tool lies in the folder of the test bundle.
-func programPath() -> String? {
+/// Where the tool `name` lies: in the folder of the test bundle.
+func path(ofTool name: String) -> String? {
   #if os(Linux)
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     guard count > 0 else { return nil }
     let executable = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     guard let slash = executable.lastIndex(of: "/") else { return nil }
-    let program = executable[..<slash] + "/quiredb"
+    let program = executable[..<slash] + "/\(name)"
     return access(String(program), X_OK) == 0 ? String(program) : nil
   #else
     return nil

@@ -16,7 +16,8 @@ enum ModuleImports {
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
-    "quiredb": ["Quire", "QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
+    "quiredb": ["QuireStorage"],
+    "quire-torture": ["QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
     "quickstart": ["Quire"],
   ]
 

@@ -11,8 +11,8 @@ import Synchronization
   import Glibc
 #endif
 
-/// `quiredb torture`.
-struct Torture: ParsableCommand {
+/// `quire-torture crashes`.
+struct Crashes: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Crashes the engine on simulated disks and checks every recovery.",
     discussion: """
