@@ -11,5 +11,6 @@ struct QuireTorture: ParsableCommand {
     subcommands: [
       Crashes.self, Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self, Register.self,
       Views.self, Cascade.self, KillChild.self, ScarceChild.self,
-    ])
+    ],
+    defaultSubcommand: Crashes.self)
 }
