@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func oneOfAHundredWins() throws {
-      let program = try #require(path(ofTool: "quire-torture"))
+      let program = try #require(toolPath("quire-torture"))
       // A pipe for each: what several write to one standard error at once comes out mixed.
       var complaints: [pid_t: Int32] = [:]
       for _ in 0..<100 {

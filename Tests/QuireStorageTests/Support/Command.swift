@@ -14,7 +14,7 @@ struct CommandResult {
 
 /// Runs `quiredb` with both its outputs in one; nil if it is not where the tests are.
 func runQuireDB(_ arguments: [String]) -> CommandResult? {
-  guard let program = path(ofTool: "quiredb") else { return nil }
+  guard let program = toolPath("quiredb") else { return nil }
   var ends: [Int32] = [0, 0]
   guard pipe(&ends) == 0 else { return nil }
   #if canImport(Darwin)
@@ -48,7 +48,7 @@ func runQuireDB(_ arguments: [String]) -> CommandResult? {
 }
 
 /// Where the tool `name` lies: in the folder of the test bundle.
-func path(ofTool name: String) -> String? {
+func toolPath(_ name: String) -> String? {
   #if os(Linux)
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
