@@ -21,8 +21,6 @@ final class LeafRunWriter {
   @exclusivity(unchecked) private var copyCount = 0
   /// How many leaves of the run are not the transaction's own.
   @exclusivity(unchecked) private var sharedCount = 0
-  /// Whether leaves are filled to the brim.
-  @exclusivity(unchecked) private var isPacking = false
   @exclusivity(unchecked) private var last: PackedEntry?
   @exclusivity(unchecked) private var ends: [Int] = []
 
@@ -50,13 +48,10 @@ final class LeafRunWriter {
   deinit { copies?.deallocate() }
 
   /// Starts a run.
-  ///
-  /// - Parameter isPacking: whether leaves are filled to the brim; otherwise they have room for what comes next.
-  func begin(isPacking: Bool = false) {
+  func begin() {
     children.removeAll(keepingCapacity: true)
     spares.removeAll(keepingCapacity: true)
     (copyCount, sharedCount, last) = (0, 0, nil)
-    self.isPacking = isPacking
   }
 
   /// Copies a leaf of the run to where its entries stay.
@@ -81,19 +76,31 @@ final class LeafRunWriter {
     }
   }
 
-  /// Writes the entries of `packer` that fill leaves, or all of them; the others stay there.
+  /// Writes the entries of `packer` that fill leaves, or all of them; the others stay there. The leaves have room for
+  /// what comes next.
   func write(_ packer: LeafPacker, all: Bool, in root: TreeRoot) throws(StorageError) {
     guard packer.count > 0 else { return }
-    var limit = isPacking ? pageSize : leafLimit(packer)
+    var limit = leafLimit(packer)
     if all, packer.leafByteCount(0..<packer.count) <= pageSize { limit = pageSize }
-    packer.cuts(limit: limit, fills: !all || isPacking, into: &ends)
+    packer.cuts(limit: limit, fills: !all, into: &ends)
     var start = 0
     // The last leaf has room for what comes next.
     for end in all ? ends[...] : ends.dropLast() {
       try writeLeaf(packer, start..<end, in: root)
       start = end
     }
-    packer.removeFirst(start)
+    if all { packer.removeAll() } else { packer.removeFirst(start) }
+  }
+
+  /// Writes all entries of `packer` to leaves that end at `cuts`, as full as they are then.
+  func write(_ packer: LeafPacker, cutAt cuts: [Int], in root: TreeRoot) throws(StorageError) {
+    assert(cuts.last == packer.count, "the last leaf of a run ends with the last entry")
+    var start = 0
+    for end in cuts {
+      try writeLeaf(packer, start..<end, in: root)
+      start = end
+    }
+    packer.removeAll()
   }
 
   /// How many bytes of a leaf are used. What the transaction has made alone has no room left, as in a tree that is

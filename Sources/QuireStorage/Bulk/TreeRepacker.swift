@@ -145,7 +145,7 @@ package final class TreeRepacker {
   ) throws(StorageError) -> (count: Int, isSplit: Bool)? {
     let packer = editor.packer(root.keyKind)
     packer.removeAll()
-    runs.begin(isPacking: true)
+    runs.begin()
     for index in run {
       let copy = runs.copy(try leaf(index, level, root))
       packer.append(copy, 0..<copy.count)
@@ -159,7 +159,7 @@ package final class TreeRepacker {
       let leaf = try editor.reader.page(reference, checksum: branch.checksums[index], level: 0)
       runs.take(leaf, reference, isPrivate: editor.pages.isPrivate(reference, leaf))
     }
-    try runs.write(packer, all: true, in: root)
+    try runs.write(packer, cutAt: ends, in: root)
     try runs.finish(in: root)
     let isSplit = try editor.replaceLeaves(run, of: level, by: runs.children, in: &root)
     return (runs.children.count, isSplit)

@@ -20,7 +20,7 @@ package struct SupersededPage: BitwiseCopyable {
 /// 3. `superseded` lists each page version that the transaction's trees no longer reach, once.
 /// 4. `extents` lists every extent that this transaction has written and not given back.
 /// 5. No frame made after the translation horizon refers to a frame that had been flipped before it was made.
-package struct OwnPages {
+package struct OwnPages: ~Copyable {
   let store: PageStore
   /// Where places for extents come from; nil for the catalog, which has none.
   let allocator: PageAllocator?
