@@ -3,13 +3,13 @@
 internal import QuireStorage
 
 extension Connection {
-  /// As the `read` without a place, which it is for.
+  /// Like `read(_:)`, with the place of the call for diagnostics.
   public func read<Result>(at site: CallSite, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     try check(.synchronousReads)
     return try core.read(self, site, body)
   }
 
-  /// As the `read` without a place, which it is for.
+  /// Like `read(_:)`, with the place of the call for diagnostics.
   @concurrent
   public func read<Result: Sendable>(
     at site: CallSite, _ body: @escaping @Sendable (ReadTransaction) throws -> Result
@@ -25,14 +25,14 @@ extension Connection {
     }
   }
 
-  /// As the `write` without a place, which it is for.
+  /// Like `write(_:)`, with the place of the call for diagnostics.
   @discardableResult
   public func write<Result>(at site: CallSite, _ body: (WriteTransaction) throws -> Result) throws -> Result {
     try check(.synchronousWrites)
     return try core.write(self, site, body)
   }
 
-  /// As the `write` without a place, which it is for.
+  /// Like `write(_:)`, with the place of the call for diagnostics.
   @concurrent @discardableResult
   public func write<Result: Sendable>(
     at site: CallSite, _ body: @escaping @Sendable (WriteTransaction) throws -> Result

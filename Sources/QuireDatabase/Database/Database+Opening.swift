@@ -72,12 +72,12 @@ extension Database {
 
   // MARK: Transactions
 
-  /// As the `read` without a place, which it is for.
+  /// Like `read(_:)`, with the place of the call for diagnostics.
   public func read<Result>(at site: CallSite, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     try connection.read(at: site, body)
   }
 
-  /// As the `read` without a place, which it is for.
+  /// Like `read(_:)`, with the place of the call for diagnostics.
   @concurrent
   public func read<Result: Sendable>(
     at site: CallSite, _ body: @escaping @Sendable (ReadTransaction) throws -> Result
@@ -85,13 +85,13 @@ extension Database {
     try await connection.read(at: site, body)
   }
 
-  /// As the `write` without a place, which it is for.
+  /// Like `write(_:)`, with the place of the call for diagnostics.
   @discardableResult
   public func write<Result>(at site: CallSite, _ body: (WriteTransaction) throws -> Result) throws -> Result {
     try connection.write(at: site, body)
   }
 
-  /// As the `write` without a place, which it is for.
+  /// Like `write(_:)`, with the place of the call for diagnostics.
   @concurrent @discardableResult
   public func write<Result: Sendable>(
     at site: CallSite, _ body: @escaping @Sendable (WriteTransaction) throws -> Result

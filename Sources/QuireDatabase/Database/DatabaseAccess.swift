@@ -5,20 +5,20 @@
 /// Each form of `read` and `write` notes where it was called, for the log of slow transactions and for
 /// `Database.heldSnapshots`; who wraps them in functions of its own may pass on where those were called.
 public protocol DatabaseAccess: Sendable {
-  /// As the `read` without a place, which it is for.
+  /// Like `read(_:)`, with the place of the call for diagnostics.
   func read<Result>(at site: CallSite, _ body: (ReadTransaction) throws -> Result) throws -> Result
 
-  /// As the `read` without a place, which it is for.
+  /// Like `read(_:)`, with the place of the call for diagnostics.
   @concurrent
   func read<Result: Sendable>(
     at site: CallSite, _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result
 
-  /// As the `write` without a place, which it is for.
+  /// Like `write(_:)`, with the place of the call for diagnostics.
   @discardableResult
   func write<Result>(at site: CallSite, _ body: (WriteTransaction) throws -> Result) throws -> Result
 
-  /// As the `write` without a place, which it is for.
+  /// Like `write(_:)`, with the place of the call for diagnostics.
   @concurrent @discardableResult
   func write<Result: Sendable>(
     at site: CallSite, _ body: @escaping @Sendable (WriteTransaction) throws -> Result

@@ -55,9 +55,9 @@ final class Evictor: Sendable {
   /// for readers in an older epoch than its own: so the oldest never waits, and no two wait for each other.
   ///
   /// Ten milliseconds at first, and twice as long for each quarter of the slack that the budget is exceeded by besides,
-  /// up to eighty. Whoever was waited for in vain may be busy with something else than reading, and is waited for again
-  /// only when another quarter is gone: so memory grows slowly at least, and no call waits for ever. A call that brings
-  /// several pages into memory may wait for each of them, if different readers are in the way.
+  /// up to eighty. A reader that was waited for in vain may be busy with something else than reading, and is waited for
+  /// again only when another quarter is gone: so memory grows slowly at least, and no call waits for ever. A call that
+  /// brings several pages into memory may wait for each of them, if different readers are in the way.
   ///
   /// - Returns: a slot, or nil if there still is none.
   func awaitReaders(_ table: PageTable) throws(StorageError) -> UnsafeMutableRawPointer? {

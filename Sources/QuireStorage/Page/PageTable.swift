@@ -4,13 +4,18 @@ internal import Synchronization
 
 /// The page table: one word per page of the file.
 ///
-/// A word is zero (not in memory), a slot's address with bit 0 set (hot), or the address alone (cool: the next turn of
-/// the evictor's hand takes the page out unless somebody touches it before). Bit 1 says that the page has been written
-/// but not synced: were it taken out, and the sync failed, its commit would be durable in the log and still not be
-/// readable. Bit 2 says that the slot holds no page of a tree but the value of an extent of one page, and bit 3 stands
-/// for heat then; bit 4, that the value is nowhere but in its slot and the log: it has yet to be written home. Slots
-/// are aligned, so all five are free. A descent tests bit 0 and nothing else: what is not hot takes the slow path, and
-/// so a reference that leads to a value, as one of a forged file may, ends there.
+/// A word is zero (not in memory), or a slot's address with five tags in the bits that its alignment leaves free:
+///
+/// | bit | set | clear |
+/// |--:|---|---|
+/// | 0 | hot: a page of a tree, touched since the evictor's hand passed | cool: its next turn takes it out; or a value |
+/// | 1 | written but not synced: stays, as the sync may fail and the commit be durable in the log alone | synced |
+/// | 2 | the slot holds the value of an extent of one page | a page of a tree |
+/// | 3 | a value that is hot | – |
+/// | 4 | a value that is nowhere but in its slot and the log: to be written home | – |
+///
+/// A descent tests bit 0 and nothing else: what is not hot takes the slow path, and so a reference that leads to a
+/// value, as one of a forged file may, ends there.
 ///
 /// Invariants:
 /// 1. A page number is given to a new page, or to a value, only while its word is zero.

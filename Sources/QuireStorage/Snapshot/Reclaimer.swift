@@ -70,7 +70,7 @@ package final class Reclaimer: Sendable {
     var written: [(horizon: UInt64, frames: ChunkedList<UInt32>)] = []
   }
 
-  /// How many pages are given back in one go; until then whoever wants memory takes their slots for lent.
+  /// How many pages are freed in one batch; until then their slots count as lent.
   private static let releaseCount = 1 << 10
   /// How many snapshots that nobody needs are let wait to be recycled together.
   private static let waitingSnapshotCount = 16

@@ -47,7 +47,7 @@ final class BulkLoad {
 
   deinit { charge(0) }
 
-  /// Has the budget for pages know what the load takes.
+  /// Charges the load's memory to the budget of pages.
   /// The transaction's limit of dirty pages is that of what is left of the budget.
   private func charge(_ byteCount: Int) {
     let store = context.editor.store

@@ -1,8 +1,8 @@
 // Puts of the running transaction that wait until somebody asks for what they have put.
 
 extension WriteContext {
-  /// What a put adds to `putScore` that had to find its way, and what one takes off that went to the end of its tree.
-  /// Keys that ascend are put faster than they can be collected, and of three to a leaf one finds its way.
+  /// `putScore` decides whether puts are collected: one that walked down from the root adds `strayScore`, one that went
+  /// to the end of its tree takes `tailScore` off, since ascending keys are put faster than they can be collected.
   private static var strayScore: Int { 4 }
   private static var tailScore: Int { 2 }
   /// Puts into a large tree wait sooner: a leaf that is not in the processor's cache costs more than the second copy of

@@ -87,7 +87,7 @@ package final class WriteContext {
     csn = CSN(base.csn.rawValue + 1)
     editor.begin(csn: csn.rawValue)
     takeTrees(of: base)
-    // What is as it should be stays: most transactions leave nothing behind, and each of these would count references.
+    // Assigns only what changed: each assignment costs a reference count, and most transactions leave nothing behind.
     if !base.hasNames(names) { names = base.names }
     log.reset()
     if failure != nil { failure = nil }

@@ -23,6 +23,13 @@ enum RowListings {
     return stored
   }
 
+  static func load(_ db: Database, _ songs: [(String, RowListingSong)]) throws -> Int {
+    let more = try db.write { tx in
+      try tx[.songs].load(songs) { progress in print(progress.fraction) }
+    }
+    return more
+  }
+
   static func follow(_ db: Database, reload: () -> Void) async throws {
     for try await commit in db.commits {
       if commit.changes.contains("s1", in: .songs) { reload() }
