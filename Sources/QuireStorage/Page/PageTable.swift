@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// | bit | set | clear |
 /// |--:|---|---|
-/// | 0 | hot: a page of a tree, touched since the evictor's hand passed | cool: its next turn takes it out; or a value |
+/// | 0 | hot: a tree page, touched since the evictor's hand passed | cool: its next turn takes it out; or a value |
 /// | 1 | written but not synced: stays, as the sync may fail and the commit be durable in the log alone | synced |
 /// | 2 | the slot holds the value of an extent of one page | a page of a tree |
 /// | 3 | a value that is hot | – |
