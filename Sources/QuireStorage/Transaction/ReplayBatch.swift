@@ -90,7 +90,7 @@ struct ReplayBatch {
     lastIndex = -1
     guard operations.count > 0 else { return }
     note?(.decoded)
-    defer { operations.removeAll() }
+    defer { forget() }
     let kind = { context.trees[$0].keyKind }
     try operations.forEachSorted(kind: kind) { (sorted, index) throws(StorageError) in
       note?(.sorted)
@@ -100,5 +100,10 @@ struct ReplayBatch {
       try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
       note?(.applied)
     }
+  }
+  /// Forgets what has been applied, and keeps the memory of no more than a few lists for what comes.
+  private func forget() {
+    operations.removeAll()
+    if operations.byteCount > 2 * Self.operationLimit * OperationCollector.byteCountPerOperation { operations.giveBack() }
   }
 }
