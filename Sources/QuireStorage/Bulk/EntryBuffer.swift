@@ -9,11 +9,8 @@ final class EntryBuffer {
   private let capacity: Int
   // Unchecked as in `TreeEditor`: every entry of a load goes through here.
   @exclusivity(unchecked) private var byteCount = 0
-  @exclusivity(unchecked) private(set) var operations: [SortableOperation] = []
+  private let entries = OperationCollector()
   private let byteLimit: Int
-
-  /// What an entry costs beside its bytes: the operation, and room to sort it.
-  private static let overhead = 2 * MemoryLayout<SortableOperation>.stride
 
   /// Reserves address space; memory is taken as entries come.
   init(byteLimit: Int, pageSize: Int) throws(StorageError) {
@@ -29,12 +26,12 @@ final class EntryBuffer {
   /// Empties the buffer and gives its memory back; it can be used again.
   func giveBack() {
     byteCount = 0
-    operations = []
+    entries.giveBack()
     _ = VirtualMemory.discard(memory.base, byteCount: capacity)
   }
 
-  var count: Int { operations.count }
-  var usedByteCount: Int { byteCount + operations.count * Self.overhead }
+  @inline(__always) var count: Int { entries.count }
+  @inline(__always) var usedByteCount: Int { byteCount + count * OperationCollector.byteCountPerOperation }
 
   /// Whether a value of this length may come here: several of them must find room.
   func takes(valueByteCount: Int) -> Bool { valueByteCount <= byteLimit / 4 }
@@ -45,7 +42,7 @@ final class EntryBuffer {
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: SortableOperation.Content, _ kind: KeyKind
   ) -> Bool {
     let size = key.count &+ value.count
-    if usedByteCount &+ size &+ Self.overhead > byteLimit, !operations.isEmpty { return false }
+    if usedByteCount &+ size &+ OperationCollector.byteCountPerOperation > byteLimit, count > 0 { return false }
     let place = memory.base + byteCount
     if key.count > 0 { place.copyMemory(from: key.base, byteCount: key.count) }
     if value.count > 0, let base = value.baseAddress {
@@ -53,26 +50,28 @@ final class EntryBuffer {
     }
     byteCount &+= size
     let valueBytes = UnsafeRawBufferPointer(start: place + key.count, count: value.count)
-    operations.append(
+    entries.append(
       kind == .int64
         ? SortableOperation(key: key.integer, value: valueBytes, content: content)
         : SortableOperation(
-          key: UnsafeRawBufferPointer(start: place, count: key.count), value: valueBytes, content: content))
+          key: UnsafeRawBufferPointer(start: place, count: key.count), value: valueBytes, content: content), treeAt: 0)
     return true
   }
 
-  /// Puts references in the place of values that do not fit beside their keys: what `spill` returns for each of them.
-  func spillLongValues(
-    entryLimit: Int, _ kind: KeyKind, _ spill: (UnsafeRawBufferPointer) throws(StorageError) -> SpilledValue
+  /// Puts references in the place of the values among `entries` that do not fit beside their keys: what `spill` returns
+  /// for each of them.
+  static func spillLongValues(
+    of entries: UnsafeMutableBufferPointer<SortableOperation>, entryLimit: Int, _ kind: KeyKind,
+    _ spill: (UnsafeRawBufferPointer) throws(StorageError) -> SpilledValue
   ) throws(StorageError) {
-    for index in operations.indices where operations[index].isLong(entryLimit: entryLimit) {
-      let old = operations[index]
+    for index in entries.indices where entries[index].isLong(entryLimit: entryLimit) {
+      let old = entries[index]
       let reference = try spill(old.valueBytes)
       // A long value is longer than the reference: the longest key leaves room for that.
       let place = UnsafeMutableRawPointer(mutating: old.value)
       reference.store(to: place)
       let bytes = UnsafeRawBufferPointer(start: place, count: SpilledValue.byteCount)
-      operations[index] =
+      entries[index] =
         kind == .int64
         ? SortableOperation(key: old.head, value: bytes, content: .spilled)
         : SortableOperation(
@@ -80,14 +79,15 @@ final class EntryBuffer {
     }
   }
 
-  /// Sorts the entries; of equal keys the last one is kept.
-  func sort(_ sorter: OperationSorter, _ kind: KeyKind) {
-    let count = operations.withUnsafeMutableBufferPointer { sorter.sort($0, kind) }
-    operations.removeLast(operations.count - count)
+  /// Calls `body` with the entries in the order of their keys; of equal keys the last one.
+  func withSorted<Result, Failure: Error>(
+    _ kind: KeyKind, _ body: (UnsafeMutableBufferPointer<SortableOperation>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try entries.withSorted(treeAt: 0, kind, body)
   }
 
   func removeAll() {
     byteCount = 0
-    operations.removeAll(keepingCapacity: true)
+    entries.removeAll()
   }
 }

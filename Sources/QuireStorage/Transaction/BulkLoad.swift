@@ -6,7 +6,6 @@ final class BulkLoad {
   let tree: Tree
   private let options: BulkLoadOptions
   private let buffer: EntryBuffer
-  private var sorter = OperationSorter()
   private var file: RunFile?
   // Unchecked as in `TreeEditor`: every entry goes through here.
   @exclusivity(unchecked) private(set) var count = 0
@@ -104,14 +103,16 @@ final class BulkLoad {
 
   /// Writes the buffer's entries to the temporary file, as a run.
   private func spill() throws(StorageError) {
-    buffer.sort(sorter, tree.keys)
     let file = try runFile()
-    try buffer.spillLongValues(entryLimit: context.entryLimit, tree.keys) { (value) throws(StorageError) in
-      try file.appendValue(value)
+    let (keys, entryLimit) = (tree.keys, context.entryLimit)
+    try buffer.withSorted(keys) { (sorted) throws(StorageError) in
+      try EntryBuffer.spillLongValues(of: sorted, entryLimit: entryLimit, keys) { (value) throws(StorageError) in
+        try file.appendValue(value)
+      }
+      file.beginRun()
+      for operation in sorted { try file.append(operation, keys) }
+      try file.endRun()
     }
-    file.beginRun()
-    for operation in buffer.operations { try file.append(operation, tree.keys) }
-    try file.endRun()
     buffer.removeAll()
   }
 
@@ -125,20 +126,23 @@ final class BulkLoad {
     if let file {
       try write(SortedSource(try mergedRuns(file)), progress)
     } else if buffer.usedByteCount <= Self.loggedByteCount {
-      buffer.sort(sorter, tree.keys)
-      for operation in buffer.operations {
-        // A put that finds no room leaves the transaction as it was, but half of a load is no load.
-        do throws(StorageError) {
-          _ = try context.put(operation.searchKey(tree.keys), operation.valueBytes, mode: .insertOrReplace, in: tree)
-        } catch {
-          throw context.fail(error)
-        }
-      }
+      try buffer.withSorted(tree.keys) { (sorted) throws(StorageError) in try put(sorted) }
     } else {
-      buffer.sort(sorter, tree.keys)
-      try buffer.operations.withUnsafeBufferPointer { try write(SortedSource($0), progress) }
+      try buffer.withSorted(tree.keys) { try write(SortedSource(UnsafeBufferPointer($0)), progress) }
     }
     return context.trees[try context.index(of: tree)].count - before
+  }
+
+  /// Puts the entries one by one, logged.
+  private func put(_ sorted: UnsafeMutableBufferPointer<SortableOperation>) throws(StorageError) {
+    for operation in sorted {
+      // A put that finds no room leaves the transaction as it was, but half of a load is no load.
+      do throws(StorageError) {
+        _ = try context.put(operation.searchKey(tree.keys), operation.valueBytes, mode: .insertOrReplace, in: tree)
+      } catch {
+        throw context.fail(error)
+      }
+    }
   }
 
   /// The entries of all runs, merged; what is still in the buffer is the last one.
@@ -147,7 +151,6 @@ final class BulkLoad {
       try spill()
       // From here on the memory is needed for merging.
       buffer.giveBack()
-      sorter = OperationSorter()
       charge(min(file.runs.count, Self.mergeWidth) * file.readByteCount + Self.batchByteCount)
       try reduceRuns(file)
       return try RunMerger(file, file.runs[...], tree.keys)
@@ -268,14 +271,9 @@ final class BulkLoad {
   }
 
   private func apply(_ batch: EntryBuffer, at index: Int, _ applier: BatchApplier) throws(StorageError) {
-    let outcome: Result<Void, StorageError> = batch.operations.withUnsafeBufferPointer { operations in
-      do throws(StorageError) {
-        return .success(try context.apply(operations, toTreeAt: index, applier))
-      } catch {
-        return .failure(error)
-      }
+    try batch.withSorted(tree.keys) { (sorted) throws(StorageError) in
+      try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
     }
-    try outcome.get()
     written += batch.count
     batch.removeAll()
     try context.relieve()

@@ -10,29 +10,20 @@
 /// the pages that the puts make.
 ///
 /// Invariants:
-/// 1. `count` is the number of operations in all lists.
-/// 2. Every operation points into one of `slots`, or, if it has no bytes, nowhere.
-/// 3. `room` is what is left of the last slot, from `place` on.
-/// 4. `used` names the lists that have operations, each once; `restingCapacity` is the capacity of all others.
+/// 1. Every operation points into one of `slots`, or, if it has no bytes, nowhere.
+/// 2. `room` is what is left of the last slot, from `place` on.
 final class PendingPuts {
   private let store: PageStore
   private let editor: TreeEditor
   // Unchecked as in `TreeEditor`.
-  @exclusivity(unchecked) private var sorter: OperationSorter?
   @exclusivity(unchecked) private var applier: BatchApplier?
   /// By index of the tree in the context; no tree is removed while there is any operation.
-  @exclusivity(unchecked) private var operations: [[SortableOperation]] = []
-  /// The lists that have any: most transactions put into few of many trees.
-  @exclusivity(unchecked) private var used: [Int] = []
-  @exclusivity(unchecked) private var restingCapacity = 0
-  @exclusivity(unchecked) private(set) var count = 0
+  private let operations = OperationCollector()
   @exclusivity(unchecked) private var slots: [UnsafeMutableRawPointer] = []
   @exclusivity(unchecked) private var place = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
   @exclusivity(unchecked) private var room = 0
   private let byteLimit: Int
 
-  /// What a put costs beside its bytes: the operation, and room to sort it.
-  private static let overhead = 2 * MemoryLayout<SortableOperation>.stride
   /// The share of the memory budget, and the most that is worth waiting for.
   private static let budgetShare = 8
   private static let largestByteLimit = 128 << 20
@@ -47,14 +38,19 @@ final class PendingPuts {
     byteLimit = min(max(share, 2 * store.pageSize), Self.largestByteLimit)
   }
 
+  /// How many puts wait.
+  @inline(__always) var count: Int { operations.count }
+
   /// Whether what has been collected should be applied.
-  @inline(__always) var isFull: Bool { slots.count &* store.pageSize &+ count &* Self.overhead > byteLimit }
+  @inline(__always) var isFull: Bool {
+    slots.count &* store.pageSize &+ count &* OperationCollector.byteCountPerOperation > byteLimit
+  }
 
   /// What the puts take beside slots, as of when they were last applied.
   private(set) var byteCount = 0
 
   /// Whether there is anything for a tree.
-  @inline(__always) func has(treeAt index: Int) -> Bool { index < operations.count && !operations[index].isEmpty }
+  @inline(__always) func has(treeAt index: Int) -> Bool { operations.has(treeAt: index) }
 
   /// Copies a put, whose value fits beside its key. `renewEpoch` is called before more memory is asked for, which may
   /// wait for readers: the caller holds no address then.
@@ -66,7 +62,6 @@ final class PendingPuts {
       renewEpoch()
       try addSlot()
     }
-    if !has(treeAt: index) { addList(index) }
     let target = place
     if key.count > 0 { target.copyMemory(from: key.base, byteCount: key.count) }
     if value.count > 0, let base = value.baseAddress {
@@ -75,11 +70,10 @@ final class PendingPuts {
     place += size
     room &-= size
     let copy = UnsafeRawBufferPointer(start: target + key.count, count: value.count)
-    operations[index].append(
+    operations.append(
       kind == .int64
         ? SortableOperation(key: key.integer, value: copy)
-        : SortableOperation(key: UnsafeRawBufferPointer(start: target, count: key.count), value: copy))
-    count &+= 1
+        : SortableOperation(key: UnsafeRawBufferPointer(start: target, count: key.count), value: copy), treeAt: index)
   }
 
   @inline(never) private func addSlot() throws(StorageError) {
@@ -87,14 +81,6 @@ final class PendingPuts {
     slots.append(slot)
     place = slot
     room = store.pageSize
-  }
-
-  @inline(never) private func addList(_ index: Int) {
-    if index >= operations.count {
-      operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
-    }
-    used.append(index)
-    restingCapacity -= operations[index].capacity
   }
 
   /// Sorts the puts of each tree and hands them to `apply`, of equal keys the last one; then nothing is left, whatever
@@ -106,36 +92,16 @@ final class PendingPuts {
     defer { empty() }
     let applier = applier ?? BatchApplier(editor)
     self.applier = applier
-    let sorter = sorter ?? OperationSorter()
-    self.sorter = sorter
     // Noted now: it may be asked for while these are applied.
-    noteByteCount()
-    for index in used {
-      let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
-        let count = sorter.sort(buffer, kind(index))
-        do throws(StorageError) {
-          return .success(try apply(UnsafeBufferPointer(rebasing: buffer[..<count]), index, applier))
-        } catch {
-          return .failure(error)
-        }
-      }
-      try outcome.get()
+    byteCount = operations.byteCount
+    try operations.forEachSorted(kind: kind) { (sorted, index) throws(StorageError) in
+      try apply(UnsafeBufferPointer(sorted), index, applier)
     }
-  }
-
-  private func noteByteCount() {
-    let capacity = used.reduce(restingCapacity) { $0 + operations[$1].capacity }
-    byteCount = 2 * capacity * MemoryLayout<SortableOperation>.stride
   }
 
   /// Forgets the puts and gives the memory of their bytes back to the pool.
   private func empty() {
-    for index in used {
-      operations[index].removeAll(keepingCapacity: true)
-      restingCapacity += operations[index].capacity
-    }
-    used.removeAll(keepingCapacity: true)
-    count = 0
+    operations.removeAll()
     room = 0
     store.pool.release(slots)
     slots.removeAll(keepingCapacity: true)
@@ -145,27 +111,22 @@ final class PendingPuts {
   /// given up; the others wait for the next transaction.
   func reset() {
     if count > 0 || !slots.isEmpty {
-      noteByteCount()
+      byteCount = operations.byteCount
       empty()
     }
     // Nearly every transaction.
     if byteCount <= Self.keptByteCount { return }
-    operations = []
-    restingCapacity = 0
+    operations.giveBack()
     byteCount = 0
-    sorter = nil
     applier = nil
     slots = []
   }
 
   /// Checks the invariants; returns what is broken.
   func checkInvariants() -> String? {
-    if operations.reduce(0, { $0 + $1.count }) != count { return "puts that wait have been miscounted" }
-    if used.sorted() != operations.indices.filter({ !operations[$0].isEmpty }) { return "a list of puts is forgotten" }
-    let resting = operations.indices.filter { operations[$0].isEmpty }.reduce(0) { $0 + operations[$1].capacity }
-    if resting != restingCapacity { return "the lists at rest have been miscounted" }
+    if let broken = operations.checkInvariants() { return broken }
     let pageSize = store.pageSize
-    for operation in operations.joined() where Int(operation.keyCount) + Int(operation.valueCount) > 0 {
+    for operation in operations.all where Int(operation.keyCount) + Int(operation.valueCount) > 0 {
       let isInside = slots.contains { operation.key >= UnsafeRawPointer($0) && operation.key < $0 + pageSize }
       if !isInside { return "a put that waits lies in no slot" }
     }

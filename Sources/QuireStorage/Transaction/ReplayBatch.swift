@@ -11,13 +11,10 @@
 /// Memory: 48 bytes for each operation collected. Keys and values are borrowed from the log until the batch ends.
 struct ReplayBatch {
   let context: WriteContext
-  private let sorter = OperationSorter()
   private let applier: BatchApplier
   /// By index of the tree in the context; that does not change before the batch ends.
-  private var operations: [[SortableOperation]] = []
-  /// Which of the lists are not empty, in the order in which they came to be.
-  private var used: [Int] = []
-  private var count = 0
+  private let operations = OperationCollector()
+  private var hasReserved = false
   private var lastID = TreeID(0)
   private var lastIndex = -1
 
@@ -49,17 +46,10 @@ struct ReplayBatch {
       let index = try index(of: id)
       let key = try checkedKey(key, index)
       try checkLengths(key, value)
-      append(
-        key.count == 0 && context.trees[index].keyKind == .int64
-          ? SortableOperation(key: key.integer, value: value)
-          : SortableOperation(key: UnsafeRawBufferPointer(start: key.base, count: key.count), value: value), index)
+      append(key, value, index)
     case .delete(let id, let key):
       let index = try index(of: id)
-      let key = try checkedKey(key, index)
-      append(
-        context.trees[index].keyKind == .int64
-          ? SortableOperation(key: key.integer, value: nil)
-          : SortableOperation(key: UnsafeRawBufferPointer(start: key.base, count: key.count), value: nil), index)
+      append(try checkedKey(key, index), nil, index)
     case .nextRowID(let next):
       guard next >= context.rowIDCounter else { throw unreplayable("lowers the next row id") }
       context.takeRowIDCounter(next)
@@ -73,23 +63,23 @@ struct ReplayBatch {
       try context.enter()
       try context.removeTree(at: try existingIndex(of: id))
     }
-    if count >= Self.operationLimit { try flush() }
+    if operations.count >= Self.operationLimit { try flush() }
   }
 
-  private mutating func append(_ operation: SortableOperation, _ index: Int) {
-    if operations[index].isEmpty { used.append(index) }
-    operations[index].append(operation)
-    count += 1
+  private func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer?, _ index: Int) {
+    operations.append(
+      context.trees[index].keyKind == .int64
+        ? SortableOperation(key: key.integer, value: value)
+        : SortableOperation(key: UnsafeRawBufferPointer(start: key.base, count: key.count), value: value),
+      treeAt: index)
   }
 
   private mutating func index(of id: TreeID) throws(StorageError) -> Int {
     if id == lastID, lastIndex >= 0 { return lastIndex }
     let index = try existingIndex(of: id)
-    if operations.count <= index {
-      let isFirst = operations.isEmpty
-      operations.append(contentsOf: repeatElement([], count: index + 1 - operations.count))
-      // Addresses, as a rule: memory that is reserved and not used costs nothing.
-      if isFirst { operations[index].reserveCapacity(min(expectedCount, Self.operationLimit)) }
+    if !hasReserved {
+      operations.reserve(min(expectedCount, Self.operationLimit), treeAt: index)
+      hasReserved = true
     }
     (lastID, lastIndex) = (id, index)
     return index
@@ -98,29 +88,22 @@ struct ReplayBatch {
   /// Applies what has been collected.
   mutating func flush() throws(StorageError) {
     lastIndex = -1
-    guard count > 0 else { return }
-    count = 0
+    guard operations.count > 0 else { return }
     note?(.decoded)
-    defer { used.removeAll(keepingCapacity: true) }
-    for index in used {
-      let kind = context.trees[index].keyKind
-      let outcome: Result<Void, StorageError> = operations[index].withUnsafeMutableBufferPointer { buffer in
-        let count = sorter.sort(buffer, kind)
-        note?(.sorted)
-        let sorted = UnsafeMutableBufferPointer(rebasing: buffer[..<count])
-        do throws(StorageError) {
-          // Only now: a value that a later one replaces needs no extent.
-          let references = try Self.placeLongValues(of: sorted, kind, in: context)
-          defer { references?.deallocate() }
-          try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
-          note?(.applied)
-          return .success(())
-        } catch {
-          return .failure(error)
-        }
-      }
-      try outcome.get()
-      operations[index].removeAll(keepingCapacity: operations.count == 1)
+    defer { forget() }
+    let kind = { context.trees[$0].keyKind }
+    try operations.forEachSorted(kind: kind) { (sorted, index) throws(StorageError) in
+      note?(.sorted)
+      // Only now: a value that a later one replaces needs no extent.
+      let references = try Self.placeLongValues(of: sorted, kind(index), in: context)
+      defer { references?.deallocate() }
+      try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
+      note?(.applied)
     }
+  }
+  /// Forgets what has been applied, and keeps the memory of no more than a few lists for what comes.
+  private func forget() {
+    operations.removeAll()
+    if operations.byteCount > 2 * Self.operationLimit * OperationCollector.byteCountPerOperation { operations.giveBack() }
   }
 }
