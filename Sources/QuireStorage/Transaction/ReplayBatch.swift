@@ -101,9 +101,11 @@ struct ReplayBatch {
       note?(.applied)
     }
   }
+
   /// Forgets what has been applied, and keeps the memory of no more than a few lists for what comes.
   private func forget() {
     operations.removeAll()
-    if operations.byteCount > 2 * Self.operationLimit * OperationCollector.byteCountPerOperation { operations.giveBack() }
+    let keptByteCount = 2 * Self.operationLimit * OperationCollector.byteCountPerOperation
+    if operations.byteCount > keptByteCount { operations.giveBack() }
   }
 }
