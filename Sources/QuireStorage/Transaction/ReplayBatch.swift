@@ -91,6 +91,7 @@ struct ReplayBatch {
     guard operations.count > 0 else { return }
     note?(.decoded)
     defer { forget() }
+    let (context, applier, note) = (context, applier, note)
     let kind = { context.trees[$0].keyKind }
     try operations.forEachSorted(kind: kind) { (sorted, index) throws(StorageError) in
       note?(.sorted)
