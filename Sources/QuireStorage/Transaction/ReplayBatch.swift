@@ -91,6 +91,7 @@ struct ReplayBatch {
     guard operations.count > 0 else { return }
     note?(.decoded)
     defer { forget() }
+    let (context, applier, note) = (context, applier, note)
     let kind = { context.trees[$0].keyKind }
     try operations.forEachSorted(kind: kind) { (sorted, index) throws(StorageError) in
       note?(.sorted)
@@ -101,9 +102,11 @@ struct ReplayBatch {
       note?(.applied)
     }
   }
+
   /// Forgets what has been applied, and keeps the memory of no more than a few lists for what comes.
   private func forget() {
     operations.removeAll()
-    if operations.byteCount > 2 * Self.operationLimit * OperationCollector.byteCountPerOperation { operations.giveBack() }
+    let keptByteCount = 2 * Self.operationLimit * OperationCollector.byteCountPerOperation
+    if operations.byteCount > keptByteCount { operations.giveBack() }
   }
 }
