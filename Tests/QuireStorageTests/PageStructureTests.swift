@@ -17,11 +17,41 @@ import Testing
     }
     #expect(bits.count == set.count)
     for number in 0..<1000 as Range<UInt64> { #expect(bits[number] == set.contains(number)) }
-    var excluded = PageBits()
-    for number in set where number % 3 == 0 { excluded[number] = true }
-    for start in 0..<800 as Range<UInt64> {
-      let expected = set.filter { $0 >= start && $0 % 3 != 0 }.min()
-      #expect(bits.first(from: start, excluding: excluded) == expected)
+  }
+
+  @Test func placesHaveOneStatusEach() {
+    var random = SeededRandom(seed: 9)
+    var (table, statuses, held) = (PlaceTable(), [UInt64: PlaceStatus](), Set<UInt64>())
+    for _ in 0..<5000 {
+      let number = UInt64(random.below(700))
+      if random.oneIn(4) {
+        let isHeld = random.oneIn(2)
+        table.setHeld(number, isHeld)
+        if isHeld { held.insert(number) } else { held.remove(number) }
+      } else {
+        let status = random.pick(PlaceStatus.allCases)
+        table[number] = status
+        statuses[number] = status
+      }
+    }
+    let usable = statuses.filter { $0.value == .free && !held.contains($0.key) }.keys
+    for number in 0..<1000 as Range<UInt64> {
+      #expect(table[number] == statuses[number, default: .used])
+      #expect(table.isHeld(number) == held.contains(number))
+      #expect(table.firstUsable(from: number) == usable.filter { $0 >= number }.min())
+    }
+    #expect(table.usableCount == usable.count && table.heldCount == held.count)
+    #expect(table.mapFreeCount == statuses.values.filter { $0 != .used }.count)
+    for status in PlaceStatus.allCases where status != .used {
+      let expected = statuses.filter { $0.value == status }.keys.sorted()
+      #expect(table.places(status) == expected)
+      #expect(table.places(status, from: 65, below: 130) == expected.filter { (65..<130).contains($0) })
+    }
+    for count in 1...4 {
+      let run = (0..<700 as Range<UInt64>).first { start in
+        (start..<start + UInt64(count)).allSatisfy { usable.contains($0) }
+      }
+      #expect(table.firstUsableRun(of: count, from: 0) == run)
     }
   }
 

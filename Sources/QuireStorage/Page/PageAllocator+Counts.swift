@@ -35,7 +35,7 @@ extension PageAllocator {
 
   /// Those of `numbers` that the map of the newest checkpoint, or of the one being written, calls used.
   func usedPlaces(_ numbers: [UInt64]) -> [UInt64] {
-    state.withLock { state in numbers.filter { !state.mapFree[$0] } }
+    state.withLock { state in numbers.filter { state.table[$0] == .used } }
   }
 
   /// Checks the invariants; returns what is broken.
@@ -44,7 +44,7 @@ extension PageAllocator {
   /// Every page number that the map calls free.
   package func freeNumbers() -> [UInt64] {
     state.withLock { state in
-      (2..<state.pageCount).filter { state.mapFree[$0] }
+      (2..<state.pageCount).filter { state.table[$0] != .used }
     }
   }
 }

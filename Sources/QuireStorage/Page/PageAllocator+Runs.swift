@@ -7,10 +7,9 @@ extension PageAllocator {
   /// does; nil if there are none. Linear in the size of the map.
   package func allocateAhead(_ count: Int, below limit: UInt64) -> PageNumber? {
     state.withLock { state in
-      let found = state.provenFree.firstRun(of: count, from: 2, excluding: state.held)
+      let found = state.table.firstUsableRun(of: count, from: 2)
       guard let first = found, first + UInt64(count) <= limit else { return nil }
       for number in first..<(first + UInt64(count)) {
-        state.setProven(number, false)
         enterAheadOfCommit(&state, number)
       }
       publish(state)
@@ -23,7 +22,7 @@ extension PageAllocator {
     state.withLock { state in
       let first = state.pageCount
       for number in first..<(first + UInt64(count)) {
-        setMap(&state, number, isFree: true)
+        touch(&state, number)
         enterAheadOfCommit(&state, number)
       }
       state.pageCount = first + UInt64(count)
@@ -41,7 +40,7 @@ extension PageAllocator {
   }
 
   /// How many places in the file nobody needs, neither a checkpoint nor a reader: what pages can be moved to.
-  package var usableCount: Int { state.withLock { $0.provenFree.count(excluding: $0.held) } }
+  package var usableCount: Int { state.withLock { $0.table.usableCount } }
 
   /// How many places hold what has been replaced, and are kept for readers of older snapshots or the next checkpoint.
   package var heldCount: Int { state.withLock { $0.heldCount } }

@@ -12,8 +12,8 @@ extension PageAllocator {
         for place in Self.places(item.number, item.count) {
           restored[place] = true
           state.setHeld(place, false)
-          state.supersededBits[place] = false
-          setMap(&state, place, isFree: false)
+          state.setSuperseded(place, false)
+          setMap(&state, place, .used)
         }
       }
       state.superseded.removeAll { place in
@@ -32,7 +32,7 @@ extension PageAllocator {
       var kept = PageBits()
       for number in numbers {
         kept[number.rawValue] = true
-        setMap(&state, number.rawValue, isFree: false)
+        setMap(&state, number.rawValue, .used)
       }
       state.freedNow.removeAll { kept[$0] }
     }

@@ -19,16 +19,16 @@ package struct SupersededPlace: Sendable, BitwiseCopyable {
 /// memory only.
 ///
 /// Invariants:
-/// 1. `mapFree` is the complement of what the newest checkpoint's trees reach, or those of the one being written.
-/// 2. A number is given out only if it is in `provenFree` and not in `held`, or behind the end of the file.
-/// 3. `provenFree` is a subset of `mapFree`: places freed by a checkpoint enter it only when a synced log record
-///    testifies to that checkpoint, so that the one before stays whole until it cannot be needed (hazards A6, C6).
+/// 1. The places that are not used are the complement of what the newest checkpoint's trees reach, or those of the one
+///    being written.
+/// 2. A number is given out only if it is free and not held, or behind the end of the file.
+/// 3. A place freed by a checkpoint becomes free only when a synced log record testifies to that checkpoint, so that the
+///    one before stays whole until it cannot be needed (hazards A6, C6).
 /// 4. Until the map that the file came with is trusted, no place of that file is given out, whatever the map says of it
 ///    and whatever has been given up since: see `FreeMapProof`.
-/// 5. `aheadOfCommit` and `aheadOfCheckpoint` are disjoint, subsets of `mapFree`, and share nothing with `provenFree`:
-///    places written before the checkpoint that will name them, by the running transaction and by those that have
-///    committed since the last freeze. The same holds of `lent`, for pages that no map will ever name. A map written
-///    meanwhile calls them free, as after a crash they are.
+/// 5. Places written ahead of the checkpoint that will name them, by the running transaction and by those that have
+///    committed since the last freeze, are free in a map written meanwhile, as after a crash they are; so are lent ones,
+///    for pages that no map will ever name.
 ///
 /// Space: a commit is let through only while the next checkpoint has places that need nothing from the disk any more
 /// (hazard A13). `availableCount` is what the commit compares with; a relaxed load, so that asking costs nothing.
@@ -65,7 +65,7 @@ package final class PageAllocator: Sendable {
   package var pageCount: UInt64 { state.withLock { $0.pageCount } }
 
   /// The number of pages that nothing reaches.
-  package var freeCount: Int { state.withLock { $0.mapFree.count } }
+  package var freeCount: Int { state.withLock { $0.table.mapFreeCount } }
 
   /// Starts giving out places from the front again.
   package func rewind() {
@@ -81,13 +81,12 @@ package final class PageAllocator: Sendable {
       let number: UInt64
       if let found = search(&state) {
         number = found
-        state.setProven(number, false)
       } else {
         number = state.pageCount
         state.pageCount += 1
       }
       state.cursor = number + 1
-      setMap(&state, number, isFree: false)
+      setMap(&state, number, .used)
       publish(state)
       return PageNumber(number)
     }
@@ -95,8 +94,8 @@ package final class PageAllocator: Sendable {
 
   private func search(_ state: inout PlaceState) -> UInt64? {
     if state.isExhausted { return nil }
-    if let found = state.provenFree.first(from: state.cursor, excluding: state.held) { return found }
-    let found = state.provenFree.first(from: 2, excluding: state.held)
+    if let found = state.table.firstUsable(from: state.cursor) { return found }
+    let found = state.table.firstUsable(from: 2)
     state.isExhausted = found == nil
     return found
   }
@@ -105,15 +104,9 @@ package final class PageAllocator: Sendable {
   package func discard(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
       for number in number.rawValue..<(number.rawValue + UInt64(count)) {
-        if state.aheadOfCommit.remove(number) || state.aheadOfCheckpoint.remove(number)
-          || state.lent.remove(number)
-        {
-          // The map has called it free all along.
-          state.setProven(number, true)
-          continue
-        }
-        setMap(&state, number, isFree: true)
-        state.setProven(number, true)
+        // What is ahead, or lent, the map has called free all along.
+        if state.table[number] == .used { touch(&state, number) }
+        state.makeFree(number)
       }
       state.isExhausted = false
       publish(state)
@@ -131,15 +124,11 @@ package final class PageAllocator: Sendable {
   ///   transaction, which calls `commitAhead` or gives each place back by `discard`.
   package func allocateAhead(_ count: Int = 1, isCommitted: Bool) -> PageNumber {
     state.withLock { state in
-      let found = count == 1 ? search(&state) : state.provenFree.firstRun(of: count, from: 2, excluding: state.held)
+      let found = count == 1 ? search(&state) : state.table.firstUsableRun(of: count, from: 2)
       let first = found ?? state.pageCount
       for number in first..<(first + UInt64(count)) {
-        if found == nil {
-          setMap(&state, number, isFree: true)
-        } else {
-          state.setProven(number, false)
-        }
-        if isCommitted { state.aheadOfCheckpoint[number] = true } else { enterAheadOfCommit(&state, number) }
+        if found == nil { touch(&state, number) }
+        if isCommitted { state.set(number, .aheadOfCheckpoint) } else { enterAheadOfCommit(&state, number) }
       }
       state.pageCount = max(state.pageCount, first + UInt64(count))
       if count == 1 { state.cursor = first + 1 }
@@ -150,7 +139,7 @@ package final class PageAllocator: Sendable {
 
   /// Notes a place that was given out for the running transaction.
   func enterAheadOfCommit(_ state: inout PlaceState, _ number: UInt64) {
-    state.aheadOfCommit[number] = true
+    state.setAheadOfCommit(number)
     hasAheadOfCommit.store(true, ordering: .relaxed)
   }
 
@@ -159,10 +148,7 @@ package final class PageAllocator: Sendable {
   package func commitAhead() {
     guard hasAheadOfCommit.load(ordering: .relaxed) else { return }
     hasAheadOfCommit.store(false, ordering: .relaxed)
-    state.withLock { state in
-      state.aheadOfCheckpoint.formUnion(state.aheadOfCommit)
-      state.aheadOfCommit = PageBits()
-    }
+    state.withLock { $0.commitAhead() }
   }
 
   /// Called at a freeze, before `applySuperseded`: what was written ahead of this checkpoint is part of it.
@@ -170,12 +156,8 @@ package final class PageAllocator: Sendable {
   /// - Parameter includingRunning: whether the running transaction is frozen too: a commit by checkpoint.
   package func settleAhead(includingRunning: Bool) {
     state.withLock { state in
-      if includingRunning {
-        state.aheadOfCheckpoint.formUnion(state.aheadOfCommit)
-        state.aheadOfCommit = PageBits()
-      }
-      state.aheadOfCheckpoint.forEach { setMap(&state, $0, isFree: false) }
-      state.aheadOfCheckpoint = PageBits()
+      if includingRunning { state.commitAhead() }
+      for place in state.table.places(.aheadOfCheckpoint) { setMap(&state, place, .used) }
     }
   }
 
@@ -186,14 +168,16 @@ package final class PageAllocator: Sendable {
     state.withLock { state in
       let places = Self.places(number, count)
       for raw in places {
+        switch state.table[raw] {
+        case .freed, .withheld, .free: return false
         // What was written ahead of a checkpoint is free in the map and in use all the same.
-        let isAhead = state.aheadOfCommit[raw] || state.aheadOfCheckpoint[raw] || state.lent[raw]
-        let isFree = state.mapFree[raw] && !isAhead
-        if isFree || state.held[raw] || state.supersededBits[raw] { return false }
+        case .used, .aheadOfCommit, .aheadOfCheckpoint, .lent: break
+        }
+        if state.table.isHeld(raw) || state.table.isSuperseded(raw) { return false }
       }
       for raw in places {
         state.setHeld(raw, true)
-        state.supersededBits[raw] = true
+        state.setSuperseded(raw, true)
       }
       state.superseded.append(SupersededPlace(number: number, count: count, csn: csn))
       state.supersededCount += count
@@ -220,10 +204,9 @@ package final class PageAllocator: Sendable {
       let number = search(&state) ?? state.pageCount
       if number == state.pageCount {
         state.pageCount += 1
-        setMap(&state, number, isFree: true)
+        touch(&state, number)
       }
-      state.setProven(number, false)
-      state.lent[number] = true
+      state.set(number, .lent)
       state.cursor = number + 1
       publish(state)
       return PageNumber(number)
@@ -236,10 +219,14 @@ package final class PageAllocator: Sendable {
     supersededPages.store(state.supersededCount, ordering: .relaxed)
   }
 
-  func setMap(_ state: inout PlaceState, _ number: UInt64, isFree: Bool) {
-    state.mapFree[number] = isFree
-    state.dirtyPieces.insert(Int(number) / bitsPerPiece)
+  /// Says what a place is from now on, and has its piece of the map written.
+  func setMap(_ state: inout PlaceState, _ number: UInt64, _ status: PlaceStatus) {
+    state.set(number, status)
+    touch(&state, number)
   }
+
+  /// Has the piece of the map written that a place is in.
+  func touch(_ state: inout PlaceState, _ number: UInt64) { state.dirtyPieces.insert(Int(number) / bitsPerPiece) }
 
   // MARK: Checkpoints
 
@@ -249,8 +236,9 @@ package final class PageAllocator: Sendable {
       state.superseded.removeAll { place in
         if place.csn > csn { return false }
         for number in Self.places(place.number, place.count) {
-          setMap(&state, number, isFree: true)
-          state.supersededBits[number] = false
+          assert(state.table[number] == .used, "what a commit replaced was part of a checkpoint")
+          setMap(&state, number, .freed)
+          state.setSuperseded(number, false)
           state.freedNow.append(number)
         }
         state.supersededCount -= place.count
@@ -263,7 +251,7 @@ package final class PageAllocator: Sendable {
   /// Frees in the map a page of the catalog or of the map itself, which readers never look at.
   package func free(_ number: PageNumber) {
     state.withLock { state in
-      setMap(&state, number.rawValue, isFree: true)
+      setMap(&state, number.rawValue, .freed)
       state.freedNow.append(number.rawValue)
     }
   }
@@ -311,8 +299,8 @@ package final class PageAllocator: Sendable {
       for byte in 0..<bytes.count {
         let number = first + UInt64(byte * 8)
         let word = Int(number >> 6)
-        guard word < state.mapFree.words.count, number < state.mapPageCount else { break }
-        bytes[byte] = UInt8(truncatingIfNeeded: state.mapFree.words[word] >> (number & 63))
+        guard number < state.mapPageCount else { break }
+        bytes[byte] = UInt8(truncatingIfNeeded: state.table.mapWord(word) >> (number & 63))
         // Places given out ahead behind the end of this map are free in memory only.
         if number + 8 > state.mapPageCount { bytes[byte] &= (1 << UInt8(state.mapPageCount - number)) &- 1 }
       }
@@ -343,7 +331,10 @@ package final class PageAllocator: Sendable {
       // Every flush asks, and few come after a checkpoint.
       guard !state.unproven.isEmpty else { return }
       for entry in state.unproven where entry.checkpoint <= checkpoint {
-        for number in entry.numbers { state.setProven(number, true) }
+        for number in entry.numbers {
+          assert(state.table[number] == .freed, "a place that waits for a proof is used")
+          state.makeFree(number)
+        }
       }
       state.unproven.removeAll { $0.checkpoint <= checkpoint }
       state.isExhausted = false

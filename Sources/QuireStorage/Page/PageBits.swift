@@ -69,35 +69,4 @@ package struct PageBits: ExpressibleByArrayLiteral {
 
   /// How many numbers are in the set.
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
-
-  /// How many numbers are in this set and not in `excluded`.
-  func count(excluding excluded: PageBits) -> Int {
-    words.indices.reduce(0) { $0 + (words[$1] & ~excluded.word($1)).nonzeroBitCount }
-  }
-
-  /// The least number that is at least `start`, in this set and not in `excluded`.
-  func first(from start: UInt64, excluding excluded: PageBits) -> UInt64? {
-    var index = Int(start >> 6)
-    var mask = ~UInt64(0) << (start & 63)
-    while index < words.count {
-      let taken = index < excluded.words.count ? excluded.words[index] : 0
-      let word = words[index] & ~taken & mask
-      if word != 0 { return UInt64(index) << 6 + UInt64(word.trailingZeroBitCount) }
-      mask = ~0
-      index += 1
-    }
-    return nil
-  }
-
-  /// The least number from which on `count` numbers in a row are at least `start`, in this set and not in `excluded`.
-  func firstRun(of count: Int, from start: UInt64, excluding excluded: PageBits) -> UInt64? {
-    var runStart = start
-    var next = start
-    while let number = first(from: next, excluding: excluded) {
-      if number != next { runStart = number }
-      next = number + 1
-      if next - runStart >= UInt64(count) { return runStart }
-    }
-    return nil
-  }
 }
