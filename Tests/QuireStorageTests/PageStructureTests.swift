@@ -16,7 +16,10 @@ import Testing
       if isIn { set.insert(number) } else { set.remove(number) }
     }
     #expect(bits.count == set.count)
-    for number in 0..<1000 as Range<UInt64> { #expect(bits[number] == set.contains(number)) }
+    for number in 0..<1000 as Range<UInt64> {
+      #expect(bits[number] == set.contains(number))
+      #expect(bits.first(from: number) == set.filter { $0 >= number }.min())
+    }
   }
 
   @Test func placesHaveOneStatusEach() {

@@ -69,4 +69,17 @@ package struct PageBits: ExpressibleByArrayLiteral {
 
   /// How many numbers are in the set.
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+  /// The least number of the set that is at least `start`.
+  func first(from start: UInt64) -> UInt64? {
+    var index = Int(start >> 6)
+    var mask = ~UInt64(0) << (start & 63)
+    while index < words.count {
+      let word = words[index] & mask
+      if word != 0 { return UInt64(index) << 6 + UInt64(word.trailingZeroBitCount) }
+      mask = ~0
+      index += 1
+    }
+    return nil
+  }
 }

@@ -76,7 +76,7 @@ extension PageStore {
     unwritten.withLock { numbers in
       var found: [UInt64] = []
       var next = start
-      while found.count < limit, let number = numbers.first(from: next, excluding: PageBits()) {
+      while found.count < limit, let number = numbers.first(from: next) {
         found.append(number)
         next = number + 1
       }
