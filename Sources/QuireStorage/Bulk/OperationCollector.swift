@@ -44,8 +44,8 @@ final class OperationCollector {
     restingCapacity -= lists[index].capacity
   }
 
-  /// Reserves room for `number` operations on the tree `index`, which has none yet. Addresses, as a rule: memory that is
-  /// reserved and not used costs nothing.
+  /// Reserves room for `number` operations on the tree `index`, which has none yet. Addresses, as a rule: memory that
+  /// is reserved and not used costs nothing.
   func reserve(_ number: Int, treeAt index: Int) {
     assert(!has(treeAt: index), "room is reserved ahead of the first operation")
     addList(index)

@@ -19,11 +19,11 @@ package struct SupersededPlace: Sendable, BitwiseCopyable {
 /// memory only.
 ///
 /// Invariants:
-/// 1. The places that are not used are the complement of what the newest checkpoint's trees reach, or those of the one
-///    being written.
+/// 1. The places that are not used are the complement of what the newest checkpoint's trees reach, or those of the
+///    one being written.
 /// 2. A number is given out only if it is free and not held, or behind the end of the file.
-/// 3. A place freed by a checkpoint becomes free only when a synced log record testifies to that checkpoint, so that the
-///    one before stays whole until it cannot be needed (hazards A6, C6).
+/// 3. A place freed by a checkpoint becomes free only when a synced log record testifies to that checkpoint, so that
+///    the one before stays whole until it cannot be needed (hazards A6, C6).
 /// 4. Until the map that the file came with is trusted, no place of that file is given out, whatever the map says of it
 ///    and whatever has been given up since: see `FreeMapProof`.
 /// 5. Places written ahead of the checkpoint that will name them, by the running transaction and by those that have

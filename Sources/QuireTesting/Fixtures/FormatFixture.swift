@@ -5,8 +5,8 @@ internal import QuireStorage
 /// A database of `Fixtures/format-v1` and `Fixtures/format-v2`.
 ///
 /// The files there were made by `quire-torture fixtures Fixtures/format-v2` of the version that introduced the format,
-/// and likewise for each format before. They are never made again: a version that wrote them differently would have to read
-/// the old ones all the same.
+/// and likewise for each format before. They are never made again: a version that wrote them differently would have to
+/// read the old ones all the same.
 package enum FormatFixture: String, CaseIterable, Sendable {
   /// A tree with one entry: the example of the format document.
   case tiny
