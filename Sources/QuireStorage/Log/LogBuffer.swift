@@ -86,10 +86,12 @@ package final class LogBuffer {
   @inline(__always) package func truncate(to position: Int) {
     if isGivenUp { return }
     if position < streamedByteCount { return undo(to: position) }
+    assert(position <= self.position, "a record is truncated to behind its end")
     bodyByteCount = max(position &- streamedByteCount, hasUndo ? LogLayout.undoByteCount : 0)
   }
 
   @inline(never) private func undo(to position: Int) {
+    assert(position >= 0 && position < streamedByteCount, "an undo position lies in a part that is out")
     bodyByteCount = 0
     if position == 0 { return forgetParts() }
     hasUndo = true
@@ -115,6 +117,7 @@ package final class LogBuffer {
     // An operation longer than a part makes a longer part.
     if !isGivenUp, bodyByteCount > 0, appendPart?() != true { giveUp() }
     if isGivenUp { return empty() }
+    assert(!hasUndo || bodyByteCount >= LogLayout.undoByteCount, "an undo position is cut")
     if bodyByteCount == 0 { return }
     partCount += 1
     streamedByteCount += bodyByteCount
@@ -138,6 +141,7 @@ package final class LogBuffer {
   }
 
   @inline(never) private func grow(to needed: Int) {
+    assert(needed > capacity, "a buffer grows that has room")
     let newCapacity = max(needed, capacity * 2)
     let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
     newMemory.copyMemory(from: memory, byteCount: LogLayout.headerByteCount + bodyByteCount)
@@ -147,6 +151,7 @@ package final class LogBuffer {
   }
 
   @inline(__always) func appendByte(_ byte: UInt8) {
+    assert(LogLayout.headerByteCount + bodyByteCount < capacity, "a byte is appended without room")
     cursor.storeBytes(of: byte, as: UInt8.self)
     bodyByteCount &+= 1
   }
@@ -157,6 +162,7 @@ package final class LogBuffer {
 
   @inline(__always) func appendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
     appendVarint(UInt64(count))
+    assert(LogLayout.headerByteCount + bodyByteCount + count <= capacity, "bytes are appended without room")
     let offset = bodyByteCount
     if count > 0 { cursor.copyMemory(from: base, byteCount: count) }
     bodyByteCount &+= count
@@ -304,6 +310,7 @@ package final class LogBuffer {
   /// Adds operations as another record holds them.
   func append(operations: UnsafeRawBufferPointer) {
     guard let base = operations.baseAddress else { return }
+    assert(operations.count <= Limits.recordBodyByteCount, "operations are longer than a record")
     reserve(operations.count)
     cursor.copyMemory(from: base, byteCount: operations.count)
     bodyByteCount += operations.count
@@ -311,6 +318,9 @@ package final class LogBuffer {
 
   /// Completes the record: header in front, padding and checksum behind. Returns all its bytes.
   package func seal(_ header: LogRecordHeader, seed: UInt64) -> UnsafeRawBufferPointer {
+    assert(!isGivenUp, "a record that was given up is not complete")
+    assert(header.bodyByteCount == bodyByteCount, "a header tells another length")
+    assert((partCount == 0) == (streamedByteCount == 0), "parts have bytes, and no others have")
     makeRoom(0)
     let padded = LogLayout.align(bodyByteCount, to: 8)
     let body = memory + LogLayout.headerByteCount

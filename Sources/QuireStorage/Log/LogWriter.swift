@@ -116,6 +116,11 @@ package final class LogWriter: @unchecked Sendable {
     startsBlock: Bool = false
   ) throws(AppendFailure) -> LSN {
     assert(!isUnsettled || kind == .mark, "a record was appended that nobody knows the predecessor of")
+    assert(csn >= lastCSN, "a record is older than the one before it")
+    assert(kind != .mark || csn == lastCSN, "a mark stands behind the newest commit")
+    assert(kind == .mark || csn > lastCSN, "a commit has the number of the one before it")
+    assert(durableLSN <= endLSN, "more is called durable than was appended")
+    assert(!buffer.isGivenUp, "a record that was given up is not appended")
     if startsBlock { offset = LogLayout.align(offset, to: LogLayout.blockByteCount) }
     let header = LogRecordHeader(
       kind: kind, bodyByteCount: buffer.bodyByteCount, lsn: current.descriptor.lsn(at: offset), csn: csn,
@@ -123,6 +128,8 @@ package final class LogWriter: @unchecked Sendable {
       partNumber: buffer.partCount + (kind == .part ? 1 : 0), hasUndo: buffer.hasUndo)
     let record = buffer.seal(header, seed: LogLayout.seed(current.descriptor, offset: offset))
     precondition(record.count <= current.descriptor.byteCount - offset, "a log record was appended without room")
+    assert(offset >= LogLayout.firstRecordOffset, "a record lies in the header of its segment")
+    assert(offset % 8 == 0 && record.count % 8 == 0, "records are made of whole words")
     // Entered before the write: a sync that begins meanwhile covers more than it must, never less.
     begun.store(begun.load(ordering: .relaxed) &+ 1, ordering: .sequentiallyConsistent)
     if enteredNumber.load(ordering: .sequentiallyConsistent) != current.descriptor.number { enterCurrent() }
@@ -144,6 +151,8 @@ package final class LogWriter: @unchecked Sendable {
     if durableCheckpoint > testified.load(ordering: .relaxed) {
       testified.store(durableCheckpoint, ordering: .releasing)
     }
+    assert(endLSN.rawValue > endWord.load(ordering: .relaxed), "the log has become shorter")
+    assert(commitLSN <= endLSN, "a commit ends behind the log")
     endWord.store(endLSN.rawValue, ordering: .releasing)
     finished.store(finished.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     return endLSN
@@ -181,6 +190,7 @@ package final class LogWriter: @unchecked Sendable {
     unsynced.withLock { unsynced in
       defer { enteredNumber.store(current.descriptor.number, ordering: .sequentiallyConsistent) }
       if let segment = unsynced.newest {
+        assert(segment.descriptor.number <= current.descriptor.number, "the log has gone back to an older segment")
         if segment.descriptor.number == current.descriptor.number { return }
         unsynced.older.append(segment)
       }
@@ -208,6 +218,7 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   @inline(never) private func writeZeros(behind end: Int) throws(StorageError) {
+    assert(end <= current.descriptor.byteCount, "zeros go behind the end of the segment")
     // Without memory for them every flush takes half as long again, and that is all.
     var count = Self.zeros == nil ? 0 : min(Self.zeroByteCount, current.descriptor.byteCount - end)
     do throws(StorageError) {
@@ -235,6 +246,7 @@ package final class LogWriter: @unchecked Sendable {
   ) throws(AppendFailure) -> LSN? {
     let block = LogLayout.align(offset, to: LogLayout.blockByteCount)
     guard block + LogLayout.blockByteCount <= current.descriptor.byteCount else { return nil }
+    assert(block >= offset, "a mark would overwrite a record")
     offset = block
     buffer.reset()
     return try append(
@@ -246,6 +258,7 @@ package final class LogWriter: @unchecked Sendable {
   /// between would be the first record behind the new meta page, and follow the commit before.
   package func beginUnloggedCommit(_ csn: CSN) {
     assert(!isUnsettled, "one commit by checkpoint at a time")
+    assert(csn > lastCSN, "a commit by checkpoint follows all others")
     lastCSN = csn
     isUnsettled = true
   }
@@ -254,6 +267,7 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// - Parameter remaining: the newest commit there is, itself or the one before it.
   package func endUnloggedCommit(remaining csn: CSN) {
+    assert(csn == lastCSN || csn.rawValue + 1 == lastCSN.rawValue, "what remains is the commit or the one before")
     lastCSN = csn
     isUnsettled = false
   }
@@ -261,6 +275,9 @@ package final class LogWriter: @unchecked Sendable {
   /// Goes on at the start of the next segment, which there is. Under the log latch.
   package func switchSegment() {
     guard let segment = next else { preconditionFailure("there is no segment to switch to") }
+    assert(segment.descriptor.firstLSN >= endLSN, "the next segment begins within this one")
+    assert(segment.descriptor.number > current.descriptor.number, "the next segment is an older one")
+    assert(segment.descriptor.fileIndex != current.descriptor.fileIndex, "a segment follows itself in one file")
     written[current.descriptor.fileIndex] = current.writtenByteCount
     current = segment
     next = nil

@@ -21,6 +21,7 @@ extension Reclaimer {
   ) {
     let address = UInt(bitPattern: image)
     state.withLock { state in
+      assert(!store.frames.location(frame).isPageNumber, "a frame is written home twice")
       store.install(address, at: number, checksum: checksum)
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
@@ -119,6 +120,8 @@ extension Reclaimer {
         // Replaced while it was being written: the place is known only now.
         allocator.supersede(store.frames.location(FrameIndex(frame)).pageNumber, csn: csn)
       }
+      assert(state.isCheckpointing, "a checkpoint ends that has not begun")
+      assert(horizon >= csn.rawValue, "a checkpoint holds more than there is")
       state.raced = []
       state.isCheckpointing = false
       store.retire(oldSlots)

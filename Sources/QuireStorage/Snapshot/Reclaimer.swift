@@ -96,6 +96,7 @@ package final class Reclaimer: Sendable {
   /// Takes what the commit `csn` replaced. Called under the writer lock, in the order of the commits.
   package func retire(_ pages: some Sequence<SupersededPage>, csn: UInt64) {
     state.withLock { state in
+      assert(state.waiting.last.map { $0.death <= csn } ?? true, "commits retire in their order")
       for page in pages {
         if page.extentPageCount > 0 {
           // As below.
@@ -148,6 +149,7 @@ package final class Reclaimer: Sendable {
       // Above the published CSN, so nothing of it has left the queue.
       let places = state.waiting.lazy.filter { $0.death == csn && ($0.kind == .place || $0.kind == .extent) }
       allocator.restore(csn, places.map { (PageNumber($0.value), Int($0.pageCount)) })
+      assert(csn > slots.newest.csn.rawValue, "a published commit is not taken back")
       state.waiting.removeAll { $0.death == csn }
     }
   }
@@ -169,6 +171,7 @@ package final class Reclaimer: Sendable {
       // collections in between have found; and the record that it stands in may be another's by then.
       let published = slots.newest.csn.rawValue
       slots.findAnnounced(below: published, into: &state.announced)
+      assert(state.announced.allSatisfy { $0 < published }, "a reader has announced what is not published")
       while let item = state.waiting.first, item.death <= published {
         settle(state.waiting.removeFirst(), &state, freeFrames)
       }
@@ -183,6 +186,7 @@ package final class Reclaimer: Sendable {
       collectSlots(&state)
       release(&state)
       charge(&state)
+      assert(state.freeSlots.isEmpty && state.freeFrames.isEmpty && state.freePlaces.isEmpty, "free memory is kept")
     }
   }
 
@@ -237,6 +241,7 @@ package final class Reclaimer: Sendable {
   }
 
   private func hold(_ item: Item, for snapshot: UInt64, _ state: inout State) {
+    assert(item.birth <= snapshot && snapshot < item.death, "a snapshot holds what it does not see")
     if let list = state.held[snapshot] { return list.append(item) }
     let list = ChunkedList<Item>()
     list.append(item)

@@ -133,6 +133,7 @@ package final class SnapshotPool: @unchecked Sendable {
   package func make(csn: CSN, trees: [TreeRoot], names: TreeNames) -> SnapshotRecord {
     let record = take(treeCount: trees.count)
     record.setNames(names)
+    assert(zip(trees, trees.dropFirst()).allSatisfy { $0.id < $1.id }, "trees stand in the order of their ids")
     for index in trees.indices { record.trees[index] = trees[index] }
     record.setCSN(csn.rawValue)
     return record
@@ -141,6 +142,7 @@ package final class SnapshotPool: @unchecked Sendable {
   /// A record with room for `treeCount` trees, for the caller to enter them, their names and last its CSN.
   func take(treeCount: Int) -> SnapshotRecord {
     let record = find(treeCount)
+    assert(record.capacity >= treeCount, "a snapshot has no room for its trees")
     record.treeCount = treeCount
     return record
   }
@@ -164,6 +166,7 @@ package final class SnapshotPool: @unchecked Sendable {
       records.removeAll { record in
         guard isDone(record.csn) else { return false }
         // A CSN that no reader can mistake for one of its own, and whose announcement protects nothing.
+        assert(record.csn.rawValue < .max - 1, "a snapshot is recycled twice")
         record.setCSN(.max - 1)
         state.free.append(record)
         return true
