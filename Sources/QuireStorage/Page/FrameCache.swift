@@ -56,6 +56,7 @@ struct FrameCache {
   @inline(never) private mutating func refill() throws(StorageError) {
     if freeFrames.slotCount == 0 { try store.allocateSlots(batch) { [freeFrames] address in freeFrames.add(address) } }
     if freeFrames.frameCount == 0 {
+      assert(batch <= FreeFrames.capacity, "more frames are taken in advance than there is room for")
       try frames.reserve(batch, into: freeFrames.frames)
       freeFrames.frameCount = batch
     }
@@ -125,6 +126,7 @@ struct FreeFrames {
 
   /// Takes the last of each; there are some.
   @inline(__always) fileprivate func take() -> (slot: UnsafeMutableRawPointer, frame: FrameIndex) {
+    assert(slotCount > 0 && frameCount > 0, "a frame is taken that is not there")
     slotCount &-= 1
     frameCount &-= 1
     // Of a slot, so not zero.
@@ -133,12 +135,15 @@ struct FreeFrames {
 
   /// Takes the last slot; there are some.
   fileprivate func takeSlot() -> UnsafeMutableRawPointer {
+    assert(slotCount > 0, "a slot is taken that is not there")
     slotCount &-= 1
     return UnsafeMutableRawPointer(bitPattern: slots[slotCount]).unsafelyUnwrapped
   }
 
   /// Adds a slot; there is room.
   @inline(__always) func add(_ slot: UInt) {
+    assert(slotCount < Self.capacity, "there is no room for another slot")
+    assert(slot != 0, "a slot has an address")
     slots[slotCount] = slot
     slotCount &+= 1
   }
@@ -147,6 +152,7 @@ struct FreeFrames {
   @inline(__always) func keep(_ frame: FrameIndex, _ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount, frameCount < keptCount else { return false }
     add(UInt(bitPattern: slot))
+    assert(frameCount < Self.capacity, "there is no room for another frame")
     frames[frameCount] = frame
     frameCount &+= 1
     return true

@@ -71,6 +71,7 @@ package final class FrameTable: @unchecked Sendable {
   package func reserve(_ count: Int, into indexes: UnsafeMutablePointer<FrameIndex>) throws(StorageError) {
     let failure: StorageError? = free.withLock { free in
       let recycledCount = min(count, free.indexes.count)
+      assert(count > 0, "no frames are reserved")
       let missing = count - recycledCount
       if missing > 0 {
         guard free.count + missing <= Limits.frameCount else {
@@ -89,6 +90,7 @@ package final class FrameTable: @unchecked Sendable {
       for offset in 0..<missing {
         indexes[recycledCount + offset] = FrameIndex(UInt32(free.count + missing - 1 - offset))
       }
+      assert(free.count + missing <= Limits.frameCount, "there are more frames than addresses")
       free.count += missing
       return nil
     }
@@ -106,12 +108,15 @@ package final class FrameTable: @unchecked Sendable {
 
   /// Enters a page that lives in `slot` under a reserved index.
   @inline(__always) package func assign(_ index: FrameIndex, slot: UnsafeMutableRawPointer, birth: UInt64) {
+    assert(UInt(bitPattern: slot) & 1 == 0, "a slot looks like a page number")
     details.entry(Int(index.rawValue)).storeBytes(of: birth, toByteOffset: 8, as: UInt64.self)
     locationWord(index).pointee.store(UInt(bitPattern: slot), ordering: .releasing)
   }
 
   /// Says that the frame's page now stands at `number`. Readers that saw the slot before may still be inside it.
   package func flip(_ index: FrameIndex, to number: PageNumber, checksum: UInt64) {
+    assert(!location(index).isPageNumber, "a frame is flipped twice")
+    assert(number != .none, "a frame is flipped to no page")
     details.entry(Int(index.rawValue)).storeBytes(of: checksum, as: UInt64.self)
     locationWord(index).pointee.store(FrameLocation(number).rawValue, ordering: .releasing)
     dirty.wrappingSubtract(1, ordering: .relaxed)
@@ -119,6 +124,7 @@ package final class FrameTable: @unchecked Sendable {
 
   /// Says that the frame's page is nowhere any more: its place has been given up, and its owner is about to go.
   package func clear(_ index: FrameIndex) {
+    assert(location(index).isPageNumber, "a frame that is cleared has its page in memory")
     locationWord(index).pointee.store(FrameLocation(PageNumber.none).rawValue, ordering: .releasing)
   }
 
@@ -126,6 +132,7 @@ package final class FrameTable: @unchecked Sendable {
   package func release(_ indexes: [FrameIndex]) {
     var dirtyCount = 0
     for index in indexes where !location(index).isPageNumber { dirtyCount += 1 }
+    assert(dirtyCount <= dirty.load(ordering: .relaxed), "more dirty pages go than there were")
     dirty.wrappingSubtract(dirtyCount, ordering: .relaxed)
     free.withLock { free in
       for index in indexes { free.indexes.append(index.rawValue) }

@@ -23,6 +23,8 @@ extension PageStore {
     _ value: UnsafeRawBufferPointer, in slot: UnsafeMutableRawPointer, at number: PageNumber, birth: UInt64
   ) throws(StorageError) -> ExtentReference {
     guard let base = value.baseAddress else { preconditionFailure("a value in an extent has bytes") }
+    assert(value.count <= pageSize, "a value of several pages is kept in one slot")
+    assert(birth > 0, "a value is born by a commit")
     try makeRoomForSum(number)
     slot.copyMemory(from: base, byteCount: value.count)
     // Goes to the file, too.
@@ -59,6 +61,7 @@ extension PageStore {
   private func copyUnwritten(
     _ number: PageNumber, checksum: UInt64?, byteCount: Int, into target: UnsafeMutableRawPointer
   ) -> Bool {
+    assert(byteCount <= pageSize, "more is copied than a slot holds")
     let address = UInt(bitPattern: target)
     return unwritten.withLock { _ in
       guard let slot = table.unwrittenSlot(number, checksum: checksum),

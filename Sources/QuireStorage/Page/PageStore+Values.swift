@@ -17,6 +17,7 @@ extension PageStore {
   func loadValue(_ extent: ExtentReference) throws(StorageError) -> UnsafeRawPointer? {
     let number = extent.first
     guard !isResident(number) else { return nil }
+    assert(extent.valueByteCount <= pageSize, "a value of several pages is lent from no slot")
     noteMiss()
     try makeRoomForSum(number)
     let slot = try allocateSlot()

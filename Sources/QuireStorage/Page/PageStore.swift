@@ -81,6 +81,7 @@ package final class PageStore: @unchecked Sendable {
     guard !slots.isEmpty else { return }
     if let evictor { return evictor.retired.retire(slots) }
     // Nobody reads yet.
+    assert(!slots.contains(0), "a slot has an address")
     pool.release(slots.compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
   }
 
@@ -245,6 +246,7 @@ package final class PageStore: @unchecked Sendable {
   /// recycled when the access epoch has passed.
   package func install(_ address: UInt, at number: PageNumber, checksum: UInt64) {
     guard let slot = UnsafeMutableRawPointer(bitPattern: address) else { return }
+    assert(number.rawValue >= 2 && number.rawValue < pageCount, "a page is written where the file has none")
     PageBytes(slot).checksum = checksum
     if let old = table.install(slot, at: number) { retire([UInt(bitPattern: old)]) }
     unsynced.withLock { $0.append(number) }
@@ -282,6 +284,7 @@ package final class PageStore: @unchecked Sendable {
   /// Frees a frame that never left memory: its slot and its index.
   package func releaseFrame(_ index: FrameIndex) {
     let location = frames.location(index)
+    assert(!location.isPageNumber || location.pageNumber == .none, "a frame that is released has a place")
     if !location.isPageNumber { pool.release(location.slot) }
     frames.release(index)
   }

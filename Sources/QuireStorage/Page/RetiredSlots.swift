@@ -38,6 +38,7 @@ final class RetiredSlots: Sendable {
       // The epoch ends under the lock, so that the groups stay in order.
       guard count > 0 else { return }
       state.groups.append((epochs.advanceEpoch(), count))
+      assert(state.groups.reduce(0) { $0 + $1.count } == state.slots.count, "retired slots have been miscounted")
       pool.hasRetired.store(true, ordering: .relaxed)
     }
   }
@@ -54,6 +55,7 @@ final class RetiredSlots: Sendable {
         state.groups.removeFirst()
       }
       guard count > 0 else { return state.slots.count }
+      assert(count <= state.slots.count, "more slots come back than were retired")
       pool.release(state.slots.prefix(count).compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
       state.slots.removeFirst(count)
       if state.slots.isEmpty { pool.hasRetired.store(false, ordering: .relaxed) }

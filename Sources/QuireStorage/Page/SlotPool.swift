@@ -71,6 +71,7 @@ package final class SlotPool: Sendable {
     slotLimit = max(1, cacheSize / pageSize)
     budgetWord = Atomic(slotLimit)
     slackCount = Self.slackByteCount / pageSize
+    assert(pageSize > 0 && pageSize & (pageSize - 1) == 0, "pages have a power of two bytes")
     slabByteCount = cacheSize >= 16 << 20 ? Self.hugePageByteCount : max(64 * pageSize, 64 << 10)
     state = Latch(State())
   }
@@ -103,6 +104,7 @@ package final class SlotPool: Sendable {
   /// Lends `count` slots and hands their addresses to `add`, if the budget then has at least `reserve` more, or none at
   /// all; returns whether it did.
   func take(_ count: Int, leaving reserve: Int, _ add: (UInt) -> Void) throws(StorageError) -> Bool {
+    assert(count > 0 && reserve >= 0, "no slots are taken")
     let outcome: Result<Bool, StorageError> = state.withLock { state in
       guard state.lent + count + reserve <= budget else { return .success(false) }
       do throws(StorageError) {
@@ -126,6 +128,7 @@ package final class SlotPool: Sendable {
   func charge(_ byteCount: Int, to consumer: Consumer) {
     state.withLock { state in
       guard state.charges[consumer.rawValue] != byteCount else { return }
+      assert(byteCount >= 0, "memory is charged that was given back twice")
       state.charges[consumer.rawValue] = byteCount
       let beyond = max(0, state.charges.reduce(0, +) - Self.allowanceByteCount)
       let load = min(slotLimit / 4 * 3, state.charges[Consumer.load.rawValue] / pageSize)
@@ -180,6 +183,8 @@ package final class SlotPool: Sendable {
   }
 
   @inline(__always) private func takeBack(_ slot: UnsafeMutableRawPointer, _ state: inout State) {
+    assert(state.lent > 0, "a slot comes back that was not lent")
+    assert(UInt(bitPattern: slot) % UInt(min(pageSize, 4096)) == 0, "what comes back is not a slot")
     // All slots with memory, this one included.
     let backedCount = state.lent + state.free.count
     state.lent -= 1
@@ -211,6 +216,7 @@ package final class SlotPool: Sendable {
     let byteCount = state.slabs.isEmpty ? min(slabByteCount, Self.firstSlabPageCount * pageSize) : slabByteCount
     let slab: VirtualMemory
     if let prepared = state.prepared.popLast() { slab = prepared } else { slab = try reserveSlab(byteCount) }
+    assert(slab.byteCount >= pageSize, "a slab has room for a page at least")
     if slab.byteCount == Self.hugePageByteCount { state.hugeSlabs.insert(UInt(bitPattern: slab.base)) }
     state.slabs.append(slab)
     // Backwards, so that slots are lent in ascending order: neighbours in a tree become neighbours in memory.

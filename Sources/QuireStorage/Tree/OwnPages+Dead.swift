@@ -37,6 +37,7 @@ extension OwnPages {
       deadFrames[UInt64(frame.rawValue)] = true
       if place != 0 { deadPlaces[place] = true }
     }
+    assert(kept + dead.count == born.count, "a frame is lost")
     born.truncate(to: kept)
     kept = mark.superseded
     for index in mark.superseded..<superseded.count {
@@ -50,6 +51,7 @@ extension OwnPages {
       superseded[kept] = page
       kept += 1
     }
+    assert(kept >= mark.superseded && kept <= superseded.count, "the list of replaced pages has grown")
     superseded.truncate(to: kept)
     return dead
   }

@@ -22,6 +22,8 @@ struct ExtentLedger {
   var mark: Int { entries.count }
 
   mutating func add(_ first: PageNumber, pageCount: Int, step: UInt64, deferred: UnsafeRawBufferPointer? = nil) {
+    assert(pageCount > 0, "an extent has pages")
+    assert(indexes[first.rawValue] == nil, "an extent is written where the transaction has one")
     indexes[first.rawValue] = entries.count
     entries.append(Entry(first: first, pageCount: pageCount, step: step, deferred: deferred))
   }
@@ -46,12 +48,14 @@ struct ExtentLedger {
   /// Takes the extent at `first` off the list; returns the number of its pages, 0 if it is not on it.
   mutating func remove(_ first: PageNumber) -> Int {
     guard let index = indexes.removeValue(forKey: first.rawValue) else { return 0 }
+    assert(entries[index].first == first && entries[index].pageCount > 0, "the index of extents leads astray")
     defer { entries[index].pageCount = 0 }
     return entries[index].pageCount
   }
 
   /// Forgets what was added since `mark` and calls `giveBack` with each of it.
   mutating func restore(_ mark: Int, giveBack: (PageNumber, Int) -> Void) {
+    assert(mark >= 0 && mark <= entries.count, "a mark lies behind what it is a mark of")
     for entry in entries[mark...] where entry.pageCount > 0 {
       indexes[entry.first.rawValue] = nil
       giveBack(entry.first, entry.pageCount)
@@ -61,6 +65,7 @@ struct ExtentLedger {
 
   /// Forgets everything: the extents belong to a commit.
   mutating func clear() {
+    assert(indexes.count <= entries.count, "the index of extents has more than there are")
     // Nearly every transaction.
     if entries.isEmpty { return }
     entries.removeAll(keepingCapacity: true)

@@ -50,6 +50,7 @@ package struct OwnPages: ~Copyable {
 
   /// Starts a transaction whose commit will be `csn`.
   mutating func begin(csn: UInt64) {
+    assert(extents.mark == 0 || csn >= self.csn, "transactions have ascending numbers")
     self.csn = csn
     step &+= 1
     superseded.removeAll(keepingFirstChunk: true)
@@ -76,6 +77,7 @@ package struct OwnPages: ~Copyable {
 
   /// Forgets all that was done since `mark`; the caller restores the roots.
   mutating func restore(_ mark: Mark) {
+    assert(mark.extents <= extents.mark, "a mark lies behind the extents it is a mark of")
     assert(mark.born <= born.count && mark.superseded <= superseded.count, "a mark lies behind what it is a mark of")
     for frame in born.from(mark.born) { store.releaseFrame(frame) }
     born.truncate(to: mark.born)
@@ -167,11 +169,13 @@ package struct OwnPages: ~Copyable {
   mutating func copyForEditing(
     _ page: PageBytes, _ reference: PageReference
   ) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
+    assert(!isPrivate(reference, page), "a private page is copied for editing")
     let (copy, newReference) = try makeFrame()
     page.copyContent(to: copy, pageSize: store.pageSize)
     copy.birth = csn
     copy.checksum = 0
     copy.step = step
+    assert(isPrivate(newReference, copy), "a copy for editing is not private")
     if needsTranslation(page, reference) { translateFlippedChildren(copy) }
     supersede(reference, page)
     return (copy, newReference)
@@ -198,6 +202,7 @@ package struct OwnPages: ~Copyable {
   /// Replaces references to frames that a checkpoint has written by the page numbers they got, so that the frames'
   /// entries can be freed once no older page refers to them.
   func translateFlippedChildren(_ page: PageBytes) {
+    assert(page.level > 0, "leaves have no children")
     let (references, checksums) = (page.references, page.checksums)
     for index in 0..<page.count {
       let reference = PageReference(rawValue: references[index])
