@@ -41,6 +41,7 @@ struct BranchPacker {
   /// Puts others in the place of some children; the first of them keeps the separator of the first one replaced.
   mutating func replace(_ range: Range<Int>, by new: [BranchEntry]) {
     assert(!new.isEmpty, "a branch keeps a child in the place of those replaced")
+    assert(range.upperBound <= entries.count, "a branch has fewer children")
     let separator = entries[range.lowerBound].separator
     entries.replaceSubrange(range, with: new)
     entries[range.lowerBound].separator = separator
@@ -75,6 +76,7 @@ struct BranchPacker {
   ///
   /// - Parameter appends: whether what is new is the last child, as ascending keys bring it: the others stay together.
   func cuts(appends: Bool, _ keyKind: KeyKind) -> [Int] {
+    assert(!entries.isEmpty, "a branch has a child at least")
     let count = entries.count
     func fits(_ range: Range<Int>) -> Bool { byteCount(range, keyKind) <= pageSize }
     if fits(0..<count) { return [count] }
@@ -119,6 +121,8 @@ struct BranchPacker {
   /// The same with the children `range`.
   func encode(_ range: Range<Int>, into page: PageBytes) {
     if range.isEmpty { return }
+    assert(range.upperBound <= entries.count, "what is written was not packed")
+    assert(page.level > 0, "leaves have no children")
     let hasIntegerKeys = page.hasIntegerKeys
     let prefix = hasIntegerKeys ? 0 : prefixCount(range)
     var top = pageSize - prefix

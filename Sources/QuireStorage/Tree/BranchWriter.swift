@@ -19,6 +19,7 @@ struct BranchWriter {
   /// Inserts a child; false if there is no room or the separator lacks the page's prefix.
   func insert(_ new: SplitPage, at index: Int) throws(StorageError) -> Bool {
     assert(index > 0 && index <= branch.count, "a child with a separator goes behind another")
+    assert(branch.level > 0, "leaves have no children")
     return try new.separator.withSplitKey { (key) throws(StorageError) -> Bool in
       let hasIntegerKeys = branch.hasIntegerKeys
       let prefixCount = branch.prefixCount
@@ -27,6 +28,7 @@ struct BranchWriter {
       let cellByteCount = hasIntegerKeys ? 0 : PageLayout.branchCellHeader + keyCount
       let newEnd = PageBytes.branchArraysEnd(count: branch.count + 1, hasIntegerKeys: hasIntegerKeys)
       guard newEnd + cellByteCount <= branch.cellStart else { return false }
+      assert(keyCount >= 0, "a separator has less than the prefix of its branch")
       openGap(at: index)
       branch.references[index] = new.reference.rawValue
       branch.checksums[index] = 0

@@ -20,6 +20,8 @@ struct LeafDivision {
     newHead =
       leaf.hasIntegerKeys ? 0 : KeyOrder.head(key.base + leaf.prefixCount, key.count &- leaf.prefixCount)
     cellByteCount = leaf.uniformCellByteCount
+    assert(leaf.isUniform, "what is divided is uniform")
+    assert(index >= 0 && index <= leaf.count, "an entry goes between others or behind them")
     let count = leaf.count + 1
     left = 0..<(count + 1) / 2
     right = left.upperBound..<count
@@ -49,6 +51,7 @@ struct LeafDivision {
 
   /// Writes the entries `half` of all, the old ones from `source`, into `target`, whose header has been cleared.
   func write(_ half: Range<Int>, of source: PageBytes, into target: PageBytes, _ pageSize: Int) {
+    assert(source.base != target.base, "a half is written over what it is copied from")
     let prefixCount = source.prefixCount
     var top = pageSize &- prefixCount
     if prefixCount > 0 {

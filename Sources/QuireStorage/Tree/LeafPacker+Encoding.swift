@@ -4,6 +4,8 @@ extension LeafPacker {
   /// Fills `page`, whose header has been initialized, with the entries `range`, which must fit and must not lie in it.
   func encode(_ range: Range<Int>, into page: PageBytes) {
     if range.isEmpty { return }
+    assert(range.lowerBound >= 0 && range.upperBound <= count, "what is written was not packed")
+    assert(page.hasIntegerKeys == hasIntegerKeys, "keys of another kind are written")
     let isUniform = areUniform(range)
     let prefix = prefixCount(range, isUniform: isUniform)
     let first = entries[range.lowerBound]
@@ -31,6 +33,7 @@ extension LeafPacker {
         place &+= 1
       }
     }
+    assert(page.leafArraysEnd <= top, "arrays and cells meet")
     page.cellStart = top
     page.garbage = 0
   }
@@ -58,6 +61,7 @@ extension LeafPacker {
     let first = entries[range.lowerBound]
     let lowest = entries[range.upperBound &- 1].cell
     let byteCount = first.payload + first.payloadCount - lowest
+    assert(byteCount >= 0 && byteCount <= top, "a run of cells is longer than its page")
     (page.base + (top &- byteCount)).copyMemory(from: lowest, byteCount: byteCount)
     let slots = page.leafSlots + index
     let header = page.cellHeader

@@ -41,6 +41,7 @@ final class LeafPacker {
 
   /// Takes the first `number` entries off.
   func removeFirst(_ number: Int) {
+    assert(number >= 0 && number <= count, "more entries are taken off than there are")
     for index in 0..<number { byteCount &-= cellByteCount(of: entries[index]) }
     count &-= number
     entries.update(from: entries + number, count: count)
@@ -52,6 +53,7 @@ final class LeafPacker {
   /// Adds an entry behind the others.
   @inline(__always) func append(_ entry: PackedEntry) {
     if count == capacity { grow(by: 1) }
+    assert(count < capacity, "an entry is packed without room")
     (entries + count).initialize(to: entry)
     note(count)
     count &+= 1
@@ -73,6 +75,7 @@ final class LeafPacker {
   }
 
   @inline(never) private func grow(by number: Int) {
+    assert(number > 0, "a packer grows for nothing")
     let newCapacity = max(2 * capacity, count + number)
     let larger = UnsafeMutablePointer<PackedEntry>.allocate(capacity: newCapacity)
     larger.update(from: entries, count: count)
@@ -84,6 +87,8 @@ final class LeafPacker {
   @inline(__always) func append(_ leaf: PageBytes, _ range: Range<Int>) {
     if range.isEmpty { return }
     if count &+ range.count > capacity { grow(by: range.count) }
+    assert(range.upperBound <= leaf.count, "a leaf has fewer entries")
+    assert(leaf.hasIntegerKeys == hasIntegerKeys, "keys of another kind are packed")
     let (source, slots, start) = (PackedEntry.Source(leaf), leaf.leafSlots, count)
     let (heads32, heads64, hasIntegerKeys) = (leaf.heads32, leaf.heads64, hasIntegerKeys)
     var target = entries + start
@@ -145,6 +150,7 @@ final class LeafPacker {
 
   /// The bytes that a leaf of the entries `range` needs, header included.
   func leafByteCount(_ range: Range<Int>) -> Int {
+    assert(range.lowerBound >= 0 && range.upperBound <= count, "what is measured was not packed")
     let isUniform = areUniform(range)
     let prefix = prefixCount(range, isUniform: isUniform)
     var sum = byteCount
@@ -206,6 +212,7 @@ final class LeafPacker {
       // Where all leaves get as much, what this one takes of the whole.
       let share = fills ? Int.max : target * (ends.count + 1) - done
       let (end, byteCount) = cut(from: start, limit: limit, share: share, shared: shared)
+      assert(end > start, "a leaf has an entry at least")
       done += byteCount
       ends.append(end)
       start = end
@@ -226,6 +233,7 @@ final class LeafPacker {
   /// many as fit, or as make up `share`. It is measured as uniform as long as its entries are.
   @inline(__always)
   private func cut(from start: Int, limit: Int, share: Int, shared: Int) -> (end: Int, byteCount: Int) {
+    assert(start < count, "a leaf begins behind the last entry")
     let (entries, first) = (entries, entries[start])
     var isUniform = suitUniformLeaf(start)
     var saving = isUniform ? uniformSaving : 0

@@ -15,6 +15,7 @@ struct LeafWriter {
 
   @inline(__always) init(_ leaf: PageBytes, pageSize: Int, scratch: UnsafeMutableRawPointer) {
     (self.leaf, self.pageSize, self.scratch) = (leaf, pageSize, scratch)
+    assert(leaf.level == 0, "what is edited as a leaf is a branch")
   }
 
   /// Inserts an entry; false if there is no room, or the key does not share the page's prefix, or the leaf is uniform
@@ -43,6 +44,8 @@ struct LeafWriter {
     memmoveBytes(newSlots + 2 &* (index &+ 1), oldSlots + 2 &* index, 2 &* (count &- index))
     memmoveBytes(newSlots, oldSlots, 2 &* index)
     memmoveBytes(arrays + width &* (index &+ 1), arrays + width &* index, width &* (count &- index))
+    assert(leaf.cellStart - leaf.leafArraysEnd >= needed, "an entry is written without room")
+    assert(keyCount >= 0, "an entry has less than the prefix of its leaf")
     let offset = leaf.cellStart &- cellByteCount
     writeCell(leaf.base + offset, header, key.base + known, keyCount, value)
     newSlots.storeBytes(of: UInt16(truncatingIfNeeded: offset), toByteOffset: 2 &* index, as: UInt16.self)
@@ -90,6 +93,7 @@ struct LeafWriter {
     }
     let cellByteCount = PageLayout.leafCellHeader + cell.keyCount + value.count
     guard leaf.cellStart - leaf.leafArraysEnd >= cellByteCount else { return false }
+    assert(!leaf.isUniform, "entries of a uniform leaf have one length")
     let offset = leaf.cellStart - cellByteCount
     leaf.garbage += cell.byteCount
     writeCell(leaf.base + offset, PageLayout.leafCellHeader, cell.key, cell.keyCount, value)
@@ -109,6 +113,7 @@ struct LeafWriter {
   func remove(at index: Int) {
     let count = leaf.count
     assert(index < count, "there is such an entry")
+    assert(index >= 0, "entries are numbered from 0")
     let width = leaf.headWidth
     let offset = Int(leaf.leafSlots[index])
     let byteCount = leaf.leafCell(at: offset).byteCount
@@ -144,6 +149,8 @@ struct LeafWriter {
       (leaf.base + top).copyMemory(from: cell.start, byteCount: cell.byteCount)
       slots[index] = UInt16(truncatingIfNeeded: top)
     }
+    assert(top >= leaf.leafArraysEnd, "arrays and cells meet")
+    assert(top >= old.cellStart, "a leaf takes more after it was compacted")
     leaf.cellStart = top
     leaf.garbage = 0
   }

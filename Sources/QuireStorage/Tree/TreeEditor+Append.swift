@@ -19,6 +19,7 @@ extension TreeEditor {
   /// Remembers `path`, all of whose pages are private, if it leads to the last leaf of the tree.
   @inline(__always) func rememberRightmostLeaf(_ root: TreeRoot) {
     guard path.isRightmost(at: path.depth &- 1) else { return }
+    assert(path.depth == root.level + 1, "the path does not end at a leaf")
     rightmostLeaf.treeID = root.id.rawValue
     rightmostLeaf.path.set(path)
   }
@@ -27,6 +28,8 @@ extension TreeEditor {
   /// there is no room.
   func appendToRightmostLeaf(_ key: SearchKey, _ value: CellValue, in root: inout TreeRoot) -> Bool {
     let leaf = rightmostLeaf.path[rightmostLeaf.path.depth &- 1].page
+    assert(rightmostLeaf.treeID == root.id.rawValue, "the last leaf of another tree is remembered")
+    assert(leaf.step >= pages.step, "the last leaf that is remembered is seen by others")
     guard leaf.isBelow(key), writer(leaf).insert(key, value, at: leaf.count) else { return false }
     root.count &+= 1
     if value.isExtent { root.mayHaveExtents = true }

@@ -12,6 +12,7 @@ extension TreeEditor {
     let leaf = path[path.depth - 1].page
     let cell = leaf.leafCell(position.index)
     if cell.isExtent { pages.supersedeExtent(cell.extent) }
+    assert(path.depth == root.level + 1, "the path does not end at a leaf")
     writer(leaf).remove(at: position.index)
     adjustCounts(&root, by: -1)
     try tidy(level: path.depth - 1, in: &root)
@@ -64,6 +65,7 @@ extension TreeEditor {
   func removeChild(at index: Int, of level: Int, in root: TreeRoot) throws(StorageError) {
     let branch = path[level].page
     takeApart(branch)
+    assert(index < branches.entries.count, "a branch has fewer children")
     branches.entries.remove(at: index)
     // Fewer separators never share a shorter prefix, so what fitted still fits.
     rewrite(branch, level: root.level - level, of: root)
@@ -72,6 +74,7 @@ extension TreeEditor {
   /// Merges `path[level]` with a neighbour under the same parent if the two fill at most nine tenths of a page.
   /// Returns whether the parent lost a child.
   func merge(level: Int, in root: TreeRoot) throws(StorageError) -> Bool {
+    assert(level > 0, "the root has no neighbours")
     let index = path[level - 1].index
     // Both are asked: deletes in ascending order leave a small page on the left and a full one on the right.
     if index + 1 < path[level - 1].page.count, try merge(level: level, with: index + 1, in: root) { return true }
@@ -113,6 +116,7 @@ extension TreeEditor {
     if pages.needsTranslation(siblingPage, sibling) {
       pages.translateFlippedChildren(index < siblingIndex ? rightCopy : leftCopy)
     }
+    assert(pages.isPrivate(path[level].reference, page), "a page that others see takes its neighbour's entries")
     // The page at hand is private and takes everything; the neighbour is given up.
     if treeLevel == 0 {
       let packer = packer(root.keyKind)

@@ -40,6 +40,7 @@ extension TreeEditor {
   @inline(__always) func put(
     _ key: SearchKey, _ value: CellValue, mode: PutMode, at position: LeafPosition, in root: inout TreeRoot
   ) throws(StorageError) -> PutOutcome {
+    assert(path.depth == root.level + 1, "the path does not end at a leaf")
     if position.isFound {
       if mode == .insertIfAbsent { return .kept }
       try makePathPrivate(&root)
@@ -77,6 +78,7 @@ extension TreeEditor {
   private func plant(
     _ key: SearchKey, _ value: CellValue, in root: inout TreeRoot
   ) throws(StorageError) {
+    assert(root.reference.isNone, "an entry is planted in a tree that has some")
     let (page, reference) = try pages.makeLeaf(of: root)
     let packer = packer(root.keyKind)
     packer.removeAll()
@@ -94,6 +96,7 @@ extension TreeEditor {
     _ value: CellValue, at index: Int, _ key: SearchKey, in root: inout TreeRoot
   ) throws(StorageError) {
     let leaf = path[path.depth - 1].page
+    assert(pages.isPrivate(path[path.depth - 1].reference, leaf), "a page that others see is changed")
     let cell = leaf.leafCell(index)
     if cell.isExtent { pages.supersedeExtent(cell.extent) }
     if writer(leaf).replaceValue(at: index, by: value) { return }

@@ -61,6 +61,7 @@ extension TreeEditor {
     inserting key: SearchKey, _ value: CellValue, at index: Int, replacing: Bool,
     in root: inout TreeRoot
   ) throws(StorageError) {
+    assert(pages.isPrivate(path[path.depth - 1].reference, path[path.depth - 1].page), "others see what is rebuilt")
     let level = path.depth - 1
     let leaf = path[level].page
     if !replacing, index == leaf.count, try startLeaf(with: key, value, in: &root) { return }
@@ -74,6 +75,7 @@ extension TreeEditor {
     // Ascending keys fill pages to the brim.
     let appends = !replacing && index == packer.count - 1 && path.isRightmost(at: level)
     packer.cuts(limit: pageSize, fills: appends, into: &leafEnds)
+    assert(leafEnds.last == packer.count, "the last leaf ends with the last entry")
     let firstCount = leafEnds[0]
     pages.initializeLeaf(leaf, of: root)
     packer.encode(0..<firstCount, into: leaf)
@@ -85,6 +87,7 @@ extension TreeEditor {
   func makeLeaves(
     _ packer: LeafPacker, from start: Int, ends: ArraySlice<Int>, in root: TreeRoot
   ) throws(StorageError) -> [SplitPage] {
+    assert(start > 0, "a leaf that is made has one before it")
     var made: [SplitPage] = []
     var start = start
     for end in ends {
@@ -108,6 +111,7 @@ extension TreeEditor {
       if !added.isEmpty { try growRoot(firstCount: firstCount, added, in: &root) }
       return
     }
+    assert(pages.isPrivate(path[level - 1].reference, path[level - 1].page), "a parent that others see is changed")
     let parent = path[level - 1].page
     let index = path[level - 1].index
     // Flags further up stand already: nothing below has become an extent that was not noted there.
@@ -158,6 +162,7 @@ extension TreeEditor {
   private func rebuildBranch(
     at level: Int, inserting new: [SplitPage], at index: Int, in root: inout TreeRoot
   ) throws(StorageError) {
+    assert(!new.isEmpty && index > 0, "a branch is rebuilt for nothing")
     let branch = path[level].page
     takeApart(branch)
     var added: [SplitPage] = []
@@ -178,6 +183,7 @@ extension TreeEditor {
   ) throws(StorageError) -> Bool {
     let branch = path[level].page
     takeApart(branch)
+    assert(pages.isPrivate(path[level].reference, branch), "a page that others see is changed")
     branches.replace(range, by: new)
     let (firstCount, added) = try writeBranches(appends: false, into: branch, level: root.level - level, in: root)
     try addToParent(of: level, firstCount: firstCount, added, in: &root)
@@ -193,6 +199,7 @@ extension TreeEditor {
 
   /// Writes `branches` over a private branch; they fit.
   func rewrite(_ branch: PageBytes, level: Int, of root: TreeRoot) {
+    assert(level > 0 && level <= root.level, "a branch stands on a level of its tree")
     pages.initialize(branch, kind: .branch, level: level, of: root)
     branches.encode(into: branch)
   }

@@ -107,6 +107,7 @@ package final class TreeEditor {
       if level == 0 { page.prefetchCount(index) }
       page = try reader.page(reference, checksum: page.checksums[index], level: level)
     }
+    assert(level == 0, "a path ends at a leaf")
     let position = page.leafSearch(key)
     path.append(PathStep(page: page, reference: reference, index: position.index))
     return position
@@ -133,6 +134,7 @@ package final class TreeEditor {
   @inline(__always) func replaceReference(
     at level: Int, by new: (page: PageBytes, reference: PageReference), in root: inout TreeRoot
   ) {
+    assert(level < path.depth, "the path has fewer pages")
     path[level].page = new.page
     path[level].reference = new.reference
     if level == 0 {

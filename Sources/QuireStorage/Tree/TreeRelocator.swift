@@ -38,6 +38,7 @@ package struct TreeRelocator {
   package mutating func relocate(
     _ root: inout TreeRoot, from position: BranchPosition
   ) throws(StorageError) -> Relocation {
+    assert(plan.pageLimit > 0 && plan.leafLimit > 0, "a step moves a page at least")
     let before = editor.pages.born.count
     var position = root.reference.isNone ? .end : position
     moves = ExtentMoves()
