@@ -94,6 +94,7 @@ extension Checkpointer {
   /// on as before. False if there is nothing to write yet, as nothing has been logged, or if writing has stopped.
   @discardableResult
   package func beginInTransaction(_ permit: borrowing WriterPermit) -> Bool {
+    assert(writerLock.isHeldByThisThread, "a checkpoint begins without the writer lock")
     finishRunning()
     guard !queue.hasStopped, log.exists else { return false }
     begin(permit)

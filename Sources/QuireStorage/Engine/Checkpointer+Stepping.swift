@@ -115,6 +115,7 @@ extension Checkpointer {
     try queue.checkFailure()
     try log.checkFiles()
     run.leavesFiles = run.next?.isNewFile == true || log.isLengthened
+    assert(run.requiredLSN <= queue.durableLSN, "a meta page is written before the log below it is durable")
     let root = run.pages.catalogRoot
     run.meta.catalog = PageRoot(number: root.reference.pageNumber, checksum: root.checksum, level: root.level)
     run.meta.treeCount = root.count
@@ -125,6 +126,8 @@ extension Checkpointer {
   /// The meta page is durable: what it names is the newest checkpoint.
   private func didWriteMeta(_ run: CheckpointRun) {
     watch.noteGrowth(to: Int(run.meta.pageCount) * store.pageSize)
+    assert(run.meta.pageCount >= 2, "a file has its meta pages")
+    assert(run.meta.checkpointNumber >= meta.current.checkpointNumber, "checkpoints have ascending numbers")
     allocator.finishCheckpoint(run.meta.checkpointNumber)
     run.pages.finish()
   }

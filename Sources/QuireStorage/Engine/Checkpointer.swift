@@ -50,6 +50,10 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   func begin(
     _ state: CheckpointState, requiredLSN: LSN, loggedCSN: CSN, isFinal: Bool, _ permit: borrowing WriterPermit
   ) -> CheckpointRun {
+    assert(writerLock.isHeldByThisThread, "a checkpoint begins without the writer lock")
+    assert(!isRunning, "one checkpoint at a time")
+    assert(state.csn >= meta.current.csn, "a checkpoint holds less than the one before it")
+    assert(loggedCSN <= state.csn, "the log has more than the checkpoint")
     var page = meta.current
     page.checkpointNumber += 1
     page.csn = state.csn

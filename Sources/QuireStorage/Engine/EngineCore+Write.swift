@@ -104,6 +104,7 @@ extension EngineCore {
       memory.throttle(permit)
       // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
       context.begin(on: commitHead.snapshot)
+      assert(context.savepointMarks.isEmpty, "a transaction begins inside a savepoint")
       return permit
     } catch {
       writerLock.unlock(permit)
@@ -118,6 +119,7 @@ extension EngineCore {
       permit.forget()
       return CommitTicket(lsn: nil)
     }
+    assert(writerLock.isHeldByThisThread, "a transaction is rolled back without the writer lock")
     context.rollback()
     memory.releaseLists(permit)
     slots.exitEpoch(writerSlot)
@@ -162,6 +164,7 @@ extension EngineCore {
 
   /// Completes the record, and makes sure of everything that can be had before a byte of it is written.
   private func prepareCommit(_ permit: borrowing WriterPermit) throws(StorageError) {
+    assert(context.waitingPutCount == 0, "a transaction is committed whose puts wait")
     context.finishRecord()
     context.discardDeadExtents()
     try queue.checkFailure()
@@ -180,6 +183,10 @@ extension EngineCore {
     endLSN: LSN, retiring superseded: some Sequence<SupersededPage>, waitsForFlush: Bool,
     _ permit: consuming WriterPermit
   ) -> CommitTicket {
+    assert(writerLock.isHeldByThisThread, "a commit is published without the writer lock")
+    assert(context.csn.rawValue == head.csn.rawValue + 1, "a commit follows the one before it")
+    assert(context.failure == nil, "a transaction that failed is committed")
+    assert(endLSN >= head.endLSN, "a commit ends before the one before it")
     let csn = context.csn
     let snapshot = resources.makeSnapshot(csn: csn, endLSN: endLSN, permit)
     reclaimer.retire(superseded, csn: csn.rawValue)

@@ -249,6 +249,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
     latch.withLock { _ in
       guard let log else { return }
       if context.log.partCount > 0 { context.log.giveUp() }
+      assert(!log.isUnsettled, "the log is frozen while a commit by checkpoint has not ended")
       page.chain = log.chain
       if isFinal {
         page.segments = []
@@ -258,6 +259,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
         page.lsn = LSN(UInt64(LogLayout.align(Int(end.rawValue), to: LogLayout.blockByteCount)))
         return
       }
+      assert(unlogged.map { $0 > log.lastCSN } ?? true, "a commit by checkpoint is in the log already")
       noteSegmentUse(log)
       // Without a next segment, after a checkpoint that failed or a transaction that streamed, the log goes on where
       // it is.

@@ -156,6 +156,8 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   /// Begins to move pages if enough of the file is free.
   private func planRelocation(_ permit: borrowing WriterPermit) {
     let pageCount = allocator.pageCount
+    assert(writerLock.isHeldByThisThread, "moves are planned without the writer lock")
+    assert(UInt64(allocator.freeCount) <= pageCount, "more places are free than there are")
     // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
     let used = pageCount - UInt64(allocator.freeCount)
     pass.limit = used + used / 32 + 8

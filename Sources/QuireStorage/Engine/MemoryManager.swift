@@ -87,6 +87,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   func releaseLists(_ permit: borrowing WriterPermit) {
     guard hasLongLists else { return }
     hasLongLists = false
+    assert(writerLock.isHeldByThisThread, "lists are given up without the writer lock")
     owesMemory.store(true, ordering: .relaxed)
     context.editor.pages.releaseLists()
     store.charge(store.tableByteCount, to: .transaction)
@@ -136,6 +137,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
 
   /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.
   private func spill(isSynced: Bool = true) throws(StorageError) {
+    assert(writerLock.isHeldByThisThread, "pages spill without the writer lock")
     let writer = PageWriter(
       store: store, allocator: allocator, reclaimer: reclaimer,
       for: .spill(csn: context.csn.rawValue))

@@ -20,6 +20,7 @@ struct RecordAppender {
   /// Appends the record of the commit; nil if it is too long for the log. Nearly always there is room for it: that is
   /// found out by appending it, under one latch.
   func appendCommit(_ permit: borrowing WriterPermit) throws(CommitFailure) -> LSN? {
+    assert(context.savepointMarks.isEmpty, "a transaction is committed inside a savepoint")
     while true {
       if !context.log.isGivenUp {
         do throws(AppendFailure) { if let endLSN = try log.appendRecord(.commit, permit) { return endLSN } } catch {

@@ -79,6 +79,7 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
     of count: Int, _ permit: borrowing WriterPermit, _ body: () throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     assert(reservation.extentPages == 0, "one long value is written at a time")
+    assert(count > 0, "a long value has pages")
     reservation.extentPages = count
     defer { reservation.extentPages = 0 }
     return try body()
@@ -116,6 +117,8 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
     reservation.nameByteLimit = context.names.byteCount + Self.unmeasuredTreeCount * Limits.treeNameByteCount
     let catalogPages = 4 + 4 * ((max(catalog.byteCount, known) + newBytes) / store.pageSize + 1)
     let overhead = 2 * (mapPages + catalogPages)
+    assert(writerLock.isHeldByThisThread, "space is measured without the writer lock")
+    assert(overhead > 0, "a checkpoint writes a catalog and a map")
     reservation.overhead = isCheckpointRunning ? max(overhead, reservation.overhead) : overhead
   }
 
@@ -129,6 +132,7 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   ///
   /// - Throws: `diskFull`, `inputOutput`.
   func lengthenFile(_ permit: borrowing WriterPermit) throws(StorageError) {
+    assert(writerLock.isHeldByThisThread, "the file is made longer without the writer lock")
     while true {
       let end = allocator.backedEnd
       // Pages written ahead may lie behind the part that has been allocated.
@@ -170,6 +174,9 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
     let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
     // A file that somebody else has cut would be made longer here.
     guard end < allocator.backedEnd, hasOwnFiles else { return }
+    assert(writerLock.isHeldByThisThread, "the file is cut without the writer lock")
+    assert(end >= allocator.pageCount, "pages in use are cut off")
+    assert(end >= meta.current.pageCount, "pages of the newest checkpoint are cut off")
     watch.noteCut(to: Int(end) * store.pageSize)
     // A tail that cannot be cut is in nobody's way.
     do throws(SystemError) { try file.resize(to: Int(end) * store.pageSize) } catch { return }

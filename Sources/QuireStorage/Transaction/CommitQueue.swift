@@ -201,6 +201,8 @@ package final class CommitQueue: @unchecked Sendable {
   package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool) {
     state.withLock { state in
       if !waitsForFlush || lsn <= state.durable, state.pending.isEmpty { return publish(snapshot) }
+      assert(state.pending.last.map { $0.lsn <= lsn } ?? true, "commits are published in the order of the log")
+      assert(state.pending.last.map { $0.snapshot.csn < snapshot.csn } ?? true, "commits wait in their order")
       state.pending.append(Pending(snapshot: snapshot, lsn: lsn, waitsForFlush: waitsForFlush))
       publish(&state)
     }
@@ -220,6 +222,7 @@ package final class CommitQueue: @unchecked Sendable {
   /// Makes `snapshot` what readers begin on, and gives up the one before it. Under the lock, so that they stay in
   /// order.
   private func publish(_ snapshot: SnapshotRecord) {
+    assert(snapshot.csn > slots.newest.csn, "an older commit is published")
     let old = slots.newest
     slots.publish(snapshot)
     reclaimer.retire(old)
@@ -244,6 +247,7 @@ package final class CommitQueue: @unchecked Sendable {
           state.isFlushing = state.failure == nil
           return state.isFlushing ? .lead : .failed
         }
+        assert(state.isFlushing, "a thread waits for a flush that nobody leads")
         let waiter = Waiter(lsn: lsn)
         state.waiters.append(waiter)
         return .wait(waiter)
@@ -298,6 +302,7 @@ package final class CommitQueue: @unchecked Sendable {
   private func lead() {
     let (log, expected) = state.withLock { ($0.log, $0.lastGroup) }
     guard let log else { preconditionFailure("nothing is flushed before there is a log") }
+    assert(state.withLock { $0.isFlushing }, "a flush is led by who has not begun it")
     if expected > 1 { awaitCompany(expected) }
     do throws(StorageError) {
       let (durable, testified) = try log.synchronize(watch)
@@ -336,11 +341,13 @@ package final class CommitQueue: @unchecked Sendable {
         state.isFlushing = false
         return ([], [], nil, false)
       }
+      assert(state.isFlushing, "a flush ends that has not begun")
       let limit = state.durable
       let waiters = state.waiters.filter { $0.lsn <= limit }
       let callbacks = state.callbacks.filter { $0.lsn <= limit }
       state.waiters.removeAll { $0.lsn <= limit }
       state.callbacks.removeAll { $0.lsn <= limit }
+      assert(state.waiters.allSatisfy { $0.lsn > limit }, "a thread waits for what is durable")
       state.lastGroup = waiters.count + callbacks.count + 1
       // Leadership goes on to a thread that still waits: a leader that went on itself would never return.
       let mayGoOn = state.failure == nil

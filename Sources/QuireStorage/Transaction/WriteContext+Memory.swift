@@ -12,6 +12,7 @@ extension WriteContext {
 
   /// Notes that all pages that can be reached have been written home, and are not edited in place any more.
   package func noteSpill() {
+    assert(spilledCount <= editor.pages.born.count, "more pages have spilled than were made")
     spilledCount = editor.pages.born.count
     editor.noteSpill()
   }

@@ -16,6 +16,7 @@ extension WriteContext {
   /// Sets after how many puts in a row the next ones wait.
   package func setDeferral(after count: Int) {
     let (score, isTooLarge) = count.multipliedReportingOverflow(by: Self.strayScore)
+    assert(count >= 0, "puts wait after a number of puts")
     fullDeferralScore = isTooLarge ? .max : max(1, score)
     deferralScore = min(fullDeferralScore, Self.strayCountForLargeTree * Self.strayScore)
   }

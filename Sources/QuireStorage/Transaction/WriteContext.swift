@@ -84,6 +84,7 @@ package final class WriteContext {
 
   /// Starts a transaction on `base`, the newest appended commit.
   package func begin(on base: SnapshotRecord) {
+    assert(pending.count == 0, "puts of the transaction before wait")
     csn = CSN(base.csn.rawValue + 1)
     editor.begin(csn: csn.rawValue)
     takeTrees(of: base)
@@ -105,12 +106,14 @@ package final class WriteContext {
     if trees.count > count { trees.removeLast(trees.count - count) }
     for index in trees.indices { trees[index] = base.trees[index] }
     for index in trees.count..<count { trees.append(base.trees[index]) }
+    assert(trees.count == count, "a transaction begins with the trees of its base")
     for index in 0..<count { editor.pages.translate(&trees[index]) }
   }
 
   /// Enters what a snapshot of this state holds: trees, names and counters. The record has room for the trees.
   func enter(into record: SnapshotRecord) {
     // Recycled records nearly always have the names: counting references to an object that all share is for nothing.
+    assert(record.treeCount == trees.count, "a snapshot has another number of trees")
     if !record.hasNames(names) { record.setNames(names) }
     for index in trees.indices { record.trees[index] = trees[index] }
     record.nextTreeID = treeIDCounter
@@ -136,6 +139,8 @@ package final class WriteContext {
 
   /// Notes that the commit is on its way: its row ids need not be recorded again.
   package func didCommit() {
+    assert(rowIDCounter >= loggedRowID, "row ids are given twice")
+    assert(pending.count == 0, "a transaction is committed whose puts wait")
     loggedRowID = rowIDCounter
     forgetPending()
     editor.pages.trimFreeFrames()
@@ -168,6 +173,8 @@ package final class WriteContext {
 
   /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
   package func makeSavepoint() -> Savepoint {
+    assert(savepointTrees.count == savepointMarks.count, "a savepoint has trees and a mark")
+    assert(pending.count == 0, "a savepoint is made while puts wait")
     let mark = editor.mark()
     savepointTrees.append(trees)
     savepointMarks.append(mark)
@@ -176,6 +183,7 @@ package final class WriteContext {
 
   /// Notes that the newest savepoint will not be returned to.
   package func releaseSavepoint() {
+    assert(!savepointMarks.isEmpty, "a savepoint is released that was not made")
     savepointTrees.removeLast()
     savepointMarks.removeLast()
     // What the savepoint would have returned to can go, before the next one comes to stand in between. Not looked for
@@ -187,6 +195,8 @@ package final class WriteContext {
   package func restore(_ savepoint: Savepoint) {
     // What waits has come after the savepoint: before it was made, all was applied.
     forgetPending()
+    assert(!savepointMarks.isEmpty, "there is no savepoint to return to")
+    assert(savepoint.logPosition <= log.position || log.isGivenUp, "a savepoint lies behind the record")
     savepointTrees.removeLast()
     savepointMarks.removeLast()
     reclaimer.giveUpPlaces(of: editor.pages.born(since: savepoint.mark))

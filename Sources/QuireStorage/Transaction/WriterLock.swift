@@ -176,6 +176,7 @@ package final class WriterLock: Sendable {
         let (isMarked, _) = word.compareExchange(
           expected: found, desired: found | Self.waiterBit, ordering: .relaxed)
         guard isMarked else { continue }
+        assert(!line.waiters.contains { $0.thread == thread }, "a thread waits twice")
         line.waiters.append(Waiter(thread: thread, semaphore: semaphore))
         return true
       }
@@ -206,6 +207,7 @@ package final class WriterLock: Sendable {
   private func leaveLine(_ line: inout Line, _ thread: UInt) -> Bool {
     // It may have been handed the lock in this very moment; it will see that.
     guard line.waiters.first?.thread == thread, takeIfFree(thread) else { return false }
+    assert(word.load(ordering: .relaxed) & ~Self.waiterBit == thread, "the lock was taken by another thread")
     line.waiters.removeFirst()
     if line.waiters.isEmpty { word.store(thread, ordering: .relaxed) }
     return true
@@ -216,6 +218,7 @@ package final class WriterLock: Sendable {
     let now = DispatchTime.now().uptimeNanoseconds
     let sleeper = line.withLock { line -> DispatchSemaphore? in
       precondition(!line.waiters.isEmpty, "the lock is given up by who does not hold it")
+      assert(word.load(ordering: .relaxed) & Self.waiterBit != 0, "threads wait whom the lock does not know of")
       let sleeper = line.wakeFirst()
       if now >= line.nextTurn {
         line.nextTurn = now + Self.sliceNanoseconds
