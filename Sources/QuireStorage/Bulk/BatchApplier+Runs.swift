@@ -58,6 +58,8 @@ extension BatchApplier {
   ) throws(StorageError) -> Int {
     let level = editor.path.depth - 1
     let first = editor.path[level - 1].index
+    assert(length > 0 && length <= runs.runLimit, "a run has no more leaves than its limit")
+    assert(first + length <= editor.path[level - 1].page.count, "a run ends with its branch")
     try editor.makePathPrivate(&root, levels: level)
     let packer = editor.packer(root.keyKind)
     packer.removeAll()
@@ -79,6 +81,7 @@ extension BatchApplier {
       // There were too many for one leaf: the rest goes to what has become of it.
       if next < operations.count, bound.isAbove(operations[next]) { break }
     }
+    assert(index > first, "a run has a leaf at least")
     try runs.write(packer, all: true, in: root)
     try runs.finish(in: root)
     editor.path[level - 1].index = first
@@ -108,6 +111,7 @@ extension BatchApplier {
   /// Puts the leaves that have been written in the place of `range` of the branch above `level`, and merges what is too
   /// small with its neighbours.
   private func replace(_ range: Range<Int>, at level: Int, in root: inout TreeRoot) throws(StorageError) {
+    assert(!runs.children.isEmpty, "a run leaves a leaf at least")
     editor.forgetRightmostLeaf()
     let isSplit = try editor.replaceLeaves(range, of: level - 1, by: runs.children, in: &root)
     guard !isSplit, runs.children.count < range.count else { return }

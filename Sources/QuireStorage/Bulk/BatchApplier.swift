@@ -78,6 +78,7 @@ package final class BatchApplier {
 
   /// Asks for the pages that the next operations, from `start` on, will change.
   private func prefetch(_ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: TreeRoot) {
+    assert(start < operations.count, "nothing is left to fetch paths for")
     prefetchEnd = min(start + PathPrefetcher.capacity, operations.count)
     prefetcher.prefetch(
       UnsafeBufferPointer(rebasing: operations[start..<prefetchEnd]), in: root, editor.reader.access)
@@ -87,6 +88,7 @@ package final class BatchApplier {
   private func build(
     _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot, _ relieve: Relief
   ) throws(StorageError) {
+    assert(root.reference.isNone, "a tree that has entries is built")
     let builder = TreeBuilder(editor, for: root)
     for index in start..<operations.count where !operations[index].isDelete {
       if editor.pages.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
@@ -136,6 +138,7 @@ package final class BatchApplier {
     if isSparse, !leaves.holds(leaf), !isCrowded(leaf, operations, from: start, root.keyKind) {
       return try applySingly(operations, start..<(start + 1), in: &root)
     }
+    assert(editor.path.depth == root.level + 1, "the path does not end at a leaf")
     let runLength = denseRunLength(operations, from: start, root.keyKind)
     if runLength > 0 { return try mergeRun(of: runLength, operations, from: start, in: &root) }
     let bound = OperationBound(editor.path.upperBound, root.keyKind)
@@ -153,6 +156,7 @@ package final class BatchApplier {
     packer.removeAll()
     // Whatever has an extent to give up is changed.
     let merged = merger.over(old).merge(operations, from: start, into: packer) { editor.pages.supersedeExtent($0) }
+    assert(merged.next > start, "the operation that led to a leaf is not taken")
     guard merged.isChanged else { return merged.next }
     try editor.makePathPrivate(&root, levels: editor.path.depth - 1)
     if merged.addsExtents { editor.notePathHasExtents(&root) }
@@ -177,6 +181,7 @@ package final class BatchApplier {
   private func applySingly(
     _ operations: UnsafeBufferPointer<SortableOperation>, _ range: Range<Int>, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
+    assert(!range.isEmpty && range.upperBound <= operations.count, "operations that are not there are applied")
     for index in range {
       let operation = operations[index]
       let key = operation.searchKey(root.keyKind)
@@ -199,6 +204,7 @@ package final class BatchApplier {
   private func write(
     _ packer: LeafPacker, over leaf: PageBytes, isPrivate: Bool, _ merged: LeafMerger.Outcome, in root: inout TreeRoot
   ) throws(StorageError) {
+    assert(isPrivate == editor.pages.isPrivate(editor.path[editor.path.depth - 1].reference, leaf), "whose leaf it is")
     let level = editor.path.depth - 1
     packer.cuts(limit: pageSize, fills: merged.appends && editor.path.isRightmost(at: level), into: &ends)
     let target: (page: PageBytes, reference: PageReference)

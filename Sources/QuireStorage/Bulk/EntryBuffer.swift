@@ -43,6 +43,7 @@ final class EntryBuffer {
   ) -> Bool {
     let size = key.count &+ value.count
     if usedByteCount &+ size &+ OperationCollector.byteCountPerOperation > byteLimit, count > 0 { return false }
+    assert(byteCount + size <= capacity, "an entry is longer than the buffer")
     let place = memory.base + byteCount
     if key.count > 0 { place.copyMemory(from: key.base, byteCount: key.count) }
     if value.count > 0, let base = value.baseAddress {

@@ -83,6 +83,8 @@ struct LeafMerger {
     _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, isLed: Bool = true,
     into packer: LeafPacker, giveUp: (ExtentReference) -> Void
   ) -> Outcome {
+    assert(start >= 0 && start <= operations.count, "operations that are not there are merged")
+    assert(packer.hasIntegerKeys == hasIntegerKeys, "keys of another kind are merged")
     let led = isLed ? start : -1
     let count = leaf.count
     var (entry, next, change) = (0, start, 0)
@@ -93,6 +95,7 @@ struct LeafMerger {
       if next &+ Self.prefetchDistance < operations.count { operations[next &+ Self.prefetchDistance].prefetch() }
       guard next == led || bound.isAbove(operation) else { break }
       let position = position(of: operation, from: entry)
+      assert(position.index >= entry, "operations are merged in the order of their keys")
       packer.append(leaf, entry..<position.index)
       entry = position.index
       if position.isFound {
@@ -115,6 +118,7 @@ struct LeafMerger {
       }
       next += 1
     }
+    assert(entry <= count && next >= start, "more was merged than there is")
     packer.append(leaf, entry..<count)
     return Outcome(
       next: next, change: change, hasDeletes: hasDeletes, appends: appends, isChanged: isChanged,

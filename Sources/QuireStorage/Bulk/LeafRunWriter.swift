@@ -68,6 +68,7 @@ final class LeafRunWriter {
   /// Takes a leaf of the run, which the tree will no longer reach; it may be written over if it `isPrivate`, and has
   /// been copied then.
   func take(_ leaf: PageBytes, _ reference: PageReference, isPrivate: Bool) {
+    assert(spares.count + sharedCount < runLimit, "a run has no more leaves than its limit")
     if isPrivate {
       spares.append((leaf, reference))
     } else {
@@ -139,6 +140,7 @@ final class LeafRunWriter {
       children.append(
         BranchEntry(reference: target.reference.rawValue, count: ChildCount.word(0, mayHaveExtents: false)))
     }
+    assert(!children.isEmpty, "a run leaves a leaf at least")
     for spare in spares { editor.pages.supersede(spare.reference, spare.page) }
     spares.removeAll(keepingCapacity: true)
   }

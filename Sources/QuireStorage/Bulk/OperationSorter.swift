@@ -69,6 +69,8 @@ package final class OperationSorter {
     from source: UnsafeMutablePointer<SortableOperation>, to target: UnsafeMutablePointer<SortableOperation>,
     _ count: Int, shift: Int
   ) {
+    assert(shift >= 0 && shift < 64, "a digit lies outside the key")
+    assert(count <= capacity, "there is no room to sort in")
     let mask = UInt64(Self.bucketCount - 1)
     let shift = UInt64(shift)
     buckets.update(repeating: 0, count: Self.bucketCount)

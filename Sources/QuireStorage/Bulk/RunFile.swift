@@ -74,6 +74,7 @@ final class RunFile {
   ///
   /// - Returns: what stands in its entry.
   func appendValue(_ value: UnsafeRawBufferPointer) throws(StorageError) -> SpilledValue {
+    assert(current == nil, "a value is written into the middle of a run")
     let offset = valueEnd ?? nextBlock * blockByteCount
     let end = offset + value.count
     // Also if this fails: nobody refers to what is there.

@@ -113,12 +113,14 @@ package final class TreeBuilder {
   package func finish() throws(StorageError) -> TreeRoot {
     var root = TreeRoot(id: tree.id, keyKind: keyKind)
     guard count > 0 else { return root }
+    assert(packer.count > 0, "the last leaf is written before the end")
     try flushLeaf()
     var level = 0
     while level < levels.count - 1 || levels[level].references.count > 1 {
       try flushBranch(level)
       level += 1
     }
+    assert(levels[level].references.count == 1, "a tree has one root")
     root.reference = PageReference(rawValue: levels[level].references[0])
     root.level = level
     root.count = count
@@ -130,6 +132,7 @@ package final class TreeBuilder {
   /// Makes room for an entry by moving what is staged.
   private func growStaging(_ byteCount: Int) {
     let capacity = max(2 * stagingCapacity, stagingCount + byteCount)
+    assert(capacity >= stagingCount + byteCount, "the staging area has no room still")
     let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     larger.copyMemory(from: staging, byteCount: stagingCount)
     packer.rebase(UnsafeRawBufferPointer(start: staging, count: stagingCount), to: UnsafeRawPointer(larger))
@@ -139,6 +142,7 @@ package final class TreeBuilder {
 
   /// Writes the staged leaf.
   private func flushLeaf() throws(StorageError) {
+    assert(packer.count > 0, "a leaf without entries is written")
     let first = packer.entries[0].splitKey
     let separator =
       hasLeaf
@@ -169,6 +173,7 @@ package final class TreeBuilder {
       try flushBranch(start)
     }
     if !levels[start].references.isEmpty { levels[start].separatorByteCount += separator.bytes.count }
+    assert(levels[start].references.count == levels[start].counts.count, "each child has a count")
     levels[start].references.append(reference.rawValue)
     levels[start].counts.append(count)
     levels[start].separators.append(separator)

@@ -162,6 +162,7 @@ package final class FreeMapFile {
   private func takePlaces(
     _ plan: inout Plan, _ allocator: PageAllocator, vacating limit: UInt64
   ) throws(StorageError) {
+    assert(plan.places.isEmpty, "a map is planned twice")
     shrink(toPageCount: allocator.pageCount, allocator)
     touchPages(from: limit, allocator)
     while true {
@@ -264,6 +265,7 @@ package final class FreeMapFile {
   }
 
   private func fillBranch(_ page: PageBytes, _ level: Int, _ index: Int) {
+    assert(level > 0 && level < levels.count, "pieces have no children")
     let below = levels[level - 1]
     for child in 0..<fanOut where index * fanOut + child < below.count {
       let offset = PageLayout.headerByteCount + child * FreeMapFormat.childByteCount

@@ -90,6 +90,8 @@ final class PageWriter {
   }
 
   private func visit(_ frame: FrameIndex, _ location: FrameLocation) {
+    assert(!location.isPageNumber, "a page is visited that has been written")
+    assert(visits.count < Limits.treeLevels, "a path is longer than the deepest tree")
     visits.append(Visit(frame: frame, page: PageBytes(location.slot), child: 0))
   }
 
@@ -152,6 +154,8 @@ final class PageWriter {
       if oldSlot != 0 { store.pool.release(image.base) }
       return false
     }
+    assert(pending.isEmpty || pending[pending.count - 1].number.rawValue + 1 == number.rawValue, "a run has a gap")
+    assert(placed[visit.frame.rawValue] == nil, "a page is written twice")
     reserved = nil
     let target = PageBytes(buffer + pending.count * pageSize)
     write(image, to: target, number)
@@ -192,6 +196,7 @@ final class PageWriter {
   /// Copies a page without the gap between arrays and cells, which may hold bytes of other pages.
   private func write(_ page: PageBytes, to target: PageBytes, _ number: PageNumber) {
     let (arraysEnd, cellStart) = (page.arraysEnd, page.cellStart)
+    assert(arraysEnd <= cellStart && cellStart <= pageSize, "arrays and cells meet")
     target.base.copyMemory(from: page.base, byteCount: arraysEnd)
     (target.base + arraysEnd).initializeMemory(as: UInt8.self, repeating: 0, count: cellStart - arraysEnd)
     (target.base + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
@@ -209,6 +214,7 @@ final class PageWriter {
       abandon()
       throw error
     }
+    assert(pending.count <= bufferPages, "more is written than the buffer holds")
     store.noteWritten(pending.count * pageSize)
     let offset = Int(first.number.rawValue) * pageSize
     starter.note(offset..<(offset + pending.count * pageSize), of: store.file)

@@ -67,6 +67,7 @@ final class ValueWriter {
   }
 
   private func flush(_ start: UInt64, _ count: Int) throws(StorageError) {
+    assert(start >= 2 && count > 0 && count <= bufferPages, "values are written where none can be")
     let (offset, byteCount) = (Int(start) * store.pageSize, count * store.pageSize)
     try store.file.writeFully(UnsafeRawBufferPointer(start: buffer, count: byteCount), at: offset)
     store.noteWritten(byteCount)

@@ -89,6 +89,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   }
 
   @inline(__always) private func slot(_ block: Int, _ index: Int) -> ReaderSlot {
+    assert(index >= 0 && index < Self.slotsPerBlock, "a block has fewer slots")
     let base = UnsafeMutableRawPointer(bitPattern: blocks[block]).unsafelyUnwrapped
     return ReaderSlot(base: base + (Self.blockHeaderByteCount &+ index &* Self.slotByteCount))
   }
@@ -168,6 +169,8 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
 
   /// Gives the slot up.
   @inline(__always) package func end(_ slot: ReaderSlot) {
+    assert(slot.announced.pointee.load(ordering: .relaxed) != 0, "a slot is given back twice")
+    assert(slot.loans.pointee == 0, "a reader ends whose loans have not")
     slot.epoch.pointee.store(0, ordering: .releasing)
     slot.announced.pointee.store(0, ordering: .releasing)
   }
@@ -184,6 +187,7 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   /// Announces the epoch as of now, and looks again: had the epoch ended before the announcement could be seen, what
   /// was taken out of the tables meanwhile might be reused although this reader has found it there before.
   @inline(__always) private func enter(_ slot: ReaderSlot) {
+    assert(slot.announced.pointee.load(ordering: .relaxed) != 0, "an epoch is entered through a slot that is free")
     slot.holder.pointee.store(UInt64(ThreadIdentity.current), ordering: .relaxed)
     while true {
       let now = globalEpoch.load(ordering: .sequentiallyConsistent)
@@ -196,7 +200,9 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   @inline(__always) package func beginLoan(_ slot: ReaderSlot) { slot.loans.pointee &+= 1 }
 
   /// A loan is over.
-  @inline(__always) package func endLoan(_ slot: ReaderSlot) { slot.loans.pointee &-= 1 }
+  @inline(__always) package func endLoan(_ slot: ReaderSlot) {
+    assert(slot.loans.pointee > 0, "a loan ends twice"); slot.loans.pointee &-= 1
+  }
 
   /// Whether the slot's reader is in `epoch`: then an address that it has looked up there is good.
   @inline(__always) package func isAt(_ epoch: UInt64, _ slot: ReaderSlot) -> Bool {
