@@ -55,6 +55,7 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
   package var first: Element? { isEmpty ? nil : self[0] }
 
   @inline(__always) private func address(_ place: Int) -> UnsafeMutablePointer<Element> {
+    assert(place >= 0 && place < room, "an element lies outside the list's memory")
     chunks[place &>> Self.chunkShift] + (place & (Self.chunkCapacity &- 1))
   }
 
@@ -84,6 +85,7 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
     }
     let becomesChunk = 2 * room > Self.largestHeapCapacity
     let larger = becomesChunk ? Self.makeChunk() : UnsafeMutablePointer.allocate(capacity: 2 * room)
+    assert(chunks.count == 1 && head <= end, "a small list has one chunk")
     larger.update(from: chunks[0], count: end)
     chunks[0].deallocate()
     chunks[0] = larger
@@ -107,6 +109,7 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
       // Chunks are few: one for thousands of elements.
       ListChunk.giveBack(chunks.removeFirst())
       head = 0
+      assert(room >= Self.chunkCapacity && end >= Self.chunkCapacity, "a chunk is given back that is in use")
       end -= Self.chunkCapacity
       room -= Self.chunkCapacity
     }
@@ -123,6 +126,7 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
 
   /// Removes all elements from `count` on.
   package func truncate(to count: Int) {
+    assert(count >= 0 && count <= self.count, "a list becomes shorter by truncation")
     end = head + count
     if isSmall { return }
     // One chunk more than are needed is kept, for a list that grows and shrinks around the end of one.

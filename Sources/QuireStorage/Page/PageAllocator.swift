@@ -85,6 +85,7 @@ package final class PageAllocator: Sendable {
         number = state.pageCount
         state.pageCount += 1
       }
+      assert(number >= 2, "the places of the meta pages are given out")
       state.cursor = number + 1
       setMap(&state, number, .used)
       publish(state)
@@ -123,6 +124,7 @@ package final class PageAllocator: Sendable {
   /// - Parameter isCommitted: whether the page belongs to a commit that has been appended; otherwise to the running
   ///   transaction, which calls `commitAhead` or gives each place back by `discard`.
   package func allocateAhead(_ count: Int = 1, isCommitted: Bool) -> PageNumber {
+    assert(count > 0, "no places are given out")
     state.withLock { state in
       let found = count == 1 ? search(&state) : state.table.firstUsableRun(of: count, from: 2)
       let first = found ?? state.pageCount
@@ -241,6 +243,7 @@ package final class PageAllocator: Sendable {
           state.setSuperseded(number, false)
           state.freedNow.append(number)
         }
+        assert(state.supersededCount >= place.count, "more places are freed than were superseded")
         state.supersededCount -= place.count
         return true
       }
@@ -251,6 +254,7 @@ package final class PageAllocator: Sendable {
   /// Frees in the map a page of the catalog or of the map itself, which readers never look at.
   package func free(_ number: PageNumber) {
     state.withLock { state in
+      assert(state.table[number.rawValue] == .used, "a page of the catalog or the map is freed twice")
       setMap(&state, number.rawValue, .freed)
       state.freedNow.append(number.rawValue)
     }
@@ -281,6 +285,7 @@ package final class PageAllocator: Sendable {
   package func freezeMap(planned: Set<Int>, pageCount: UInt64) -> Bool {
     state.withLock { state in
       guard state.pageCount == pageCount, state.dirtyPieces.isSubset(of: planned) else { return false }
+      assert(state.writtenPieces.isEmpty, "two maps are written at a time")
       state.mapPageCount = pageCount
       state.writtenPieces = state.dirtyPieces
       state.dirtyPieces = []
@@ -311,6 +316,7 @@ package final class PageAllocator: Sendable {
   /// Notes that the meta page of `checkpoint` is durable. Its freed places wait for the proof.
   package func finishCheckpoint(_ checkpoint: UInt64) {
     state.withLock { state in
+      assert(state.unproven.last.map { $0.checkpoint < checkpoint } ?? true, "checkpoints have ascending numbers")
       state.unproven.append((checkpoint, state.freedNow))
       state.freedNow = ChunkedList()
       state.writtenPieces = []

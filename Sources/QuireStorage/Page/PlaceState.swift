@@ -113,6 +113,7 @@ struct PlaceState {
 
   /// Says how far the file has blocks. Cost: the places between the old end and the new.
   mutating func setBackedEnd(_ end: UInt64) {
+    assert(end >= 2, "a file has its meta pages")
     for number in min(backedEnd, end)..<max(backedEnd, end) where table[number] == .free && !table.isHeld(number) {
       freeBackedCount += end > backedEnd ? 1 : -1
     }

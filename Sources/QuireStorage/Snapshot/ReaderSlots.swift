@@ -201,7 +201,8 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
 
   /// A loan is over.
   @inline(__always) package func endLoan(_ slot: ReaderSlot) {
-    assert(slot.loans.pointee > 0, "a loan ends twice"); slot.loans.pointee &-= 1
+    assert(slot.loans.pointee > 0, "a loan ends twice")
+    slot.loans.pointee &-= 1
   }
 
   /// Whether the slot's reader is in `epoch`: then an address that it has looked up there is good.
