@@ -56,7 +56,7 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
 
   @inline(__always) private func address(_ place: Int) -> UnsafeMutablePointer<Element> {
     assert(place >= 0 && place < room, "an element lies outside the list's memory")
-    chunks[place &>> Self.chunkShift] + (place & (Self.chunkCapacity &- 1))
+    return chunks[place &>> Self.chunkShift] + (place & (Self.chunkCapacity &- 1))
   }
 
   /// The element at `index`, which must be below `count`.

@@ -20,7 +20,7 @@ extension PageAllocator {
   /// The same behind the last page of the file, which gets longer.
   package func allocateAtEnd(_ count: Int) -> PageNumber {
     assert(count > 0, "no places are given out")
-    state.withLock { state in
+    return state.withLock { state in
       let first = state.pageCount
       for number in first..<(first + UInt64(count)) {
         touch(&state, number)

@@ -125,7 +125,7 @@ package final class PageAllocator: Sendable {
   ///   transaction, which calls `commitAhead` or gives each place back by `discard`.
   package func allocateAhead(_ count: Int = 1, isCommitted: Bool) -> PageNumber {
     assert(count > 0, "no places are given out")
-    state.withLock { state in
+    return state.withLock { state in
       let found = count == 1 ? search(&state) : state.table.firstUsableRun(of: count, from: 2)
       let first = found ?? state.pageCount
       for number in first..<(first + UInt64(count)) {

@@ -96,7 +96,8 @@ package final class Reclaimer: Sendable {
   /// Takes what the commit `csn` replaced. Called under the writer lock, in the order of the commits.
   package func retire(_ pages: some Sequence<SupersededPage>, csn: UInt64) {
     state.withLock { state in
-      assert(state.waiting.last.map { $0.death <= csn } ?? true, "commits retire in their order")
+      let count = state.waiting.count
+      assert(count == 0 || state.waiting[count - 1].death <= csn, "commits retire in their order")
       for page in pages {
         if page.extentPageCount > 0 {
           // As below.
