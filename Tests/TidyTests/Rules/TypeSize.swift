@@ -13,7 +13,6 @@ struct TypeSize {
   static let repository = TypeSize(ceilings: [
     "QuireDatabase.TransactionState": 1_970,
     "QuireTesting.TortureHistory": 1_680,
-    "QuireRelationships.RelationshipWriter": 1_095,
     "YapCompat.YapDatabase": 940,
   ])
 
