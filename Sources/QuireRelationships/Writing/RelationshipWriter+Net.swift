@@ -101,7 +101,9 @@ extension RelationshipWriter {
       hasHidden = true
       try hide(edge)
     }
-    if try building != nil || hasHidden || net.mentions(row) { try absent.removed.insert(key, row, forLater: building != nil) }
+    if try building != nil || hasHidden || net.mentions(row) {
+      try absent.removed.insert(key, row, forLater: building != nil)
+    }
   }
 
   private func noteDying(_ edge: StoredEdge, _ row: Int64) throws {

@@ -29,7 +29,8 @@ extension RelationshipWriter {
   private func apply(_ record: DroppedEdge) throws {
     let edge = record.edge
     let haveBothGone = try haveBothGone(edge)
-    let (isSourceDying, isDestinationDying) = (try dropped.deletesSource(record), try dropped.deletesDestination(record))
+    let isSourceDying = try dropped.deletesSource(record)
+    let isDestinationDying = try dropped.deletesDestination(record)
     if edge.rules.contains(.notifyIfSourceDeleted), record.sourceGone || haveBothGone,
       case .row(let row) = edge.destination
     {
