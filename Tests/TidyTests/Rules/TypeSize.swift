@@ -12,7 +12,6 @@ struct TypeSize {
 
   static let repository = TypeSize(ceilings: [
     "QuireDatabase.TransactionState": 1_970,
-    "QuireTesting.TortureHistory": 1_680,
     "YapCompat.YapDatabase": 940,
   ])
 
