@@ -75,9 +75,3 @@ struct FileDeletion<Object: Sendable> {
     }
   }
 }
-
-/// A file to be deleted now, and how.
-struct DueFile {
-  let claim: FileClaim
-  let remove: @Sendable (String) throws -> Void
-}

@@ -2,6 +2,12 @@
 
 internal import QuireDatabase
 
+/// A file to be deleted now, and how.
+struct DueFile {
+  let claim: FileClaim
+  let remove: @Sendable (String) throws -> Void
+}
+
 /// The list of files whose last edge has gone, in a tree, until they are deleted; see `FileDeletion`.
 ///
 /// Invariant: what this transaction has put on the list is announced to `FileClaims`, and so is every edge that keeps a
