@@ -145,6 +145,7 @@ package final class TreeRepacker {
   ) throws(StorageError) -> (count: Int, isSplit: Bool)? {
     let packer = editor.packer(root.keyKind)
     packer.removeAll()
+    assert(run.count <= runs.runLimit, "a run has no more leaves than its limit")
     runs.begin()
     for index in run {
       let copy = runs.copy(try leaf(index, level, root))
@@ -159,6 +160,7 @@ package final class TreeRepacker {
       let leaf = try editor.reader.page(reference, checksum: branch.checksums[index], level: 0)
       runs.take(leaf, reference, isPrivate: editor.pages.isPrivate(reference, leaf))
     }
+    assert(ends.count < run.count, "packing saves a leaf at least")
     try runs.write(packer, cutAt: ends, in: root)
     try runs.finish(in: root)
     let isSplit = try editor.replaceLeaves(run, of: level, by: runs.children, in: &root)

@@ -43,6 +43,7 @@ final class CheckpointGate: @unchecked Sendable {
 
   private func end(_ note: (inout StorageError?) -> Void) {
     let waiters = state.withLock { state -> [CheckpointWaiter] in
+      assert(state.job != nil, "a checkpoint ends that has not begun")
       state.job = nil
       note(&state.lastFailure)
       defer { state.waiters = [] }

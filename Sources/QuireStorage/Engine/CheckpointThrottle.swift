@@ -62,6 +62,7 @@ struct CheckpointThrottle {
   /// so that there is room left for what comes behind the values.
   private func isAhead(_ written: Int, _ end: LSN) -> Bool {
     // A log that has gone on in its next segment ends in the one before until something is appended.
+    assert(written >= 0 && total > 0 && logRoom > 0, "a pace without a way")
     let used = Double(end > start ? end.rawValue - start.rawValue : 0) / Double(logRoom)
     return Double(written) / Double(total) > used * 1.5 + 1.0 / 16
   }

@@ -137,6 +137,7 @@ extension Checkpointer {
   private func finish(_ run: CheckpointRun) {
     // The slot is given up last: as long as the frozen snapshot is announced, no frame that raced with this checkpoint
     // can be freed, so that its entry still tells where it was written to.
+    assert(run.failure == nil, "a checkpoint that failed is done")
     reclaimer.finishCheckpoint(
       of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
     slots.end(run.slot)

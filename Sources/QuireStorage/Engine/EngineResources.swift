@@ -21,6 +21,7 @@ final class CommitHead {
   /// Makes `next` what the next transaction builds on.
   func advance(to next: SnapshotRecord, _ permit: borrowing WriterPermit) {
     assert(next.csn >= snapshot.csn, "commit numbers do not go down")
+    assert(next.endLSN >= snapshot.endLSN, "a newer commit ends before an older one")
     snapshot = next
     csn.store(next.csn.rawValue, ordering: .sequentiallyConsistent)
   }
@@ -95,6 +96,7 @@ package final class EngineResources: @unchecked Sendable {
 
   /// The snapshot of what the write context holds.
   func makeSnapshot(csn: CSN, endLSN: LSN, _ permit: borrowing WriterPermit) -> SnapshotRecord {
+    assert(csn > head.snapshot.csn, "a snapshot is older than the newest commit")
     let snapshot = pool.take(treeCount: context.trees.count)
     context.enter(into: snapshot)
     snapshot.endLSN = endLSN

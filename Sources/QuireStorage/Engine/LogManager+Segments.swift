@@ -23,6 +23,7 @@ extension LogManager {
   func growSegments(_ permit: borrowing WriterPermit) {
     let newest = with { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
     segmentUse = SegmentUse()
+    assert(writerLock.isHeldByThisThread, "segments grow without the writer lock")
     desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, newest * 2))
   }
 
@@ -40,6 +41,7 @@ extension LogManager {
     segmentUse.streak += used < size / (Self.emptyShare * Self.emptyShare) ? 2 : 1
     segmentUse.largest = max(segmentUse.largest, used)
     guard segmentUse.streak >= Self.shrinkStreak else { return }
+    assert(segmentUse.largest <= size, "more of a segment was used than it has")
     let wanted = LogLayout.align(segmentUse.largest * Self.emptyShare, to: LogLayout.blockByteCount)
     segmentUse = SegmentUse()
     desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, wanted, size / 2 & ~7))
@@ -128,6 +130,8 @@ extension LogManager {
     var descriptor = SegmentDescriptor(
       number: current.number + 1, salt: environment.random(), byteCount: desiredSegmentByteCount,
       firstLSN: current.endLSN, fileIndex: old?.fileIndex ?? (current.fileIndex + 1) % Limits.segmentFileCount)
+    assert(descriptor.fileIndex != current.fileIndex, "a segment follows itself in one file")
+    assert(descriptor.byteCount % 8 == 0, "segments are made of whole words")
     guard let old else {
       let made = try withFinalSyncs { () throws(StorageError) in try logFiles.create(descriptor) }
       return NextSegment(segment: made, isNewFile: true)
@@ -201,8 +205,11 @@ extension LogManager {
         throw StorageError(synchronizing: error, path: file.path)
       }
     }
+    assert(!exists, "a log begins where there is one")
+    assert(writerLock.isHeldByThisThread, "a log begins without the writer lock")
     let segments = try createFirstSegments(taken: taken, permit)
     var page = meta.current
+    assert(segments.count == 2 && segments[0].descriptor.endLSN == segments[1].descriptor.firstLSN, "the log has a gap")
     page.checkpointNumber += 1
     page.segments = segments.map(\.descriptor)
     page.logOffset = LogLayout.firstRecordOffset
@@ -238,6 +245,7 @@ extension LogManager {
     do throws(StorageError) {
       for _ in 0..<2 {
         let fileIndex = (0..<Limits.segmentFileCount).first { !taken.contains($0) } ?? 0
+        assert(!taken.contains(fileIndex), "a segment is made in a file that is needed")
         taken.insert(fileIndex)
         let descriptor = SegmentDescriptor(
           number: number, salt: environment.random(), byteCount: byteCount, firstLSN: firstLSN, fileIndex: fileIndex)

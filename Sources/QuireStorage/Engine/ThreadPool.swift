@@ -46,6 +46,7 @@ final class ThreadPool: @unchecked Sendable {
   init(_ starter: ThreadStarter, limit: Int = 1) {
     self.starter = starter
     self.limit = limit
+    assert(limit > 0, "a pool has a thread at least")
   }
 
   /// Queues a job.
@@ -76,6 +77,7 @@ final class ThreadPool: @unchecked Sendable {
   /// Starts a thread, under the latch: a job that is queued meanwhile must not count on one that does not come.
   private func addThread(_ state: inout State) -> SystemError? {
     do throws(SystemError) { try starter.start { [self] in run() } } catch { return error }
+    assert(state.threadCount < limit, "a pool has more threads than it may")
     state.threadCount += 1
     return nil
   }
@@ -85,8 +87,10 @@ final class ThreadPool: @unchecked Sendable {
     state.withLock { $0.threads.append(thread) }
     while let job = nextJob() {
       job()
+      assert(state.withLock { $0.busyCount > 0 && $0.busyCount <= $0.threadCount }, "jobs have been miscounted")
       state.withLock { $0.busyCount -= 1 }
     }
+    assert(isCurrent, "a thread ends that has not begun")
     state.withLock { state in state.threads.removeAll { $0 == thread } }
     ended.signal()
   }

@@ -120,6 +120,7 @@ final class BulkLoad {
   /// here, before anything has changed; any other leaves the transaction unfit to be committed.
   func finish(_ progress: ((StorageProgress) throws -> Void)?) throws -> Int {
     if let failure { throw failure }
+    assert(written == 0, "a load ends twice")
     let index = try context.settledIndex(of: tree)
     let before = context.trees[index].count
     guard count > 0 else { return 0 }

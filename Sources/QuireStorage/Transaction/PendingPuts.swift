@@ -58,10 +58,12 @@ final class PendingPuts {
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ kind: KeyKind, treeAt index: Int, renewEpoch: () -> Void
   ) throws(StorageError) {
     let size = key.count &+ value.count
+    assert(size <= store.pageSize, "a put that waits has a value of pages of its own")
     if size > room {
       renewEpoch()
       try addSlot()
     }
+    assert(size <= room, "a put is copied without room")
     let target = place
     if key.count > 0 { target.copyMemory(from: key.base, byteCount: key.count) }
     if value.count > 0, let base = value.baseAddress {

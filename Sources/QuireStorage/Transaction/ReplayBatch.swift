@@ -77,6 +77,7 @@ struct ReplayBatch {
   private mutating func index(of id: TreeID) throws(StorageError) -> Int {
     if id == lastID, lastIndex >= 0 { return lastIndex }
     let index = try existingIndex(of: id)
+    assert(index < context.trees.count, "an operation is for a tree that is not there")
     if !hasReserved {
       operations.reserve(min(expectedCount, Self.operationLimit), treeAt: index)
       hasReserved = true
