@@ -250,12 +250,12 @@ extension TransactionState {
       if let id = collection.id { outcome.names[id] = collection.name }
     }
     try settleCollections()
-    outcome.unmarkedOthers = try markOthers(outcome.names)
+    outcome.unmarkedOthers = try extensions.markOthers(outcome.names)
     outcome.registered = writer.newRegistered
     outcome.scope.extensions = writer.changedExtensionNames
     outcome.scope.restarted = writer.restartedExtensionNames
     if writer.hasChangedForest {
-      try numberForest()
+      try extensions.numberForest()
       outcome.forest = loadedForest
     }
     outcome.changes = writer.changes

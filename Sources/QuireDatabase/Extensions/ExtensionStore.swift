@@ -53,7 +53,7 @@ public struct ExtensionStore {
   /// Removes all entries of all trees, and all values, stored and not. Trees that are open stay so.
   public func removeEverything() throws {
     try removeAllEntries()
-    try state.removeValues(of: id)
+    try state.extensionCatalog.removeValues(of: id)
     try state.changeForest { forest in forest.values[id] = nil }
   }
 
@@ -62,7 +62,7 @@ public struct ExtensionStore {
     try state.checkWriting()
     state.noteChange(of: id)
     guard isPersistent else { return try state.changeForest { forest in forest.removeTrees(of: id) } }
-    for tree in try state.storedTrees(of: id) {
+    for tree in try state.extensionCatalog.storedTrees(of: id) {
       try state.wrapping { () throws(StorageError) in try state.deleteAll(in: tree) }
     }
   }
@@ -79,7 +79,8 @@ public struct ExtensionStore {
     try state.check()
     let bytes: [UInt8]? =
       persistent && isPersistent
-      ? try state.storedValue(valueName, of: id) : try state.forest().values[id]?[ByteString(valueName)]
+      ? try state.extensionCatalog.storedValue(valueName, of: id)
+      : try state.forest().values[id]?[ByteString(valueName)]
     return bytes.flatMap { Value(extensionBytes: $0) }
   }
 
@@ -97,7 +98,7 @@ public struct ExtensionStore {
         path: state.database.path)
     }
     if persistent, isPersistent {
-      try state.storeValue(value?.extensionBytes, valueName, of: id)
+      try state.extensionCatalog.storeValue(value?.extensionBytes, valueName, of: id)
     } else {
       let bytes = value?.extensionBytes
       try state.changeForest { forest in forest.values[id, default: [:]][ByteString(valueName)] = bytes }
@@ -111,7 +112,7 @@ public struct ExtensionStore {
   public func removeValues(beginningWith prefix: String) throws {
     try state.checkWriting()
     state.noteChange(of: id)
-    try state.removeValues(of: id, beginningWith: prefix)
+    try state.extensionCatalog.removeValues(of: id, beginningWith: prefix)
     guard let values = try state.forest().values[id] else { return }
     let rest = values.filter { !$0.key.string.utf8.starts(with: prefix.utf8) }
     try state.changeForest { forest in forest.values[id] = rest }
@@ -134,7 +135,7 @@ public struct ExtensionStore {
 
   /// The key and the contents of the row of an id, whatever its collection, as hooks are told of it; nil if it is gone.
   /// Touches one page per level of the row tree.
-  public func row(_ rowID: RowID) throws -> RowChange? { try state.rowChange(.insert, rowID) }
+  public func row(_ rowID: RowID) throws -> RowChange? { try state.extensions.rowChange(.insert, rowID) }
 
   /// The object of the row of an id, if it is a row of `collection` and in the cache of objects; nil says nothing about
   /// the row. Touches no page. A transaction that writes, or is observed, finds nothing: `row` is always right.
@@ -153,14 +154,14 @@ public struct ExtensionStore {
   ///
   /// - Throws: as `ReadTransaction.access`.
   public func reader<Other: DatabaseExtension>(of otherName: String, as: Other.Type) throws -> Other.Reader {
-    try state.reader(named: otherName, Other.self)
+    try state.extensions.reader(named: otherName, Other.self)
   }
 
   /// Another extension that this one depends on, in a write transaction.
   ///
   /// - Throws: as `WriteTransaction.access`.
   public func writer<Other: DatabaseExtension>(of otherName: String, as: Other.Type) throws -> Other.Writer {
-    try state.writer(named: otherName, Other.self)
+    try state.extensions.writer(named: otherName, Other.self)
   }
 
   /// The writers of this type that follow the transaction, its own among them, in the order of registration; also those
@@ -185,7 +186,7 @@ public struct ExtensionStore {
   /// To be called when the extension changes what others read from it, and no change of a row has led to that: stored
   /// extensions that depend on it and are not registered in this opening are marked, and built anew when they are.
   /// Reads what is noted about all extensions.
-  public func markDependents() throws { try state.markDependents(of: name) }
+  public func markDependents() throws { try state.extensions.markDependents(of: name) }
 
   /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on,
   /// if it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form
@@ -194,7 +195,7 @@ public struct ExtensionStore {
   ///
   /// - Throws: `extensionMismatch` if name, kind or dependencies differ, `invalidOption` for too long a version.
   public func replaceExtension(with replacement: any DatabaseExtension) throws {
-    try state.replaceExtension(id, name, with: replacement)
+    try state.extensions.replaceExtension(id, name, with: replacement)
   }
 }
 

@@ -9,20 +9,20 @@ extension ReadTransaction {
   ///   snapshot; `extensionMismatch` if another kind has the name, or another version that was not replaced in this
   ///   opening; `extensionFailed` with what `makeReader` threw; `transactionClosed`, `damagedPage`, `inputOutput`.
   public func access<Kind: DatabaseExtension>(to value: Kind) throws(DatabaseError) -> Kind.Reader {
-    try state.reader(named: value.name, Kind.self, version: value.version)
+    try state.extensions.reader(named: value.name, Kind.self, version: value.version)
   }
 
   /// What the extension of a name shows of this snapshot. Cost and errors as above.
   public func access<Kind: DatabaseExtension>(
     toExtensionNamed name: String, _ kind: Kind.Type
   ) throws(DatabaseError) -> Kind.Reader {
-    try state.reader(named: name, kind)
+    try state.extensions.reader(named: name, kind)
   }
 
   /// The description of the extension of a name whose trees this snapshot shows: for code that knows the name alone,
   /// and finds out what it is. Cost and errors as above.
   public func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {
-    try state.registeredExtension(named: name)
+    try state.extensions.registeredExtension(named: name)
   }
 }
 
@@ -31,14 +31,14 @@ extension WriteTransaction {
   ///
   /// - Throws: as `ReadTransaction.access`, with what `makeWriter` threw.
   public func access<Kind: DatabaseExtension>(to value: Kind) throws(DatabaseError) -> Kind.Writer {
-    try state.writer(named: value.name, Kind.self, version: value.version)
+    try state.extensions.writer(named: value.name, Kind.self, version: value.version)
   }
 
   /// What follows this transaction for the extension of a name. Errors as above.
   public func access<Kind: DatabaseExtension>(
     toExtensionNamed name: String, _ kind: Kind.Type
   ) throws(DatabaseError) -> Kind.Writer {
-    try state.writer(named: name, kind)
+    try state.extensions.writer(named: name, kind)
   }
 }
 

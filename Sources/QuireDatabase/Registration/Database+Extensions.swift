@@ -138,11 +138,11 @@ extension Database {
     try read { tx in
       let registered = core.extensions.current?.list ?? []
       let known = try registered.compactMap { one in
-        try tx.state.extensionRecord(one.name).map {
+        try tx.state.extensionCatalog.record(one.name).map {
           ExtensionStatus(one.name, $0, isRegistered: true, isPersistent: one.isPersistent)
         }
       }
-      let others = try tx.state.storedRecords().filter { stored in
+      let others = try tx.state.extensionCatalog.storedRecords().filter { stored in
         !registered.contains { $0.name.hasSameBytes(as: stored.name) }
       }
       return known + others.map { ExtensionStatus($0.name, $0.record, isRegistered: false, isPersistent: true) }

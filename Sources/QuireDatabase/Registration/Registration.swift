@@ -81,7 +81,7 @@ struct Registration {
     let registered = try core.read(nil) { tx -> RegisteredExtension in
       let current = core.extensions.current
       try check(current)
-      guard value.isPersistent, let record = try tx.state.extensionRecord(name)?.shown(by: core.aliases),
+      guard value.isPersistent, let record = try tx.state.extensionCatalog.record(name)?.shown(by: core.aliases),
         record.state == .ready, record.canGoOn(as: value)
       else {
         throw DatabaseError(
@@ -133,7 +133,7 @@ struct Registration {
     guard let writer = state.writer else { throw state.notWriting() }
     let current = writer.registered
     try check(current)
-    let stored = try state.storedRecord(name)
+    let stored = try state.extensionCatalog.storedRecord(name)
     if var stored, value.isPersistent, stored.state != .stale, stored.canGoOn(as: value) {
       // Ready, or on its way.
       if stored.collections == nil || stored.keepsOwnContent != value.keepsOwnContent {
@@ -147,7 +147,7 @@ struct Registration {
     let (record, reason) = try newRecord(state, stored)
     let registered = RegisteredExtension(value, record.id, record.state)
     // What was read from what is built anew has to be built anew, too.
-    if reason != .new { try state.markDependents(of: name) }
+    if reason != .new { try state.extensions.markDependents(of: name) }
     try build(state, registered) { entry, session in
       try session.run(entry, "willBuild") { try entry.writer.willBuild(reason) }
     }
@@ -169,9 +169,9 @@ struct Registration {
         return (stored, reason)
       }
       if stored.keepsOwnContent { throw replacement(of: stored) }
-      try state.forgetStored(name, stored.id)
+      try state.extensionCatalog.forgetStored(name, stored.id)
     }
-    let id = try state.allocateExtensionID(isPersistent: value.isPersistent)
+    let id = try state.extensionCatalog.allocateID(isPersistent: value.isPersistent)
     try state.changeForest { forest in forest.beginLife(of: id) }
     return (ExtensionRecord(id: id, of: value), stored == nil ? .new : .otherKind)
   }
@@ -198,7 +198,7 @@ struct Registration {
       session = ExtensionSession(state)
       state.writer?.session = session
     }
-    if session.entry(name) == nil { session.add(registered, try state.makeWriter(registered)) }
+    if session.entry(name) == nil { session.add(registered, try state.extensions.makeWriter(registered)) }
     guard let entry = session.entry(name) else { return }
     try body(entry, session)
   }
@@ -222,7 +222,7 @@ struct Registration {
       try build(state, registered) { entry, session in
         let (next, isEnd) =
           value.isBuiltFromRows ? try takeRows(above: through, state, entry, session) : (through, true)
-        var record = try state.extensionRecord(name) ?? ExtensionRecord(id: id, of: value)
+        var record = try state.extensionCatalog.record(name) ?? ExtensionRecord(id: id, of: value)
         record.state = isEnd ? .ready : .building(through: next)
         // What it changes from now on in this transaction it hears of, as later transactions will.
         entry.registered = registered.with(record.state)
@@ -254,7 +254,10 @@ struct Registration {
     for (rowID, bytes) in rows {
       // One that the extension has changed itself meanwhile, or removed.
       let isAsFound = state.mutationCount == mutationCount
-      guard let change = try isAsFound ? state.rowChange(.insert, rowID, bytes) : state.rowChange(.insert, rowID) else {
+      guard
+        let change = try isAsFound
+          ? state.extensions.rowChange(.insert, rowID, bytes) : state.extensions.rowChange(.insert, rowID)
+      else {
         continue
       }
       guard entry.registered.collections.contains(change.collection) else { continue }
@@ -304,10 +307,10 @@ struct Registration {
             former.state = .stale
             try tx.state.store(former, name, isPersistent: true)
           } else {
-            try tx.state.forgetStored(name, id)
+            try tx.state.extensionCatalog.forgetStored(name, id)
           }
         }
-        if !value.isPersistent { try tx.state.forgetInMemory(name, id) }
+        if !value.isPersistent { try tx.state.extensionCatalog.forgetInMemory(name, id) }
       }
     } catch {
       // Nothing can be written any more: the next opening finds it as it is.
@@ -335,7 +338,7 @@ struct Removal {
       // Its writer must not settle what is about to go.
       let registered = writer.registered ?? RegisteredExtensions([])
       var names: Set<ByteString> = [ByteString(name)]
-      let records = try state.storedRecords()
+      let records = try state.extensionCatalog.storedRecords()
       // Those that are registered and those that are only stored.
       var count: Int
       repeat {
@@ -350,11 +353,11 @@ struct Removal {
       } while names.count > count
       var removed: [String] = []
       for (stored, record) in records where names.contains(ByteString(stored)) {
-        try state.forgetStored(stored, record.id)
+        try state.extensionCatalog.forgetStored(stored, record.id)
         removed.append(stored)
       }
       for one in registered.list where names.contains(ByteString(one.name)) && !one.isPersistent {
-        try state.forgetInMemory(one.name, one.id)
+        try state.extensionCatalog.forgetInMemory(one.name, one.id)
         removed.append(one.name)
       }
       guard removed.contains(where: { $0.hasSameBytes(as: name) }) else {
@@ -378,7 +381,7 @@ struct Removal {
     of keeper: String, _ records: [(name: String, record: ExtensionRecord)], _ registered: RegisteredExtensions,
     _ state: TransactionState
   ) -> ExtensionStore? {
-    if let one = registered[keeper] { return state.store(of: one) }
+    if let one = registered[keeper] { return state.extensions.store(of: one) }
     return records.first { $0.name.hasSameBytes(as: keeper) }.map {
       ExtensionStore(state: state, id: $0.record.id, isPersistent: true, name: keeper)
     }

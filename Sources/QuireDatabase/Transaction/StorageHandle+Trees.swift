@@ -54,4 +54,42 @@ extension TransactionState {
     case .ended: throw StorageHandle.unfit()
     }
   }
+
+  /// Removes the entries between two keys in their ordered form; nil means no bound.
+  func deleteRange(
+    _ lower: [UInt8]?, _ upper: [UInt8]?, isNumber: Bool, in tree: Tree
+  ) throws(StorageError) -> Int {
+    switch storage {
+    case .writing(let tx):
+      if isNumber {
+        unsafe try deleteRange(
+          lower.flatMap { RowID(orderedBytes: $0) }, upper.flatMap { RowID(orderedBytes: $0) }, tx.pointee, tree)
+      } else {
+        unsafe try deleteRange(lower, upper, tx.pointee, tree)
+      }
+    default: throw StorageHandle.unfit()
+    }
+  }
+
+  private func deleteRange(
+    _ lower: [UInt8]?, _ upper: [UInt8]?, _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
+  ) throws(StorageError) -> Int {
+    switch (lower, upper) {
+    case (nil, nil): try tx.deleteAll(in: tree)
+    case (let lower?, nil): try tx.deleteRange(from: lower, in: tree)
+    case (nil, let upper?): try tx.deleteRange(to: upper, in: tree)
+    case (let lower?, let upper?): try tx.deleteRange(from: lower, to: upper, in: tree)
+    }
+  }
+
+  private func deleteRange(
+    _ first: RowID?, _ end: RowID?, _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
+  ) throws(StorageError) -> Int {
+    switch (first?.rawValue, end?.rawValue) {
+    case (nil, nil): try tx.deleteAll(in: tree)
+    case (let first?, nil): try tx.deleteRange(from: first, in: tree)
+    case (nil, let end?): try tx.deleteRange(to: end, in: tree)
+    case (let first?, let end?): try tx.deleteRange(from: first, to: end, in: tree)
+    }
+  }
 }

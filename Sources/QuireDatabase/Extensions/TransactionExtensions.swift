@@ -9,35 +9,37 @@ struct KnownReader {
   let reader: Any
 }
 
-extension TransactionState {
+/// The extensions of one transaction: the writers that follow it, the readers that were asked for, and what its commit
+/// says of those that do not follow it.
+///
+/// A view of the transaction, for as long as that; what it remembers stands there.
+struct TransactionExtensions {
+  let transaction: TransactionState
+  private var catalog: ExtensionCatalog { ExtensionCatalog(transaction: transaction) }
+
+  init(_ transaction: TransactionState) { self.transaction = transaction }
+
   // MARK: The writer's session
 
-  /// The extensions that follow this write transaction; nil if there are none, or if it reads. Makes their writers when
-  /// it is asked for the first time.
-  @inline(__always)
-  func session() throws(DatabaseError) -> ExtensionSession? {
-    guard let writer, writer.registered != nil else { return nil }
-    if let session = writer.session { return session }
-    return try beginSession()
-  }
-
+  /// Makes the writers of the extensions that follow the transaction.
   @inline(never)
-  private func beginSession() throws(DatabaseError) -> ExtensionSession? {
-    guard let writer, let registered = writer.registered else { return nil }
+  func beginSession() throws(DatabaseError) -> ExtensionSession? {
+    guard let writer = transaction.writer, let registered = writer.registered else { return nil }
     if writer.isBeginningSession {
       throw DatabaseError(
-        .extensionFailed, "An extension changed rows in `makeWriter`. Change them in hooks.", path: database.path)
+        .extensionFailed, "An extension changed rows in `makeWriter`. Change them in hooks.",
+        path: transaction.database.path)
     }
     writer.isBeginningSession = true
     defer { writer.isBeginningSession = false }
-    let session = ExtensionSession(self)
+    let session = ExtensionSession(transaction)
     // There already, so that an extension can ask for the ones that it depends on.
     writer.session = session
     do throws(DatabaseError) {
       for one in registered.list { session.add(one, try makeWriter(one)) }
     } catch {
       writer.session = nil
-      note(error)
+      transaction.note(error)
       throw error
     }
     return session
@@ -53,12 +55,13 @@ extension TransactionState {
   private func failed(_ name: String, _ what: String, _ error: any Error) -> DatabaseError {
     if let error = error as? DatabaseError, error.code == .extensionFailed { return error }
     return DatabaseError(
-      .extensionFailed, "The extension “\(name)” failed in `\(what)`. See the cause.", path: database.path, cause: error
+      .extensionFailed, "The extension “\(name)” failed in `\(what)`. See the cause.", path: transaction.database.path,
+      cause: error
     )
   }
 
   func store(of registered: RegisteredExtension) -> ExtensionStore {
-    ExtensionStore(state: self, id: registered.id, isPersistent: registered.isPersistent, name: registered.name)
+    ExtensionStore(state: transaction, id: registered.id, isPersistent: registered.isPersistent, name: registered.name)
   }
 
   // MARK: Access
@@ -69,9 +72,9 @@ extension TransactionState {
   func writer<Kind: DatabaseExtension>(
     named name: String, _: Kind.Type, version: String? = nil
   ) throws(DatabaseError) -> Kind.Writer {
-    try check()
-    guard isWriting else { throw notWriting() }
-    guard let entry = try session()?.entry(name) else { throw notRegistered(name) }
+    try transaction.check()
+    guard transaction.isWriting else { throw transaction.notWriting() }
+    guard let entry = try transaction.session()?.entry(name) else { throw notRegistered(name) }
     guard entry.registered.isReady else { throw notReady(name) }
     guard let writer = entry.writer as? Kind.Writer, entry.registered.value is Kind else {
       throw mismatch(name, entry.registered, Kind.self)
@@ -80,7 +83,7 @@ extension TransactionState {
       !entry.registered.isMeant(byVersion: version)
     {
       // It may have become another one in this transaction.
-      let replacement = self.writer?.newRegistered?[name]
+      let replacement = transaction.writer?.newRegistered?[name]
       guard replacement?.isMeant(byVersion: version) == true else { throw mismatch(entry.registered, version) }
     }
     return writer
@@ -92,9 +95,9 @@ extension TransactionState {
   func reader<Kind: DatabaseExtension>(
     named name: String, _: Kind.Type, version: String? = nil
   ) throws(DatabaseError) -> Kind.Reader {
-    try check()
-    recorder?.note(extensionNamed: name)
-    for known in readers where known.registered.name.hasSameBytes(as: name) {
+    try transaction.check()
+    transaction.recorder?.note(extensionNamed: name)
+    for known in transaction.readers where known.registered.name.hasSameBytes(as: name) {
       guard known.kind == Kind.self, let reader = known.reader as? Kind.Reader else { continue }
       try check(version, known.registered)
       return reader
@@ -105,7 +108,7 @@ extension TransactionState {
     guard isComplete else { throw notReady(name) }
     do {
       let reader = try value.makeReader(store(of: registered))
-      readers.append(KnownReader(registered: registered, kind: Kind.self, reader: reader))
+      transaction.readers.append(KnownReader(registered: registered, kind: Kind.self, reader: reader))
       return reader
     } catch {
       throw failed(name, "makeReader", error)
@@ -115,20 +118,22 @@ extension TransactionState {
   /// What is registered under a name, and whether it reads the trees of this snapshot; or what did so when the snapshot
   /// was the newest, if another one, or none, is registered by now.
   private func found(_ name: String) throws(DatabaseError) -> (RegisteredExtension, isComplete: Bool) {
-    let current = database.extensions.current?[name]
-    if current == nil, !database.extensions.hasFormer { throw notRegistered(name) }
-    let record = try extensionRecord(name)
+    let current = transaction.database.extensions.current?[name]
+    if current == nil, !transaction.database.extensions.hasFormer { throw notRegistered(name) }
+    let record = try catalog.record(name)
     if let current, let record, current.reads(record) { return (current, true) }
-    if let record, let former = database.extensions.former(record) { return (former, true) }
+    if let record, let former = transaction.database.extensions.former(record) { return (former, true) }
     guard let current else { throw notRegistered(name) }
     return (current, false)
   }
 
   /// The description of the extension whose trees are complete in this snapshot.
   func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {
-    try check()
-    recorder?.note(extensionNamed: name)
-    if let known = readers.first(where: { $0.registered.name.hasSameBytes(as: name) }) { return known.registered.value }
+    try transaction.check()
+    transaction.recorder?.note(extensionNamed: name)
+    if let known = transaction.readers.first(where: { $0.registered.name.hasSameBytes(as: name) }) {
+      return known.registered.value
+    }
     let (registered, isComplete) = try found(name)
     guard isComplete else { throw notReady(name) }
     return registered.value
@@ -141,21 +146,21 @@ extension TransactionState {
 
   private func notRegistered(_ name: String) -> DatabaseError {
     DatabaseError(
-      .extensionNotRegistered, "There is no extension “\(name)”. Register it after opening the database.",
-      path: database.path)
+      .extensionNotRegistered, "There is no extension “\(name)”. Register it after opening the transaction.database.",
+      path: transaction.database.path)
   }
 
   private func notReady(_ name: String) -> DatabaseError {
     DatabaseError(
       .extensionNotReady,
       "The extension “\(name)” has not got all rows of this snapshot. Wait for `register`, or take a newer snapshot.",
-      path: database.path)
+      path: transaction.database.path)
   }
 
   private func mismatch(_ name: String, _ registered: RegisteredExtension, _ asked: Any.Type) -> DatabaseError {
     DatabaseError(
       .extensionMismatch, "The extension “\(name)” is a \(type(of: registered.value)), not a \(asked).",
-      path: database.path)
+      path: transaction.database.path)
   }
 
   private func mismatch(_ registered: RegisteredExtension, _ version: String) -> DatabaseError {
@@ -164,15 +169,17 @@ extension TransactionState {
       """
       The extension “\(registered.name)” has version “\(registered.value.version)” in this snapshot, and was asked for \
       as version “\(version)”. Ask with the value that was registered, or register the other version.
-      """, path: database.path)
+      """, path: transaction.database.path)
   }
 
   /// Has another value stand for a registered extension, once the transaction commits.
   func replaceExtension(
     _ id: ExtensionID, _ name: String, with replacement: any DatabaseExtension
   ) throws(DatabaseError) {
-    try checkWriting()
-    guard let writer, let entry = try session()?.entry(name), var record = try extensionRecord(name) else {
+    try transaction.checkWriting()
+    guard let writer = transaction.writer, let entry = try transaction.session()?.entry(name),
+      var record = try catalog.record(name)
+    else {
       throw notRegistered(name)
     }
     guard record.kind == type(of: replacement).kind, replacement.name.hasSameBytes(as: name),
@@ -181,11 +188,11 @@ extension TransactionState {
     guard replacement.version.utf8.count <= Limits.extensionNameByteCount else {
       throw DatabaseError(
         .invalidOption, "The version of an extension has up to \(Limits.extensionNameByteCount) bytes.",
-        path: database.path)
+        path: transaction.database.path)
     }
     record.version = replacement.version
     record.formatVersion = type(of: replacement).formatVersion
-    try store(record, name, isPersistent: replacement.isPersistent)
+    try catalog.store(record, name, isPersistent: replacement.isPersistent)
     try markDependents(of: name)
     let current = writer.newRegistered ?? writer.registered ?? RegisteredExtensions([])
     writer.newRegistered = current.with((current[name] ?? entry.registered).with(replacement))
@@ -195,14 +202,16 @@ extension TransactionState {
 
   /// A row as hooks are told of it; nil if it is gone.
   func rowChange(_ kind: RowChange.Kind, _ rowID: RowID) throws(DatabaseError) -> RowChange? {
-    try check()
-    let bytes = try wrapping { () throws(StorageError) in try value(rowID.rawValue, in: database.trees.rows) }
+    try transaction.check()
+    let bytes = try transaction.wrapping { () throws(StorageError) in
+      try transaction.value(rowID.rawValue, in: transaction.database.trees.rows)
+    }
     guard let bytes else {
-      recorder?.noteAllRows()
+      transaction.recorder?.noteAllRows()
       return nil
     }
     let change = try rowChange(kind, rowID, bytes)
-    recorder?.note(change.key, in: change.collection, [.object, .metadata])
+    transaction.recorder?.note(change.key, in: change.collection, [.object, .metadata])
     return change
   }
 
@@ -212,7 +221,7 @@ extension TransactionState {
     guard let frame, frame.objectOffset <= bytes.count,
       let key = String(validating: bytes[frame.keyOffset..<frame.metadataOffset], as: UTF8.self)
     else { throw RowView.damaged() }
-    return RowChange(kind, rowID, key, try name(of: frame.collection), self, .bytes(bytes))
+    return RowChange(kind, rowID, key, try transaction.name(of: frame.collection), transaction, .bytes(bytes))
   }
 
   // MARK: Before the commit
@@ -222,8 +231,8 @@ extension TransactionState {
   ///
   /// - Parameter names: of the collections that the transaction knows.
   func markOthers(_ names: [CollectionID: String]) throws(DatabaseError) -> [CollectionFilter.Stored]? {
-    guard let writer, !writer.changes.isEmpty else { return nil }
-    let known = database.extensions.unmarkedOthers
+    guard let writer = transaction.writer, !writer.changes.isEmpty else { return nil }
+    let known = transaction.database.extensions.unmarkedOthers
     if let known, known.isEmpty { return nil }
     let changed = try changedCollections(writer.changes, names)
     func concerns(_ filter: CollectionFilter.Stored) -> Bool {
@@ -233,7 +242,7 @@ extension TransactionState {
     if let known, !known.contains(where: concerns) { return nil }
     let registered = writer.newRegistered ?? writer.registered
     var unmarked: [CollectionFilter.Stored] = []
-    let records = try storedRecords()
+    let records = try catalog.storedRecords()
     for (name, record) in records where record.state != .stale && registered?[name] == nil {
       let collections = sources(of: record, records)
       guard collections.contains(where: concerns) else {
@@ -242,7 +251,7 @@ extension TransactionState {
       }
       var record = record
       record.state = .stale
-      try store(record, name, isPersistent: true)
+      try catalog.store(record, name, isPersistent: true)
     }
     return unmarked
   }
@@ -277,17 +286,21 @@ extension TransactionState {
     if hasClearedAll { return nil }
     var names: Set<ByteString> = []
     for id in ids {
-      if let name = known[id] { names.insert(ByteString(name)) } else { names.insert(ByteString(try name(of: id))) }
+      if let name = known[id] {
+        names.insert(ByteString(name))
+      } else {
+        names.insert(ByteString(try transaction.name(of: id)))
+      }
     }
     return names
   }
 
   /// Marks all stored extensions that depend on one that changes, and do not follow this transaction.
   func markDependents(of name: String) throws(DatabaseError) {
-    if let others = database.extensions.unmarkedOthers, others.isEmpty { return }
-    let registered = writer?.newRegistered ?? writer?.registered
+    if let others = transaction.database.extensions.unmarkedOthers, others.isEmpty { return }
+    let registered = transaction.writer?.newRegistered ?? transaction.writer?.registered
     var names: Set<ByteString> = [ByteString(name)]
-    let records = try storedRecords()
+    let records = try catalog.storedRecords()
     var hasMore = true
     while hasMore {
       hasMore = false
@@ -298,27 +311,41 @@ extension TransactionState {
         guard record.state != .stale, registered?[dependent] == nil else { continue }
         var record = record
         record.state = .stale
-        try store(record, dependent, isPersistent: true)
+        try catalog.store(record, dependent, isPersistent: true)
       }
     }
   }
 
-  /// Makes sure that a change of trees in memory gets a commit number of its own, without which readers of the state
+  /// Makes sure that a change of trees in memory gets a commit number of its own, without which transaction.readers of the state
   /// before would see it.
   func numberForest() throws(DatabaseError) {
-    guard let writer, writer.hasChangedForest else { return }
-    let count = try wrapping { () throws(StorageError) in
-      try value(Self.forestCountKey, in: database.trees.info)
+    guard let writer = transaction.writer, writer.hasChangedForest else { return }
+    let count = try transaction.wrapping { () throws(StorageError) in
+      try transaction.value(Self.forestCountKey, in: transaction.database.trees.info)
     }
     let bytes = ((count.flatMap { UInt64(littleEndianBytes: $0) } ?? 0) &+ 1).littleEndianBytes
-    try wrapping { () throws(StorageError) in
+    try transaction.wrapping { () throws(StorageError) in
       try Self.forestCountKey.withSearchKey { (key) throws(StorageError) in
         try unsafe bytes.withValueBytes { (bytes) throws(StorageError) in
-          try unsafe put(key, bytes, in: database.trees.info)
+          try unsafe transaction.put(key, bytes, in: transaction.database.trees.info)
         }
       }
     }
   }
 
   private static let forestCountKey = [UInt8]("memoryCommits".utf8)
+}
+
+extension TransactionState {
+  /// The extensions of this transaction.
+  var extensions: TransactionExtensions { TransactionExtensions(self) }
+
+  /// The extensions that follow this write transaction; nil if there are none, or if it reads. Makes their writers when
+  /// it is asked for the first time.
+  @inline(__always)
+  func session() throws(DatabaseError) -> ExtensionSession? {
+    guard let writer, writer.registered != nil else { return nil }
+    if let session = writer.session { return session }
+    return try extensions.beginSession()
+  }
 }

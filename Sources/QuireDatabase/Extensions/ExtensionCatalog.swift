@@ -2,7 +2,13 @@
 
 internal import QuireStorage
 
-extension TransactionState {
+/// The stored and remembered descriptions of extensions, their values, and the names of their trees.
+///
+/// A view of one transaction, for as long as that. Reads throw once the transaction is over, changes also in a read
+/// transaction.
+struct ExtensionCatalog {
+  let transaction: TransactionState
+
   private static let nextIDKey: [UInt8] = [UInt8(ascii: "n")]
 
   private static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }
@@ -11,79 +17,43 @@ extension TransactionState {
     [UInt8(ascii: "v")] + id.rawValue.bigEndianBytes + name.utf8
   }
 
-  // MARK: Trees
-
-  /// Removes the entries between two keys in their ordered form; nil means no bound.
-  func deleteRange(
-    _ lower: [UInt8]?, _ upper: [UInt8]?, isNumber: Bool, in tree: Tree
-  ) throws(StorageError) -> Int {
-    switch storage {
-    case .writing(let tx):
-      if isNumber {
-        unsafe try deleteRange(
-          lower.flatMap { RowID(orderedBytes: $0) }, upper.flatMap { RowID(orderedBytes: $0) }, tx.pointee, tree)
-      } else {
-        unsafe try deleteRange(lower, upper, tx.pointee, tree)
-      }
-    default: throw StorageHandle.unfit()
-    }
-  }
-
-  private func deleteRange(
-    _ lower: [UInt8]?, _ upper: [UInt8]?, _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
-  ) throws(StorageError) -> Int {
-    switch (lower, upper) {
-    case (nil, nil): try tx.deleteAll(in: tree)
-    case (let lower?, nil): try tx.deleteRange(from: lower, in: tree)
-    case (nil, let upper?): try tx.deleteRange(to: upper, in: tree)
-    case (let lower?, let upper?): try tx.deleteRange(from: lower, to: upper, in: tree)
-    }
-  }
-
-  private func deleteRange(
-    _ first: RowID?, _ end: RowID?, _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
-  ) throws(StorageError) -> Int {
-    switch (first?.rawValue, end?.rawValue) {
-    case (nil, nil): try tx.deleteAll(in: tree)
-    case (let first?, nil): try tx.deleteRange(from: first, in: tree)
-    case (nil, let end?): try tx.deleteRange(to: end, in: tree)
-    case (let first?, let end?): try tx.deleteRange(from: first, to: end, in: tree)
-    }
-  }
-
   /// The stored trees of an extension.
   func storedTrees(of id: ExtensionID) throws(DatabaseError) -> [Tree] {
-    try check()
-    return treeNames.filter { $0.hasPrefix(id.treePrefix) }.compactMap { tree(named: $0) }
+    try transaction.check()
+    return transaction.treeNames.filter { $0.hasPrefix(id.treePrefix) }.compactMap { transaction.tree(named: $0) }
   }
 
   // MARK: Records
 
   /// What is noted under a name; of an extension in memory what the process knows.
-  func extensionRecord(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
-    if let record = try forest().records[ByteString(name)] { return record }
+  func record(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
+    if let record = try transaction.forest().records[ByteString(name)] { return record }
     return try storedRecord(name)
   }
 
   /// What is stored under a name.
   func storedRecord(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
-    try check()
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return nil }
-    let bytes = try wrapping { () throws(StorageError) in try value(Self.recordKey(name), in: catalog) }
+    try transaction.check()
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return nil }
+    let bytes = try transaction.wrapping { () throws(StorageError) in
+      try transaction.value(Self.recordKey(name), in: catalog)
+    }
     guard let bytes else { return nil }
     return try ExtensionRecord(bytes, name: name)
   }
 
   /// Notes a record under its name.
   func store(_ record: ExtensionRecord, _ name: String, isPersistent: Bool) throws(DatabaseError) {
-    guard isPersistent else { return try changeForest { forest in forest.records[ByteString(name)] = record } }
+    guard isPersistent else {
+      return try transaction.changeForest { forest in forest.records[ByteString(name)] = record }
+    }
     try putCatalog(Self.recordKey(name), record.bytes)
   }
 
   /// All stored records, by name in the order of the names' bytes. One that cannot be read is an error.
   func storedRecords() throws(DatabaseError) -> [(name: String, record: ExtensionRecord)] {
-    try check()
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return [] }
+    try transaction.check()
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return [] }
     var records: [(name: String, record: ExtensionRecord)] = []
     try forEachEntry(of: catalog, from: [UInt8(ascii: "r")], upTo: [UInt8(ascii: "s")]) {
       (key, value) throws(DatabaseError) in
@@ -95,21 +65,25 @@ extension TransactionState {
 
   /// Removes all that is stored of an extension: record, values and trees.
   func forgetStored(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
-    for tree in try storedTrees(of: id) { try wrapping { () throws(StorageError) in try dropTree(tree) } }
+    for tree in try storedTrees(of: id) {
+      try transaction.wrapping { () throws(StorageError) in try transaction.dropTree(tree) }
+    }
     try removeValues(of: id)
-    try changeForest { forest in
+    try transaction.changeForest { forest in
       forest.values[id] = nil
       forest.lives[id] = nil
     }
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
-    try wrapping { () throws(StorageError) in
-      try Self.recordKey(name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
+    try transaction.wrapping { () throws(StorageError) in
+      try Self.recordKey(name).withSearchKey { (key) throws(StorageError) in
+        _ = try transaction.delete(key, in: catalog)
+      }
     }
   }
 
   /// Removes all that the process knows of an extension in memory.
   func forgetInMemory(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
-    try changeForest { forest in
+    try transaction.changeForest { forest in
       forest.records[ByteString(name)] = nil
       forest.values[id] = nil
       forest.lives[id] = nil
@@ -118,16 +92,16 @@ extension TransactionState {
   }
 
   /// Gives out the number of a new extension.
-  func allocateExtensionID(isPersistent: Bool) throws(DatabaseError) -> ExtensionID {
+  func allocateID(isPersistent: Bool) throws(DatabaseError) -> ExtensionID {
     guard isPersistent else {
-      return try changeForest { forest in
+      return try transaction.changeForest { forest in
         forest.lastID += 1
         return ExtensionID(rawValue: forest.lastID)
       }
     }
     let ids = NumberSequence(try catalogValue(Self.nextIDKey))
     guard let next = ids.next(below: ExtensionID.firstInMemory) else {
-      throw DatabaseError(.limitReached, "The numbers of extensions are used up.", path: database.path)
+      throw DatabaseError(.limitReached, "The numbers of extensions are used up.", path: transaction.database.path)
     }
     try putCatalog(Self.nextIDKey, NumberSequence.bytes(after: next))
     return ExtensionID(rawValue: next)
@@ -141,27 +115,31 @@ extension TransactionState {
 
   func storeValue(_ value: [UInt8]?, _ name: String, of id: ExtensionID) throws(DatabaseError) {
     if let value { return try putCatalog(Self.valueKey(id, name), value) }
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
-    try wrapping { () throws(StorageError) in
-      try Self.valueKey(id, name).withSearchKey { (key) throws(StorageError) in _ = try delete(key, in: catalog) }
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
+    try transaction.wrapping { () throws(StorageError) in
+      try Self.valueKey(id, name).withSearchKey { (key) throws(StorageError) in
+        _ = try transaction.delete(key, in: catalog)
+      }
     }
   }
 
   /// Removes the stored values of an extension whose names begin with `prefix`.
   func removeValues(of id: ExtensionID, beginningWith prefix: String) throws(DatabaseError) {
-    try checkWriting()
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
+    try transaction.checkWriting()
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
     let first = Self.valueKey(id, prefix)
     // No byte of a name is 0xff.
-    _ = try wrapping { () throws(StorageError) in try deleteRange(from: first, to: first + [0xff], in: catalog) }
+    _ = try transaction.wrapping { () throws(StorageError) in
+      try transaction.deleteRange(from: first, to: first + [0xff], in: catalog)
+    }
   }
 
   /// Removes all stored values of an extension.
   func removeValues(of id: ExtensionID) throws(DatabaseError) {
-    try checkWriting()
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return }
-    _ = try wrapping { () throws(StorageError) in
-      try deleteRange(
+    try transaction.checkWriting()
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
+    _ = try transaction.wrapping { () throws(StorageError) in
+      try transaction.deleteRange(
         from: Self.valueKey(id, ""), to: Self.valueKey(ExtensionID(rawValue: id.rawValue + 1), ""), in: catalog)
     }
   }
@@ -169,18 +147,20 @@ extension TransactionState {
   // MARK: The tree
 
   private func catalogValue(_ key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
-    try check()
-    guard let catalog = tree(named: ExtensionRecord.treeName) else { return nil }
-    return try wrapping { () throws(StorageError) in try value(key, in: catalog) }
+    try transaction.check()
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return nil }
+    return try transaction.wrapping { () throws(StorageError) in try transaction.value(key, in: catalog) }
   }
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(DatabaseError) {
-    try checkWriting()
-    try wrapping { () throws(StorageError) in
-      let known = tree(named: ExtensionRecord.treeName)
-      let catalog = if let known { known } else { try createTree(ExtensionRecord.treeName, .bytes) }
+    try transaction.checkWriting()
+    try transaction.wrapping { () throws(StorageError) in
+      let known = transaction.tree(named: ExtensionRecord.treeName)
+      let catalog = if let known { known } else { try transaction.createTree(ExtensionRecord.treeName, .bytes) }
       try key.withSearchKey { (key) throws(StorageError) in
-        try unsafe value.withValueBytes { (bytes) throws(StorageError) in try unsafe put(key, bytes, in: catalog) }
+        try unsafe value.withValueBytes { (bytes) throws(StorageError) in
+          try unsafe transaction.put(key, bytes, in: catalog)
+        }
       }
     }
   }
@@ -190,7 +170,7 @@ extension TransactionState {
     _ body: ([UInt8], [UInt8]) throws(DatabaseError) -> Void
   ) throws(DatabaseError) {
     do {
-      var cursor = try cursor(tree)
+      var cursor = try transaction.cursor(tree)
       var isOnEntry = try cursor.seek(lower) || cursor.isOnEntry
       while isOnEntry, let key = cursor.key, key.lexicographicallyPrecedes(upper) {
         guard let value = try cursor.value else { throw RowView.damaged() }
@@ -198,7 +178,12 @@ extension TransactionState {
         isOnEntry = try cursor.next()
       }
     } catch {
-      throw wrap(error)
+      throw transaction.wrap(error)
     }
   }
+}
+
+extension TransactionState {
+  /// What is noted about extensions.
+  var extensionCatalog: ExtensionCatalog { ExtensionCatalog(transaction: self) }
 }
