@@ -66,6 +66,8 @@ extension DatabaseCore {
         path: path, collection: collection.name)
     }
     try opened.checkWriting()
-    do { return try tx.state.trainNow(opened.state, above: above) } catch { throw opened.failure(error, nil) }
+    do { return try DictionaryTrainer(tx.state).trainNow(opened.state, above: above) } catch {
+      throw opened.failure(error, nil)
+    }
   }
 }

@@ -70,7 +70,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
     try core.write(nil) { tx in
       let handle = tx.state.open(collection)
       try handle.opened.checkWriting()
-      try tx.state.dropDictionaries(handle.state)
+      try DictionaryTrainer(tx.state).dropAll(handle.state)
     }
   }
 

@@ -60,7 +60,9 @@ internal import QuireStorage
     if let above = opened.state.dictionaries.isDue {
       // The next row is compressed with what this one's storing may train.
       try storeBatch()
-      do { try opened.transaction.trainIfDue(opened.state, above: above) } catch { throw opened.failure(error, key) }
+      do { try DictionaryTrainer(opened.transaction).trainIfDue(opened.state, above: above) } catch {
+        throw opened.failure(error, key)
+      }
       mutationCount = opened.transaction.mutationCount
     } else if bytes.count >= batchByteCount {
       try storeBatch()

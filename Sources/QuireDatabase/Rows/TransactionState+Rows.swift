@@ -237,7 +237,7 @@ extension TransactionState {
       guard collection.hasRemoved || collection.isNew, let id = collection.id, try count(id) == 0 else { continue }
       try wrapping(collection.name) { () throws(StorageError) in
         try removeCollection(collection.name)
-        try removeDictionaries(of: id)
+        try dictionaries.removeAll(of: id)
       }
       collection.forget()
     }

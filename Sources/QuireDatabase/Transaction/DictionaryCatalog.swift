@@ -2,7 +2,12 @@
 
 internal import QuireStorage
 
-extension TransactionState {
+/// The dictionaries of collections as one transaction sees them.
+///
+/// A view of the transaction, for as long as that; what it has found stands with the collections.
+struct DictionaryCatalog {
+  let transaction: TransactionState
+
   /// The dictionary that a value of the collection names.
   ///
   /// - Throws: `CompressionError` if there is none, or if it is none; `damagedPage`, `inputOutput`.
@@ -23,25 +28,25 @@ extension TransactionState {
   }
 
   private func storedDictionary(_ number: UInt32, _ id: CollectionID) throws -> CompressionDictionary? {
-    guard let tree = tree(named: DictionaryRecord.treeName) else { return nil }
-    var cursor = try cursor(tree)
+    guard let tree = transaction.tree(named: DictionaryRecord.treeName) else { return nil }
+    var cursor = try transaction.cursor(tree)
     guard try cursor.seek(DictionaryRecord.key(id, number)) else { return nil }
     return try cursor.withValue { bytes in try CompressionDictionary(number: number, bytes) }
   }
 
   /// What is noted about the collection's dictionaries now.
-  func newestDictionary(_ collection: CollectionState) throws -> NewestDictionary {
+  func newest(_ collection: CollectionState) throws -> NewestDictionary {
     if let newest = collection.dictionaries.newest { return newest }
     let outlook = collection.sharedDictionaries.outlook
     let newest = try outlook.newest ?? storedNewest(collection.isNew ? nil : collection.id)
-    collection.dictionaries.begin(isWriting: isWriting, outlook, newest)
+    collection.dictionaries.begin(isWriting: transaction.isWriting, outlook, newest)
     return newest
   }
 
   /// What is stored about the dictionaries of a collection.
   private func storedNewest(_ id: CollectionID?) throws -> NewestDictionary {
-    guard let id, let tree = tree(named: DictionaryRecord.treeName),
-      let bytes = try value(DictionaryRecord.key(id, 0), in: tree)
+    guard let id, let tree = transaction.tree(named: DictionaryRecord.treeName),
+      let bytes = try transaction.value(DictionaryRecord.key(id, 0), in: tree)
     else { return NewestDictionary() }
     let record = try DictionaryRecord(bytes)
     if record.current == 0 { return NewestDictionary(record: record) }
@@ -55,20 +60,25 @@ extension TransactionState {
   func storeNewest(
     _ record: DictionaryRecord, _ new: CompressionDictionary?, _ id: CollectionID
   ) throws(StorageError) {
-    let known = tree(named: DictionaryRecord.treeName)
-    let tree = if let known { known } else { try createTree(DictionaryRecord.treeName, .bytes) }
-    try putBytes(DictionaryRecord.key(id, 0), record.bytes, in: tree)
+    let known = transaction.tree(named: DictionaryRecord.treeName)
+    let tree = if let known { known } else { try transaction.createTree(DictionaryRecord.treeName, .bytes) }
+    try transaction.putBytes(DictionaryRecord.key(id, 0), record.bytes, in: tree)
     guard let new else { return }
     try DictionaryRecord.key(id, new.number).withSearchKey { (key) throws(StorageError) in
-      try unsafe put(key, new.bytes, in: tree)
+      try unsafe transaction.put(key, new.bytes, in: tree)
     }
   }
 
   /// Removes all that is stored about the dictionaries of a collection that is gone.
-  func removeDictionaries(of id: CollectionID) throws(StorageError) {
-    guard let tree = tree(named: DictionaryRecord.treeName) else { return }
-    try deleteRange(from: id.prefix, to: id.end, in: tree)
+  func removeAll(of id: CollectionID) throws(StorageError) {
+    guard let tree = transaction.tree(named: DictionaryRecord.treeName) else { return }
+    try transaction.deleteRange(from: id.prefix, to: id.end, in: tree)
   }
+}
+
+extension TransactionState {
+  /// The dictionaries of collections.
+  var dictionaries: DictionaryCatalog { DictionaryCatalog(transaction: self) }
 
   // MARK: Decoding
 
@@ -79,7 +89,7 @@ extension TransactionState {
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
     try unsafe ValueCompression.withDecoded(
-      stored.bytes, scratch.room, dictionary: { try dictionary($0, collection) }, body)
+      stored.bytes, scratch.room, dictionary: { try dictionaries.dictionary($0, collection) }, body)
   }
 }
 
@@ -89,7 +99,7 @@ extension OpenedCollection {
   func isStoredAsNow(_ stored: RawSpan, _ value: RawSpan, _ compression: Compression) throws -> Bool {
     guard case .dictionary(let above) = compression, value.byteCount > above,
       value.byteCount <= Limits.dictionaryValueByteCount,
-      let dictionary = try transaction.newestDictionary(state).dictionary
+      let dictionary = try transaction.dictionaries.newest(state).dictionary
     else { return try ValueCompression.isStoredAsNow(stored, value, compression) }
     let header = try StoredHeader(stored)
     if header.dictionary == dictionary.number { return true }
@@ -102,7 +112,7 @@ extension OpenedCollection {
   @inline(never)
   func append(_ value: RawSpan, above: Int, to row: inout RowBuilder) throws {
     let (state, byteCount) = (state, value.byteCount)
-    let newest = try transaction.newestDictionary(state)
+    let newest = try transaction.dictionaries.newest(state)
     state.dictionaries.attempts.candidateCount += 1
     if state.dictionaries.attempts.candidateCount >= DictionaryTraining.leastCandidateCount {
       state.dictionaries.isDue = above

@@ -16,14 +16,20 @@ public struct DictionaryGain: Hashable, Sendable {
   public let isKept: Bool
 }
 
-extension TransactionState {
+/// Makes dictionaries from the rows that a write transaction sees.
+struct DictionaryTrainer {
+  let transaction: TransactionState
+  private var catalog: DictionaryCatalog { transaction.dictionaries }
+
+  init(_ transaction: TransactionState) { self.transaction = transaction }
+
   /// Trains a dictionary if the collection has grown enough for one; called once a row has been stored.
   func trainIfDue(_ collection: CollectionState, above: Int) throws {
     collection.dictionaries.isDue = nil
     collection.dictionaries.attempts.candidateCount = 0
     guard let id = collection.id else { return }
-    let newest = try newestDictionary(collection)
-    let rowCount = try count(id)
+    let newest = try catalog.newest(collection)
+    let rowCount = try transaction.count(id)
     guard rowCount >= DictionaryTraining.leastRowCount,
       rowCount / DictionaryTraining.growth >= newest.record.rowCount
     else { return }
@@ -42,7 +48,7 @@ extension TransactionState {
   /// Trains a dictionary whatever was trained before, and keeps it if it saves anything worth its while.
   func trainNow(_ collection: CollectionState, above: Int) throws -> DictionaryGain {
     guard let id = collection.id else { return DictionaryGain(valueCount: 0, 0, 0, isKept: false) }
-    let rowCount = try count(id)
+    let rowCount = try transaction.count(id)
     let samples = try sample(collection, id, rowCount, above, DictionaryTraining.mostSampledRowCount)
     return try train(collection, samples, rowCount, leastSaving: 0.02)
   }
@@ -54,13 +60,14 @@ extension TransactionState {
     leastSaving: Double
   ) throws -> DictionaryGain {
     guard let id = collection.id else { return DictionaryGain(valueCount: 0, 0, 0, isKept: false) }
-    let newest = try newestDictionary(collection)
-    let before = DictionaryTraining.storedByteCount(of: samples.others, with: newest.dictionary, scratch.stream)
+    let newest = try catalog.newest(collection)
+    let before = DictionaryTraining.storedByteCount(
+      of: samples.others, with: newest.dictionary, transaction.scratch.stream)
     var (kept, after): (CompressionDictionary?, Int) = (nil, before)
     let bytes = DictionaryTraining.train(samples.given)
     if !bytes.isEmpty, let number = newest.record.nextNumber {
       let new = try unsafe CompressionDictionary(number: number, bytes.span.bytes)
-      after = DictionaryTraining.storedByteCount(of: samples.others, with: new, scratch.stream)
+      after = DictionaryTraining.storedByteCount(of: samples.others, with: new, transaction.scratch.stream)
       // Over all rows it must save more than it takes itself.
       let saved = Double(before - after)
       let isWorthIt = saved / Double(max(1, samples.others.count)) * Double(rowCount) > Double(2 * bytes.count)
@@ -72,14 +79,14 @@ extension TransactionState {
   }
 
   /// Removes all dictionaries of a collection, no row of which names one any more.
-  func dropDictionaries(_ collection: CollectionState) throws {
-    guard let id = collection.id, let tree = tree(named: DictionaryRecord.treeName) else { return }
-    var record = try newestDictionary(collection).record
+  func dropAll(_ collection: CollectionState) throws {
+    guard let id = collection.id, let tree = transaction.tree(named: DictionaryRecord.treeName) else { return }
+    var record = try catalog.newest(collection).record
     guard record.lastNumber > 0 else { return }
     record.current = 0
-    mutationCount &+= 1
-    try deleteRange(from: DictionaryRecord.key(id, 1), to: id.end, in: tree)
-    try storeNewest(record, nil, id)
+    transaction.mutationCount &+= 1
+    try transaction.deleteRange(from: DictionaryRecord.key(id, 1), to: id.end, in: tree)
+    try catalog.storeNewest(record, nil, id)
     collection.dictionaries.note(NewestDictionary(record: record))
   }
 
@@ -87,8 +94,8 @@ extension TransactionState {
   private func note(
     _ newest: NewestDictionary, _ new: CompressionDictionary?, _ collection: CollectionState, _ id: CollectionID
   ) throws {
-    mutationCount &+= 1
-    try storeNewest(newest.record, new, id)
+    transaction.mutationCount &+= 1
+    try catalog.storeNewest(newest.record, new, id)
     collection.dictionaries.note(newest)
     if new != nil { collection.dictionaries.attempts.restart() }
   }
@@ -99,14 +106,14 @@ extension TransactionState {
   ) throws -> (given: ValueSample, others: ValueSample) {
     let rowIDs = try sampledRowIDs(id, rowCount, min(rowCount, sampledRowCount))
     var (given, others) = (ValueSample(), ValueSample())
-    try withValues(count: rowIDs.count, in: trees.rows, { rowIDs[$0] }) { index, bytes in
+    try transaction.withValues(count: rowIDs.count, in: transaction.trees.rows, { rowIDs[$0] }) { index, bytes in
       guard let bytes else { throw RowView.damaged() }
       try unsafe bytes.withUnsafeBytes { bytes in
         let row = try unsafe RowView(bytes)
         func look(_ half: UnsafeRawBufferPointer) throws {
           // Nothing of a collection with secrets goes into a dictionary, whoever asks.
           if unsafe SealedHeader.isSealed(half) { throw SealError.notExpected(try unsafe SealedHeader(half).keyID) }
-          try unsafe withDecoded(half, collection) { value in
+          try unsafe transaction.withDecoded(half, collection) { value in
             guard value.count > above else { return }
             if index % 2 == 0 {
               unsafe given.append(value, atMost: DictionaryTraining.sampledByteCount)
@@ -123,8 +130,8 @@ extension TransactionState {
   }
 
   private func sampledRowIDs(_ id: CollectionID, _ rowCount: Int, _ sampledRowCount: Int) throws -> [Int64] {
-    let first = try rank(id.prefix, in: trees.keys)
-    var cursor = try cursor(trees.keys)
+    let first = try transaction.rank(id.prefix, in: transaction.trees.keys)
+    var cursor = try transaction.cursor(transaction.trees.keys)
     var rowIDs: [Int64] = []
     for index in 0..<sampledRowCount {
       guard try cursor.seek(toIndex: first + rowCount * index / sampledRowCount) else { break }
