@@ -149,7 +149,7 @@ extension TransactionState {
         try deleteAll(in: database.trees.rows)
       }
     } else {
-      try deleteRows(of: id, count)
+      try deleteRange(of: id, count, in: trees.rows)
     }
     writer.changes.clear(id)
   }
@@ -162,7 +162,7 @@ extension TransactionState {
       var end = first + 1
       while end < rowIDs.count, rowIDs[end] == rowIDs[end - 1] + 1 { end += 1 }
       // A run of neighbours goes as one, without a look at its leaves.
-      _ = try deleteRows(rowIDs[first]..<rowIDs[end - 1] + 1)
+      _ = try deleteRange(rowIDs[first]..<rowIDs[end - 1] + 1, in: trees.rows)
       first = end
     }
     _ = try deleteRange(from: id.prefix, to: id.end, in: database.trees.keys)

@@ -13,13 +13,13 @@ internal import QuireStorage
 /// therefore begins with `check`.
 ///
 /// Invariants:
-/// 1. `storage` is `ended` if and only if `isOpen` is false; `readers`, `loadedForest` and the writer's session are
+/// 1. The engine's transaction has ended if and only if `isOpen` is false; `readers`, `loadedForest` and the writer's session are
 ///    empty then.
 /// 2. `collections` has one entry for each name that was used, and keeps it: handles of an app's refer to it without
 ///    counting, and to the transaction with counting. `lastUsed` is one of them.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.
-/// 4. `lentCount` is above 0 while a closure holds bytes of a page, and `encodingCount` while a coder encodes.
-@usableFromInline final class TransactionState {
+/// 4. `encodingCount` is above 0 while a coder encodes.
+@usableFromInline final class TransactionState: StorageTransaction {
   let database: DatabaseCore
   /// The trees of the database: a copy, since a look into what all threads share costs them more.
   let trees: DatabaseTrees
@@ -29,8 +29,6 @@ internal import QuireStorage
   let isWriting: Bool
   /// The commit that the transaction sees.
   let csn: CSN
-  /// The engine's transaction.
-  private(set) var storage: StorageHandle
   private(set) var isOpen = true
   var pendingError: DatabaseError?
   var collections = UsedCollections()
@@ -40,8 +38,6 @@ internal import QuireStorage
   @usableFromInline @exclusivity(unchecked) var lastUsed: UsedCollection?
   /// Counts what iterators must not go on after.
   var mutationCount = 0
-  /// How many closures hold bytes of pages at the moment: a change would pull these away from under a decoder.
-  var lentCount = 0
   /// How many rows are being encoded at the moment, one inside the other.
   private(set) var encodingCount = 0
   let scratch: TransactionScratch
@@ -66,7 +62,6 @@ internal import QuireStorage
     csn = reading.csn
     scratch = database.takeScratch()
     unsafe scratch.reading.initialize(to: reading)
-    storage = unsafe .reading(scratch.reading)
     self.database = database
     trees = database.trees
     self.connection = connection
@@ -75,6 +70,7 @@ internal import QuireStorage
     writer = nil
     pinnedCollections = pinned
     self.recorder = recorder
+    super.init(unsafe .reading(scratch.reading))
   }
 
   /// The write transaction; `writing` is a second handle to what the engine has lent for the time of the closure.
@@ -85,7 +81,6 @@ internal import QuireStorage
     csn = CSN(writing.csn.rawValue - 1)
     scratch = database.takeScratch()
     unsafe scratch.writing.initialize(to: writing)
-    storage = unsafe .writing(scratch.writing)
     self.database = database
     trees = database.trees
     self.connection = connection
@@ -94,6 +89,7 @@ internal import QuireStorage
     writer = WriterState(database.extensions.current)
     pinnedCollections = nil
     recorder = nil
+    super.init(unsafe .writing(scratch.writing))
   }
 
   /// Tells the logger of fields that types have not read.

@@ -2,7 +2,7 @@
 
 internal import QuireStorage
 
-extension TransactionState {
+extension StorageTransaction {
   /// The engine's tree of a name.
   func tree(named name: String) -> Tree? {
     switch storage {
