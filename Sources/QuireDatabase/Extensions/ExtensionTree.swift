@@ -49,14 +49,16 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   let extensionName: String
   let name: String
 
+  private var entries: ExtensionEntries { ExtensionEntries(transaction: state, backing: backing) }
+
   // MARK: Reading
 
   /// The number of entries. O(1).
-  public var count: Int { get throws { try state.count(of: backing) } }
+  public var count: Int { get throws { try entries.count() } }
 
   /// The value under `key`, copied. O(log n).
   public func value(for key: Key) throws -> [UInt8]? {
-    try naming { () throws(DatabaseError) in try state.value(key, in: backing) }
+    try naming { () throws(DatabaseError) in try entries.value(key) }
   }
 
   /// Whether there is an entry under `key`. O(log n).
@@ -64,7 +66,7 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
 
   /// The number of entries whose keys are below `key`. O(log n).
   public func rank(of key: Key) throws -> Int {
-    try naming { () throws(DatabaseError) in try state.rank(of: key, in: backing) }
+    try naming { () throws(DatabaseError) in try entries.rank(of: key) }
   }
 
   /// Has an error of the engine's name the tree.
@@ -94,14 +96,14 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   /// Stores a value under `key`, in the place of what was there. O(log n).
   public func put(_ value: [UInt8], for key: Key) throws {
     state.noteChange(of: owner)
-    try state.put(value, for: key, in: backing)
+    try entries.put(value, for: key)
   }
 
   /// Removes the entry under `key`; returns whether there was one. O(log n).
   @discardableResult
   public func remove(_ key: Key) throws -> Bool {
     state.noteChange(of: owner)
-    return try state.remove(key, in: backing)
+    return try entries.remove(key)
   }
 
   /// Removes the entries from `lower` up to `upper`, which is not among them; nil means no bound. Returns how many
@@ -109,7 +111,7 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   @discardableResult
   public func remove(from lower: Key?, upTo upper: Key?) throws -> Int {
     state.noteChange(of: owner)
-    return try state.removeRange(from: lower, upTo: upper, in: backing)
+    return try entries.removeRange(from: lower, upTo: upper)
   }
 
   /// Removes all entries.
@@ -122,119 +124,4 @@ enum ExtensionTreeBacking {
   case memory(MemoryForest.Place)
   /// A tree that the snapshot does not have: it has no entries.
   case missing
-}
-
-extension TransactionState {
-  func count(of backing: ExtensionTreeBacking) throws(DatabaseError) -> Int {
-    try check()
-    switch backing {
-    case .stored(let tree): return try wrapping { () throws(StorageError) in try count(of: tree) }
-    case .memory(let place): return try forest().trees[place]?.count ?? 0
-    case .missing: return 0
-    }
-  }
-
-  func value<Key: ExtensionTreeKey>(_ key: Key, in backing: ExtensionTreeBacking) throws(DatabaseError) -> [UInt8]? {
-    try check()
-    switch backing {
-    case .stored(let tree):
-      return try wrapping { () throws(StorageError) in try storedValue(key, in: tree) }
-    case .memory(let place): return try forest().trees[place]?.value(for: key.orderedBytes)
-    case .missing: return nil
-    }
-  }
-
-  private func storedValue<Key: ExtensionTreeKey>(_ key: Key, in tree: Tree) throws(StorageError) -> [UInt8]? {
-    if let number = key.number { return try value(number, in: tree) }
-    return try value(key.orderedBytes, in: tree)
-  }
-
-  func rank<Key: ExtensionTreeKey>(of key: Key, in backing: ExtensionTreeBacking) throws(DatabaseError) -> Int {
-    try check()
-    switch backing {
-    case .stored(let tree):
-      return try wrapping { () throws(StorageError) in
-        if let number = key.number { return try rank(number, in: tree) }
-        return try rank(key.orderedBytes, in: tree)
-      }
-    case .memory(let place): return try forest().trees[place]?.rank(of: key.orderedBytes) ?? 0
-    case .missing: return 0
-    }
-  }
-
-  func put<Key: ExtensionTreeKey>(
-    _ value: [UInt8], for key: Key, in backing: ExtensionTreeBacking
-  ) throws(DatabaseError) {
-    try checkWriting()
-    switch backing {
-    case .stored(let tree):
-      try wrapping { () throws(StorageError) in
-        try unsafe value.withValueBytes { (bytes) throws(StorageError) in
-          if let number = key.number { return try unsafe put(SearchKey(number), bytes, in: tree) }
-          try key.orderedBytes.withSearchKey { (key) throws(StorageError) in try unsafe put(key, bytes, in: tree) }
-        }
-      }
-    case .memory(let place):
-      try changeForest { forest in _ = forest.trees[place, default: MemoryTree()].put(value, for: key.orderedBytes) }
-    case .missing: throw notWriting()
-    }
-  }
-
-  func remove<Key: ExtensionTreeKey>(_ key: Key, in backing: ExtensionTreeBacking) throws(DatabaseError) -> Bool {
-    try checkWriting()
-    switch backing {
-    case .stored(let tree):
-      return try wrapping { () throws(StorageError) in
-        if let number = key.number { return try delete(SearchKey(number), in: tree) }
-        return try key.orderedBytes.withSearchKey { (key) throws(StorageError) in try delete(key, in: tree) }
-      }
-    case .memory(let place):
-      return try changeForest { forest in forest.trees[place, default: MemoryTree()].remove(key.orderedBytes) }
-    case .missing: throw notWriting()
-    }
-  }
-
-  func removeRange<Key: ExtensionTreeKey>(
-    from lower: Key?, upTo upper: Key?, in backing: ExtensionTreeBacking
-  ) throws(DatabaseError) -> Int {
-    try checkWriting()
-    switch backing {
-    case .stored(let tree):
-      return try wrapping { () throws(StorageError) in
-        try deleteRange(lower?.orderedBytes, upper?.orderedBytes, isNumber: Key.isNumber, in: tree)
-      }
-    case .memory(let place):
-      return try changeForest { forest in
-        forest.trees[place]?.removeRange(from: lower?.orderedBytes, upTo: upper?.orderedBytes) ?? 0
-      }
-    case .missing: throw notWriting()
-    }
-  }
-
-  // MARK: Memory
-
-  /// The trees in memory as the transaction sees them.
-  func forest() throws(DatabaseError) -> MemoryForest {
-    try check()
-    if let loadedForest { return loadedForest }
-    let found = isWriting ? database.memory.newest : database.memory.forest(at: csn)
-    loadedForest = found
-    return found
-  }
-
-  /// Changes the trees in memory.
-  @discardableResult
-  func changeForest<Result>(_ body: (inout MemoryForest) -> Result) throws(DatabaseError) -> Result {
-    guard let writer else { throw notWriting() }
-    _ = try forest()
-    var changed: MemoryForest?
-    // Out of its place, so that the copies inside are the only ones and change in place.
-    swap(&changed, &loadedForest)
-    defer { swap(&changed, &loadedForest) }
-    writer.hasChangedForest = true
-    guard var current = changed.take() else { throw notWriting() }
-    let result = body(&current)
-    changed = current
-    return result
-  }
 }

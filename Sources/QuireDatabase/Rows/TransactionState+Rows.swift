@@ -149,7 +149,7 @@ extension TransactionState {
         try deleteAll(in: database.trees.rows)
       }
     } else {
-      try deleteRange(of: id, count, in: trees.rows)
+      try deleteRows(of: id, count)
     }
     writer.changes.clear(id)
   }

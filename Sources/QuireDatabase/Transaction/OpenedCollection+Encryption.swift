@@ -12,7 +12,8 @@ extension OpenedCollection {
   ) throws {
     let packed = try ValueCompression.encode(encoded, compression)
     let place = SealingPlace(
-      salt: try transaction.encryptionSalt(makes: true), collection: try state.existingOrNewID(in: transaction),
+      salt: try EncryptionSalt(transaction: transaction).bytes(makes: true),
+      collection: try state.existingOrNewID(in: transaction),
       half: half, key: key)
     try row.append { bytes in
       try unsafe packed.withUnsafeBytes { try unsafe protection.seal($0, place, into: &bytes) }
@@ -50,7 +51,7 @@ extension OpenedCollection {
   func opened(
     _ stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ protection: RowProtection?
   ) throws(DatabaseError) -> [UInt8] {
-    let salt = protection == nil ? nil : try transaction.encryptionSalt(makes: false)
+    let salt = protection == nil ? nil : try EncryptionSalt(transaction: transaction).bytes(makes: false)
     do throws(SealError) {
       let header = try unsafe SealedHeader(stored)
       guard let protection else { throw .notExpected(header.keyID) }

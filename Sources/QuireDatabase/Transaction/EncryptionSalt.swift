@@ -2,7 +2,10 @@
 
 internal import QuireStorage
 
-extension TransactionState {
+/// The random bytes that the keys of a database are derived with.
+struct EncryptionSalt {
+  let transaction: TransactionState
+
   private static let saltKey = [UInt8]("encryptionSalt".utf8)
   private static let saltByteCount = 16
 
@@ -10,20 +13,24 @@ extension TransactionState {
   ///
   /// - Parameter makes: whether to make them if there are none.
   /// - Throws: `damagedRow` if there are none, or what is there is none.
-  func encryptionSalt(makes: Bool) throws(DatabaseError) -> [UInt8] {
-    if !isWriting, let known = database.encryptionSalt { return known }
+  func bytes(makes: Bool) throws(DatabaseError) -> [UInt8] {
+    if !transaction.isWriting, let known = transaction.database.encryptionSalt { return known }
     // A writer asks the tree each time: a savepoint may have taken back what it made.
-    let stored = try wrapping { () throws(StorageError) in try value(Self.saltKey, in: trees.info) }
+    let stored = try transaction.wrapping { () throws(StorageError) in
+      try transaction.value(Self.saltKey, in: transaction.trees.info)
+    }
     if let stored {
       guard stored.count == Self.saltByteCount else { throw missingSalt() }
-      if !isWriting { database.remember(encryptionSalt: stored) }
+      if !transaction.isWriting { transaction.database.remember(encryptionSalt: stored) }
       return stored
     }
     guard makes else { throw missingSalt() }
     var random = SystemRandomNumberGenerator()
     let salt = (0..<Self.saltByteCount / 8).flatMap { _ in random.next().littleEndianBytes }
-    mutationCount &+= 1
-    try wrapping { () throws(StorageError) in try putBytes(Self.saltKey, salt, in: trees.info) }
+    transaction.mutationCount &+= 1
+    try transaction.wrapping { () throws(StorageError) in
+      try transaction.putBytes(Self.saltKey, salt, in: transaction.trees.info)
+    }
     return salt
   }
 
@@ -31,6 +38,6 @@ extension TransactionState {
     DatabaseError(
       .damagedRow,
       "What keys are derived with is missing, without which nothing can be decrypted. Restore a backup.",
-      path: database.path)
+      path: transaction.database.path)
   }
 }
