@@ -111,7 +111,7 @@ extension DatabaseCore {
         let result: Result
         do { result = try run(state, watch, body) } catch { throw ClosureError(error: error) }
         try state.check()
-        outcome = try state.outcome()
+        outcome = try WriteOutcome(of: state)
         watch?.bodyDidEnd(changes: outcome.changes.count)
         actions = (state.writer?.undoneActions ?? []) + (state.writer?.actions ?? [])
         return result
@@ -236,37 +236,36 @@ extension DatabaseCore {
   }
 }
 
-extension TransactionState {
+extension DatabaseCore.WriteOutcome {
   /// Completes the trees, and takes out what is to outlive the transaction.
-  func outcome() throws(DatabaseError) -> DatabaseCore.WriteOutcome {
-    guard let writer else { throw notWriting() }
-    var outcome = DatabaseCore.WriteOutcome()
-    outcome.base = csn
+  init(of transaction: TransactionState) throws(DatabaseError) {
+    guard let writer = transaction.writer else { throw transaction.notWriting() }
+    self.init()
+    base = transaction.csn
     if let session = writer.session {
       try session.settle()
-      outcome.extensionChanges = session.takeChanges()
+      extensionChanges = session.takeChanges()
     }
-    for collection in collections.all {
-      if let id = collection.id { outcome.names[id] = collection.name }
+    for collection in transaction.collections.all {
+      if let id = collection.id { names[id] = collection.name }
     }
-    try settleCollections()
-    outcome.unmarkedOthers = try extensions.markOthers(outcome.names)
-    outcome.registered = writer.newRegistered
-    outcome.scope.extensions = writer.changedExtensionNames
-    outcome.scope.restarted = writer.restartedExtensionNames
+    try transaction.settleCollections()
+    unmarkedOthers = try transaction.extensions.markOthers(names)
+    registered = writer.newRegistered
+    scope.extensions = writer.changedExtensionNames
+    scope.restarted = writer.restartedExtensionNames
     if writer.hasChangedForest {
-      try extensions.numberForest()
-      outcome.forest = loadedForest
+      try transaction.extensions.numberForest()
+      forest = transaction.loadedForest
     }
-    outcome.changes = writer.changes
-    outcome.info = writer.commitInfo
-    for collection in collections.all {
-      if let id = collection.forgottenID { outcome.removed.append(id) }
-      if let publication = collection.publication { outcome.trained.append(publication) }
+    changes = writer.changes
+    info = writer.commitInfo
+    for collection in transaction.collections.all {
+      if let id = collection.forgottenID { removed.append(id) }
+      if let publication = collection.publication { trained.append(publication) }
       guard let record = collection.newRecord else { continue }
-      outcome.collections.append((collection.name, record))
-      if collection.isOtherThanFound { outcome.scope.hasChangedNames = true }
+      collections.append((collection.name, record))
+      if collection.isOtherThanFound { scope.hasChangedNames = true }
     }
-    return outcome
   }
 }

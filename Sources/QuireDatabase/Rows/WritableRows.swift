@@ -155,7 +155,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   @discardableResult
   public func remove(_ key: String) throws -> Bool {
     try handle.opened.checkWriting()
-    return try handle.transaction.removeRow(handle.state, key)
+    return try RowRemoval(handle.transaction).removeRow(handle.state, key)
   }
 
   /// Removes the rows under `keys`. Returns how many there were.
@@ -165,13 +165,13 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     // All at once: the sequence may be one over these very rows, which would end with the first removal.
     let keys = Array(keys)
     try handle.opened.check()
-    return try handle.transaction.removeRows(handle.state, keys)
+    return try RowRemoval(handle.transaction).removeRows(handle.state, keys)
   }
 
   /// Removes all rows of the collection. Returns how many there were. Reported as one change: `isCleared`.
   @discardableResult
   public func removeAll() throws -> Int {
     try handle.opened.checkWriting()
-    do { return try handle.transaction.removeAll(handle.state) } catch { throw handle.failure(error, nil) }
+    do { return try RowRemoval(handle.transaction).removeAll(handle.state) } catch { throw handle.failure(error, nil) }
   }
 }

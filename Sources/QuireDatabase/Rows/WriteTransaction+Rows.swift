@@ -16,7 +16,7 @@ extension WriteTransaction {
   @discardableResult
   public func removeAll() throws(DatabaseError) -> Int {
     try state.checkWriting()
-    return try state.removeAll()
+    return try RowRemoval(state).removeAll()
   }
 
   /// Removes the row at a key, whatever its types. Returns whether there was one.
@@ -26,6 +26,6 @@ extension WriteTransaction {
     guard row.collection.utf8.count <= Limits.collectionNameByteCount else { return false }
     let collection = state.open(row.collection)
     try state.check()
-    return try state.removeRow(collection, row.key)
+    return try RowRemoval(state).removeRow(collection, row.key)
   }
 }

@@ -58,20 +58,22 @@ public struct WriteTransaction {
 extension WriteTransaction {
   /// The names of the collections, which are those that have a row, in the order of their bytes. O(collections · log
   /// n).
-  public var collections: [String] { state.noting([]) { () throws(DatabaseError) in try state.collectionNames() } }
+  public var collections: [String] {
+    state.noting([]) { () throws(DatabaseError) in try state.overview.collectionNames() }
+  }
 
   /// The names of the collections that have a row under `key`, in the order of their bytes. O(collections · log n).
   public func collections(containing key: String) throws(DatabaseError) -> [String] {
-    try state.collectionNames(containing: key)
+    try state.overview.collectionNames(containing: key)
   }
 
   /// The number of rows of all collections. O(1).
-  public var count: Int { state.noting(0) { () throws(DatabaseError) in try state.rowCount() } }
+  public var count: Int { state.noting(0) { () throws(DatabaseError) in try state.overview.rowCount() } }
 
   /// Where the row of an id is; nil if it is gone. Touches one page per level of the row tree.
-  public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.key(of: rowID) }
+  public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.overview.key(of: rowID) }
 
   /// The id of the row at a key, whatever its types; nil if there is none. Touches one page per level of the key index.
-  public func rowID(of row: RowKey) throws(DatabaseError) -> RowID? { try state.rowID(of: row) }
+  public func rowID(of row: RowKey) throws(DatabaseError) -> RowID? { try state.overview.rowID(of: row) }
 
 }
