@@ -102,6 +102,9 @@ struct StoredEdge: Hashable {
     return key
   }
 
+  /// How the keys of all edges begin in the tree by destination that lead to files.
+  static let filePrefix: [UInt8] = [2]
+
   static func prefix(_ destination: StoredDestination, _ name: UInt32) -> [UInt8] {
     var key = prefix(destination)
     key.appendName(name)

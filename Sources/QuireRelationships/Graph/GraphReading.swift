@@ -53,7 +53,7 @@ public struct GraphHandle {
 
   /// The id of a row, or what stands for it; nil if no edge can know it.
   func known(_ key: RowKey) throws -> Int64? {
-    try trees.store.readTransaction.rowID(of: key)?.rawValue ?? writer?.standIn(key)
+    try trees.store.readTransaction.rowID(of: key)?.rawValue ?? writer?.absent.standIn(key)
   }
 
   /// An end in the trees; nil if no edge can have it.
@@ -66,7 +66,7 @@ public struct GraphHandle {
 
   /// Where a row is, or is to be.
   func key(of row: Int64) throws -> RowKey? {
-    if let awaited = writer?.waitingKey(row) { return awaited }
+    if let awaited = writer?.absent.waitingKey(row) { return awaited }
     return try trees.store.readTransaction.key(of: RowID(row))
   }
 
@@ -198,7 +198,7 @@ extension GraphReading {
   /// - Throws: `damagedRow` with the first defect; `transactionClosed`, `damagedPage`, `inputOutput`.
   public func checkInvariants() throws {
     let writer = graph.writer
-    try graph.trees.checkInvariants { writer?.waitingKey($0) != nil }
+    try graph.trees.checkInvariants { writer?.absent.waitingKey($0) != nil }
   }
 }
 

@@ -46,7 +46,7 @@ struct FileDeletion<Object: Sendable> {
       var hasMore = false
       for writer in writers {
         let place = ByteString(writer.store.name)
-        guard let last = try writer.claimFiles(after: positions[place], writers, database, &due) else { continue }
+        guard let last = try writer.files.claim(after: positions[place], writers, database, &due) else { continue }
         positions[place] = last
         hasMore = true
       }
@@ -73,48 +73,5 @@ struct FileDeletion<Object: Sendable> {
       guard writers.allSatisfy({ $0.building == nil }) else { return false }
       return try body(writers)
     }
-  }
-}
-
-/// A file to be deleted now, and how.
-struct DueFile {
-  let claim: FileClaim
-  let remove: @Sendable (String) throws -> Void
-}
-
-extension RelationshipWriter {
-  /// Claims the next files of the list that no edge of `writers` keeps, and takes the others off it. Returns the last
-  /// one's path; nil if there was none.
-  func claimFiles(
-    after last: [UInt8]?, _ writers: [RelationshipWriter], _ database: Database, _ due: inout [DueFile]
-  ) throws -> [UInt8]? {
-    let cursor = try files.cursor()
-    var paths: [[UInt8]] = []
-    var isOnEntry = try last.map { try cursor.seek($0 + [0]) } ?? cursor.seekFirst()
-    while isOnEntry, paths.count < EdgeLimits.fileBatchCount, let path = cursor.key {
-      paths.append(path)
-      isOnEntry = try cursor.next()
-    }
-    for path in paths {
-      if try writers.contains(where: { try $0.keeps(path) }) {
-        try files.remove(path)
-      } else if let claim = FileClaims.shared.claim(path, database) {
-        // Another thread may be at the others.
-        due.append(DueFile(claim: claim, remove: settings.removeFile))
-      }
-    }
-    return paths.last
-  }
-
-  /// Whether an edge leads to a file that will decide about it later.
-  private func keeps(_ path: [UInt8]) throws -> Bool {
-    let prefix = StoredEdge.prefix(.file(path))
-    let cursor = try trees.byDestination.cursor()
-    var isOnEntry = try cursor.seek(prefix)
-    while isOnEntry, let entry = try cursor.entry, entry.key.starts(with: prefix) {
-      if try !trees.edge(.byDestination, entry).rules.isDisjoint(with: .keeping) { return true }
-      isOnEntry = try cursor.next()
-    }
-    return false
   }
 }

@@ -94,7 +94,10 @@ extension RelationshipWriter {
     guard let state = building else { return }
     try restoreRemoved()
     try finish(isOtherVersion: state.isOtherVersion)
-    if state.isOtherVersion, !settings.hasDerivers { try removeDerived() }
+    if state.isOtherVersion, !settings.hasDerivers {
+      // Nothing derives any in this version.
+      try trees.removeDerived()
+    }
     try sweep(from: state.swept + 1, through: .max)
     building = nil
     hasBuilt = true
@@ -118,7 +121,7 @@ extension RelationshipWriter {
   private func restoreRemoved() throws {
     var last: RowID?
     while true {
-      let page = try removed.stored(after: last, limit: EdgeLimits.batchCount)
+      let page = try absent.removed.stored(after: last, limit: EdgeLimits.batchCount)
       for (_, key) in page {
         if let rowID = try transaction().rowID(of: key) { try resolve(key, rowID) }
       }
@@ -143,42 +146,15 @@ extension RelationshipWriter {
     defer { isSweeping = false }
     for order in [EdgeOrder.bySource, .byDestination] {
       var next = first
-      while next <= last, let row = try firstRow(order, from: next), row <= last {
+      while next <= last, let row = try trees.firstRow(order, from: next), row <= last {
         // A row that is waited for has a number that may be the id of one that went.
-        let isKnown = building?.seen.contains(row) == true || waitingKey(row) != nil
+        let isKnown = building?.seen.contains(row) == true || absent.waitingKey(row) != nil
         if try !isKnown && transaction().key(of: RowID(row)) == nil {
           try dropEdges(of: row)
         }
         guard row < .max else { return }
         next = row + 1
       }
-    }
-  }
-
-  /// The first row with an id of at least `first` that has edges in a tree.
-  private func firstRow(_ order: EdgeOrder, from first: Int64) throws -> Int64? {
-    let cursor = try trees[order].cursor()
-    let prefix = order == .bySource ? StoredEdge.prefix(first) : StoredEdge.prefix(.row(first))
-    guard try cursor.seek(prefix), let entry = try cursor.entry else { return nil }
-    let edge = try trees.edge(order, entry)
-    if order == .bySource { return edge.source }
-    // Files come after all rows.
-    if case .row(let row) = edge.destination { return row }
-    return nil
-  }
-
-  /// Removes all derived edges, without consequences: nothing derives any in this version.
-  private func removeDerived() throws {
-    var next: Int64 = 0
-    while let row = try firstRow(.bySource, from: next) {
-      while true {
-        let edges = try trees.edges(
-          .bySource, StoredEdge.prefix(row, isDerived: true), limit: EdgeLimits.batchCount)
-        try trees.remove(edges, neighboursIn: .bySource)
-        if edges.count < EdgeLimits.batchCount { break }
-      }
-      guard row < .max else { return }
-      next = row + 1
     }
   }
 }

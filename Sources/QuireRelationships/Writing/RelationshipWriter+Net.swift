@@ -1,6 +1,5 @@
 // Edges that come and go in a transaction, until it settles.
 
-internal import HashTreeCollections
 internal import QuireDatabase
 
 extension RelationshipWriter {
@@ -35,7 +34,7 @@ extension RelationshipWriter {
       hasNotedStanding = true
       try net.put(NetChange(edge, before: old, .stands))
     }
-    willPut(edge)
+    files.willPut(edge)
     try trees.put(edge)
   }
 
@@ -47,7 +46,7 @@ extension RelationshipWriter {
   }
 
   private func drop(_ change: NetChange, _ reason: EdgeReason) throws {
-    touchedNames.insert(change.edge.name)
+    names.insert(change.edge.name)
     guard change.before != nil else { return try net.remove(change.edge) }
     var change = change
     change.state = .dropped(sourceGone: reason == .sourceDeleted, destinationGone: reason == .destinationDeleted)
@@ -57,7 +56,7 @@ extension RelationshipWriter {
 
   /// An edge stands no more because a row at an end of it was removed.
   private func hide(_ edge: StoredEdge) throws {
-    touchedNames.insert(edge.name)
+    names.insert(edge.name)
     if isSweeping, try edge.isDerived && exists(edge.source) { return }
     var change = try noted(edge)
     change.edge.rules = edge.rules
@@ -69,10 +68,8 @@ extension RelationshipWriter {
 
   /// Has rows kept that may have to be told of an edge.
   func watch(_ edge: StoredEdge, _ before: EdgeRules? = nil) {
-    touchedNames.insert(edge.name)
-    guard !edge.rules.union(before ?? []).isDisjoint(with: .notices) else { return }
-    observed.insert(edge.source)
-    if case .row(let row) = edge.destination { observed.insert(row) }
+    names.insert(edge.name)
+    notices.watch(edge, before)
   }
 
   /// Drops the hidden edges of an object that does not name them any more; silently, if nothing follows from that.
@@ -98,42 +95,29 @@ extension RelationshipWriter {
   /// A row was removed: its edges leave the trees, until it is stored again or the transaction settles.
   func didRemove(_ row: Int64, _ key: RowKey) throws {
     // What a rule deletes has gone, and nothing waits for it.
-    if try row == dyingRow && net.isEmpty { return try dropEdges(of: row) { try noteDying($0, row) } }
+    if try row == deletion.row && net.isEmpty { return try trees.removeEdges(of: row) { try noteDying($0, row) } }
     var hasHidden = false
-    try dropEdges(of: row) { edge throws in
+    try trees.removeEdges(of: row) { edge throws in
       hasHidden = true
       try hide(edge)
     }
-    if try building != nil || hasHidden || net.mentions(row) { try removed.insert(key, row, forLater: building != nil) }
+    if try building != nil || hasHidden || net.mentions(row) {
+      try absent.removed.insert(key, row, forLater: building != nil)
+    }
   }
 
   private func noteDying(_ edge: StoredEdge, _ row: Int64) throws {
     watch(edge)
-    try note(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
+    try dropped.append(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
   }
 
   /// Takes all edges that begin or end at a row which nobody has seen go from the trees.
-  func dropEdges(of row: Int64) throws { try dropEdges(of: row) { try hide($0) } }
-
-  /// Takes all edges that begin or end at a row, which is gone, from the trees, and hands them over.
-  private func dropEdges(of row: Int64, _ body: (StoredEdge) throws -> Void) throws {
-    guard try trees.byName.count > 0 else { return }
-    for order in [EdgeOrder.bySource, .byDestination] {
-      let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
-      while true {
-        let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
-        if edges.isEmpty { break }
-        try trees.remove(edges, neighboursIn: order)
-        for edge in edges { try body(edge) }
-        if edges.count < EdgeLimits.batchCount { break }
-      }
-    }
-  }
+  func dropEdges(of row: Int64) throws { try trees.removeEdges(of: row) { try hide($0) } }
 
   /// A row has come in the place of one that was removed, or was waited for: what is noted of that one's edges is noted
   /// of its edges, and those that were hidden for its sake stand again.
   func restore(_ old: Int64, as new: Int64) throws {
-    if observed.contains(old) { observed.insert(new) }
+    notices.follow(old, to: new)
     for order in [EdgeOrder.bySource, .byDestination] {
       let prefix = order == .bySource ? StoredEdge.prefix(old) : StoredEdge.prefix(.row(old))
       try net.forEach(order, prefix) { change throws in
@@ -144,7 +128,7 @@ extension RelationshipWriter {
         if try change.state == .hidden && !isAnEndRemoved(change.edge) {
           change.state = .stands
           hasNotedStanding = true
-          willPut(change.edge)
+          files.willPut(change.edge)
           try trees.put(change.edge)
         }
         try net.put(change)
@@ -170,21 +154,21 @@ extension RelationshipWriter {
     try net.forEach(.bySource, []) { change throws in try seal(change) }
     try net.removeAll()
     hasNotedStanding = false
-    try removed.removeAll()
+    try absent.removed.removeAll()
     firstNew = .max
   }
 
   private func seal(_ change: NetChange) throws {
     var edge = change.edge
-    touchedNames.insert(edge.name)
-    try keepKeys(edge, change.before)
+    names.insert(edge.name)
+    try notices.keepKeys(edge, change.before)
     switch change.state {
     case .stands: return
     case .hidden:
       // It is named, so what counts is what it says at the end.
       try refuseMissing(edge, change.before)
       let isRowMissing = if case .row(let row) = edge.destination { try !exists(row) } else { false }
-      try note(edge, sourceGone: try !exists(edge.source), destinationGone: isRowMissing)
+      try dropped.append(edge, sourceGone: try !exists(edge.source), destinationGone: isRowMissing)
     case .dropped(var sourceGone, var destinationGone):
       guard let before = change.before else { return }
       edge.rules = before
@@ -192,41 +176,22 @@ extension RelationshipWriter {
         sourceGone = true
         if case .row(let row) = edge.destination { destinationGone = try !exists(row) && !exists(edge.source) }
       }
-      try note(edge, sourceGone: sourceGone, destinationGone: destinationGone)
-    }
-  }
-
-  /// Remembers where the removed ends of an edge were, if somebody may have to be told of it.
-  private func keepKeys(_ edge: StoredEdge, _ before: EdgeRules?) throws {
-    guard !edge.rules.union(before ?? []).isDisjoint(with: .notices) else { return }
-    for row in [edge.source, edge.destinationRow ?? 0] where kept[row] == nil {
-      if let key = try removed.storedKey(of: row) { kept[row] = KeptRow(key: key, object: nil) }
+      try dropped.append(edge, sourceGone: sourceGone, destinationGone: destinationGone)
     }
   }
 
   /// Drops the edges whose rows have not come.
   func dropMissing() throws {
-    guard !waiting.isEmpty else { return }
-    for (key, standIn) in waiting {
+    guard !absent.waiting.isEmpty else { return }
+    var missing: Set<Int64> = []
+    for (key, standIn) in absent.waiting {
       if let found = try transaction().rowID(of: key) { try resolve(key, found) } else { missing.insert(standIn) }
     }
-    defer { missing = [] }
+    for standIn in missing { try trees.removeEdges(of: standIn) { try sealMissing($0, missing) } }
     for standIn in missing {
-      for order in [EdgeOrder.bySource, .byDestination] {
-        let prefix = order == .bySource ? StoredEdge.prefix(standIn) : StoredEdge.prefix(.row(standIn))
-        while true {
-          let edges = try trees.edges(order, prefix, limit: EdgeLimits.batchCount)
-          if edges.isEmpty { break }
-          try trees.remove(edges, neighboursIn: order)
-          for edge in edges { try sealMissing(edge) }
-          if edges.count < EdgeLimits.batchCount { break }
-        }
-      }
-    }
-    for standIn in missing {
-      guard let key = waitingKey(standIn) else { continue }
-      if observed.contains(standIn), kept[standIn] == nil { kept[standIn] = KeptRow(key: key, object: nil) }
-      forgetWaiting(key)
+      guard let key = absent.waitingKey(standIn) else { continue }
+      notices.didMiss(standIn, key)
+      absent.stopWaiting(for: key)
     }
   }
 
@@ -243,13 +208,13 @@ extension RelationshipWriter {
     return true
   }
 
-  private func sealMissing(_ edge: StoredEdge) throws {
+  private func sealMissing(_ edge: StoredEdge, _ missing: Set<Int64>) throws {
     let before = try net.find(edge)?.before
     if building != nil, try keep(edge, before) { return }
     try refuseMissing(edge, before)
     watch(edge)
     let isRowMissing = if case .row(let row) = edge.destination { missing.contains(row) } else { false }
-    try note(edge, sourceGone: missing.contains(edge.source), destinationGone: isRowMissing)
+    try dropped.append(edge, sourceGone: missing.contains(edge.source), destinationGone: isRowMissing)
   }
 
   /// Notes an edge that is named and has no two ends, and did not stand before; throws if the relationship refuses it.
@@ -258,7 +223,7 @@ extension RelationshipWriter {
     guard before == nil, try !edge.isDerived || exists(edge.source) else { return }
     danglingCount += 1
     guard settings.missingEnds == .refuse else { return }
-    let known = try self.edge(edge)
+    let known = try notices.edge(edge)
     let (text, source) = (known.map { "The edge \($0)" } ?? "An edge", known?.source)
     throw DatabaseError(
       .danglingEdge,
@@ -266,10 +231,5 @@ extension RelationshipWriter {
       \(text) of the relationship “\(store.name)” has an end that does not exist when the transaction ends. Store that \
       row in the same transaction, or take the edge away. Nothing was changed.
       """, path: store.database.path, collection: source?.collection, key: source?.key)
-  }
-
-  /// The key of a row that is not there.
-  func keyOfMissing(_ row: Int64) throws -> RowKey? {
-    try waitingKey(row) ?? kept[row]?.key ?? removed.key(of: row)
   }
 }

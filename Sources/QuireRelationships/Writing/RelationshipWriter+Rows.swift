@@ -1,6 +1,5 @@
 // What happens to rows, and to their edges with them.
 
-internal import HashTreeCollections
 public import QuireDatabase
 
 extension RelationshipWriter {
@@ -12,32 +11,10 @@ extension RelationshipWriter {
     if building != nil, change.kind != .insert, let rowID = change.rowID { try askEarly(rowID) }
     switch change.kind {
     case .insert, .update, .replaceObject:
-      if settings.deriver(of: change.collection) != nil { begin(change.rowKey) }
-    case .remove: try keep(change)
+      if settings.deriver(of: change.collection) != nil { stores.begin(change.rowKey) }
+    case .remove: try notices.willRemove(change)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
-  }
-
-  private func keep(_ change: RowChange) throws {
-    guard let row = change.rowID?.rawValue, settings.hasNotifiers else { return }
-    guard try observed.contains(row) || hasNotices(row) else { return }
-    // It may have to be told, or named to another, when it is no more.
-    let object = try settings.notifier(of: change.collection)?.load(change)
-    kept[row] = KeptRow(key: change.rowKey, object: object)
-  }
-
-  /// Whether an edge of a row says that somebody is to be told.
-  private func hasNotices(_ row: Int64) throws -> Bool {
-    for order in [EdgeOrder.bySource, .byDestination] {
-      let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
-      let cursor = try trees[order].cursor()
-      var isOnEntry = try cursor.seek(prefix)
-      while isOnEntry, let entry = try cursor.entry, entry.key.starts(with: prefix) {
-        if try !trees.edge(order, entry).rules.isDisjoint(with: .notices) { return true }
-        isOnEntry = try cursor.next()
-      }
-    }
-    return false
   }
 
   /// Asks an object for its edges, or drops those of a row.
@@ -46,8 +23,8 @@ extension RelationshipWriter {
     switch change.kind {
     case .insert:
       firstNew = min(firstNew, rowID.rawValue)
-      noteReturn(of: rowID)
-      let isAwaited = try !waiting.isEmpty || !removed.isEmpty
+      deletion.noteReturn(of: rowID)
+      let isAwaited = try !absent.isEmpty
       // A hook may have removed it again, and stored another one.
       if try isAwaited && transaction().rowID(of: change.rowKey) == rowID { try resolve(change.rowKey, rowID) }
       try derive(change, rowID)
@@ -55,9 +32,9 @@ extension RelationshipWriter {
     case .replaceObject:
       // An object that was told of an edge is not asked for its edges: if it still named that edge it would be told
       // again, for ever.
-      if toldRow == rowID { _ = end(change.rowKey) } else { try derive(change, rowID) }
+      if notices.toldRow == rowID { _ = stores.end(change.rowKey) } else { try derive(change, rowID) }
     case .remove:
-      noteChange()
+      stores.noteChange()
       try didRemove(rowID.rawValue, change.rowKey)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
@@ -65,7 +42,7 @@ extension RelationshipWriter {
 
   private func derive(_ change: RowChange, _ rowID: RowID) throws {
     guard let deriver = settings.deriver(of: change.collection) else { return }
-    if end(change.rowKey) {
+    if stores.end(change.rowKey) {
       return try setDerived(
         try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert,
         silently: false)
@@ -103,7 +80,7 @@ extension RelationshipWriter {
       identity.rules = []
       if wanted[identity] != nil { continue }
       try trees.remove(old)
-      if silently { touchedNames.insert(old.name) } else { try drop(old, .sourceDeleted) }
+      if silently { names.insert(old.name) } else { try drop(old, .sourceDeleted) }
     }
     for (var new, rules) in wanted {
       new.rules = rules
@@ -120,7 +97,7 @@ extension RelationshipWriter {
       guard case .file(let path) = edge.destination, let rules, !rules.isDisjoint(with: .keeping) else { return }
       paths.insert(path)
     }
-    let prefix: [UInt8] = [2]
+    let prefix = StoredEdge.filePrefix
     let cursor = try trees.byDestination.cursor()
     var isOnEntry = try cursor.seek(prefix)
     while isOnEntry, let entry = try cursor.entry, entry.key.starts(with: prefix) {
@@ -136,27 +113,15 @@ extension RelationshipWriter {
       case .dropped(let sourceGone, _): if sourceGone { add(change.edge, change.before) }
       }
     }
-    let pending = try dropped.cursor()
-    while try pending.next() {
-      guard let bytes = try pending.value, let record = DroppedEdge(bytes) else { throw trees.damaged() }
-      if record.sourceGone { add(record.edge, record.edge.rules) }
-    }
+    try dropped.forEachOfGoneSource { add($0.edge, $0.edge.rules) }
     // Or that was to go with the last edge.
-    let wish = try wishes.cursor()
-    isOnEntry = try wish.seek([0] + prefix)
-    while isOnEntry, let key = wish.key, key.starts(with: [0] + prefix) {
-      var reader = EdgeKeyReader(bytes: key, offset: 1)
-      guard case .file(let path)? = reader.end() else { throw trees.damaged() }
-      paths.insert(path)
-      isOnEntry = try wish.next()
-    }
-    for path in paths { try deleteAfterwards(path) }
+    try dropped.forEachAwaitedFile { paths.insert($0) }
+    for path in paths { try files.append(path) }
     try trees.removeAll()
     try dropped.removeAll()
-    try wishes.removeAll()
     try unfinished.removeAll()
     try net.removeAll()
-    forgetGone()
+    notices.removeAll()
     try forgetEdges()
   }
 }

@@ -56,23 +56,23 @@ package final class ExhaustiveTorture {
   /// Tries everything, or stops at the first failure.
   package func run() -> TortureReport {
     report.histories = 1
-    let changes = work(until: nil).disk.changeCount
+    let changes = work(until: nil).system.disk.changeCount
     var cut = 0
     while cut < changes, report.failures.isEmpty {
       let history = work(until: cut)
       do {
-        if let failure = history.report.failures.first { throw failure }
+        if let failure = history.log.report.failures.first { throw failure }
         try tryImages(of: history)
       } catch let failure as TortureFailure {
         report.failures.append(failure)
       } catch {
-        report.failures.append(history.failure(.broken, "an error nobody expected: \(error)"))
+        report.failures.append(history.log.failure(.broken, "an error nobody expected: \(error)"))
       }
-      var counts = history.report
+      var counts = history.log.report
       counts.histories = 0
       counts.failures = []
       report.add(counts)
-      report.hash.combine(history.disk.traceHash)
+      report.hash.combine(history.system.disk.traceHash)
       cut += 1
     }
     return report
@@ -81,7 +81,7 @@ package final class ExhaustiveTorture {
   /// The history up to a number of changes.
   private func work(until cut: Int?) -> TortureHistory {
     let history = TortureHistory(seed: seed, Self.configuration(seed))
-    history.disk.powerOff(beforeChange: cut)
+    history.system.disk.powerOff(beforeChange: cut)
     history.liveOnce()
     return history
   }
@@ -89,14 +89,14 @@ package final class ExhaustiveTorture {
   // MARK: Images
 
   private func tryImages(of history: TortureHistory) throws {
-    let units = history.disk.pendingUnitCount()
+    let units = history.system.disk.pendingUnitCount()
     var modes = [CrashMode.allNew, .allOld]
     // Of a large batch a sample: losses in its middle are alike.
     let stride = max(1, units / 24)
     for unit in Swift.stride(from: 0, to: units, by: stride) { modes.append(.loseOne(unit)) }
     for (index, mode) in modes.enumerated() {
       report.crashes += 1
-      try check(history, history.disk.crashImage(mode), "cut with \(mode)")
+      try check(history, history.system.disk.crashImage(mode), "cut with \(mode)")
       if index < 4 { try cutRecoveries(of: history, mode) }
     }
   }
@@ -104,16 +104,16 @@ package final class ExhaustiveTorture {
   private func check(_ history: TortureHistory, _ image: SimulatedDisk, _ text: String) throws {
     let engine: StorageEngine
     do throws(StorageError) { engine = try open(history, image) } catch {
-      throw history.failure(.falseAlarm, "\(text): opening threw \(error)")
+      throw history.log.failure(.falseAlarm, "\(text): opening threw \(error)")
     }
     recoveryChanges = image.changeCount
     if engine.core.hasContinuedLog { report.logContinuations += 1 }
-    _ = try history.identify(engine, floor: history.model.durable)
+    _ = try history.reader.identify(engine, floor: history.oracle.model.durable)
   }
 
   private func open(_ history: TortureHistory, _ image: SimulatedDisk) throws(StorageError) -> StorageEngine {
     try StorageEngine(
-      at: TortureHistory.path, options: history.configuration.options, environment: history.environment(image))
+      at: TortureSystem.path, options: history.configuration.options, environment: history.system.environment(image))
   }
 
   /// How many changes the last recovery made to its disk.
@@ -123,12 +123,12 @@ package final class ExhaustiveTorture {
   private func cutRecoveries(of history: TortureHistory, _ mode: CrashMode) throws {
     let count = recoveryChanges
     for cut in 0..<count {
-      let image = history.disk.crashImage(mode)
+      let image = history.system.disk.crashImage(mode)
       image.powerOff(beforeChange: cut)
       do throws(StorageError) {
         _ = try open(history, image)
       } catch {
-        if !image.isPoweredOff { throw history.failure(.falseAlarm, "opening threw \(error)") }
+        if !image.isPoweredOff { throw history.log.failure(.falseAlarm, "opening threw \(error)") }
       }
       for second in [CrashMode.allNew, .allOld, .random(seed &+ UInt64(cut))] {
         report.nested += 1
@@ -144,18 +144,18 @@ extension TortureHistory {
   func liveOnce() {
     do {
       do throws(StorageError) {
-        engine = try StorageEngine(at: Self.path, options: configuration.options, environment: environment(disk))
+        try system.create()
       } catch {
-        if disk.isPoweredOff { return }
-        throw failure(.falseAlarm, "creating threw \(error)")
+        if system.disk.isPoweredOff { return }
+        throw log.failure(.falseAlarm, "creating threw \(error)")
       }
-      for _ in 0..<configuration.operationsPerLife where !disk.isPoweredOff { try operate() }
+      for _ in 0..<configuration.operationsPerLife where !system.disk.isPoweredOff { try operate() }
     } catch {
-      report.failures.append((error as? TortureFailure) ?? failure(.broken, "\(error)"))
+      log.report.failures.append((error as? TortureFailure) ?? log.failure(.broken, "\(error)"))
     }
-    disk.powerOff()
-    countWork()
-    pins = []
-    engine = nil
+    system.disk.powerOff()
+    system.countWork()
+    reader.closePins()
+    system.forgetEngine()
   }
 }

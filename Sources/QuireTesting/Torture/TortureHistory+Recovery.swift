@@ -8,9 +8,9 @@ extension TortureHistory {
   /// - Parameter floor: the oldest commit that may be found.
   func recover(_ image: SimulatedDisk, floor: CSN) throws {
     let (disk, engine) = try open(image, floor: floor)
-    let csn = random.oneIn(2) ? try identifyTwin(engine, disk) : try identify(engine, floor: self.floor)
+    let csn = random.oneIn(2) ? try identifyTwin(engine, disk) : try reader.identify(engine, floor: self.floor)
     try adopt(engine, disk, csn)
-    if random.oneIn(4) { try readNewest(isThorough: false) }
+    if random.oneIn(4) { try reader.readNewest(isThorough: false) }
     if random.oneIn(8) { try verify() }
     if random.oneIn(16) { try prove() }
     disk.faultsAreEnabled = true
@@ -19,8 +19,8 @@ extension TortureHistory {
   /// Opens `image`, checks it and throws it away.
   func tryImage(_ image: SimulatedDisk, floor: CSN) throws {
     let (disk, engine) = try open(image, floor: floor)
-    _ = try identify(engine, floor: self.floor)
-    finish(disk)
+    _ = try reader.identify(engine, floor: self.floor)
+    log.finish(disk)
   }
 
   /// Opens `image`, cutting the power in some recoveries. The disk that comes back is well for now.
@@ -39,11 +39,11 @@ extension TortureHistory {
       let isFaulty = drawsFaults || disk.capacity != nil
       disk.setFaultPlan(
         drawsFaults ? FaultPlan(seed: random.next(), allowing: configuration.faultKinds) : .none)
-      if trace != nil { disk.isTracing = true }
-      let decoded = try decode(disk)
+      if log.trace != nil { disk.isTracing = true }
+      let decoded = try decoder.decode(disk)
       do throws(StorageError) {
         let engine = try StorageEngine(
-          at: Self.path, options: configuration.options, environment: environment(disk))
+          at: TortureSystem.path, options: configuration.options, environment: system.environment(disk))
         // Log files that nobody needs any more are removed last, and no failure of that is told.
         if disk.isPoweredOff { throw engine.core.closedError() }
         disk.powerOff(beforeChange: nil)
@@ -53,12 +53,12 @@ extension TortureHistory {
         opened = engine
       } catch {
         depth += 1
-        note("opening threw \(error)")
-        if !disk.isPoweredOff { finish(disk) }
+        log.note("opening threw \(error)")
+        if !disk.isPoweredOff { log.finish(disk) }
         disk = try followUp(disk, error, isFaulty: isFaulty)
       }
       if let opened {
-        try compare(decoded, with: opened, disk)
+        try decoder.compare(decoded, with: opened, disk)
         return (disk, opened)
       }
     }
@@ -67,19 +67,19 @@ extension TortureHistory {
   /// The disk on which to try again after an opening failed.
   private func followUp(_ disk: SimulatedDisk, _ error: StorageError, isFaulty: Bool) throws -> SimulatedDisk {
     if disk.isPoweredOff {
-      note("the power failed in recovery")
-      report.nested += 1
-      finish(disk)
+      log.note("the power failed in recovery")
+      log.report.nested += 1
+      log.finish(disk)
       if random.oneIn(4) { return disk.processKillImage() }
       // Whatever a killed process left in the cache may be gone now.
-      floor = min(floor, model.durable)
+      floor = min(floor, oracle.model.durable)
       return disk.crashImage(.random(random.next()))
     }
-    try judge(error, on: disk, since: 0, during: "opening")
-    hasStopped = false
-    floor = min(floor, model.durable)
-    guard isFaulty else { throw failure(.falseAlarm, "opening threw \(error) again") }
-    finish(disk)
+    try system.judge(error, on: disk, since: 0, during: "opening")
+    system.forgetStop()
+    floor = min(floor, oracle.model.durable)
+    guard isFaulty else { throw log.failure(.falseAlarm, "opening threw \(error) again") }
+    log.finish(disk)
     return random.oneIn(2) ? disk.crashImage(.random(random.next())) : disk.processKillImage()
   }
 
@@ -90,68 +90,22 @@ extension TortureHistory {
     let csn = try engine.read { $0.csn }
     let twin: StorageEngine
     do throws(StorageError) {
-      twin = try StorageEngine(at: Self.path, options: configuration.options, environment: environment(copy))
+      twin = try StorageEngine(
+        at: TortureSystem.path, options: configuration.options, environment: system.environment(copy))
     } catch {
-      throw failure(.falseAlarm, "opening again what recovery had made threw \(error)")
+      throw log.failure(.falseAlarm, "opening again what recovery had made threw \(error)")
     }
-    let found = try identify(twin, floor: floor)
-    if found != csn { throw failure(.broken, "recovery gave \(csn), and opening it once more \(found)") }
+    let found = try reader.identify(twin, floor: floor)
+    if found != csn { throw log.failure(.broken, "recovery gave \(csn), and opening it once more \(found)") }
     return csn
-  }
-
-  /// Which commit the database stands for: it must be one that may be there, and nothing else may be.
-  func identify(_ engine: StorageEngine, floor: CSN) throws -> CSN {
-    do {
-      return try engine.read { tx in
-        let csn = tx.csn
-        let digest = try digest(of: tx)
-        if let state = model.state(at: csn), state.csn == csn, state.digest == digest {
-          guard csn >= floor else {
-            throw failure(.lost, "recovery came back with \(csn), but \(floor) was acknowledged or shown")
-          }
-          return csn
-        }
-        throw try diagnosis(tx, digest, floor: floor)
-      }
-    } catch let failure as TortureFailure {
-      throw failure
-    } catch {
-      throw failure(.falseAlarm, "reading what recovery made threw \(error)")
-    }
-  }
-
-  private func diagnosis(
-    _ tx: borrowing ReadTransaction, _ digest: StateDigest, floor: CSN
-  ) throws -> TortureFailure {
-    let content = try content(of: tx)
-    try checkRefusal(tx.csn, digest)
-    let nearest = model.state(at: tx.csn) ?? model.newest
-    let differences = nearest.differences(in: content, limit: 6)
-    let verdict: TortureFailure.Verdict = tx.csn < floor ? .lost : .ghost
-    return failure(
-      verdict,
-      """
-      recovery calls itself \(tx.csn); acknowledged or shown is \(floor), appended \(model.newest.csn); \
-      compared with \(nearest.csn): \(differences)
-      """)
   }
 
   /// Goes on with what a recovery found.
   func adopt(_ engine: StorageEngine, _ disk: SimulatedDisk, _ csn: CSN) throws {
-    note("recovered as \(csn): \(disk.crashReport.map(\.description) ?? "no power cut")")
-    if csn < model.durableState.csn { throw failure(.lost, "\(csn) is older than what was acknowledged") }
-    countOutcomes(csn)
-    self.engine = engine
-    self.disk = disk
-    placedFaults.watch(disk, engine.core, path: Self.path)
-    // Opening makes durable what it shows, whatever it was before.
-    model.truncate(to: csn)
-    notes = notes.filter { $0.key <= csn.rawValue }
-    certain = csn
-    shown = csn
-    hasStopped = false
-    let kept = notes[csn.rawValue] ?? CommitNotes()
-    nextRowID = kept.nextRowID
-    nextTreeID = kept.nextTreeID
+    log.note("recovered as \(csn): \(disk.crashReport.map(\.description) ?? "no power cut")")
+    if csn < oracle.model.durableState.csn { throw log.failure(.lost, "\(csn) is older than what was acknowledged") }
+    oracle.countOutcomes(csn)
+    system.begin(engine, disk)
+    oracle.truncate(to: csn)
   }
 }

@@ -76,6 +76,40 @@ final class CollectionRegistry: Sendable {
     }
   }
 
+  /// Registers what makes bytes of values, in the place of types.
+  func setSerializer(
+    _ serializer: @escaping YapDatabaseSerializer, _ halves: RegisteredHalves, _ collection: String?
+  ) {
+    update(collection) { registered in
+      registered.typed = nil
+      registered.update(halves, \.objects.serializer, \.metadata.serializer, serializer)
+    }
+  }
+
+  /// Registers what reads values, in the place of types.
+  func setDeserializer(
+    _ deserializer: @escaping YapDatabaseDeserializer, _ halves: RegisteredHalves, _ collection: String?
+  ) {
+    update(collection) { registered in
+      registered.typed = nil
+      registered.update(halves, \.objects.deserializer, \.metadata.deserializer, deserializer)
+    }
+  }
+
+  /// Registers what puts values into shape.
+  func setPreSanitizer(
+    _ sanitizer: YapDatabasePreSanitizer?, _ halves: RegisteredHalves, _ collection: String?
+  ) {
+    update(collection) { $0.update(halves, \.objectSanitizers.pre, \.metadataSanitizers.pre, sanitizer) }
+  }
+
+  /// Registers what looks at values that were stored.
+  func setPostSanitizer(
+    _ sanitizer: YapDatabasePostSanitizer?, _ halves: RegisteredHalves, _ collection: String?
+  ) {
+    update(collection) { $0.update(halves, \.objectSanitizers.post, \.metadataSanitizers.post, sanitizer) }
+  }
+
   /// Registers the types of all collections that have nothing of their own.
   func setDefault(_ make: (@Sendable (String) -> any CollectionBridge)?) {
     state.withLock { state in

@@ -55,54 +55,54 @@ extension YapDatabase {
   @preconcurrency public func registerSerializer(
     _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
   ) {
-    setSerializer(serializer, .both, collection ?? "")
+    registry.setSerializer(serializer, .both, collection ?? "")
   }
 
   /// Registers what reads the objects and the metadata of a collection. New call: `RowCoder(encode:decode:)`.
   @preconcurrency public func registerDeserializer(
     _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
   ) {
-    setDeserializer(deserializer, .both, collection ?? "")
+    registry.setDeserializer(deserializer, .both, collection ?? "")
   }
 
   /// Registers what makes bytes of the objects of a collection. New call: `RowCoder(encode:decode:)`.
   @preconcurrency public func registerObjectSerializer(
     _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
   ) {
-    setSerializer(serializer, .objects, collection ?? "")
+    registry.setSerializer(serializer, .objects, collection ?? "")
   }
 
   /// Registers what reads the objects of a collection. New call: `RowCoder(encode:decode:)`.
   @preconcurrency public func registerObjectDeserializer(
     _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
   ) {
-    setDeserializer(deserializer, .objects, collection ?? "")
+    registry.setDeserializer(deserializer, .objects, collection ?? "")
   }
 
   /// Registers what makes bytes of the metadata of a collection. New call: the `metadataCoder` of a `RowCollection`.
   @preconcurrency public func registerMetadataSerializer(
     _ serializer: @escaping YapDatabaseSerializer, forCollection collection: String?
   ) {
-    setSerializer(serializer, .metadata, collection ?? "")
+    registry.setSerializer(serializer, .metadata, collection ?? "")
   }
 
   /// Registers what reads the metadata of a collection. New call: the `metadataCoder` of a `RowCollection`.
   @preconcurrency public func registerMetadataDeserializer(
     _ deserializer: @escaping YapDatabaseDeserializer, forCollection collection: String?
   ) {
-    setDeserializer(deserializer, .metadata, collection ?? "")
+    registry.setDeserializer(deserializer, .metadata, collection ?? "")
   }
 
   /// Registers what makes bytes of objects and metadata in collections that have nothing of their own. New call:
   /// `RowCoder(encode:decode:)`, in the description of each collection.
   @preconcurrency public func registerDefaultSerializer(_ serializer: @escaping YapDatabaseSerializer) {
-    setSerializer(serializer, .both, nil)
+    registry.setSerializer(serializer, .both, nil)
   }
 
   /// Registers what reads objects and metadata in collections that have nothing of their own. New call:
   /// `RowCoder(encode:decode:)`, in the description of each collection.
   @preconcurrency public func registerDefaultDeserializer(_ deserializer: @escaping YapDatabaseDeserializer) {
-    setDeserializer(deserializer, .both, nil)
+    registry.setDeserializer(deserializer, .both, nil)
   }
 
   /// Registers all blocks for the objects and metadata of several collections; nil leaves what there is. New call: a
@@ -117,24 +117,6 @@ extension YapDatabase {
       if let deserializer { registerDeserializer(deserializer, forCollection: collection) }
       if let preSanitizer { registerPreSanitizer(preSanitizer, forCollection: collection) }
       if let postSanitizer { registerPostSanitizer(postSanitizer, forCollection: collection) }
-    }
-  }
-
-  private func setSerializer(
-    _ serializer: @escaping YapDatabaseSerializer, _ halves: RegisteredHalves, _ collection: String?
-  ) {
-    registry.update(collection) { registered in
-      registered.typed = nil
-      registered.update(halves, \.objects.serializer, \.metadata.serializer, serializer)
-    }
-  }
-
-  private func setDeserializer(
-    _ deserializer: @escaping YapDatabaseDeserializer, _ halves: RegisteredHalves, _ collection: String?
-  ) {
-    registry.update(collection) { registered in
-      registered.typed = nil
-      registered.update(halves, \.objects.deserializer, \.metadata.deserializer, deserializer)
     }
   }
 }

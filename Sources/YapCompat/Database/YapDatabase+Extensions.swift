@@ -19,7 +19,8 @@ extension YapDatabase {
     _ extension: YapDatabaseExtension, withName name: String, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Bool {
     do {
-      try inTurn { try add(`extension`, name, CallSite(fileID: fileID, line: line)) }
+      let site = CallSite(fileID: fileID, line: line)
+      try registrar.inTurn(self) { try registrar.add(`extension`, name, site, in: self) }
       return true
     } catch {
       report(error)
@@ -49,10 +50,10 @@ extension YapDatabase {
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     let site = CallSite(fileID: fileID, line: line)
-    registrations.async { [self] in
+    registrar.async { [self] in
       var isReady = false
       do {
-        try add(`extension`, name, site)
+        try registrar.add(`extension`, name, site, in: self)
         isReady = true
       } catch {
         report(error)
@@ -62,89 +63,21 @@ extension YapDatabase {
     }
   }
 
-  /// Runs a registration when those before it are done.
-  private func inTurn(_ body: () throws -> Void) throws {
-    guard !threads.state(self).isInside else {
-      throw DatabaseError(
-        .nestedTransaction, "Extensions cannot be registered inside of a transaction. Do it before, or after.",
-        path: quire.path)
-    }
-    try registrations.sync {
-      threads.enter(self)
-      defer { threads.leave() }
-      try body()
-    }
-  }
-
-  private func add(_ value: YapDatabaseExtension, _ name: String, _ site: CallSite) throws {
-    if let first = extensions.registered(name), first.site.description == site.description,
-      value.registeredName == nil, value.isSame(as: first.value)
-    {
-      return
-    }
-    if let taken = value.registeredName {
-      throw DatabaseError(
-        .extensionExists, "This extension is registered as “\(taken)” already. Make another one for “\(name)”.",
-        path: quire.path)
-    }
-    guard extensions[name] == nil else {
-      throw DatabaseError(
-        .extensionExists, "An extension is registered as “\(name)” already. Unregister it, or choose another name.",
-        path: quire.path)
-    }
-    try registerValues()
-    let made = try value.makeExtension(named: name, in: self)
-    // Told from the moment on at which it is ready: a transaction that asks earlier gets nil.
-    extensions.add(value, name, at: site)
-    do { try quire.register(made) } catch {
-      extensions.remove(name)
-      throw error
-    }
-  }
-
-  /// Registers what keeps the values of extensions, unless it is: another `YapDatabase` over the same file may have.
-  private func registerValues() throws {
-    do { try quire.register(ExtensionValues()) } catch let error as DatabaseError
-      where error.code == .extensionExists || error.code == .readOnly
-    {}
-  }
-
   // MARK: Unregistering
 
   /// Unregisters an extension and all that depend on it, and removes what is stored of them; works for those of earlier
   /// openings, too. Errors go to `onError`. New call: `Database.unregister(extensionNamed:)`.
   public func unregisterExtension(withName name: String) {
-    do { try inTurn { try remove(name) } } catch { report(error) }
+    do { try registrar.inTurn(self) { try registrar.remove(name, in: self) } } catch { report(error) }
   }
 
   /// The same when those before it are done. New call: `Database.unregister` with `await`.
   @preconcurrency public func asyncUnregisterExtension(
     withName name: String, completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable () -> Void)? = nil
   ) {
-    registrations.async { [self] in
-      do { try remove(name) } catch { report(error) }
+    registrar.async { [self] in
+      do { try registrar.remove(name, in: self) } catch { report(error) }
       if let completionBlock { (completionQueue ?? .main).async(execute: completionBlock) }
-    }
-  }
-
-  private func remove(_ name: String) throws {
-    do {
-      let removed = try quire.unregister(extensionNamed: name, keptBy: ExtensionValues()) { store, names in
-        for name in names { try store.removeValues(beginningWith: ExtensionValues.key(name, "")) }
-      }
-      for gone in removed { extensions.remove(gone) }
-    } catch let error as DatabaseError where error.code == .extensionNotRegistered {
-      // Nothing is stored of an extension in memory but the values that it set in an earlier opening.
-      try forgetValues(name)
-      throw error
-    }
-  }
-
-  private func forgetValues(_ name: String) throws {
-    guard try quire.extensions().contains(where: { $0.kind == ExtensionValues.kind }) else { return }
-    try registerValues()
-    try quire.write { tx in
-      try tx.access(to: ExtensionValues()).store.removeValues(beginningWith: ExtensionValues.key(name, ""))
     }
   }
 
@@ -173,7 +106,7 @@ extension YapDatabase {
   @preconcurrency public func flushExtensionRequests(
     withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?
   ) {
-    registrations.async {
+    registrar.async {
       if let completionBlock { (completionQueue ?? .main).async(execute: completionBlock) }
     }
   }

@@ -28,27 +28,38 @@ public struct YDBLogMessage: Sendable {
   public let line: UInt
 }
 
-extension YapDatabase {
-  private static let handler = Guarded<(@Sendable (YDBLogMessage) -> Void)?>(nil)
-  private static let logger = Logger(label: "YapCompat")
+/// Where the messages of all databases go.
+///
+/// Invariant: a message goes to the app's handler if there is one, and else to swift-log.
+final class MessageLog: Sendable {
+  static let shared = MessageLog()
 
+  private let handler = Guarded<(@Sendable (YDBLogMessage) -> Void)?>(nil)
+  private let logger = Logger(label: "YapCompat")
+
+  func setHandler(_ handler: (@Sendable (YDBLogMessage) -> Void)?) { self.handler.withLock { $0 = handler } }
+
+  func send(_ message: YDBLogMessage) {
+    if let handler = handler.withLock({ $0 }) { return handler(message) }
+    switch message.level {
+    case .error: logger.error("\(message.message)")
+    case .warning: logger.warning("\(message.message)")
+    case .info: logger.info("\(message.message)")
+    case .verbose: logger.debug("\(message.message)")
+    }
+  }
+}
+
+extension YapDatabase {
   /// Sends the messages of all databases to `handler`; nil sends them to swift-log, which is the default. New call:
   /// `Database.Options.logger`, for each database.
   @preconcurrency public static func setLogHandler(_ handler: (@Sendable (YDBLogMessage) -> Void)?) {
-    Self.handler.withLock { $0 = handler }
+    MessageLog.shared.setHandler(handler)
   }
 
   static func log(
     _ level: YDBLogLevel, _ text: String, file: String = #fileID, function: String = #function, line: UInt = #line
   ) {
-    if let handler = handler.withLock({ $0 }) {
-      return handler(YDBLogMessage(message: text, level: level, file: file, function: function, line: line))
-    }
-    switch level {
-    case .error: logger.error("\(text)")
-    case .warning: logger.warning("\(text)")
-    case .info: logger.info("\(text)")
-    case .verbose: logger.debug("\(text)")
-    }
+    MessageLog.shared.send(YDBLogMessage(message: text, level: level, file: file, function: function, line: line))
   }
 }

@@ -18,7 +18,7 @@ extension YapDatabase {
   @preconcurrency public func registerPreSanitizer(
     _ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?
   ) {
-    setPreSanitizer(sanitizer, .both, collection ?? "")
+    registry.setPreSanitizer(sanitizer, .both, collection ?? "")
   }
 
   /// Registers what looks at objects and metadata of a collection after they were stored, inside the transaction. New
@@ -26,14 +26,14 @@ extension YapDatabase {
   @preconcurrency public func registerPostSanitizer(
     _ sanitizer: @escaping YapDatabasePostSanitizer, forCollection collection: String?
   ) {
-    setPostSanitizer(sanitizer, .both, collection ?? "")
+    registry.setPostSanitizer(sanitizer, .both, collection ?? "")
   }
 
   /// Registers what puts objects of a collection into shape. New call: `RowCollection.sanitizing(_:)`.
   @preconcurrency public func registerObjectPreSanitizer(
     _ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?
   ) {
-    setPreSanitizer(sanitizer, .objects, collection ?? "")
+    registry.setPreSanitizer(sanitizer, .objects, collection ?? "")
   }
 
   /// Registers what looks at objects of a collection after they were stored. New call:
@@ -41,45 +41,33 @@ extension YapDatabase {
   @preconcurrency public func registerObjectPostSanitizer(
     _ sanitizer: @escaping YapDatabasePostSanitizer, forCollection collection: String?
   ) {
-    setPostSanitizer(sanitizer, .objects, collection ?? "")
+    registry.setPostSanitizer(sanitizer, .objects, collection ?? "")
   }
 
   /// Registers what puts metadata of a collection into shape. New call: `RowCollection.sanitizingMetadata(_:)`.
   @preconcurrency public func registerMetadataPreSanitizer(
     _ sanitizer: @escaping YapDatabasePreSanitizer, forCollection collection: String?
   ) {
-    setPreSanitizer(sanitizer, .metadata, collection ?? "")
+    registry.setPreSanitizer(sanitizer, .metadata, collection ?? "")
   }
 
   /// Registers what looks at metadata of a collection after they were stored. New call: the `didModify` of `Hooks`.
   @preconcurrency public func registerMetadataPostSanitizer(
     _ sanitizer: @escaping YapDatabasePostSanitizer, forCollection collection: String?
   ) {
-    setPostSanitizer(sanitizer, .metadata, collection ?? "")
+    registry.setPostSanitizer(sanitizer, .metadata, collection ?? "")
   }
 
   /// Registers what puts values into shape in collections that have no such block of their own; nil for nothing. New
   /// call: `RowCollection.sanitizing(_:)`, in the description of each collection.
   @preconcurrency public func registerDefaultPreSanitizer(_ sanitizer: YapDatabasePreSanitizer?) {
-    setPreSanitizer(sanitizer, .both, nil)
+    registry.setPreSanitizer(sanitizer, .both, nil)
   }
 
   /// Registers what looks at stored values in collections that have no such block of their own; nil for nothing. New
   /// call: `RowCollection.afterStoring(_:)`, in the description of each collection.
   @preconcurrency public func registerDefaultPostSanitizer(_ sanitizer: YapDatabasePostSanitizer?) {
-    setPostSanitizer(sanitizer, .both, nil)
-  }
-
-  private func setPreSanitizer(
-    _ sanitizer: YapDatabasePreSanitizer?, _ halves: RegisteredHalves, _ collection: String?
-  ) {
-    registry.update(collection) { $0.update(halves, \.objectSanitizers.pre, \.metadataSanitizers.pre, sanitizer) }
-  }
-
-  private func setPostSanitizer(
-    _ sanitizer: YapDatabasePostSanitizer?, _ halves: RegisteredHalves, _ collection: String?
-  ) {
-    registry.update(collection) { $0.update(halves, \.objectSanitizers.post, \.metadataSanitizers.post, sanitizer) }
+    registry.setPostSanitizer(sanitizer, .both, nil)
   }
 
   // MARK: Policies

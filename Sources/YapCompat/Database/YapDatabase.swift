@@ -30,9 +30,8 @@ public final class YapDatabase: Sendable {
 
   let registry = CollectionRegistry()
   let threads = RunningThreads()
-  let extensions: ExtensionList
-  /// Registrations run here, one after the other, in the order of their calls.
-  let registrations = DispatchQueue(label: "YapCompat.registrations")
+  let registrar = ExtensionRegistrar()
+  var extensions: ExtensionList { registrar.list }
   /// Commits on their way to the main queue.
   let posts = PendingPosts()
   /// What the policies `share` and `copy` have connections share.
@@ -90,7 +89,6 @@ public final class YapDatabase: Sendable {
   ) {
     unsafe kept = database
     self.options = options
-    extensions = ExtensionList()
     state = Guarded(State(onError: onError))
     if options.postsModifiedNotifications { follow() }
   }

@@ -47,14 +47,12 @@ public let YapDatabaseUrlKey = "databaseURL"
 /// The first file of the log of a database that was closed, a `URL`.
 public let YapDatabaseUrlWalKey = "databaseURL_wal"
 
-/// Under which the commit itself stands.
-private let commitKey = "YapCompat.commit"
 /// Under which the step of a long-lived read stands that has come past the commit.
 private let stepKey = "YapCompat.step"
 
 extension Notification {
   /// The commit that it tells of; nil for notifications of others.
-  var commit: Commit? { userInfo?[commitKey] as? Commit }
+  var commit: Commit? { userInfo?[CommitInfo.commitKey] as? Commit }
   /// The step of a long-lived read that has come past it; nil for notifications that were posted.
   var step: PinnedStep? { userInfo?[stepKey] as? PinnedStep }
   /// What that has changed.
@@ -65,58 +63,9 @@ extension YapDatabase {
   /// The notification of a commit, and of the step of a long-lived read that has come past it. O(changes), unless it is
   /// being posted at the moment.
   func notification(_ commit: Commit, _ step: PinnedStep? = nil) -> Notification {
-    var info = posts.info(of: commit, makeInfo)
+    var info = posts.info(of: commit) { CommitInfo(commit: $0, extensionNames: extensions.names).dictionary }
     info[stepKey] = step
     return Notification(name: .YapDatabaseModified, object: self, userInfo: info)
-  }
-
-  private func makeInfo(_ commit: Commit) -> [AnyHashable: Any] {
-    let changes = commit.changes
-    var info: [AnyHashable: Any] = [commitKey: commit, YapDatabaseSnapshotKey: commit.csn.rawValue]
-    if let own = commit.info as? YapDatabaseCommitInfo {
-      info[YapDatabaseConnectionKey] = own.connection
-      info[YapDatabaseCustomKey] = own.customObject
-    } else if let other = commit.info {
-      info[YapDatabaseCustomKey] = other
-    }
-    if changes.isUnknown {
-      info[YapDatabaseModifiedExternallyKey] = true
-    } else {
-      add(changes, to: &info)
-    }
-    let told = extensions.names.compactMap { name in commit.changes(ofExtensionNamed: name).map { (name, $0) } }
-    if !told.isEmpty {
-      info[YapDatabaseExtensionsKey] = Dictionary(told, uniquingKeysWith: { first, _ in first })
-    }
-    return info
-  }
-
-  private func add(_ changes: ChangeSet, to info: inout [AnyHashable: Any]) {
-    var (inBoth, inObject, inMetadata) = ([YapCollectionKey](), [YapCollectionKey](), [YapCollectionKey]())
-    var (inserted, removed) = ([YapCollectionKey](), [YapCollectionKey]())
-    changes.forEachRow { rowKey, summary in
-      let row = YapCollectionKey(rowKey)
-      if summary.isInserted { inserted.append(row) }
-      if summary.isRemoved { removed.append(row) }
-      // A row that was removed counts as changed in both halves; one that came back has really changed.
-      if summary.isRemoved, !summary.isInserted { return }
-      switch (summary.concerns(.object), summary.concerns(.metadata)) {
-      case (true, true): inBoth.append(row)
-      case (true, false): inObject.append(row)
-      default: inMetadata.append(row)
-      }
-    }
-    let both = Set(inBoth)
-    let objects = inObject.isEmpty ? both : both.union(inObject)
-    let metadata = inMetadata.isEmpty ? both : both.union(inMetadata)
-    let cleared = changes.isAllCleared ? [] : Set(changes.collections.filter { changes.isCleared(collectionNamed: $0) })
-    if !objects.isEmpty { info[YapDatabaseObjectChangesKey] = objects }
-    if !metadata.isEmpty { info[YapDatabaseMetadataChangesKey] = metadata }
-    // Often all are new: one set says it then.
-    if !inserted.isEmpty { info[YapDatabaseInsertedKeysKey] = inserted == inBoth ? both : Set(inserted) }
-    if !removed.isEmpty { info[YapDatabaseRemovedKeysKey] = Set(removed) }
-    if !cleared.isEmpty { info[YapDatabaseRemovedCollectionsKey] = cleared }
-    if changes.isAllCleared { info[YapDatabaseAllKeysRemovedKey] = true }
   }
 
   /// Posts the notifications of the commits that are there, in their order. On the main thread.

@@ -11,10 +11,7 @@ struct TypeSize {
   var ceilings: [String: Int] = [:]
 
   static let repository = TypeSize(ceilings: [
-    "QuireDatabase.TransactionState": 1_970,
-    "QuireTesting.TortureHistory": 1_680,
-    "QuireRelationships.RelationshipWriter": 1_095,
-    "YapCompat.YapDatabase": 940,
+    "QuireDatabase.TransactionState": 1_970
   ])
 
   /// Types beyond their limit, and entries that nothing needs.

@@ -3,19 +3,7 @@
 
 internal import QuireStorage
 
-extension TortureHistory {
-  /// A transaction with bulk loads and other changes.
-  func commitLoad() throws {
-    var plan = draw(isAborted: random.oneIn(5))
-    plan.changesTrees = random.oneIn(3)
-    plan.loads = 1 + random.below(2)
-    if random.oneIn(2), try transact(plan) != nil, !tickets.isEmpty {
-      try wait(at: tickets.count - 1)
-    } else {
-      try transact(plan)
-    }
-  }
-
+extension TortureWriter {
   /// A bulk load, often in a savepoint, which may be rolled back.
   func loadInBulk(_ tx: borrowing WriteTransaction, _ draft: inout TortureDraft) throws {
     guard !draft.trees.isEmpty else { return }
@@ -30,7 +18,9 @@ extension TortureHistory {
         if random.oneIn(2) { try ask(tx, draft) }
         if isRolledBack { throw TortureAbort() }
       }
-      if isHalfDone { throw failure(.broken, "a savepoint ended well although a bulk load in it had failed half-way") }
+      if isHalfDone {
+        throw log.failure(.broken, "a savepoint ended well although a bulk load in it had failed half-way")
+      }
     } catch is TortureAbort {
       draft = before
     } catch let error as StorageError where error.code == .transactionFailed && isHalfDone {
@@ -69,10 +59,10 @@ extension TortureHistory {
     var state = draft.state
     let before = state.count(of: tree.id)
     let current = draft
-    let namelessFiles = disk.namelessFileCount()
+    let namelessFiles = system.disk.namelessFileCount()
     let goesOver = random.oneIn(2)
-    report.loads += 1
-    note("loads \(count) entries into \(tree.id), which has \(before), with \(options); ends by \(end)")
+    log.report.loads += 1
+    log.note("loads \(count) entries into \(tree.id), which has \(before), with \(options); ends by \(end)")
     do {
       let gained = try tx.bulkLoad(
         into: tree, options: options,
@@ -84,11 +74,11 @@ extension TortureHistory {
         { loader in
           for number in 0..<count {
             if case .body(number) = end { throw TortureAbort() }
-            let key = nextKey(tree.keys)
-            let value = nextValue(beside: key)
+            let key = random.nextKey(tree.keys)
+            let value = random.nextValue(beside: key)
             do throws(StorageError) { try loader.add(value, key) } catch {
               // Callers who do not care must not get a load without these entries.
-              guard goesOver, !disk.isPoweredOff else { throw error }
+              guard goesOver, !system.disk.isPoweredOff else { throw error }
               course.hasLostEntries = true
             }
             state.put(key, value, in: tree.id)
@@ -98,39 +88,39 @@ extension TortureHistory {
           }
           if case .body = end { throw TortureAbort() }
           // Other files, such as the log's, may be opened meanwhile, but keep their names.
-          course.hasRuns = disk.namelessFileCount() > namelessFiles
+          course.hasRuns = system.disk.namelessFileCount() > namelessFiles
           course.isInBody = course.hasLostEntries
         })
-      if course.hasLostEntries { throw failure(.lost, "a bulk load ended well without some of its entries") }
+      if course.hasLostEntries { throw log.failure(.lost, "a bulk load ended well without some of its entries") }
       draft.state = state
       let expected = state.count(of: tree.id) - before
-      try expect(gained == expected, "a bulk load said \(gained) new entries, not \(expected)")
+      try log.expect(gained == expected, "a bulk load said \(gained) new entries, not \(expected)")
       // The load is done; a question that the disk does not answer is no failure of it.
       course.isInBody = true
       if random.oneIn(2) { try ask(tx, draft) }
     } catch {
       try endLoad(error, course)
     }
-    if course.hasRuns { report.loadsWithRuns += 1 }
+    if course.hasRuns { log.report.loadsWithRuns += 1 }
     if course.hasRuns { try checkForRunFile() }
   }
 
   /// Goes over what a load threw, as callers do who do not care, or passes it on.
   private func endLoad(_ error: any Error, _ course: LoadCourse) throws {
-    report.loadsStopped += 1
+    log.report.loadsStopped += 1
     switch error {
     case is TortureAbort where !course.isCutOff:
-      note("the body stopped the load")
+      log.note("the body stopped the load")
       return
     case is TortureAbort where random.oneIn(2):
       isHalfDone = true
       return
     case let error as StorageError where error.code == .inputOutput || error.code == .diskFull:
-      guard random.oneIn(2), !disk.isPoweredOff else { throw error }
-      note("went over \(error)")
+      guard random.oneIn(2), !system.disk.isPoweredOff else { throw error }
+      log.note("went over \(error)")
       // From the body: the load has failed, and the transaction is as it was before; unless it was a put before the
       // load that failed, as it came to be applied.
-      isHalfDone = try opened().core.context.failure != nil || !course.isInBody
+      isHalfDone = try system.opened().core.context.failure != nil || !course.isInBody
       return
     default: throw error
     }
@@ -138,9 +128,9 @@ extension TortureHistory {
 
   /// A temporary file has no name, unless the disk refused to take it away.
   private func checkForRunFile() throws {
-    guard disk.counters.faultCount == 0, !disk.isPoweredOff else { return }
-    if let name = disk.names.first(where: { $0.contains("-run") }) {
-      throw failure(.broken, "a bulk load left \(name) behind")
+    guard system.disk.counters.faultCount == 0, !system.disk.isPoweredOff else { return }
+    if let name = system.disk.names.first(where: { $0.contains("-run") }) {
+      throw log.failure(.broken, "a bulk load left \(name) behind")
     }
   }
 }

@@ -2,7 +2,7 @@
 
 internal import QuireStorage
 
-extension TortureHistory {
+extension TortureReader {
   /// Looks several keys up together, some of them twice.
   func checkMany(_ tx: borrowing ReadTransaction, _ state: ModelState, _ tree: Tree) throws {
     let keys = drawMany(tree.keys)
@@ -16,7 +16,7 @@ extension TortureHistory {
     } else {
       try tx.withValues(for: keys, in: tree, compare)
     }
-    try expect(asked == keys.count, "\(asked) of \(keys.count) keys were answered")
+    try log.expect(asked == keys.count, "\(asked) of \(keys.count) keys were answered")
   }
 
   /// The same in a transaction, whose trees are its own.
@@ -32,11 +32,11 @@ extension TortureHistory {
     } else {
       try tx.withValues(for: keys, in: tree, compare)
     }
-    try expect(asked == keys.count, "\(asked) of \(keys.count) keys were answered")
+    try log.expect(asked == keys.count, "\(asked) of \(keys.count) keys were answered")
   }
 
   private func drawMany(_ kind: KeyKind) -> [[UInt8]] {
-    var keys = (0..<1 + random.below(40)).map { _ in nextKey(kind) }
+    var keys = (0..<1 + random.below(40)).map { _ in random.nextKey(kind) }
     keys.append(random.pick(keys))
     return keys
   }
@@ -49,6 +49,6 @@ extension TortureHistory {
     } else {
       isEqual = expected == nil
     }
-    try expect(isEqual, "among many keys of \(tree.id) one has another value")
+    try log.expect(isEqual, "among many keys of \(tree.id) one has another value")
   }
 }

@@ -2,10 +2,10 @@
 
 internal import QuireStorage
 
-extension TortureHistory {
+extension TortureWriter {
   /// Deletes a range, often a short one; returns about how many bytes that adds to the record.
   func deleteRange(_ tx: borrowing WriteTransaction, _ tree: Tree, _ draft: inout TortureDraft) throws -> Int {
-    var range = nextRange(tree.keys)
+    var range = random.nextRange(tree.keys)
     // Ranges between two keys of the universe take a third of it: a history would be deleting all the time.
     if random.below(4) > 0, let lower = range.lower {
       let rank = draft.state.rank(of: lower, in: tree.id)
@@ -17,12 +17,12 @@ extension TortureHistory {
       count = try tx.removeRange(range, in: tree)
     } catch {
       // As in `change`.
-      guard random.oneIn(2), error.code == .inputOutput, !disk.isPoweredOff else { throw error }
+      guard random.oneIn(2), error.code == .inputOutput, !system.disk.isPoweredOff else { throw error }
       isHalfDone = true
       return 0
     }
     draft.state.deleteAll(in: range, of: tree.id)
-    try expect(count == expected, "a range delete removed \(count) entries of \(expected)")
+    try log.expect(count == expected, "a range delete removed \(count) entries of \(expected)")
     return (range.lower?.count ?? 0) + (range.upper?.count ?? 0) + 6
   }
 }

@@ -1,58 +1,28 @@
-// Checks of an engine at rest: it works, its parts agree with each other, and no page or slot has been lost.
+// Checks of an engine at rest: its parts agree with each other, and no page or slot has been lost.
 
 internal import QuireStorage
 
-extension TortureHistory {
-  /// On a disk that is well, everything must work; at rest, everything must be accounted for.
-  func prove() throws {
-    let engine = try opened()
-    do {
-      try transact(draw())
-      if !tickets.isEmpty { try wait(at: tickets.count - 1) }
-      try engine.checkpoint()
-      try engine.flush()
-    } catch let failure as TortureFailure {
-      throw failure
-    } catch {
-      throw failure(.broken, "on a disk without faults: \(error)")
-    }
-    model.acknowledge(certain)
-    checkForStop()
-    if hasStopped { throw failure(.broken, "writing stopped on a disk without faults") }
-    try verify()
-    try checkParts(engine.core)
-    if pins.isEmpty { try checkForLeaks(engine.core) }
-    note("proved")
-  }
+/// Looks into an engine that nobody else uses.
+struct EngineChecks {
+  let log: TortureLog
 
-  /// Lets the engine check itself; it must find nothing.
-  func verify() throws {
-    let faults = disk.counters.faultCount
-    do {
-      try opened().verify()
-    } catch let failure as TortureFailure {
-      throw failure
-    } catch {
-      try judge(error, since: faults, during: "the engine's own check")
-    }
-  }
-
-  private func checkParts(_ core: EngineCore) throws {
+  /// Whether the parts of the engine agree with each other.
+  func checkParts(_ core: EngineCore) throws {
     let broken = [
       ("slot pool", core.store.pool.checkInvariants()), ("frames", core.store.frames.checkInvariants()),
       ("allocator", core.allocator.checkInvariants()), ("values", core.store.checkUnwritten()),
       ("engine", try core.checkInvariants()),
     ]
     for (part, text) in broken {
-      if let text { throw failure(.broken, "\(part): \(text)") }
+      if let text { throw log.failure(.broken, "\(part): \(text)") }
     }
   }
 
   /// After a checkpoint without pins each page of the file is reached once or free, and each slot has an owner.
-  private func checkForLeaks(_ core: EngineCore) throws {
+  func checkForLeaks(_ core: EngineCore) throws {
     core.reclaimer.collect()
     guard core.store.dirtyCount == 0 else {
-      throw failure(
+      throw log.failure(
         .broken,
         """
         \(core.store.frames.dirtyCount) frames and \(core.store.unwrittenCount) values are dirty after a checkpoint, \
@@ -63,7 +33,7 @@ extension TortureHistory {
     var owners = [UInt8](repeating: 0, count: Int(core.allocator.pageCount))
     func own(_ number: PageNumber) throws {
       guard number.rawValue < UInt64(owners.count), owners[Int(number.rawValue)] == 0 else {
-        throw failure(.broken, "\(number) is reached twice, or lies behind the end of the file")
+        throw log.failure(.broken, "\(number) is reached twice, or lies behind the end of the file")
       }
       owners[Int(number.rawValue)] = 1
     }
@@ -76,17 +46,17 @@ extension TortureHistory {
       try collectPages(core, reader, core.catalog.root, &found)
       core.freeMap.forEachPage { found.append($0) }
     } catch {
-      throw failure(.falseAlarm, "walking the trees threw \(error)")
+      throw log.failure(.falseAlarm, "walking the trees threw \(error)")
     }
     for number in found { try own(number) }
     for number in core.allocator.freeNumbers() { try own(PageNumber(number)) }
     if let lost = owners.indices.dropFirst(2).first(where: { owners[$0] == 0 }) {
-      throw failure(.broken, "page \(lost) of \(owners.count) is neither reached nor free")
+      throw log.failure(.broken, "page \(lost) of \(owners.count) is neither reached nor free")
     }
     let resident = (2..<core.store.pageCount).count { core.store.isResident(PageNumber($0)) }
     let lent = core.store.pool.lentCount - core.store.retiredCount
     if lent != resident {
-      throw failure(.broken, "\(lent) slots are lent, \(resident) pages are in memory")
+      throw log.failure(.broken, "\(lent) slots are lent, \(resident) pages are in memory")
     }
   }
 

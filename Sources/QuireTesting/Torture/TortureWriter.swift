@@ -20,25 +20,50 @@ struct TransactionPlan {
   var byteCount = 0
 }
 
-extension TortureHistory {
-  /// A plan of the usual size.
-  func draw(isAborted: Bool = false) -> TransactionPlan {
-    let longest = configuration.transactionLength
-    return TransactionPlan(
-      changes: longest == 1 ? 1 : 1 + random.below(longest), isAborted: isAborted,
-      allocatesRowIDs: random.oneIn(4))
+/// A transaction's closure asks for its end.
+struct TortureAbort: Error {}
+
+/// Makes write transactions, and waits for their commits.
+///
+/// Invariants:
+/// 1. `tickets` are those of commits of this life that nobody has waited for.
+/// 2. `isHalfDone` is true only while a transaction runs in which an operation has failed and was gone over: it must
+///    not commit.
+final class TortureWriter {
+  let configuration: TortureConfiguration
+  let log: TortureLog
+  let random: TortureRandom
+  let system: TortureSystem
+  let oracle: TortureOracle
+  let reader: TortureReader
+  private(set) var tickets: [(csn: CSN, ticket: CommitTicket)] = []
+  /// How often a change is a deletion in this life, in tenths.
+  var deletionTenths = 2
+  /// Whether an operation of the transaction failed and was gone over.
+  var isHalfDone = false
+
+  init(_ configuration: TortureConfiguration, _ random: TortureRandom, _ reader: TortureReader) {
+    self.configuration = configuration
+    self.random = random
+    self.reader = reader
+    log = reader.log
+    system = reader.system
+    oracle = reader.oracle
   }
+
+  /// The life has ended: nobody waits any more.
+  func forgetTickets() { tickets = [] }
 
   /// Runs a transaction; its commit is appended to the model, and its ticket kept. Nil if there is no commit to wait
   /// for.
   @discardableResult
   func transact(_ plan: TransactionPlan) throws -> CSN? {
-    let engine = try opened()
-    var draft = TortureDraft(state: model.newest, trees: trees)
+    let engine = try system.opened()
+    var draft = TortureDraft(state: oracle.model.newest, trees: oracle.trees)
     var isBodyDone = false
     var csn = CSN(0)
-    let faults = disk.counters.faultCount
-    let base = model.newest.csn
+    let faults = system.disk.counters.faultCount
+    let base = oracle.model.newest.csn
     isHalfDone = false
     do {
       let ticket: CommitTicket
@@ -50,41 +75,43 @@ extension TortureHistory {
           isBodyDone = true
         }
       } catch { throw error.reason }
-      if isHalfDone { throw failure(.ghost, "a transaction committed although an operation had failed half-way") }
+      if isHalfDone { throw log.failure(.ghost, "a transaction committed although an operation had failed half-way") }
       return try didCommit(draft, ticket, base: base)
     } catch let error as StorageError where error.code == .transactionFailed && isHalfDone {
-      note("refused, as an operation had failed half-way")
+      log.note("refused, as an operation had failed half-way")
     } catch let failure as TortureFailure {
       throw failure
     } catch is TortureAbort {
       // What the transaction saw must outlive a crash now (hazard B4).
-      if waitsForFlush { model.acknowledge(base) }
-      note("aborted on \(base)")
+      if oracle.waitsForFlush { oracle.model.acknowledge(base) }
+      log.note("aborted on \(base)")
     } catch {
-      try judge(error, since: faults, during: "a transaction")
-      checkForStop()
-      if isBodyDone, csn > base { try noteFailedCommit(draft, csn, error) }
+      try system.judge(error, since: faults, during: "a transaction")
+      system.checkForStop()
+      if isBodyDone, csn > base { try oracle.noteFailedCommit(draft, csn, error, isForGood: system.hasStopped) }
     }
     return nil
   }
 
   private func didCommit(_ draft: TortureDraft, _ ticket: CommitTicket, base: CSN) throws -> CSN? {
-    let engine = try opened()
+    let engine = try system.opened()
     let csn = engine.core.head.csn
     guard csn > base else {
-      if draft.state.digest != model.newest.digest { throw failure(.lost, "a commit on \(base) came to nothing") }
+      if draft.state.digest != oracle.model.newest.digest {
+        throw log.failure(.lost, "a commit on \(base) came to nothing")
+      }
       tickets.append((base, ticket))
       return base
     }
-    try append(draft, as: csn)
-    certain = csn
-    report.commits += 1
+    try oracle.append(draft, as: csn)
+    oracle.certain = csn
+    log.report.commits += 1
     // In stepped mode no other checkpoint can have come to its end in between.
-    if engine.core.meta.current.csn == csn { report.commitsByCheckpoint += 1 }
-    note("appended \(csn)")
+    if engine.core.meta.current.csn == csn { log.report.commitsByCheckpoint += 1 }
+    log.note("appended \(csn)")
     if ticket.lsn == nil {
-      if waitsForFlush { model.acknowledge(csn) }
-      note("\(csn) was acknowledged at once")
+      if oracle.waitsForFlush { oracle.model.acknowledge(csn) }
+      log.note("\(csn) was acknowledged at once")
       try expectShown(csn)
     }
     tickets.append((csn, ticket))
@@ -92,23 +119,37 @@ extension TortureHistory {
   }
 
   /// Waits for one of the tickets.
-  func wait(at index: Int) throws {
+  private func wait(at index: Int) throws {
     let (csn, ticket) = tickets.remove(at: index)
-    let faults = disk.counters.faultCount
+    let faults = system.disk.counters.faultCount
     do {
-      try opened().core.wait(ticket)
-      if waitsForFlush { model.acknowledge(csn) }
-      note("waited for \(csn)")
+      try system.opened().core.wait(ticket)
+      if oracle.waitsForFlush { oracle.model.acknowledge(csn) }
+      log.note("waited for \(csn)")
       try expectShown(csn)
     } catch {
-      try judge(error, since: faults, during: "waiting")
+      try system.judge(error, since: faults, during: "waiting")
       // A commit was appended: whoever is told anything else takes it for rolled back. Who had none to wait for, but
       // what others did, has lost nothing, and knows it.
       guard (error as? StorageError)?.code == (ticket.hasOwnCommit ? .outcomeUnknown : .failStop) else {
-        throw failure(.broken, "who waited for \(csn) was told \(error)")
+        throw log.failure(.broken, "who waited for \(csn) was told \(error)")
       }
-      if ticket.hasOwnCommit { noteUnknown(csn) }
+      if ticket.hasOwnCommit { oracle.noteUnknown(csn) }
     }
+  }
+
+  /// Waits for the newest ticket.
+  func waitForLast() throws { try wait(at: tickets.count - 1) }
+
+  /// Waits for one of the tickets, if there is one.
+  func waitForAny() throws {
+    if !tickets.isEmpty { try wait(at: random.below(tickets.count)) }
+  }
+
+  /// Readers must see what was acknowledged, whatever has failed since.
+  private func expectShown(_ csn: CSN) throws {
+    let shown = try system.opened().core.slots.newest.csn
+    if shown < csn { throw log.failure(.lost, "\(csn) was acknowledged, and readers are shown \(shown)") }
   }
 
   // MARK: Inside a transaction
@@ -143,14 +184,14 @@ extension TortureHistory {
 
   /// What other threads may do in the midst of a transaction.
   func interrupt() throws {
-    let core = try opened().core
+    let core = try system.opened().core
     switch random.below(8) {
     case 0, 1: core.appendQuietMark()
     case 2:
-      let newest = certain
+      let newest = oracle.certain
       try core.queue.flush()
-      model.acknowledge(newest)
-    case 3...6: try step(upTo: 1 + random.below(4))
+      oracle.model.acknowledge(newest)
+    case 3...6: try system.step(upTo: 1 + random.below(4))
     default: core.beginCheckpointInTransaction()
     }
   }
@@ -183,7 +224,9 @@ extension TortureHistory {
       draft = before
       isHalfDone = false
     }
-    if isHalfDone { throw failure(.broken, "a savepoint ended well although an operation in it had failed half-way") }
+    if isHalfDone {
+      throw log.failure(.broken, "a savepoint ended well although an operation in it had failed half-way")
+    }
     return isRolledBack ? 0 + (random.oneIn(2) ? 1 : 0) : count
   }
 
@@ -193,7 +236,7 @@ extension TortureHistory {
     let tree = random.pick(draft.trees).tree
     let drawn = isPut ? 2 : drawChange()
     if drawn == 6, random.oneIn(10) { return try deleteRange(tx, tree, &draft) }
-    let key = nextKey(tree.keys)
+    let key = random.nextKey(tree.keys)
     if drawn >= 9 {
       try ask(tx, draft)
       return 0
@@ -201,10 +244,10 @@ extension TortureHistory {
     let old = draft.state.value(of: key, in: tree.id)
     if drawn == 8 {
       let found = try tx.find(key, in: tree)
-      try expect(found == old, "a transaction read another value than it had written")
+      try log.expect(found == old, "a transaction read another value than it had written")
       return 0
     }
-    let value = drawn < 6 ? nextValue(beside: key) : []
+    let value = drawn < 6 ? random.nextValue(beside: key) : []
     let result: Bool?
     do throws(StorageError) {
       switch drawn {
@@ -217,11 +260,11 @@ extension TortureHistory {
       }
     } catch {
       // Callers who do not care about errors must not get half an operation committed.
-      let isLong = try opened().core.context.failure == nil
+      let isLong = try system.opened().core.context.failure == nil
       let isTolerable = error.code == .inputOutput || (isLong && error.code == .diskFull)
-      guard random.oneIn(2), isTolerable, !disk.isPoweredOff else { throw error }
+      guard random.oneIn(2), isTolerable, !system.disk.isPoweredOff else { throw error }
       // What failed was the writing of a long value: nothing has changed, and the transaction goes on.
-      if isLong { try expect(try tx.find(key, in: tree) == old, "a put failed and changed what was there") }
+      if isLong { try log.expect(try tx.find(key, in: tree) == old, "a put failed and changed what was there") }
       isHalfDone = !isLong
       return 0
     }
@@ -247,31 +290,26 @@ extension TortureHistory {
     switch drawn {
     case 0...4:
       draft.state.put(key, value, in: tree.id)
-      try expect(result == (old == nil), "a put said new: \(result)")
+      try log.expect(result == (old == nil), "a put said new: \(result)")
       return key.count + value.count + 6
     case 5:
       if result { draft.state.put(key, value, in: tree.id) }
-      try expect(result == (old == nil), "an insertion said new: \(result)")
+      try log.expect(result == (old == nil), "an insertion said new: \(result)")
       return result ? key.count + value.count + 6 : 0
     default:
       draft.state.delete(key, in: tree.id)
-      try expect(result == (old != nil), "a deletion said there: \(result)")
+      try log.expect(result == (old != nil), "a deletion said there: \(result)")
       return result ? key.count + 4 : 0
     }
-  }
-
-  func expect(_ isTrue: Bool, _ text: @autoclosure () -> String) throws {
-    report.snapshotReads += 1
-    if !isTrue { throw failure(.wrongRead, text()) }
   }
 
   private func allocate(_ tx: borrowing WriteTransaction) throws {
     let count = 1 + random.below(3)
     let first = try tx.allocateRowIDs(count)
-    guard first >= nextRowID else {
-      throw failure(.wrongRead, "row id \(first) was given out again; \(nextRowID) was next")
+    guard first >= oracle.nextRowID else {
+      throw log.failure(.wrongRead, "row id \(first) was given out again; \(oracle.nextRowID) was next")
     }
-    nextRowID = first + Int64(count)
+    oracle.nextRowID = first + Int64(count)
   }
 
   /// Makes a tree, or drops one.
@@ -287,10 +325,10 @@ extension TortureHistory {
       .first { name in !draft.trees.contains { $0.name == name } }
     guard let name else { return }
     let tree = try tx.createTree(name, keys: random.oneIn(2) ? .bytes : .int64)
-    guard tree.id.rawValue >= nextTreeID else {
-      throw failure(.wrongRead, "\(tree.id) was given out again; \(nextTreeID) was next")
+    guard tree.id.rawValue >= oracle.nextTreeID else {
+      throw log.failure(.wrongRead, "\(tree.id) was given out again; \(oracle.nextTreeID) was next")
     }
-    nextTreeID = tree.id.rawValue + 1
+    oracle.nextTreeID = tree.id.rawValue + 1
     draft.trees.append(NamedTree(name: name, tree: tree))
     draft.state.create(tree.id)
   }
@@ -300,65 +338,12 @@ extension TortureHistory {
     guard !draft.trees.isEmpty else { return }
     let tree = random.pick(draft.trees).tree
     let count = try tx.count(of: tree)
-    try expect(count == draft.state.count(of: tree.id), "a transaction counted \(count)")
-    let key = nextKey(tree.keys)
+    try log.expect(count == draft.state.count(of: tree.id), "a transaction counted \(count)")
+    let key = random.nextKey(tree.keys)
     let rank = try tx.rank(key, in: tree)
-    try expect(rank == draft.state.rank(of: key, in: tree.id), "a transaction found rank \(rank)")
-    if random.oneIn(4) { try checkMany(tx, draft.state, tree) }
+    try log.expect(rank == draft.state.rank(of: key, in: tree.id), "a transaction found rank \(rank)")
+    if random.oneIn(4) { try reader.checkMany(tx, draft.state, tree) }
     var cursor = try tx.cursor(tree)
-    try walk(&cursor, tree, draft.state, steps: 4)
-  }
-}
-
-// MARK: - Keys of both kinds
-
-extension WriteTransaction {
-  func store(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
-    if tree.keys == .int64 { return try upsert(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try upsert(value, for: key, in: tree)
-  }
-
-  func storeLater(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) {
-    if tree.keys == .int64 { return try put(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
-    try put(value, for: key, in: tree)
-  }
-
-  func insertNew(_ value: [UInt8], _ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
-    if tree.keys == .int64 { return try insert(value, for: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try insert(value, for: key, in: tree)
-  }
-
-  func remove(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
-    if tree.keys == .int64 { return try delete(KeyUniverse.number(key) ?? 0, in: tree) }
-    return try delete(key, in: tree)
-  }
-
-  func find(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
-    if tree.keys == .int64 { return try value(for: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try value(for: key, in: tree)
-  }
-
-  func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    if tree.keys == .int64 { return try rank(of: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try rank(of: key, in: tree)
-  }
-}
-
-extension ReadTransaction {
-  func find(_ key: [UInt8], in tree: Tree) throws(StorageError) -> [UInt8]? {
-    if tree.keys == .int64 { return try value(for: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try value(for: key, in: tree)
-  }
-
-  func rank(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Int {
-    if tree.keys == .int64 { return try rank(of: KeyUniverse.number(key) ?? 0, in: tree) }
-    return try rank(of: key, in: tree)
-  }
-}
-
-extension Cursor {
-  mutating func goTo(_ key: [UInt8], in tree: Tree) throws(StorageError) -> Bool {
-    if tree.keys == .int64 { return try seek(KeyUniverse.number(key) ?? 0) }
-    return try seek(key)
+    try reader.walk(&cursor, tree, draft.state, steps: 4)
   }
 }

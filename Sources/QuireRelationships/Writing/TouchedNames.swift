@@ -1,0 +1,38 @@
+// The names of the edges that a transaction has to do with.
+
+internal import QuireDatabase
+
+/// The numbers of names that are known already, and the names that may have lost their last edge.
+///
+/// Invariants:
+/// 1. A number in `known` is that of the name in the trees.
+/// 2. `touched` has the name of every edge that was dropped or hidden in this transaction.
+struct TouchedNames {
+  private var known: [ByteString: UInt32] = [:]
+  private var touched: Set<UInt32> = []
+
+  /// The number of a name, which is given one if it has none.
+  mutating func number(of text: String, _ trees: EdgeTrees) throws -> UInt32 {
+    let name = ByteString(text)
+    let number = try known[name] ?? trees.makeNumber(of: text)
+    known[name] = number
+    return number
+  }
+
+  /// An edge has gone; its name may be unused now.
+  mutating func insert(_ number: UInt32) { touched.insert(number) }
+
+  /// Forgets the names that no edge has any more.
+  func forgetUnused(_ trees: EdgeTrees) throws {
+    for number in touched { try trees.forgetIfUnused(number) }
+  }
+
+  /// The trees have gone back to a savepoint: names in them may have no number any more.
+  mutating func didRestore() { known = [:] }
+
+  /// All edges are gone: no name is known.
+  mutating func removeAll() {
+    known.removeAll()
+    touched.removeAll()
+  }
+}
