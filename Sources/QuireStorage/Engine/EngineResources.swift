@@ -96,7 +96,7 @@ package final class EngineResources: @unchecked Sendable {
 
   /// The snapshot of what the write context holds.
   func makeSnapshot(csn: CSN, endLSN: LSN, _ permit: borrowing WriterPermit) -> SnapshotRecord {
-    assert(csn > head.snapshot.csn, "a snapshot is older than the newest commit")
+    assert(csn >= head.snapshot.csn, "a snapshot is older than the newest commit")
     let snapshot = pool.take(treeCount: context.trees.count)
     context.enter(into: snapshot)
     snapshot.endLSN = endLSN

@@ -119,7 +119,6 @@ package final class LogWriter: @unchecked Sendable {
     assert(csn >= lastCSN, "a record is older than the one before it")
     assert(kind != .mark || csn == lastCSN, "a mark stands behind the newest commit")
     assert(kind == .mark || csn > lastCSN, "a commit has the number of the one before it")
-    assert(durableLSN <= endLSN, "more is called durable than was appended")
     assert(!buffer.isGivenUp, "a record that was given up is not appended")
     if startsBlock { offset = LogLayout.align(offset, to: LogLayout.blockByteCount) }
     let header = LogRecordHeader(

@@ -27,8 +27,8 @@ package struct SupersededPlace: Sendable, BitwiseCopyable {
 /// 4. Until the map that the file came with is trusted, no place of that file is given out, whatever the map says of it
 ///    and whatever has been given up since: see `FreeMapProof`.
 /// 5. Places written ahead of the checkpoint that will name them, by the running transaction and by those that have
-///    committed since the last freeze, are free in a map written meanwhile, as after a crash they are; so are lent ones,
-///    for pages that no map will ever name.
+///    committed since the last freeze, are free in a map written meanwhile, as after a crash they are; so are lent
+///    ones, for pages that no map will ever name.
 ///
 /// Space: a commit is let through only while the next checkpoint has places that need nothing from the disk any more
 /// (hazard A13). `availableCount` is what the commit compares with; a relaxed load, so that asking costs nothing.
