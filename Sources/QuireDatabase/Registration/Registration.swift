@@ -138,7 +138,7 @@ struct Registration {
       // Ready, or on its way.
       if stored.collections == nil || stored.keepsOwnContent != value.keepsOwnContent {
         (stored.collections, stored.keepsOwnContent) = (value.collections.stored, value.keepsOwnContent)
-        try state.store(stored, name, isPersistent: true)
+        try state.extensionCatalog.store(stored, name, isPersistent: true)
       }
       writer.newRegistered = (current ?? RegisteredExtensions([])).with(
         RegisteredExtension(value, stored.id, stored.state))
@@ -151,7 +151,7 @@ struct Registration {
     try build(state, registered) { entry, session in
       try session.run(entry, "willBuild") { try entry.writer.willBuild(reason) }
     }
-    try state.store(record, name, isPersistent: value.isPersistent)
+    try state.extensionCatalog.store(record, name, isPersistent: value.isPersistent)
     writer.newRegistered = (current ?? RegisteredExtensions([])).with(registered)
     return Begun(id: record.id, former: stored?.id == record.id ? stored : nil)
   }
@@ -227,7 +227,7 @@ struct Registration {
         // What it changes from now on in this transaction it hears of, as later transactions will.
         entry.registered = registered.with(record.state)
         if isEnd { try session.run(entry, "didBuild") { try entry.writer.didBuild() } }
-        try state.store(record, name, isPersistent: value.isPersistent)
+        try state.extensionCatalog.store(record, name, isPersistent: value.isPersistent)
         writer.newRegistered = writer.registered?.with(registered.with(record.state))
         let rows = state.database.trees.rows
         let (done, total) = try state.wrapping { () throws(StorageError) in
@@ -305,7 +305,7 @@ struct Registration {
         if hasFailed, value.isPersistent {
           if var former = begun.former {
             former.state = .stale
-            try tx.state.store(former, name, isPersistent: true)
+            try tx.state.extensionCatalog.store(former, name, isPersistent: true)
           } else {
             try tx.state.extensionCatalog.forgetStored(name, id)
           }

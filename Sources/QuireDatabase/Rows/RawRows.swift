@@ -112,6 +112,6 @@ extension OpenedCollection {
 
   /// The value that `stored` is the stored form of, in an array of its own.
   func decoded(_ stored: UnsafeRawBufferPointer) throws -> [UInt8] {
-    try unsafe ValueCompression.decode(stored.bytes) { try transaction.dictionary($0, state) }
+    try unsafe ValueCompression.decode(stored.bytes) { try transaction.dictionaries.dictionary($0, state) }
   }
 }
