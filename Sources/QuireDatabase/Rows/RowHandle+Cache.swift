@@ -86,7 +86,7 @@ extension RowHandle {
   }
 
   /// A row that is known with its metadata.
-  @inlinable @inline(__always) func findRow(_ key: String, _ place: inout CachePlace) -> Row<Object, Metadata>? {
+  @inlinable func findRow(_ key: String, _ place: inout CachePlace) -> Row<Object, Metadata>? {
     unsafe copied(key, &place) { row, room in
       guard let metadata = row.metadata else { return false }
       unsafe room.initialize(to: Row(key: key, rowID: row.rowID, object: row.object, metadata: metadata))
@@ -167,7 +167,7 @@ extension RowHandle {
     }
   }
 
-  @inlinable @inline(__always)
+  @inlinable
   func keep(_ row: Row<Object, Metadata>, _ view: RowView, _ place: CachePlace) {
     guard place.isWanted else { return }
     keep(row.object, .some(row.metadata), row.rowID, row.key, view.objectByteCount, place)
@@ -208,7 +208,7 @@ extension RowHandle {
   }
 
   /// Looks every key up in the cache, and those that are not there in the trees, side by side.
-  @inlinable @inline(__always)
+  @inlinable
   func rowsCached<Element>(
     _ keys: [String],
     hit: (String, inout CachePlace) -> Element?,

@@ -30,7 +30,7 @@ extension RowHandle {
   // MARK: Encoding
 
   /// Encodes an object and appends it to the row.
-  @inlinable @inline(__always)
+  @inlinable
   func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
     try opened.encodeObject(key, compression, protections, to: &row) { bytes, context in
       try unsafe description._withUnsafeGuaranteedRef {
@@ -41,7 +41,7 @@ extension RowHandle {
   }
 
   /// Encodes a metadata and appends it to the row.
-  @inlinable @inline(__always)
+  @inlinable
   func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
     try opened.encodeMetadata(key, compression, protections, to: &row) { bytes, context in
       try unsafe description._withUnsafeGuaranteedRef {

@@ -63,7 +63,7 @@ internal import QuireStorage
   }
 
   /// The object of a row.
-  @inlinable @inline(__always) func object(_ row: RowView, _ key: String) throws -> Object {
+  @inlinable func object(_ row: RowView, _ key: String) throws -> Object {
     var object: Object?
     try unsafe opened.withObject(of: row, key, protections) { bytes, context in
       object = try unsafe decode(bytes, context, key)
@@ -73,7 +73,7 @@ internal import QuireStorage
   }
 
   /// The metadata of a row, if it has some.
-  @inlinable @inline(__always) func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
+  @inlinable func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
     guard row.hasMetadata else { return nil }
     var metadata: Metadata?
     try unsafe opened.withMetadata(of: row, key, protections) { bytes, context in
@@ -121,7 +121,7 @@ internal import QuireStorage
   func failure(_ error: any Error, _ key: String?) -> DatabaseError { opened.failure(error, key) }
 
   /// The row of a view.
-  @inlinable @inline(__always)
+  @inlinable
   func row(_ key: String, _ rowID: RowID, _ view: RowView) throws -> Row<Object, Metadata> {
     Row(key: key, rowID: rowID, object: try object(view, key), metadata: try metadata(view, key))
   }

@@ -226,7 +226,7 @@ final class IndexCursor {
   init(_ scan: RowScan) { cursor = BatchCursor(scan) }
 
   /// The next one, made by `decode` from its row; nil behind the last one, and after an error.
-  @inlinable @inline(__always)
+  @inlinable
   mutating func next(_ decode: (String, RowID, RowView) throws -> Element) -> Element? {
     guard let cursor else { return nil }
     if position == elements.count {
