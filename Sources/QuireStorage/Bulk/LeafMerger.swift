@@ -94,7 +94,7 @@ struct LeafMerger {
       let operation = operations[next]
       if next &+ Self.prefetchDistance < operations.count { operations[next &+ Self.prefetchDistance].prefetch() }
       guard next == led || bound.isAbove(operation) else { break }
-      let position = position(of: operation, from: entry)
+      let position = leaf.leafSearch(operation.searchKey(hasIntegerKeys ? .int64 : .bytes), from: entry)
       assert(position.index >= entry, "operations are merged in the order of their keys")
       packer.append(leaf, entry..<position.index)
       entry = position.index
@@ -123,33 +123,6 @@ struct LeafMerger {
     return Outcome(
       next: next, change: change, hasDeletes: hasDeletes, appends: appends, isChanged: isChanged,
       addsExtents: addsExtents)
-  }
-
-  /// Where an operation's key is among the entries from `start` on, or would be.
-  @inline(__always) private func position(of operation: SortableOperation, from start: Int) -> LeafPosition {
-    let count = leaf.count
-    var index = start
-    if hasIntegerKeys {
-      let heads = leaf.heads64
-      while index < count, heads[index] < operation.head { index &+= 1 }
-      return LeafPosition(index: index, isFound: index < count && heads[index] == operation.head)
-    }
-    let order = leaf.comparePrefix(with: SearchKey(base: operation.key, count: Int(operation.keyCount)))
-    if order != 0 { return LeafPosition(index: order < 0 ? start : count, isFound: false) }
-    let rest = operation.key + leaf.prefixCount
-    let restCount = Int(operation.keyCount) &- leaf.prefixCount
-    let head = KeyOrder.head(rest, restCount)
-    let heads = leaf.heads32
-    let known = leaf.headOnlyCount
-    while index < count, heads[index] < head { index &+= 1 }
-    while index < count, heads[index] == head {
-      let cell = leaf.leafCell(index)
-      let order = KeyOrder.compare(rest + known, restCount &- known, cell.key, cell.keyCount)
-      if order == 0 { return LeafPosition(index: index, isFound: true) }
-      if order < 0 { break }
-      index &+= 1
-    }
-    return LeafPosition(index: index, isFound: false)
   }
 }
 

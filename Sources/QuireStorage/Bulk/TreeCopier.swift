@@ -99,7 +99,7 @@ package final class TreeCopier {
       let cell = page.leafCell(index)
       var search = SearchKey(ordered: 0)
       if page.hasIntegerKeys {
-        search = SearchKey(ordered: page.heads64[index])
+        search = SearchKey(ordered: page.orderedKey(index))
       } else {
         search = SearchKey(base: UnsafeRawPointer(key), count: page.copyLeafKey(index, behindPrefixAt: key))
       }

@@ -158,7 +158,8 @@ final class PageWriter {
     assert(placed[visit.frame.rawValue] == nil, "a page is written twice")
     reserved = nil
     let target = PageBytes(buffer + pending.count * pageSize)
-    write(image, to: target, number)
+    image.copyImage(to: target, pageSize: pageSize)
+    target.pageNumber = number.rawValue
     let checksum = PageChecksum.compute(target, pageSize: pageSize, seed: store.checksumSeed)
     target.checksum = checksum
     placed[visit.frame.rawValue] = (number, checksum)
@@ -191,16 +192,6 @@ final class PageWriter {
         checksums[index] = store.frames.checksum(reference.frame)
       }
     }
-  }
-
-  /// Copies a page without the gap between arrays and cells, which may hold bytes of other pages.
-  private func write(_ page: PageBytes, to target: PageBytes, _ number: PageNumber) {
-    let (arraysEnd, cellStart) = (page.arraysEnd, page.cellStart)
-    assert(arraysEnd <= cellStart && cellStart <= pageSize, "arrays and cells meet")
-    target.base.copyMemory(from: page.base, byteCount: arraysEnd)
-    (target.base + arraysEnd).initializeMemory(as: UInt8.self, repeating: 0, count: cellStart - arraysEnd)
-    (target.base + cellStart).copyMemory(from: page.base + cellStart, byteCount: pageSize - cellStart)
-    target.pageNumber = number.rawValue
   }
 
   /// Writes the buffer and flips its pages.

@@ -189,6 +189,19 @@ package struct PageBytes {
     (target.base + cellStart).copyMemory(from: base + cellStart, byteCount: pageSize - cellStart)
   }
 
+  /// Copies the page as a file has it: with zeros between arrays and cells, where a page in memory may hold bytes of
+  /// other pages.
+  func copyImage(to target: PageBytes, pageSize: Int) {
+    let (arraysEnd, cellStart) = (arraysEnd, cellStart)
+    assert(arraysEnd <= cellStart && cellStart <= pageSize, "arrays and cells meet")
+    target.base.copyMemory(from: base, byteCount: arraysEnd)
+    (target.base + arraysEnd).initializeMemory(as: UInt8.self, repeating: 0, count: cellStart - arraysEnd)
+    (target.base + cellStart).copyMemory(from: base + cellStart, byteCount: pageSize - cellStart)
+  }
+
+  /// An integer key in its ordered form.
+  @inline(__always) package func orderedKey(_ index: Int) -> UInt64 { heads64[index] }
+
   /// Asks for the cache lines behind the first one, where a leaf keeps its heads and offsets: they arrive while the
   /// header is being looked at.
   @inline(__always) package func prefetchArrays() {

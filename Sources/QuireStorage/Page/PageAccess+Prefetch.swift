@@ -44,6 +44,11 @@ extension PageBytes {
     }
   }
 
+  /// Asks for the cache lines of all cells.
+  @inline(__always) package func prefetchCells(through lastLine: Int) {
+    prefetchLines(from: cellStart, through: lastLine)
+  }
+
   /// Asks for what a search of a branch touches beyond what `prefetchArrays` brings: the rest of the heads and the
   /// prefix. The header must be in the cache.
   @inline(__always) package func prefetchBranchSearch() {
@@ -67,11 +72,13 @@ extension PageBytes {
   /// Asks for the count of a child, which an edit below it changes.
   @inline(__always) package func prefetchCount(_ index: Int) { quire_prefetch(counts + index) }
 
-  /// Asks for the first `lines` cache lines of the cell at `offset`, as far as they are in the page.
-  @inline(__always) package func prefetchCell(at offset: Int, lines: Int) {
+  /// Asks for the first `lines` cache lines of an entry's cell in a leaf.
+  @inline(__always) package func prefetchCell(_ index: Int, lines: Int) {
+    // Without a look at the cell.
+    let cell = base + Int(leafSlots[index])
     var line = 0
     while line < lines {
-      quire_prefetch(base + offset + 64 &* line)
+      quire_prefetch(cell + 64 &* line)
       line &+= 1
     }
   }

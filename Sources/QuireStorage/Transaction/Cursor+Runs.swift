@@ -89,7 +89,7 @@ extension Cursor {
     guard let (page, indices) = path.run else { return 0 }
     let most = min(limit, indices.count, Self.runCapacity)
     // All cells are asked for before the first is looked at: they come side by side rather than one by one.
-    for index in 0..<most { page.prefetchCell(at: Int(page.leafSlots[indices.lowerBound &+ index]), lines: 2) }
+    for index in 0..<most { page.prefetchCell(indices.lowerBound &+ index, lines: 2) }
     var count = 0
     while count < most {
       let value = BorrowedValue(page.leafCell(indices.lowerBound &+ count))

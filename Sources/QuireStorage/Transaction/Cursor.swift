@@ -172,7 +172,7 @@ public struct Cursor: ~Copyable {
   /// The bytes of the key of an entry, likewise.
   func key(_ page: PageBytes, _ index: Int) -> BorrowedValue {
     if page.hasIntegerKeys {
-      keyBuffer.storeBytes(of: page.heads64[index].bigEndian, as: UInt64.self)
+      keyBuffer.storeBytes(of: page.orderedKey(index).bigEndian, as: UInt64.self)
       return BorrowedValue(base: keyBuffer, count: 8)
     }
     let prefixCount = page.prefixCount
@@ -238,7 +238,7 @@ public struct Cursor: ~Copyable {
   /// The current key of a tree with integer keys; nil as `withKey` is.
   public var integerKey: Int64? {
     guard let (page, index) = try? currentEntry(), page.hasIntegerKeys else { return nil }
-    return KeyOrder.key(page.heads64[index])
+    return KeyOrder.key(page.orderedKey(index))
   }
 
   /// A copy of the current value; nil if the cursor is on no entry.

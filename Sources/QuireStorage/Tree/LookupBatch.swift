@@ -147,7 +147,7 @@ extension TreeReader {
       let page = lanes[lane].page
       let index = page.leafCandidate(lanes[lane].key)
       // Most values are short: the cell and the lines behind it that a value of two hundred bytes has.
-      if index >= 0 { page.prefetchCell(at: Int(page.leafSlots[index]), lines: 4) }
+      if index >= 0 { page.prefetchCell(index, lines: 4) }
       lanes[lane].index = index
       lane &+= 1
     }
@@ -166,19 +166,6 @@ extension LookupBatch {
 }
 
 extension PageBytes {
-  /// The first entry whose head is that of `key`, or -1: a search that stays inside heads and prefix.
-  @inline(__always) fileprivate func leafCandidate(_ key: SearchKey) -> Int {
-    let count = self.count
-    if hasIntegerKeys {
-      let index = HeadSearch.lowerBound(heads64, count, key.integer)
-      return index < count && heads64[index] == key.integer ? index : -1
-    }
-    if comparePrefix(with: key) != 0 { return -1 }
-    let head = KeyOrder.head(key.base + prefixCount, key.count &- prefixCount)
-    let index = HeadSearch.lowerBound(heads32, count, head)
-    return index < count && heads32[index] == head ? index : -1
-  }
-
   /// The value of `key`, whose first candidate is known.
   @inline(__always) fileprivate func leafValue(_ key: SearchKey, candidate: Int) -> BorrowedValue? {
     var index = candidate

@@ -49,6 +49,46 @@ extension PageBytes {
     return key.count < count ? -1 : 0
   }
 
+  /// Looks `key` up among the entries from `start` on, one after the other: for keys that come in their order.
+  @inline(__always) func leafSearch(_ key: SearchKey, from start: Int) -> LeafPosition {
+    let count = self.count
+    var index = start
+    if hasIntegerKeys {
+      let heads = heads64
+      while index < count, heads[index] < key.integer { index &+= 1 }
+      return LeafPosition(index: index, isFound: index < count && heads[index] == key.integer)
+    }
+    let order = comparePrefix(with: key)
+    if order != 0 { return LeafPosition(index: order < 0 ? start : count, isFound: false) }
+    let rest = key.base + prefixCount
+    let restCount = key.count &- prefixCount
+    let head = KeyOrder.head(rest, restCount)
+    let heads = heads32
+    let known = headOnlyCount
+    while index < count, heads[index] < head { index &+= 1 }
+    while index < count, heads[index] == head {
+      let cell = leafCell(index)
+      let order = KeyOrder.compare(rest + known, restCount &- known, cell.key, cell.keyCount)
+      if order == 0 { return LeafPosition(index: index, isFound: true) }
+      if order < 0 { break }
+      index &+= 1
+    }
+    return LeafPosition(index: index, isFound: false)
+  }
+
+  /// The first entry whose head is that of `key`, or -1: a search that stays inside heads and prefix.
+  @inline(__always) func leafCandidate(_ key: SearchKey) -> Int {
+    let count = self.count
+    if hasIntegerKeys {
+      let index = HeadSearch.lowerBound(heads64, count, key.integer)
+      return index < count && heads64[index] == key.integer ? index : -1
+    }
+    if comparePrefix(with: key) != 0 { return -1 }
+    let head = KeyOrder.head(key.base + prefixCount, key.count &- prefixCount)
+    let index = HeadSearch.lowerBound(heads32, count, head)
+    return index < count && heads32[index] == head ? index : -1
+  }
+
   /// Looks `key` up in a leaf.
   @inline(__always) func leafSearch(_ key: SearchKey) -> LeafPosition {
     let count = self.count

@@ -71,7 +71,7 @@ extension TreeEditor {
   @inline(__always) private func prefetchLeaf() {
     guard path.depth > 1, !pages.isPrivate(path[0].reference, path[0].page) else { return }
     let leaf = path[path.depth &- 1].page
-    leaf.prefetchLines(from: leaf.cellStart, through: reader.access.lastLine)
+    leaf.prefetchCells(through: reader.access.lastLine)
   }
 
   /// Makes the first leaf of a tree.
