@@ -316,7 +316,7 @@ struct TransactionExtensions {
     }
   }
 
-  /// Makes sure that a change of trees in memory gets a commit number of its own, without which transaction.readers of the state
+  /// Makes sure that a change of trees in memory gets a commit number of its own, without which readers of the state
   /// before would see it.
   func numberForest() throws(DatabaseError) {
     guard let writer = transaction.writer, writer.hasChangedForest else { return }

@@ -13,8 +13,8 @@ internal import QuireStorage
 /// therefore begins with `check`.
 ///
 /// Invariants:
-/// 1. The engine's transaction has ended if and only if `isOpen` is false; `readers`, `loadedForest` and the writer's session are
-///    empty then.
+/// 1. The engine's transaction has ended if and only if `isOpen` is false; `readers`, `loadedForest` and the writer's
+///    session are empty then.
 /// 2. `collections` has one entry for each name that was used, and keeps it: handles of an app's refer to it without
 ///    counting, and to the transaction with counting. `lastUsed` is one of them.
 /// 3. A `pendingError` is thrown by the next call, and by the transaction's end: what could not throw is not lost.

@@ -128,6 +128,7 @@ final class MemoryBytes: Sendable {
     while offset < range.upperBound {
       let index = Self.index(of: offset)
       let region = Self.range(index)
+      assert(region.contains(offset), "each offset lies in the region of its index")
       let part = offset..<min(range.upperBound, region.upperBound)
       body(part, base(index).map { $0 + (offset - region.lowerBound) })
       offset = part.upperBound

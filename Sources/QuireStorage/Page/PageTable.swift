@@ -70,6 +70,7 @@ struct PageTable: @unchecked Sendable {
 
   /// Gives pages below `count` a word. One caller at a time.
   func grow(to count: UInt64) throws(StorageError) {
+    assert(count <= UInt64(Limits.pageCount), "the file grows up to its limit")
     try words.grow(to: Int(count))
     counters.pointee.pages.store(count, ordering: .releasing)
   }
@@ -104,6 +105,7 @@ struct PageTable: @unchecked Sendable {
 
   /// Enters a page that was read; false if somebody else was faster. It starts cool.
   func publish(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> Bool {
+    assert(UInt(bitPattern: slot) & Self.tagBits == 0, "a slot's address leaves room for the tags")
     let result = word(number).pointee.compareExchange(
       expected: 0, desired: UInt(bitPattern: slot), ordering: .acquiringAndReleasing)
     if result.exchanged { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
@@ -115,6 +117,7 @@ struct PageTable: @unchecked Sendable {
   ///
   /// - Returns: the slot of a page that was there before; see `PageStore.install`.
   func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> UnsafeMutableRawPointer? {
+    assert(UInt(bitPattern: slot) & Self.tagBits == 0, "a slot's address leaves room for the tags")
     let old = word(number).pointee.exchange(
       UInt(bitPattern: slot) | Self.hotBit | Self.unsyncedBit, ordering: .acquiringAndReleasing)
     if old == 0 { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
@@ -205,6 +208,7 @@ extension PageTable {
     let chunk: UInt64 = 1 << UInt64(Self.chunkShift)
     let count = min(Limits.pageCount, (pageCount + chunk - 1) & ~(chunk - 1))
     try sums.grow(to: Int(count))
+    assert(counters.pointee.sums.load(ordering: .relaxed) <= UInt64(count), "room for checksums does not shrink")
     counters.pointee.sums.store(count, ordering: .releasing)
   }
 
@@ -216,6 +220,8 @@ extension PageTable {
   func publishValue(
     _ slot: UnsafeMutableRawPointer, at number: PageNumber, checksum: UInt64, isUnwritten: Bool = false
   ) -> Bool {
+    assert(hasRoomForSum(number), "a value comes after the room for its checksum")
+    assert(UInt(bitPattern: slot) & Self.tagBits == 0, "a slot's address leaves room for the tags")
     guard !isResident(number) else { return false }
     sum(number).pointee.store(checksum, ordering: .releasing)
     let tags = isUnwritten ? Self.valueBit | Self.unwrittenBit : Self.valueBit

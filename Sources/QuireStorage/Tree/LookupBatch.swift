@@ -56,6 +56,7 @@
 
   /// Takes a copy of a key. There must be room.
   @usableFromInline package mutating func add(_ key: SearchKey) {
+    assert(!isFull, "there is room for the key")
     var key = key
     if let keyBytes {
       let place = keyBytes + count &* Self.keyCapacity
@@ -72,7 +73,10 @@
   @usableFromInline package mutating func removeAll() { count = 0 }
 
   /// What the lookup of a key found; valid as long as addresses of its call are.
-  @usableFromInline package func value(_ index: Int) -> BorrowedValue? { lanes[index].value }
+  @usableFromInline package func value(_ index: Int) -> BorrowedValue? {
+    assert(index < count, "what was found is that of a key")
+    return lanes[index].value
+  }
 }
 
 extension LookupBatch {

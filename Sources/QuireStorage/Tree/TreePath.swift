@@ -41,6 +41,7 @@ struct TreePath {
 
   /// Goes the way of a copy again.
   mutating func set(_ copy: [PathStep]) {
+    assert(copy.count <= Limits.treeLevels + 1, "a way is no longer than the deepest tree")
     depth = copy.count
     for level in 0..<depth { steps[level] = copy[level] }
   }
@@ -53,7 +54,10 @@ struct TreePath {
 
   /// The number of entries in front of the place that the way leads to.
   var rank: Int {
-    (0..<(depth - 1)).reduce(self[depth - 1].index) { $0 + self[$1].page.countBelow(childrenBefore: self[$1].index) }
+    assert(depth > 0, "the way has been gone")
+    return (0..<(depth - 1)).reduce(self[depth - 1].index) {
+      $0 + self[$1].page.countBelow(childrenBefore: self[$1].index)
+    }
   }
 
   /// What the page of step `level` may hold, as the separators above it say.
@@ -65,6 +69,7 @@ struct TreePath {
 
   /// Whether the page of step `level` is the last one of its level.
   @inline(__always) func isRightmost(at level: Int) -> Bool {
+    assert(level <= depth, "the level is one of the way's, or the one that comes next")
     var above = 0
     while above < level {
       if self[above].index != self[above].page.count &- 1 { return false }
