@@ -143,7 +143,7 @@ struct TextIndex: DatabaseExtension {
   let collection: RowCollection<String, Int>
 
   var collections: CollectionFilter { .only([collection.name]) }
-  var parts: RowParts { .object }
+  var halves: ChangedHalves { .object }
 
   func makeReader(_ store: ExtensionStore) throws -> Reader { try Reader(store) }
   func makeWriter(_ store: ExtensionStore) throws -> Writer { try Writer(self, store) }

@@ -104,9 +104,9 @@ private struct Book: Persistable, Equatable {
     let commits: [Commit] = try screen.advance()
     #expect(commits.count == 1)
     for try await commit in all {
-      #expect(commit.changes.contains("s1", in: .songs))
-      #expect(commit.changes.keys(in: .songs) == ["s1"])
-      #expect(commit.changes.isCleared(.songs))
+      #expect(commit.changes.hasChanges(forKey: "s1", in: .songs))
+      #expect(commit.changes.changedKeys(in: .songs) == ["s1"])
+      #expect(commit.changes.didClear(.songs))
       break
     }
     #expect(try screen.read { tx in tx[.songs].count } == 1)

@@ -68,7 +68,7 @@ import Testing
   @Test func whatIsRemovedHasChangedInEveryHalf() throws {
     let commits = try commits(
       { tx in try tx[.texts("t")].remove("a") }, { tx in try tx[.texts("t")].remove(["b", "c"]) })
-    for aspect in [RowAspect.any, .object, .metadata] {
+    for aspect in [RowHalves.any, .object, .metadata] {
       #expect(commits.changedKeys(in: .texts("t"), aspect) == ["a", "b", "c"])
       #expect(commits.hasChanges(forKey: "a", in: .texts("t"), aspect) && commits.hasChanges(in: .texts("t"), aspect))
     }
@@ -80,7 +80,7 @@ import Testing
       try tx[.texts("t")].removeAll()
       try tx[.texts("t")].set("new", for: "n")
     })
-    for aspect in [RowAspect.any, .object, .metadata] {
+    for aspect in [RowHalves.any, .object, .metadata] {
       #expect(commits.hasChanges(forKey: "a", in: .texts("t"), aspect))
       #expect(commits.hasChanges(forKey: "never there", in: .texts("t"), aspect))
       #expect(commits.hasChanges(in: .texts("t"), aspect) && !commits.hasChanges(in: .texts("u"), aspect))
@@ -95,7 +95,7 @@ import Testing
     let commits = try commits({ tx in try tx[.texts("t")].set("2", for: "a") }, { tx in try tx.removeAll() })
     #expect(commits.didClearAll && commits.didClear(.texts("t")) && commits.didClear(.texts("never there")))
     #expect(commits.hasChanges(forKey: "x", in: .texts("u"), .metadata) && commits.hasChanges(in: .albums))
-    #expect(!commits[0].changes.isAllCleared && commits[1].changes.isAllCleared)
+    #expect(!commits[0].changes.didClearAll && commits[1].changes.didClearAll)
     #expect(commits.changedRows == [RowKey("t", "a")])
   }
 

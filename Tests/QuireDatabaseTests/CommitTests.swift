@@ -43,17 +43,22 @@ import Testing
     let changes = commit.changes
     #expect(commit.info as? String == "sync")
     #expect(changes.collections == ["cleared", "songs"])
-    #expect(changes.keys(in: .songs) == ["meta", "new", "passing", "removed", "replaced", "set", "touched"])
-    #expect(changes.keys(in: .songs, .object) == ["new", "passing", "removed", "replaced", "set", "touched"])
-    #expect(changes.keys(in: .songs, .metadata) == ["meta", "new", "passing", "removed", "set"])
+    #expect(changes.changedKeys(in: .songs) == ["meta", "new", "passing", "removed", "replaced", "set", "touched"])
+    #expect(changes.changedKeys(in: .songs, .object) == ["new", "passing", "removed", "replaced", "set", "touched"])
+    #expect(changes.changedKeys(in: .songs, .metadata) == ["meta", "new", "passing", "removed", "set"])
     #expect(changes.insertedKeys(in: .songs) == ["new"])
     #expect(changes.removedKeys(in: .songs) == ["passing", "removed"])
-    #expect(changes.contains("meta", in: .songs, .metadata) && !changes.contains("meta", in: .songs, .object))
-    #expect(!changes.contains("still", in: .songs) && changes.contains(anyOf: ["still", "set"], in: .songs))
-    #expect(changes.isCleared(.texts("cleared")) && !changes.isCleared(.songs) && !changes.isAllCleared)
-    #expect(changes.contains("old", in: .texts("cleared")) && changes.contains("never", in: .texts("cleared")))
-    #expect(changes.keys(in: .texts("cleared")) == ["afterwards"])
-    #expect(!changes.contains(.albums) && changes.contains(.songs))
+    #expect(
+      changes.hasChanges(forKey: "meta", in: .songs, .metadata)
+        && !changes.hasChanges(forKey: "meta", in: .songs, .object))
+    #expect(
+      !changes.hasChanges(forKey: "still", in: .songs) && changes.hasChanges(forAnyOf: ["still", "set"], in: .songs))
+    #expect(changes.didClear(.texts("cleared")) && !changes.didClear(.songs) && !changes.didClearAll)
+    #expect(
+      changes.hasChanges(forKey: "old", in: .texts("cleared"))
+        && changes.hasChanges(forKey: "never", in: .texts("cleared")))
+    #expect(changes.changedKeys(in: .texts("cleared")) == ["afterwards"])
+    #expect(!changes.hasChanges(in: .albums) && changes.hasChanges(in: .songs))
     #expect(try pin.advance().isEmpty)
   }
 
@@ -66,9 +71,9 @@ import Testing
       try tx[.texts("t")].set("v", for: "k")
     }
     let changes = try #require(try pin.advance().first).changes
-    #expect(changes.isAllCleared && changes.isCleared(.songs) && changes.contains("any", in: .albums))
-    #expect(changes.collections == ["t"] && changes.keys(in: .texts("t")) == ["k"])
-    #expect(changes.keys(in: .songs).isEmpty)
+    #expect(changes.didClearAll && changes.didClear(.songs) && changes.hasChanges(forKey: "any", in: .albums))
+    #expect(changes.collections == ["t"] && changes.changedKeys(in: .texts("t")) == ["k"])
+    #expect(changes.changedKeys(in: .songs).isEmpty)
   }
 
   @Test func pinsStayPutAndAdvance() throws {
@@ -85,7 +90,7 @@ import Testing
     // A touch writes nothing, and is told all the same, to those who were there before it.
     try db.write { tx throws in try tx[.texts("t")].touch("k") }
     #expect(try db.pin().advance().isEmpty)
-    #expect(try pin.advance().map { $0.changes.keys(in: .texts("t")) } == [["k"]])
+    #expect(try pin.advance().map { $0.changes.changedKeys(in: .texts("t")) } == [["k"]])
     #expect(try late.advance().count == 1)
     #expect(errorCode { try db.close() } == .inUse)
   }
@@ -96,7 +101,7 @@ import Testing
     let (pin, other) = (try db.pin(), try db.pin())
     func place(_ pin: PinnedSnapshot) throws -> CommitPosition { try #require(try pin.read { tx in tx.position }) }
     func touch(_ key: String) throws { try db.write { tx throws in _ = try tx[.texts("t")].touch(key) } }
-    func keys(_ commits: [Commit]?) -> [String]? { commits?.flatMap { $0.changes.keys(in: .texts("t")) } }
+    func keys(_ commits: [Commit]?) -> [String]? { commits?.flatMap { $0.changes.changedKeys(in: .texts("t")) } }
     let (first, csn) = (try place(pin), pin.csn)
     try touch("a")
     #expect(try keys(pin.advance()) == ["a"])

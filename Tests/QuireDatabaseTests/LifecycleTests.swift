@@ -180,7 +180,7 @@ private struct Large: Codable, Sendable, Equatable { var a = 1, b = 2, c: String
     db = nil
     try await connection.write { tx in try tx[.texts("t")].set("v", for: "k") }
     for try await commit in stream {
-      #expect(commit.changes.keys(in: .texts("t")) == ["k"])
+      #expect(commit.changes.changedKeys(in: .texts("t")) == ["k"])
       break
     }
   }
@@ -193,7 +193,7 @@ private struct Large: Codable, Sendable, Equatable { var a = 1, b = 2, c: String
     try await first.value
     try await db.write { tx in try tx[.texts("t")].set("v", for: "k") }
     for try await commit in stream {
-      #expect(commit.changes.keys(in: .texts("t")) == ["k"])
+      #expect(commit.changes.changedKeys(in: .texts("t")) == ["k"])
       break
     }
   }

@@ -57,10 +57,10 @@ import Testing
         }
         #expect(loaded == gained)
         let changes = try pins.map { try #require(try $0.advance().first).changes }
-        #expect(changes[0].keys(in: .songs) == changes[1].keys(in: .songs))
+        #expect(changes[0].changedKeys(in: .songs) == changes[1].changedKeys(in: .songs))
         #expect(changes[0].insertedKeys(in: .songs) == changes[1].insertedKeys(in: .songs))
-        for aspect in [RowAspect.object, .metadata] {
-          #expect(changes[0].keys(in: .songs, aspect) == changes[1].keys(in: .songs, aspect))
+        for halves in [RowHalves.object, .metadata] {
+          #expect(changes[0].changedKeys(in: .songs, halves) == changes[1].changedKeys(in: .songs, halves))
         }
         #expect(try Self.content(one) == Self.content(other))
         if isHeard { #expect(calls[0].withLock { $0 } == calls[1].withLock { $0 }) }

@@ -171,7 +171,8 @@ private func key(_ number: Int) -> String { "key\(number)" }
     try db.write { tx throws in #expect(try tx[.texts("t")].touchMetadata("k")) }
     #expect(db.statistics.logBytes == logBytes)
     let changes = try #require(try pin.advance().first).changes
-    #expect(changes.keys(in: .texts("t"), .metadata) == ["k"] && changes.keys(in: .texts("t"), .object).isEmpty)
+    #expect(
+      changes.changedKeys(in: .texts("t"), .metadata) == ["k"] && changes.changedKeys(in: .texts("t"), .object).isEmpty)
     #expect(changes.insertedKeys(in: .texts("t")).isEmpty)
   }
 
@@ -191,9 +192,9 @@ private func key(_ number: Int) -> String { "key\(number)" }
       try tx[.texts("u")].set("z", for: "back")
     }
     let changes = try #require(try pin.advance().first).changes
-    #expect(changes.isCleared(.texts("t")) && changes.contains(key(1), in: .texts("t")))
-    #expect(changes.keys(in: .texts("t")) == [key(2), "new"] && changes.removedKeys(in: .texts("t")) == ["new"])
-    #expect(changes.keys(in: .texts("u")) == ["back"] && changes.removedKeys(in: .texts("u")) == ["back"])
+    #expect(changes.didClear(.texts("t")) && changes.hasChanges(forKey: key(1), in: .texts("t")))
+    #expect(changes.changedKeys(in: .texts("t")) == [key(2), "new"] && changes.removedKeys(in: .texts("t")) == ["new"])
+    #expect(changes.changedKeys(in: .texts("u")) == ["back"] && changes.removedKeys(in: .texts("u")) == ["back"])
     #expect(changes.insertedKeys(in: .texts("u")) == ["back"])
   }
 
@@ -276,7 +277,7 @@ private func key(_ number: Int) -> String { "key\(number)" }
     let pin = try db.pin()
     try db.write { tx throws in try tx[.texts(composed)].set("v", for: decomposed) }
     let changes = try #require(try pin.advance().first).changes
-    #expect(changes.contains(decomposed, in: .texts(composed)))
-    #expect(!changes.contains(composed, in: .texts(composed)) && !changes.contains(.texts(decomposed)))
+    #expect(changes.hasChanges(forKey: decomposed, in: .texts(composed)))
+    #expect(!changes.hasChanges(forKey: composed, in: .texts(composed)) && !changes.hasChanges(in: .texts(decomposed)))
   }
 }

@@ -46,7 +46,7 @@ import Testing
     let pin = try nodes.db.pin()
     _ = try nodes.write { rows, _ throws in _ = try rows.remove("a") }
     #expect(calls.values == ["b a–e→nodes/b sourceDeleted"])
-    #expect(try pin.advance().flatMap { $0.changes.keys(in: .nodes) } == ["a"])
+    #expect(try pin.advance().flatMap { $0.changes.changedKeys(in: .nodes) } == ["a"])
   }
 
   @Test("A row that is about to go is told, and what it returns is ignored") func dyingRowsAreTold() throws {

@@ -9,7 +9,7 @@ private struct Reviving: DatabaseExtension {
   let name = "reviving"
   let version = "1"
   let collections = CollectionFilter.all
-  let parts = RowParts.object
+  let halves = ChangedHalves.object
   var count: Int
   var isRenaming = false
 

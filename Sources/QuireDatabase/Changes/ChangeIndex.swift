@@ -4,19 +4,15 @@ internal import QuireStorage
 
 /// What happened to one row in one transaction, all in all.
 public struct RowSummary: Sendable {
-  var aspects: ChangeAspects = []
+  var halves: RowHalves = []
   /// Whether the row is new. With ``isRemoved``, one of its key was there before, and is gone.
   public internal(set) var isInserted = false
   /// Whether the row was removed, at least for a while.
   public internal(set) var isRemoved = false
 
   /// Whether a half of the row was stored or touched, or the row removed.
-  public func concerns(_ aspect: RowAspect) -> Bool {
-    switch aspect {
-    case .any: isRemoved || !aspects.isEmpty
-    case .object: isRemoved || aspects.contains(.object)
-    case .metadata: isRemoved || aspects.contains(.metadata)
-    }
+  public func concerns(_ halves: RowHalves) -> Bool {
+    isRemoved || !self.halves.isDisjoint(with: halves)
   }
 
   /// Adds one more thing that happened to the row.
@@ -24,9 +20,9 @@ public struct RowSummary: Sendable {
     switch kind {
     case .inserted:
       isInserted = true
-      aspects = [.object, .metadata]
-    case .changed(let aspects), .touched(let aspects):
-      self.aspects.formUnion(aspects)
+      halves = [.object, .metadata]
+    case .changed(let halves), .touched(let halves):
+      self.halves.formUnion(halves)
     case .removed:
       self = RowSummary(isRemoved: true)
     }

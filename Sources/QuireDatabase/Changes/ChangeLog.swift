@@ -11,15 +11,15 @@ struct ChangeLog: Sendable {
   /// What happened to a row.
   enum Kind: Hashable, Sendable {
     case inserted
-    case changed(ChangeAspects)
-    case touched(ChangeAspects)
+    case changed(RowHalves)
+    case touched(RowHalves)
     case removed
 
     var code: UInt8 {
       switch self {
       case .inserted: 1
-      case .changed(let aspects): 4 | aspects.rawValue
-      case .touched(let aspects): 8 | aspects.rawValue
+      case .changed(let halves): 4 | halves.rawValue
+      case .touched(let halves): 8 | halves.rawValue
       case .removed: 2
       }
     }
@@ -28,8 +28,8 @@ struct ChangeLog: Sendable {
       switch code {
       case 1: self = .inserted
       case 2: self = .removed
-      case 4...7: self = .changed(ChangeAspects(rawValue: code & 3))
-      case 8...11: self = .touched(ChangeAspects(rawValue: code & 3))
+      case 4...7: self = .changed(RowHalves(rawValue: code & 3))
+      case 8...11: self = .touched(RowHalves(rawValue: code & 3))
       default: return nil
       }
     }

@@ -3,16 +3,6 @@
 internal import QuireStorage
 internal import Synchronization
 
-/// The part of a row that a question about changes is about.
-public enum RowAspect: Hashable, Sendable {
-  /// Object or metadata.
-  case any
-  /// The object.
-  case object
-  /// The metadata.
-  case metadata
-}
-
 /// What one commit has changed.
 ///
 /// A value that may be used from any thread. The first question costs time in proportion to the number of changes,
@@ -20,8 +10,8 @@ public enum RowAspect: Hashable, Sendable {
 ///
 /// Inside one transaction later changes swallow earlier ones: a removal takes back what was reported of the row; a row
 /// that is stored again after its removal counts as changed, inserted and removed; clearing a collection takes back all
-/// that was reported of its rows before. Keys that went with a whole collection are not listed, but `contains` is true
-/// for every key of it.
+/// that was reported of its rows before. Keys that went with a whole collection are not listed, but `hasChanges` is
+/// true for every key of it.
 public final class ChangeSet: Sendable {
   private let log: ChangeLog
   private let names: [CollectionID: String]
@@ -67,31 +57,31 @@ public final class ChangeSet: Sendable {
   // MARK: Questions
 
   /// Whether the row under `key` was stored, touched or removed, also by clearing its collection.
-  public func contains<Object, Metadata>(
-    _ key: String, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  public func hasChanges<Object, Metadata>(
+    forKey key: String, in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    contains(key, inCollection: collection.name, aspect)
+    hasChanges(forKey: key, inCollection: collection.name, halves)
   }
 
   /// Whether any of the rows under `keys` was stored, touched or removed.
-  public func contains<Object, Metadata>(
-    anyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  public func hasChanges<Object, Metadata>(
+    forAnyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    contains(anyOf: keys, inCollection: collection.name, aspect)
+    hasChanges(forAnyOf: keys, inCollection: collection.name, halves)
   }
 
   /// Whether any row of the collection was stored, touched or removed.
-  public func contains<Object, Metadata>(
-    _ collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  public func hasChanges<Object, Metadata>(
+    in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    contains(collectionNamed: collection.name, aspect)
+    hasChanges(inCollection: collection.name, halves)
   }
 
   /// The keys of the collection's rows that were stored, touched or removed one by one, in the order of their bytes.
-  public func keys<Object, Metadata>(
-    in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+  public func changedKeys<Object, Metadata>(
+    in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> [String] {
-    keys(inCollection: collection.name, aspect)
+    changedKeys(inCollection: collection.name, halves)
   }
 
   /// The keys of the collection's rows that are new, in the order of their bytes.
@@ -107,18 +97,18 @@ public final class ChangeSet: Sendable {
 
   /// Whether all rows of the collection were removed at once, alone or with those of all others. Rows may have been
   /// stored in it afterwards.
-  public func isCleared<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> Bool {
-    isCleared(collectionNamed: collection.name)
+  public func didClear<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> Bool {
+    didClear(collectionNamed: collection.name)
   }
 
   /// Whether all rows of all collections were removed at once.
-  public var isAllCleared: Bool { isUnknown || ask { $0.isAllCleared } }
+  public var didClearAll: Bool { isUnknown || ask { $0.isAllCleared } }
 
   /// Whether nothing was changed.
   public var isEmpty: Bool { !isUnknown && log.isEmpty }
 
   /// All rows that were stored, touched or removed one by one, in the order of collection and key.
-  public var rows: [RowKey] {
+  public var changedRows: [RowKey] {
     ask { index in
       index.collections.flatMap { name, changes in
         changes.rows.filter { $0.value.concerns(.any) }.map { RowKey(name.string, $0.key.string) }
@@ -142,35 +132,35 @@ public final class ChangeSet: Sendable {
   }
 
   /// Whether the row under `key` was stored, touched or removed.
-  public func contains(_ key: String, inCollection name: String, _ aspect: RowAspect = .any) -> Bool {
+  public func hasChanges(forKey key: String, inCollection name: String, _ halves: RowHalves = .any) -> Bool {
     if isUnknown { return true }
     return ask { index in
       guard !index.isAllCleared else { return true }
       guard let changes = index.collections[ByteString(name)] else { return false }
-      return changes.isCleared || changes.rows[ByteString(key)]?.concerns(aspect) ?? false
+      return changes.isCleared || changes.rows[ByteString(key)]?.concerns(halves) ?? false
     }
   }
 
   /// Whether any of the rows under `keys` was stored, touched or removed.
-  public func contains(
-    anyOf keys: some Sequence<String>, inCollection name: String, _ aspect: RowAspect = .any
+  public func hasChanges(
+    forAnyOf keys: some Sequence<String>, inCollection name: String, _ halves: RowHalves = .any
   ) -> Bool {
-    keys.contains { contains($0, inCollection: name, aspect) }
+    keys.contains { hasChanges(forKey: $0, inCollection: name, halves) }
   }
 
   /// Whether any row of the collection was stored, touched or removed.
-  public func contains(collectionNamed name: String, _ aspect: RowAspect = .any) -> Bool {
+  public func hasChanges(inCollection name: String, _ halves: RowHalves = .any) -> Bool {
     if isUnknown { return true }
     return ask { index in
       guard !index.isAllCleared else { return true }
       guard let changes = index.collections[ByteString(name)] else { return false }
-      return changes.isCleared || changes.rows.values.contains { $0.concerns(aspect) }
+      return changes.isCleared || changes.rows.values.contains { $0.concerns(halves) }
     }
   }
 
   /// The keys of rows that were stored, touched or removed one by one, in the order of their bytes.
-  public func keys(inCollection name: String, _ aspect: RowAspect = .any) -> [String] {
-    keys(name) { $0.concerns(aspect) }
+  public func changedKeys(inCollection name: String, _ halves: RowHalves = .any) -> [String] {
+    keys(name) { $0.concerns(halves) }
   }
 
   /// The keys of rows that are new, in the order of their bytes.
@@ -180,7 +170,7 @@ public final class ChangeSet: Sendable {
   public func removedKeys(inCollection name: String) -> [String] { keys(name) { $0.isRemoved } }
 
   /// Whether all rows of the collection were removed at once.
-  public func isCleared(collectionNamed name: String) -> Bool {
+  public func didClear(collectionNamed name: String) -> Bool {
     isUnknown || ask { $0.isAllCleared || $0.collections[ByteString(name)]?.isCleared ?? false }
   }
 

@@ -10,23 +10,23 @@ extension Sequence where Element == Commit {
 
   /// Whether the row under `key` was stored, touched or removed, also by clearing its collection.
   public func hasChanges<Object, Metadata>(
-    forKey key: String, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    forKey key: String, in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    hasChanges(forKey: key, inCollection: collection.name, aspect)
+    hasChanges(forKey: key, inCollection: collection.name, halves)
   }
 
   /// Whether any of the rows under `keys` was stored, touched or removed.
   public func hasChanges<Object, Metadata>(
-    forAnyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    forAnyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    hasChanges(forAnyOf: keys, inCollection: collection.name, aspect)
+    hasChanges(forAnyOf: keys, inCollection: collection.name, halves)
   }
 
   /// Whether any row of the collection was stored, touched or removed.
   public func hasChanges<Object, Metadata>(
-    in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    hasChanges(inCollection: collection.name, aspect)
+    hasChanges(inCollection: collection.name, halves)
   }
 
   /// Whether all rows of the collection were removed at once, alone or with those of all others.
@@ -35,48 +35,48 @@ extension Sequence where Element == Commit {
   }
 
   /// Whether all rows of all collections were removed at once.
-  public var didClearAll: Bool { contains { $0.changes.isAllCleared } }
+  public var didClearAll: Bool { contains { $0.changes.didClearAll } }
 
   /// The keys of the collection's rows that were stored, touched or removed one by one, each once, in the order of
   /// their bytes.
   public func changedKeys<Object, Metadata>(
-    in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> [String] {
-    changedKeys(inCollection: collection.name, aspect)
+    changedKeys(inCollection: collection.name, halves)
   }
 
   /// All rows that were stored, touched or removed one by one, each once, in the order of collection and key.
-  public var changedRows: [RowKey] { Set(flatMap(\.changes.rows)).sorted() }
+  public var changedRows: [RowKey] { Set(flatMap(\.changes.changedRows)).sorted() }
 
   // MARK: The same by the collection's name
 
   /// Whether the row under `key` was stored, touched or removed.
-  public func hasChanges(forKey key: String, inCollection name: String, _ aspect: RowAspect = .any) -> Bool {
-    contains { $0.changes.contains(key, inCollection: name, aspect) }
+  public func hasChanges(forKey key: String, inCollection name: String, _ halves: RowHalves = .any) -> Bool {
+    contains { $0.changes.hasChanges(forKey: key, inCollection: name, halves) }
   }
 
   /// Whether any of the rows under `keys` was stored, touched or removed.
   public func hasChanges(
-    forAnyOf keys: some Sequence<String>, inCollection name: String, _ aspect: RowAspect = .any
+    forAnyOf keys: some Sequence<String>, inCollection name: String, _ halves: RowHalves = .any
   ) -> Bool {
     // All at once: a sequence may be gone through only once.
     let keys = Array(keys)
-    return contains { $0.changes.contains(anyOf: keys, inCollection: name, aspect) }
+    return contains { $0.changes.hasChanges(forAnyOf: keys, inCollection: name, halves) }
   }
 
   /// Whether any row of the collection was stored, touched or removed.
-  public func hasChanges(inCollection name: String, _ aspect: RowAspect = .any) -> Bool {
-    contains { $0.changes.contains(collectionNamed: name, aspect) }
+  public func hasChanges(inCollection name: String, _ halves: RowHalves = .any) -> Bool {
+    contains { $0.changes.hasChanges(inCollection: name, halves) }
   }
 
   /// Whether all rows of the collection were removed at once.
   public func didClear(collectionNamed name: String) -> Bool {
-    contains { $0.changes.isCleared(collectionNamed: name) }
+    contains { $0.changes.didClear(collectionNamed: name) }
   }
 
   /// The keys of rows that were stored, touched or removed one by one, each once, in the order of their bytes.
-  public func changedKeys(inCollection name: String, _ aspect: RowAspect = .any) -> [String] {
-    Set(flatMap { $0.changes.keys(inCollection: name, aspect) }.map(ByteString.init)).map(\.string)
+  public func changedKeys(inCollection name: String, _ halves: RowHalves = .any) -> [String] {
+    Set(flatMap { $0.changes.changedKeys(inCollection: name, halves) }.map(ByteString.init)).map(\.string)
       .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 }
@@ -84,22 +84,22 @@ extension Sequence where Element == Commit {
 extension Commit {
   /// Whether the row under `key` was stored, touched or removed, also by clearing its collection.
   public func hasChanges<Object, Metadata>(
-    forKey key: String, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    forKey key: String, in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    changes.contains(key, in: collection, aspect)
+    changes.hasChanges(forKey: key, in: collection, halves)
   }
 
   /// Whether any of the rows under `keys` was stored, touched or removed.
   public func hasChanges<Object, Metadata>(
-    forAnyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    forAnyOf keys: some Sequence<String>, in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    changes.contains(anyOf: keys, in: collection, aspect)
+    changes.hasChanges(forAnyOf: keys, in: collection, halves)
   }
 
   /// Whether any row of the collection was stored, touched or removed.
   public func hasChanges<Object, Metadata>(
-    in collection: RowCollection<Object, Metadata>, _ aspect: RowAspect = .any
+    in collection: RowCollection<Object, Metadata>, _ halves: RowHalves = .any
   ) -> Bool {
-    changes.contains(collection, aspect)
+    changes.hasChanges(in: collection, halves)
   }
 }

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// for try await commit in db.commits {
-///   if commit.changes.contains("s1", in: .songs) { reload() }
+///   if commit.changes.hasChanges(forKey: "s1", in: .songs) { reload() }
 /// }
 /// ```
 ///

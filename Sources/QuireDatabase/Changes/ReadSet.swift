@@ -14,24 +14,24 @@ struct KeyInterval: Hashable, Sendable {
   }
 }
 
-/// What was read of one collection. The aspects say which halves of rows were looked at; with none of them, only
+/// What was read of one collection. The halves say which halves of rows were looked at; with none of them, only
 /// whether there are such rows.
 struct CollectionReads: Sendable {
   /// Rows that were asked for by their keys, also in vain.
-  var keys: [ByteString: ChangeAspects] = [:]
+  var keys: [ByteString: RowHalves] = [:]
   /// Parts that were counted or walked through.
-  var intervals: [KeyInterval: ChangeAspects] = [:]
+  var intervals: [KeyInterval: RowHalves] = [:]
   /// The collection as a whole; nil if only parts of it were read.
-  var whole: ChangeAspects?
+  var whole: RowHalves?
 
-  /// Reads everything, at least in these aspects.
-  mutating func takeWhole(_ aspects: ChangeAspects) { whole = (whole ?? []).union(aspects) }
+  /// Reads everything, at least in these halves.
+  mutating func takeWhole(_ halves: RowHalves) { whole = (whole ?? []).union(halves) }
 
   /// Whether a change of a row changes what was read.
   func isConcerned(by row: RowSummary, _ key: ByteString) -> Bool {
-    if let whole, row.concerns(whole) { return true }
-    if let aspects = keys[key], row.concerns(aspects) { return true }
-    return intervals.contains { row.concerns($0.value) && $0.key.contains(key.string) }
+    if let whole, row.changes(whole) { return true }
+    if let halves = keys[key], row.changes(halves) { return true }
+    return intervals.contains { row.changes($0.value) && $0.key.contains(key.string) }
   }
 
   /// Whether changes of the collection change what was read.
@@ -40,13 +40,13 @@ struct CollectionReads: Sendable {
     guard whole == nil, intervals.isEmpty, keys.count < changes.rows.count else {
       return changes.rows.contains { isConcerned(by: $0.value, $0.key) }
     }
-    return keys.contains { changes.rows[$0.key]?.concerns($0.value) ?? false }
+    return keys.contains { changes.rows[$0.key]?.changes($0.value) ?? false }
   }
 }
 
 extension RowSummary {
   /// Whether what happened shows in the halves `read` of the row, or in whether there is one.
-  func concerns(_ read: ChangeAspects) -> Bool { isInserted || isRemoved || !aspects.isDisjoint(with: read) }
+  func changes(_ read: RowHalves) -> Bool { isInserted || isRemoved || !halves.isDisjoint(with: read) }
 }
 
 /// All that one run of a closure has read. It says too much rather than too little.

@@ -86,7 +86,7 @@ struct RowFrame {
   }
 
   /// Begins one half of a row alone.
-  mutating func beginPart() {
+  mutating func beginHalf() {
     bytes.removeAll(keepingCapacity: true)
     metadataStart = 0
   }
@@ -100,7 +100,7 @@ struct RowFrame {
 
   /// Becomes the row `old` with another half; without bytes in `part` it has no metadata any more.
   mutating func replace(
-    _ half: ChangeAspects, of old: RowView, _ collection: CollectionID, _ key: String, with part: borrowing RowBuilder
+    _ half: RowHalves, of old: RowView, _ collection: CollectionID, _ key: String, with part: borrowing RowBuilder
   ) {
     let isObject = half == .object
     begin(key: key, hasMetadata: unsafe isObject ? old.metadata != nil : !part.bytes.isEmpty)

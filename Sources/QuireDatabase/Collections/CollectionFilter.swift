@@ -86,23 +86,23 @@ public struct CollectionFilter: Sendable {
 }
 
 /// The halves of a row that an extension reads.
-public struct RowParts: OptionSet, Hashable, Sendable {
+public struct ChangedHalves: OptionSet, Hashable, Sendable {
   /// One bit for each half, stored or touched.
   public let rawValue: UInt8
   /// Wraps bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The object, when it is stored or touched.
-  public static let object: RowParts = [.storedObject, .touchedObject]
+  public static let object: ChangedHalves = [.storedObject, .touchedObject]
   /// The metadata, when they are stored or touched.
-  public static let metadata: RowParts = [.storedMetadata, .touchedMetadata]
+  public static let metadata: ChangedHalves = [.storedMetadata, .touchedMetadata]
 
   /// The object, when it is stored, and not when it is touched.
-  public static let storedObject = RowParts(rawValue: 1)
+  public static let storedObject = ChangedHalves(rawValue: 1)
   /// The metadata, when they are stored or taken away, and not when they are touched.
-  public static let storedMetadata = RowParts(rawValue: 2)
+  public static let storedMetadata = ChangedHalves(rawValue: 2)
   /// The object, when it is touched, and not when it is stored.
-  public static let touchedObject = RowParts(rawValue: 4)
+  public static let touchedObject = ChangedHalves(rawValue: 4)
   /// The metadata, when they are touched, and not when they are stored.
-  public static let touchedMetadata = RowParts(rawValue: 8)
+  public static let touchedMetadata = ChangedHalves(rawValue: 8)
 }

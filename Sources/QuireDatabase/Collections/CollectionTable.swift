@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Invariants:
 /// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree,
-///    or, if they are pinned, `PinnedCollections`.
+///    or, if they are pinned, `CollectionTable.Pinned`.
 /// 2. `records` holds nothing that is not in the collection tree as of `validFrom`; it need not hold all of that.
 final class CollectionTable: Sendable {
   private struct State {
@@ -56,57 +56,59 @@ final class CollectionTable: Sendable {
   }
 }
 
-/// The collections of one snapshot that stays, as far as anybody has asked for them: what a pin older than the last
-/// change of a collection would else ask the tree for in each of its reads.
-///
-/// Invariant: `records` holds what the snapshot's collection tree does, though perhaps not all of that.
-final class PinnedCollections: Sendable {
-  private let records = Latch<[ByteString: CollectionRecord]>([:])
+extension CollectionTable {
+  /// The collections of one snapshot that stays, as far as anybody has asked for them: what a pin older than the last
+  /// change of a collection would else ask the tree for in each of its reads.
+  ///
+  /// Invariant: `records` holds what the snapshot's collection tree does, though perhaps not all of that.
+  final class Pinned: Sendable {
+    private let records = Latch<[ByteString: CollectionRecord]>([:])
 
-  /// The collection of this name, if it is known: nil does not mean that there is none.
-  func record(_ name: String) -> CollectionRecord? { records.withLock { $0[ByteString(name)] } }
+    /// The collection of this name, if it is known: nil does not mean that there is none.
+    func record(_ name: String) -> CollectionRecord? { records.withLock { $0[ByteString(name)] } }
 
-  /// Remembers what the tree said.
-  func remember(_ record: CollectionRecord) { records.withLock { $0[ByteString(record.name)] = record } }
-}
-
-/// What the collections of a process hold; the first use of a name decides.
-final class CollectionTypes: Sendable {
-  struct Entry: Equatable, Sendable {
-    let object: ObjectIdentifier
-    let metadata: ObjectIdentifier
-    let coder: CoderIdentity
-    let metadataCoder: CoderIdentity
-    /// Its types, for messages.
-    let names: [String]
-
-    static func == (left: Self, right: Self) -> Bool {
-      left.object == right.object && left.metadata == right.metadata && left.coder == right.coder
-        && left.metadataCoder == right.metadataCoder
-    }
-
-    var description: String { "\(names[0]) (\(coder)) and \(names[1]) (\(metadataCoder))" }
+    /// Remembers what the tree said.
+    func remember(_ record: CollectionRecord) { records.withLock { $0[ByteString(record.name)] = record } }
   }
 
-  private let entries = Latch<[ByteString: Entry]>([:])
+  /// What the collections of a process hold; the first use of a name decides.
+  final class Types: Sendable {
+    struct Entry: Equatable, Sendable {
+      let object: ObjectIdentifier
+      let metadata: ObjectIdentifier
+      let coder: CoderIdentity
+      let metadataCoder: CoderIdentity
+      /// Its types, for messages.
+      let names: [String]
 
-  /// - Throws: `collectionMismatch` if the name was used with another type or coder.
-  func check<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) throws(DatabaseError) {
-    let entry = Entry(
-      object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self),
-      coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity,
-      names: ["\(Object.self)", "\(Metadata.self)"])
-    let known = entries.withLock { entries -> Entry in
-      if let known = entries[ByteString(collection.name)] { return known }
-      entries[ByteString(collection.name)] = entry
-      return entry
+      static func == (left: Self, right: Self) -> Bool {
+        left.object == right.object && left.metadata == right.metadata && left.coder == right.coder
+          && left.metadataCoder == right.metadataCoder
+      }
+
+      var description: String { "\(names[0]) (\(coder)) and \(names[1]) (\(metadataCoder))" }
     }
-    guard known != entry else { return }
-    throw DatabaseError(
-      .collectionMismatch,
-      """
-      The collection was used with \(known.description) before, and with \(entry.description) here. Use one \
-      description of a collection everywhere.
-      """, collection: collection.name)
+
+    private let entries = Latch<[ByteString: Entry]>([:])
+
+    /// - Throws: `collectionMismatch` if the name was used with another type or coder.
+    func check<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) throws(DatabaseError) {
+      let entry = Entry(
+        object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self),
+        coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity,
+        names: ["\(Object.self)", "\(Metadata.self)"])
+      let known = entries.withLock { entries -> Entry in
+        if let known = entries[ByteString(collection.name)] { return known }
+        entries[ByteString(collection.name)] = entry
+        return entry
+      }
+      guard known != entry else { return }
+      throw DatabaseError(
+        .collectionMismatch,
+        """
+        The collection was used with \(known.description) before, and with \(entry.description) here. Use one \
+        description of a collection everywhere.
+        """, collection: collection.name)
+    }
   }
 }

@@ -72,7 +72,7 @@ struct StoredCoders: Hashable {
   }
 
   /// What is known once `newer` coders have written some halves of rows as well. Nothing is known less than before.
-  func joined(with newer: StoredCoders, _ halves: ChangeAspects) -> StoredCoders {
+  func joined(with newer: StoredCoders, _ halves: RowHalves) -> StoredCoders {
     StoredCoders(
       object: halves.contains(.object) && newer.object != .unknown ? newer.object : object,
       metadata: halves.contains(.metadata) && newer.metadata != .unknown ? newer.metadata : metadata)

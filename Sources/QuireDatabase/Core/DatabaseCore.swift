@@ -14,7 +14,7 @@ final class DatabaseCore: Sendable {
   /// Of a database that is only read: what collections are stored under that were renamed.
   let aliases: CollectionAliases
   let table = CollectionTable()
-  let types = CollectionTypes()
+  let types = CollectionTable.Types()
   let dictionaries = DictionaryTable()
   let extensions = ExtensionRegistry()
   let memory = MemoryVersions()

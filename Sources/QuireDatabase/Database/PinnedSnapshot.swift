@@ -27,7 +27,7 @@ public final class PinnedSnapshot: Sendable {
   /// snapshot, and take at most `Limits.historyByteCount` together.
   private struct Current {
     let snapshot: QuireStorage.PinnedSnapshot
-    let collections = PinnedCollections()
+    let collections = CollectionTable.Pinned()
     var position: CommitPosition
     var touches: [PlacedCommit] = []
     var touchStart: Int

@@ -41,7 +41,7 @@ public protocol DatabaseExtension: Sendable {
   var collections: CollectionFilter { get }
   /// The halves of rows that it reads: it hears of no change that concerns another half alone. With none of them, it
   /// hears of inserted and removed rows only. Both by default.
-  var parts: RowParts { get }
+  var halves: ChangedHalves { get }
   /// Whether it handles the removal of all rows of a collection as a whole, in `didClear`. If not, its hooks for
   /// removed rows are called with all of them, some at a time. False by default.
   var handlesClearing: Bool { get }
@@ -78,7 +78,7 @@ extension DatabaseExtension {
   public var isPersistent: Bool { true }
   public var dependencies: [String] { [] }
   public var collections: CollectionFilter { .all }
-  public var parts: RowParts { [.object, .metadata] }
+  public var halves: ChangedHalves { [.object, .metadata] }
   public var handlesClearing: Bool { false }
   public var isBuiltFromRows: Bool { true }
   public var keepsOwnContent: Bool { !isBuiltFromRows }

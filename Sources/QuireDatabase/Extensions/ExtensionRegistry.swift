@@ -10,7 +10,7 @@ final class RegisteredExtension: Sendable {
   let name: String
   let state: ExtensionRecord.State
   let collections: CollectionFilter
-  let parts: RowParts
+  let halves: ChangedHalves
   let handlesClearing: Bool
   let isPersistent: Bool
   /// The version that it was registered with.
@@ -32,7 +32,7 @@ final class RegisteredExtension: Sendable {
     self.state = state
     name = value.name
     collections = value.collections
-    parts = value.parts
+    halves = value.halves
     handlesClearing = value.handlesClearing
     isPersistent = value.isPersistent
   }

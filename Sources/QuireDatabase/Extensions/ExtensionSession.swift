@@ -19,7 +19,7 @@ final class ExtensionEntry {
 
   /// Whether the extension hears of a change.
   func concerns(_ kind: RowChange.Kind, _ rowID: RowID?) -> Bool {
-    kind.concerns(registered.parts) && follows(rowID)
+    kind.concerns(registered.halves) && follows(rowID)
   }
 
   /// Whether the extension hears of a row.

@@ -59,7 +59,7 @@ public struct Hooks: DatabaseExtension {
 
   public let name: String
   public let collections: CollectionFilter
-  public let parts: RowParts
+  public let halves: ChangedHalves
   public var isPersistent: Bool { false }
   public var isBuiltFromRows: Bool { false }
 
@@ -81,11 +81,11 @@ public struct Hooks: DatabaseExtension {
   /// - Parameters:
   ///   - name: what the hooks are registered under.
   ///   - collections: whose rows they are told of.
-  ///   - parts: the halves of rows whose changes they are told of.
-  public init(_ name: String, collections: CollectionFilter = .all, parts: RowParts = [.object, .metadata]) {
+  ///   - halves: the halves of rows whose changes they are told of.
+  public init(_ name: String, collections: CollectionFilter = .all, halves: ChangedHalves = [.object, .metadata]) {
     self.name = name
     self.collections = collections
-    self.parts = parts
+    self.halves = halves
   }
 
   public func makeReader(_ store: ExtensionStore) -> Reader { Reader() }

@@ -35,7 +35,7 @@ public struct RowChange {
     }
 
     /// What of the row is stored or touched; nothing of one that is removed.
-    public var parts: RowParts {
+    public var halves: ChangedHalves {
       switch self {
       case .insert, .update: [.storedObject, .storedMetadata]
       case .replaceObject: .storedObject
@@ -47,10 +47,10 @@ public struct RowChange {
       }
     }
 
-    /// Whether an extension that reads `parts` has to hear of it. One that reads the key alone need not know what
+    /// Whether an extension that reads `halves` has to hear of it. One that reads the key alone need not know what
     /// happens to a row that stays.
-    func concerns(_ parts: RowParts) -> Bool {
-      self == .insert || self == .remove || !parts.isDisjoint(with: self.parts)
+    func concerns(_ halves: ChangedHalves) -> Bool {
+      self == .insert || self == .remove || !halves.isDisjoint(with: self.halves)
     }
   }
 

@@ -42,11 +42,11 @@ extension OpenedCollection {
   }
 
   /// Stores a row that is put together in the place of `existing`.
-  func replace(_ row: borrowing RowBuilder, _ key: String, _ existing: RowID, _ aspects: ChangeAspects) throws {
+  func replace(_ row: borrowing RowBuilder, _ key: String, _ existing: RowID, _ halves: RowHalves) throws {
     guard let id, let writer = transaction.writer else { throw transaction.notWriting() }
     transaction.mutationCount &+= 1
     try put(row, existing)
-    writer.changes.append(.changed(aspects), id, existing, key)
+    writer.changes.append(.changed(halves), id, existing, key)
   }
 
   private func put(_ row: borrowing RowBuilder, _ rowID: RowID) throws(StorageError) {

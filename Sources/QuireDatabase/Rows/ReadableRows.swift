@@ -131,11 +131,17 @@ extension RowReading {
     rows(from: range.firstKey, upTo: range.endKey)
   }
 
-  /// The rows from the key `from` up to the key `upTo`, which is not among them; in the order of bytes, where a range
-  /// of strings would trap if its bounds were in another order by Unicode's rules.
-  public func rows(from first: String? = nil, upTo end: String? = nil) -> RowSequence<Object, Metadata> {
+  /// The rows from the key `from` up to the key `upTo`, which is not among them; nil means no bound. In the order of
+  /// bytes, where a range of strings would trap if its bounds were in another order by Unicode's rules.
+  public func rows(from first: String?, upTo end: String?) -> RowSequence<Object, Metadata> {
     RowSequence(RowScan(handle.opened, .range(first, end)), handle)
   }
+
+  /// The rows from the key `from` on.
+  public func rows(from first: String) -> RowSequence<Object, Metadata> { rows(from: first, upTo: nil) }
+
+  /// The rows up to the key `upTo`, which is not among them.
+  public func rows(upTo end: String) -> RowSequence<Object, Metadata> { rows(from: nil, upTo: end) }
 
   /// The rows whose keys begin with `prefix`.
   public func rows(prefix: String) -> RowSequence<Object, Metadata> {
@@ -145,10 +151,16 @@ extension RowReading {
   /// The keys in `range`. Touches no object.
   public func keys(_ range: some KeyRange) -> KeySequence { keys(from: range.firstKey, upTo: range.endKey) }
 
-  /// The keys from `from` up to `upTo`, which is not among them. Touches no object.
-  public func keys(from first: String? = nil, upTo end: String? = nil) -> KeySequence {
+  /// The keys from `from` up to `upTo`, which is not among them; nil means no bound. Touches no object.
+  public func keys(from first: String?, upTo end: String?) -> KeySequence {
     KeySequence(RowScan(handle.opened, .range(first, end)))
   }
+
+  /// The keys from `from` on. Touches no object.
+  public func keys(from first: String) -> KeySequence { keys(from: first, upTo: nil) }
+
+  /// The keys up to `upTo`, which is not among them. Touches no object.
+  public func keys(upTo end: String) -> KeySequence { keys(from: nil, upTo: end) }
 
   /// The keys that begin with `prefix`. Touches no object.
   public func keys(prefix: String) -> KeySequence { KeySequence(RowScan(handle.opened, .prefix(prefix))) }

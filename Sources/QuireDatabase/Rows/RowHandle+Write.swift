@@ -189,7 +189,7 @@ extension OpenedCollection {
   ///
   /// - Returns: whether there is such a row.
   func replace(
-    _ half: ChangeAspects, _ key: String, _ content: @autoclosure () -> RowContent,
+    _ half: RowHalves, _ key: String, _ content: @autoclosure () -> RowContent,
     _ build: (inout RowBuilder) throws -> Void
   ) throws -> Bool {
     try checkStorable(key)
@@ -201,7 +201,7 @@ extension OpenedCollection {
       swap(&row, &transaction.scratch.row)
       swap(&part, &transaction.scratch.part)
     }
-    part.beginPart()
+    part.beginHalf()
     try build(&part)
     let kind = half == .object ? RowChange.Kind.replaceObject : .replaceMetadata
     if let session = try transaction.session() {
@@ -228,17 +228,17 @@ extension OpenedCollection {
   }
 
   /// Reports a row as changed.
-  func touch(_ key: String, _ aspects: ChangeAspects) throws -> Bool {
+  func touch(_ key: String, _ halves: RowHalves) throws -> Bool {
     try checkWriting()
     guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return false }
     let kind: RowChange.Kind =
-      switch aspects {
+      switch halves {
       case .object: .touchObject
       case .metadata: .touchMetadata
       default: .touchRow
       }
     try transaction.session()?.will(kind, rowID, key, state, .stored)
-    transaction.noteTouch(state, id, key, rowID, aspects)
+    transaction.noteTouch(state, id, key, rowID, halves)
     try transaction.session()?.did(kind, rowID, key, state, .stored)
     return true
   }

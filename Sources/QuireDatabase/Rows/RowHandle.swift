@@ -8,13 +8,13 @@ internal import QuireStorage
 @safe public struct RowHandle<Object: Sendable, Metadata: Sendable> {
   @usableFromInline let opened: OpenedCollection
   /// What the app says of the collection; kept by the transaction, or by `own`.
-  @usableFromInline let description: Unmanaged<CollectionDescription<Object, Metadata>>
+  @usableFromInline let description: Unmanaged<RowCollection<Object, Metadata>.Kept>
   /// The description if the transaction does not keep it.
   @usableFromInline let own: AnyObject?
 
   @inlinable @inline(__always)
   init(
-    _ opened: OpenedCollection, _ description: Unmanaged<CollectionDescription<Object, Metadata>>, own: AnyObject?
+    _ opened: OpenedCollection, _ description: Unmanaged<RowCollection<Object, Metadata>.Kept>, own: AnyObject?
   ) {
     self.opened = opened
     unsafe self.description = unsafe description
@@ -22,7 +22,7 @@ internal import QuireStorage
   }
 
   init(_ opened: OpenedCollection, _ collection: RowCollection<Object, Metadata>) {
-    let description = CollectionDescription(collection)
+    let description = RowCollection.Kept(collection)
     unsafe self.init(opened, .passUnretained(description), own: description)
   }
 

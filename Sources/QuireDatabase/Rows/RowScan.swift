@@ -14,7 +14,7 @@ struct RowScan {
   let range: Range
   var isReversed = false
   /// The halves of rows that are looked at beside their keys.
-  var aspects: ChangeAspects = [.object, .metadata]
+  var halves: RowHalves = [.object, .metadata]
   /// Which keys to look at, decided before anything else of the row is read.
   var filter: ((String) throws -> Bool)?
 
@@ -62,7 +62,7 @@ final class IndexCursor {
     isReversed = scan.isReversed
     filter = scan.filter
     mutationCount = transaction.mutationCount
-    recorded = transaction.recorder?.beginWalk(bounds, in: name, scan.aspects, isReversed: isReversed)
+    recorded = transaction.recorder?.beginWalk(bounds, in: name, scan.halves, isReversed: isReversed)
     do throws(StorageError) { unsafe cursor = try transaction.cursor(transaction.trees.keys) } catch {
       throw DatabaseError(error, collection: name)
     }

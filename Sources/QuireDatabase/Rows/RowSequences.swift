@@ -59,7 +59,7 @@ public struct KeySequence: Sequence {
 
   init(_ scan: RowScan) {
     self.scan = scan
-    self.scan.aspects = []
+    self.scan.halves = []
   }
 
   /// The same keys in the opposite order. Costs nothing.
@@ -104,7 +104,7 @@ public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
 
   init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
     self.scan = scan
-    self.scan.aspects = .metadata
+    self.scan.halves = .metadata
     self.handle = handle
   }
 

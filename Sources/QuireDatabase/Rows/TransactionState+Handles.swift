@@ -7,7 +7,7 @@ extension TransactionState {
   /// copies no description if it is the one that was used last.
   @inlinable @inline(__always)
   func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> RowHandle<Object, Metadata> {
-    let use = CollectionUse(collection)
+    let use = CollectionFingerprint(collection)
     if let last = unsafe lastUsed, last.use.says(theSameAs: use), last.use.hasName(of: use) {
       return unsafe RowHandle(OpenedCollection(self, last.state), .fromOpaque(last.description), own: nil)
     }
@@ -26,13 +26,13 @@ extension TransactionState {
     _ name: String, _ form: RowForm<Object>, _ upgrades: UpgradeChain<Object>?, _ protection: RowProtection?,
     _ metadataForm: RowForm<Metadata>, _ metadataUpgrades: UpgradeChain<Metadata>?,
     _ metadataProtection: RowProtection?, _ compression: Compression, _ sanitizers: Sanitizers<Object, Metadata>?,
-    _ use: CollectionUse
-  ) -> (Unmanaged<CollectionState>, Unmanaged<CollectionDescription<Object, Metadata>>, own: AnyObject?) {
+    _ use: CollectionFingerprint
+  ) -> (Unmanaged<CollectionState>, Unmanaged<RowCollection<Object, Metadata>.Kept>, own: AnyObject?) {
     let collection = RowCollection<Object, Metadata>(
       name, RowCoder(form, upgrades: upgrades, protection: protection),
       RowCoder(metadataForm, upgrades: metadataUpgrades, protection: metadataProtection), compression, sanitizers)
     if let known = openKnown(use, collection.name) { return unsafe (known.state, .fromOpaque(known.description), nil) }
-    let description = CollectionDescription(collection)
+    let description = RowCollection.Kept(collection)
     let (state, isKept) = openAnew(use, collection.name, description, StoredCoders(collection)) {
       () throws(DatabaseError) in
       try database.types.check(collection)

@@ -12,9 +12,9 @@ extension TransactionState {
 
   /// Reports a row as changed; nothing is written, so that iterators may go on.
   func noteTouch(
-    _ collection: CollectionState, _ id: CollectionID, _ key: String, _ rowID: RowID, _ aspects: ChangeAspects
+    _ collection: CollectionState, _ id: CollectionID, _ key: String, _ rowID: RowID, _ halves: RowHalves
   ) {
-    writer?.changes.append(.touched(aspects), id, rowID, key)
+    writer?.changes.append(.touched(halves), id, rowID, key)
   }
 
   /// Brings what is noted about collections up to date; called once the closure has returned.

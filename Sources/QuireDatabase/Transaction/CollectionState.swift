@@ -16,7 +16,7 @@ internal import QuireStorage
   /// Why it could not be opened.
   let failure: DatabaseError?
   /// How it has been used; none as long as that was untyped only.
-  private(set) var uses: [UsedCollection] = []
+  private(set) var uses: [CollectionState.Use] = []
   private var descriptions: [AnyObject] = []
   private(set) var id: CollectionID?
   /// The id that it had before it lost its last row, at the end of the transaction.
@@ -39,7 +39,7 @@ internal import QuireStorage
   private var storedCoders: StoredCoders
   /// The coders that this transaction uses, and the halves of rows that it has stored by them.
   private var usedCoders = StoredCoders()
-  private(set) var writtenHalves: ChangeAspects = []
+  private(set) var writtenHalves: RowHalves = []
   /// The collection's dictionaries, as far as the transaction has used them.
   var dictionaries = DictionaryUse()
   /// What all transactions share of them, in a collection that this one has made.
@@ -83,9 +83,9 @@ internal import QuireStorage
 
   /// Keeps a description whose types and coders were found to be right, and returns whether it did: a description whose
   /// closures are made anew for each use is another one each time.
-  func keep(_ use: CollectionUse, _ description: AnyObject) -> Bool {
+  func keep(_ use: CollectionFingerprint, _ description: AnyObject) -> Bool {
     guard uses.count < Self.mostDescriptions else { return false }
-    uses.append(UsedCollection(use, self, description))
+    uses.append(CollectionState.Use(use, self, description))
     descriptions.append(description)
     return true
   }
@@ -106,11 +106,11 @@ internal import QuireStorage
   ///
   /// - Throws: `collectionMismatch` if rows of another coder are back since the collection was opened, as a savepoint
   ///   was rolled back.
-  @inline(__always) func willWrite(_ halves: ChangeAspects) throws(DatabaseError) {
+  @inline(__always) func willWrite(_ halves: RowHalves) throws(DatabaseError) {
     if !writtenHalves.isSuperset(of: halves) { try noteWriting(halves) }
   }
 
-  private func noteWriting(_ halves: ChangeAspects) throws(DatabaseError) {
+  private func noteWriting(_ halves: RowHalves) throws(DatabaseError) {
     try coders.check(readBy: usedCoders, name)
     coders = coders.joined(with: usedCoders, halves)
     writtenHalves.formUnion(halves)
@@ -139,7 +139,7 @@ internal import QuireStorage
     let storedMetadataFields: Int
     let coders: StoredCoders
     let storedCoders: StoredCoders
-    let writtenHalves: ChangeAspects
+    let writtenHalves: RowHalves
     let trainedCount: Int
   }
 

@@ -17,40 +17,39 @@ final class ReadRecorder {
   private var walks: [RecordedWalk] = []
 
   /// Notes that the row under `key` was looked at, and those halves of it.
-  func note(_ key: String, in collection: String, _ aspects: ChangeAspects) {
+  func note(_ key: String, in collection: String, _ halves: RowHalves) {
     change(collection) { reads in
-      if let whole = reads.whole, whole.isSuperset(of: aspects) { return }
-      reads.keys[ByteString(key), default: []].formUnion(aspects)
+      if let whole = reads.whole, whole.isSuperset(of: halves) { return }
+      reads.keys[ByteString(key), default: []].formUnion(halves)
       guard reads.keys.count > Limits.observedKeyCount else { return }
-      for aspects in reads.keys.values { reads.takeWhole(aspects) }
+      for halves in reads.keys.values { reads.takeWhole(halves) }
       reads.keys = [:]
     }
   }
 
   /// Notes that the rows of a whole collection were looked at.
-  func noteAll(of collection: String, _ aspects: ChangeAspects) { change(collection) { $0.takeWhole(aspects) } }
+  func noteAll(of collection: String, _ halves: RowHalves) { change(collection) { $0.takeWhole(halves) } }
 
   /// Notes that the rows between bounds were looked at; without bounds, in a collection that does not exist, that this
   /// is so.
-  func note(_ bounds: KeyBounds?, in collection: String, _ aspects: ChangeAspects) {
+  func note(_ bounds: KeyBounds?, in collection: String, _ halves: RowHalves) {
     guard let bounds else { return noteAll(of: collection, []) }
-    note(bounds.interval, in: collection, aspects)
+    note(bounds.interval, in: collection, halves)
   }
 
-  private func note(_ interval: KeyInterval, in collection: String, _ aspects: ChangeAspects) {
-    if interval.lower.isEmpty, interval.upper == nil { return noteAll(of: collection, aspects) }
+  private func note(_ interval: KeyInterval, in collection: String, _ halves: RowHalves) {
+    if interval.lower.isEmpty, interval.upper == nil { return noteAll(of: collection, halves) }
     change(collection) { reads in
-      reads.intervals[interval, default: []].formUnion(aspects)
+      reads.intervals[interval, default: []].formUnion(halves)
       guard reads.intervals.count > Limits.observedIntervalCount else { return }
-      for aspects in reads.intervals.values { reads.takeWhole(aspects) }
+      for halves in reads.intervals.values { reads.takeWhole(halves) }
       reads.intervals = [:]
     }
   }
 
   /// Begins to note how far a walk through a collection goes.
-  func beginWalk(_ bounds: KeyBounds, in collection: String, _ aspects: ChangeAspects, isReversed: Bool) -> RecordedWalk
-  {
-    let walk = RecordedWalk(bounds.interval, collection, aspects, isReversed: isReversed)
+  func beginWalk(_ bounds: KeyBounds, in collection: String, _ halves: RowHalves, isReversed: Bool) -> RecordedWalk {
+    let walk = RecordedWalk(bounds.interval, collection, halves, isReversed: isReversed)
     walks.append(walk)
     if walks.count > Limits.observedIntervalCount { settleWalks() }
     return walk
@@ -58,7 +57,7 @@ final class ReadRecorder {
 
   /// Takes walks for as far as they might still go, so that they need not be kept.
   private func settleWalks() {
-    for walk in walks { note(walk.interval, in: walk.collection, walk.aspects) }
+    for walk in walks { note(walk.interval, in: walk.collection, walk.halves) }
     walks = []
   }
 
@@ -76,7 +75,7 @@ final class ReadRecorder {
   /// - Parameter opened: the collections that the transaction has opened: one of which nothing is noted counts as read
   ///   as a whole.
   func finish(opened: some Sequence<String>) -> ReadSet {
-    for walk in walks where walk.hasBegun { note(walk.reached, in: walk.collection, walk.aspects) }
+    for walk in walks where walk.hasBegun { note(walk.reached, in: walk.collection, walk.halves) }
     for name in opened where reads.collections[ByteString(name)] == nil {
       // Of a walk that never took a step nothing was seen.
       if !walks.contains(where: { $0.collection.hasSameBytes(as: name) }) { noteAll(of: name, [.object, .metadata]) }
@@ -95,16 +94,16 @@ final class RecordedWalk {
   /// All that the walk may come to see.
   let interval: KeyInterval
   let collection: String
-  let aspects: ChangeAspects
+  let halves: RowHalves
   private let isReversed: Bool
   private(set) var hasBegun = false
   private var lastKey: String?
   private var isAtEnd = false
 
-  init(_ interval: KeyInterval, _ collection: String, _ aspects: ChangeAspects, isReversed: Bool) {
+  init(_ interval: KeyInterval, _ collection: String, _ halves: RowHalves, isReversed: Bool) {
     self.interval = interval
     self.collection = collection
-    self.aspects = aspects
+    self.halves = halves
     self.isReversed = isReversed
   }
 
@@ -138,16 +137,16 @@ extension KeyBounds {
 
 extension OpenedCollection {
   /// Notes that the row under `key` was looked at, if the transaction is observed.
-  @inline(__always) func noteRead(_ key: String, _ aspects: ChangeAspects) {
-    if transaction.recorder != nil { noteObserved(key, aspects) }
+  @inline(__always) func noteRead(_ key: String, _ halves: RowHalves) {
+    if transaction.recorder != nil { noteObserved(key, halves) }
   }
 
-  @inline(never) private func noteObserved(_ key: String, _ aspects: ChangeAspects) {
-    transaction.recorder?.note(key, in: name, aspects)
+  @inline(never) private func noteObserved(_ key: String, _ halves: RowHalves) {
+    transaction.recorder?.note(key, in: name, halves)
   }
 
   /// Notes that the rows within bounds were looked at.
-  func noteRead(_ bounds: KeyBounds?, _ aspects: ChangeAspects) {
-    transaction.recorder?.note(bounds, in: name, aspects)
+  func noteRead(_ bounds: KeyBounds?, _ halves: RowHalves) {
+    transaction.recorder?.note(bounds, in: name, halves)
   }
 }

@@ -5,13 +5,13 @@ internal import QuireStorage
 extension TransactionState {
 
   /// The collection if this transaction has used it under a description that says the same.
-  func openKnown(_ use: CollectionUse, _ name: String) -> UsedCollection? {
+  func openKnown(_ use: CollectionFingerprint, _ name: String) -> CollectionState.Use? {
     if collections.hasTable { return collections[name].flatMap { openKnown(use, of: $0) } }
     for state in collections.all where name.hasSameBytes(as: state.name) { return openKnown(use, of: state) }
     return nil
   }
 
-  private func openKnown(_ use: CollectionUse, of state: CollectionState) -> UsedCollection? {
+  private func openKnown(_ use: CollectionFingerprint, of state: CollectionState) -> CollectionState.Use? {
     for used in state.uses where used.use.says(theSameAs: use) {
       // Not of a name that is made anew for each use: the words of one that is gone may come to mean another.
       if used.use.name.1 != 0, used.use.hasName(of: use) { unsafe lastUsed = used }
@@ -22,7 +22,7 @@ extension TransactionState {
 
   /// The collection, under a description that is new to it, and whether it keeps that.
   func openAnew(
-    _ use: CollectionUse, _ name: String, _ description: AnyObject, _ coders: StoredCoders,
+    _ use: CollectionFingerprint, _ name: String, _ description: AnyObject, _ coders: StoredCoders,
     _ check: () throws(DatabaseError) -> Void
   ) -> (CollectionState, isKept: Bool) {
     // A transaction that is over takes nothing up any more: all its calls throw.

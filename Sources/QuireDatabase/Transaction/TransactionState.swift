@@ -31,11 +31,11 @@ internal import QuireStorage
   let csn: CSN
   private(set) var isOpen = true
   var pendingError: DatabaseError?
-  var collections = UsedCollections()
+  var collections = OpenedCollections()
   /// Stand-ins for collections that could not be opened: one for each name and kind of error.
   var failedCollections: [CollectionState] = []
   /// The collection that was used last: most uses are of the same one as the use before.
-  @usableFromInline @exclusivity(unchecked) var lastUsed: UsedCollection?
+  @usableFromInline @exclusivity(unchecked) var lastUsed: CollectionState.Use?
   /// Counts what iterators must not go on after.
   var mutationCount = 0
   /// How many rows are being encoded at the moment, one inside the other.
@@ -46,7 +46,7 @@ internal import QuireStorage
   /// The readers of extensions that were asked for.
   var readers: [KnownReader] = []
   /// What is known of the collections of a snapshot that stays; nil for a snapshot that only this transaction has.
-  let pinnedCollections: PinnedCollections?
+  let pinnedCollections: CollectionTable.Pinned?
   /// Where a pinned snapshot stood when this read of it began.
   var position: CommitPosition?
   /// Notes what is read, if somebody observes that.
@@ -57,7 +57,7 @@ internal import QuireStorage
   /// A read transaction.
   init(
     reading: consuming QuireStorage.ReadTransaction, _ database: DatabaseCore, _ connection: Connection?,
-    outer: TransactionState?, pinned: PinnedCollections? = nil, recorder: ReadRecorder? = nil
+    outer: TransactionState?, pinned: CollectionTable.Pinned? = nil, recorder: ReadRecorder? = nil
   ) {
     csn = reading.csn
     scratch = database.takeScratch()

@@ -189,7 +189,7 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
 
   /// Rows of every collection may be at the ends of edges.
   public var collections: CollectionFilter { .all }
-  public var parts: RowParts { settings.hasDerivers ? .object : [] }
+  public var halves: ChangedHalves { settings.hasDerivers ? .object : [] }
   public var isBuiltFromRows: Bool { settings.hasDerivers }
   /// Edges by hand, and the list of files that are still to be deleted.
   public var keepsOwnContent: Bool { true }

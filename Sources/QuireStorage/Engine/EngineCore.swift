@@ -54,7 +54,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   /// Whether opening is done with what the log held; set before anybody has the engine.
   package internal(set) var isRecovered = false
 
-  init(_ parts: OpenedParts) {
+  init(_ parts: OpenedFiles) {
     resources = EngineResources(parts)
     context = resources.context
     queue = resources.queue

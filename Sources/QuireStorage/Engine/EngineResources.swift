@@ -59,7 +59,7 @@ package final class EngineResources: @unchecked Sendable {
   let queue: CommitQueue
   let counters = Counters()
 
-  init(_ parts: OpenedParts) {
+  init(_ parts: OpenedFiles) {
     options = parts.options
     environment = parts.environment
     file = parts.file
@@ -106,7 +106,7 @@ package final class EngineResources: @unchecked Sendable {
 }
 
 /// What opening has made and found, before there is an engine.
-struct OpenedParts {
+struct OpenedFiles {
   let options: StorageOptions
   let environment: StorageEnvironment
   let file: any File

@@ -242,7 +242,7 @@ package struct Opener {
     let own = Int(page.pageCount) * page.pageSize
     let free = environment.fileSystem.freeByteCount(at: path) ?? .max
     return EngineCore(
-      OpenedParts(
+      OpenedFiles(
         options: options, environment: environment.fitted(toDisk: free > .max - own ? .max : free + own), file: file,
         logFiles: logFiles, store: store,
         allocator: allocator, pool: pool, slots: slots, reclaimer: reclaimer, catalog: catalog, freeMap: freeMap,

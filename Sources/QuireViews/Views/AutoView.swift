@@ -22,7 +22,7 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public let version: String
   public let isPersistent: Bool
   public let collections: CollectionFilter
-  public let parts: RowParts
+  public let halves: ChangedHalves
   /// Whether rows that are there when the view is registered for the first time are taken in.
   public let isBuiltFromRows: Bool
   let family: CollectionFamily<Object, Metadata>
@@ -64,7 +64,7 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
     self.family = family
     collections = family.filter
     // A view tells of every change of its rows, also of those that leave them where they are.
-    parts = [.object, .metadata]
+    halves = [.object, .metadata]
   }
 
   /// Describes a view over one collection that groups and compares by the object.

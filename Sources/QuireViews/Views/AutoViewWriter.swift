@@ -105,8 +105,8 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   private func place(_ row: ViewRow<Object, Metadata>, _ rowID: RowID, _ change: RowChange) throws {
     let aspects = change.kind.aspects
     let old = try storage.trees.entries(of: rowID)
-    let isRegrouped = change.kind == .insert || change.kind.changes(view.grouping.parts)
-    let isResorted = change.kind.changes(view.sorting.parts)
+    let isRegrouped = change.kind == .insert || change.kind.changes(view.grouping.halves)
+    let isResorted = change.kind.changes(view.sorting.halves)
     if old.isEmpty {
       // Not in the view, and what decides about that has not changed.
       guard isRegrouped else { return }
@@ -213,6 +213,6 @@ extension RowChange.Kind {
     }
   }
 
-  /// Whether what depends on `parts` may be different now.
-  func changes(_ parts: RowParts) -> Bool { !parts.isDisjoint(with: self.parts) }
+  /// Whether what depends on `halves` may be different now.
+  func changes(_ halves: ChangedHalves) -> Bool { !halves.isDisjoint(with: self.halves) }
 }

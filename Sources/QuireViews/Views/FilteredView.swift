@@ -4,30 +4,30 @@ public import QuireDatabase
 
 /// Which rows of the parent a filtered view shows, and what of a row that depends on.
 public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
-  let parts: RowParts
+  let halves: ChangedHalves
   let isIncluded: @Sendable (String, ViewRow<Object, Metadata>) throws -> Bool
 
   /// By the key alone.
   public static func byKey(_ isIncluded: @escaping @Sendable (String) throws -> Bool) -> Self {
-    Self(parts: []) { _, row in try isIncluded(row.key) }
+    Self(halves: []) { _, row in try isIncluded(row.key) }
   }
 
   /// By the object. Asked again when the object is stored or touched.
   public static func byObject(_ isIncluded: @escaping @Sendable (Object) throws -> Bool) -> Self {
-    Self(parts: .object) { _, row in try isIncluded(row.object) }
+    Self(halves: .object) { _, row in try isIncluded(row.object) }
   }
 
   /// By the metadata. Asked again when the metadata are stored or touched.
   public static func byMetadata(_ isIncluded: @escaping @Sendable (Metadata?) throws -> Bool) -> Self {
-    Self(parts: .metadata) { _, row in try isIncluded(row.metadata) }
+    Self(halves: .metadata) { _, row in try isIncluded(row.metadata) }
   }
 
-  /// By group and row. Asked again when one of `parts` is stored or touched.
+  /// By group and row. Asked again when one of `halves` is stored or touched.
   public static func byRow(
-    _ parts: RowParts = [.object, .metadata],
+    _ halves: ChangedHalves = [.object, .metadata],
     _ isIncluded: @escaping @Sendable (_ group: String, ViewRow<Object, Metadata>) throws -> Bool
   ) -> Self {
-    Self(parts: parts, isIncluded: isIncluded)
+    Self(halves: halves, isIncluded: isIncluded)
   }
 }
 

@@ -167,7 +167,7 @@ where Parent.Writer: ViewOwner {
     try judge(rowID, change.rowKey) { group in
       if known?.judged.contains(group) == true { return (false, []) }
       let isMoved = known?.moved.contains(group) == true
-      return (change.kind.changes(view.filter.parts), isMoved ? [] : change.kind.aspects)
+      return (change.kind.changes(view.filter.halves), isMoved ? [] : change.kind.aspects)
     }
   }
 

@@ -77,11 +77,11 @@ extension ViewRow {
 
 /// Which groups of a view a row belongs to, and what of the row that depends on.
 public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
-  let parts: RowParts
+  let halves: ChangedHalves
   let groups: @Sendable (ViewRow<Object, Metadata>) throws -> [String]
 
-  private init(_ parts: RowParts, _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]) {
-    self.parts = parts
+  private init(_ halves: ChangedHalves, _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]) {
+    self.halves = halves
     self.groups = groups
   }
 
@@ -106,12 +106,12 @@ public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 
   /// Puts the row into several groups at once, of which each counts once; an empty list leaves it out. Asked again when
-  /// one of `parts` is stored or touched.
+  /// one of `halves` is stored or touched.
   public static func severalByRow(
-    _ parts: RowParts = [.object, .metadata],
+    _ halves: ChangedHalves = [.object, .metadata],
     _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]
   ) -> Self {
-    Self(parts, groups)
+    Self(halves, groups)
   }
 
   /// One group, in which every row is.
@@ -127,11 +127,11 @@ public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
     case compared(@Sendable (String, ViewRow<Object, Metadata>, ViewRow<Object, Metadata>) throws -> Bool)
   }
 
-  let parts: RowParts
+  let halves: ChangedHalves
   let order: Order
 
-  private init(_ parts: RowParts, _ order: Order) {
-    self.parts = parts
+  private init(_ halves: ChangedHalves, _ order: Order) {
+    self.halves = halves
     self.order = order
   }
 
@@ -155,11 +155,11 @@ public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
     Self(.metadata, .keyed { row in try bytes(key(row.metadata)) })
   }
 
-  /// By a sort key made of `parts` of the row.
+  /// By a sort key made of `halves` of the row.
   public static func byRow<Key: SortKey>(
-    _ parts: RowParts = [.object, .metadata], key: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> Key
+    _ halves: ChangedHalves = [.object, .metadata], key: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> Key
   ) -> Self {
-    Self(parts, .keyed { row in try bytes(key(row)) })
+    Self(halves, .keyed { row in try bytes(key(row)) })
   }
 
   /// By comparing objects: whether the first comes before the second. It must be a strict weak order. Storing a row
@@ -168,12 +168,12 @@ public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
     Self(.object, .compared { _, left, right in try isBefore(left.object, right.object) })
   }
 
-  /// By comparing `parts` of rows, which may differ from group to group.
+  /// By comparing `halves` of rows, which may differ from group to group.
   public static func byRow(
-    _ parts: RowParts = [.object, .metadata],
+    _ halves: ChangedHalves = [.object, .metadata],
     _ isBefore:
       @escaping @Sendable (_ group: String, ViewRow<Object, Metadata>, ViewRow<Object, Metadata>) throws -> Bool
   ) -> Self {
-    Self(parts, .compared(isBefore))
+    Self(halves, .compared(isBefore))
   }
 }

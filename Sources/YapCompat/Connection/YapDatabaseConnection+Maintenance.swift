@@ -10,7 +10,7 @@ extension YapDatabaseConnection {
   /// `internal`; there are no statements. Pages stay, within the budget of `Database.Options.cacheSize`. New call:
   /// `Database.flushMemory(_:)`.
   public func flushMemory(with flags: YapDatabaseConnectionFlushMemoryFlags) {
-    var parts: Database.MemoryParts = []
+    var parts: Database.MemoryKinds = []
     if flags.contains(.caches) {
       parts.insert(.objects)
       caches.removeAll()

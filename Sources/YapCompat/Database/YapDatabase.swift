@@ -114,7 +114,7 @@ public final class YapDatabase: Sendable {
           guard let self else { return }
           postCommits()
           // The first question puts the changes in order: beside the main thread, not on it.
-          _ = commit.changes.isAllCleared
+          _ = commit.changes.didClearAll
         }
       } catch {
         self?.report(error)

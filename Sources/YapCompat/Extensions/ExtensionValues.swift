@@ -8,7 +8,7 @@ struct ExtensionValues: DatabaseExtension {
 
   let name = "YapCompat.values"
   var collections: CollectionFilter { .only([]) }
-  var parts: RowParts { [] }
+  var halves: ChangedHalves { [] }
   var isBuiltFromRows: Bool { false }
 
   func makeReader(_ store: ExtensionStore) -> ExtensionStore { store }

@@ -74,7 +74,8 @@ public final class YapDatabaseHooks: YapDatabaseExtension, @unchecked Sendable {
 
   private let blocks = Guarded(Blocks())
 
-  /// Hooks without a block; set those that are wanted before registering them. New call: `Hooks(_:collections:parts:)`.
+  /// Hooks without a block; set those that are wanted before registering them. New call:
+  /// `Hooks(_:collections:halves:)`.
   public override init() {}
 
   /// A row is about to be stored or touched; the old one is still there. New call: `Hooks.willModify`.

@@ -9,11 +9,11 @@ public struct YapDatabaseViewSorting: Sendable {
   let made: @Sendable (YapDatabase) -> ViewSorting<Untyped, Untyped>
 
   private static func comparing(
-    _ parts: RowParts,
+    _ halves: ChangedHalves,
     _ compare: @escaping @Sendable (YapDatabaseReadTransaction, String, BlockRow, BlockRow) throws -> ComparisonResult
   ) -> Self {
     Self { database in
-      .byRow(parts) { [weak database] group, left, right in
+      .byRow(halves) { [weak database] group, left, right in
         guard let database else { throw DatabaseError.databaseGone() }
         let (left, right) = (BlockRow(row: left, database: database), BlockRow(row: right, database: database))
         return try left.withTransaction { try compare($0, group, left, right) } == .orderedAscending
@@ -22,11 +22,11 @@ public struct YapDatabaseViewSorting: Sendable {
   }
 
   private static func keyed<Key: SortKey>(
-    _ parts: RowParts, _ key: @escaping @Sendable (YapDatabaseReadTransaction, BlockRow) throws -> Key
+    _ halves: ChangedHalves, _ key: @escaping @Sendable (YapDatabaseReadTransaction, BlockRow) throws -> Key
   ) -> Self {
     Self { database in
       .byRow(
-        parts,
+        halves,
         key: { [weak database] row in
           guard let database else { throw DatabaseError.databaseGone() }
           let row = BlockRow(row: row, database: database)
@@ -46,7 +46,7 @@ public struct YapDatabaseViewSorting: Sendable {
         _ key2: String
       ) throws -> ComparisonResult
   ) -> Self {
-    comparing(options.parts) { try block($0, $1, $2.collection, $2.key, $3.collection, $3.key) }
+    comparing(options.halves) { try block($0, $1, $2.collection, $2.key, $3.collection, $3.key) }
   }
 
   /// By objects. New call: `ViewSorting.byObject(key:)`, which is faster, or `ViewSorting.byObject(_:)`.
@@ -58,7 +58,7 @@ public struct YapDatabaseViewSorting: Sendable {
         _ collection2: String, _ key2: String, _ object2: Any
       ) throws -> ComparisonResult
   ) -> Self {
-    comparing(options.parts) {
+    comparing(options.halves) {
       try block($0, $1, $2.collection, $2.key, $2.object(), $3.collection, $3.key, $3.object())
     }
   }
@@ -72,7 +72,7 @@ public struct YapDatabaseViewSorting: Sendable {
         _ collection2: String, _ key2: String, _ metadata2: Any?
       ) throws -> ComparisonResult
   ) -> Self {
-    comparing(options.parts) {
+    comparing(options.halves) {
       try block($0, $1, $2.collection, $2.key, $2.metadata(), $3.collection, $3.key, $3.metadata())
     }
   }
@@ -86,7 +86,7 @@ public struct YapDatabaseViewSorting: Sendable {
         _ metadata1: Any?, _ collection2: String, _ key2: String, _ object2: Any, _ metadata2: Any?
       ) throws -> ComparisonResult
   ) -> Self {
-    comparing(options.parts) {
+    comparing(options.halves) {
       try block(
         $0, $1, $2.collection, $2.key, $2.object(), $2.metadata(), $3.collection, $3.key, $3.object(), $3.metadata())
     }
@@ -101,7 +101,7 @@ public struct YapDatabaseViewSorting: Sendable {
     _ block:
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ object: Any) throws -> Key
   ) -> Self {
-    keyed(options.parts) { try block($0, $1.collection, $1.key, $1.object()) }
+    keyed(options.halves) { try block($0, $1.collection, $1.key, $1.object()) }
   }
 
   /// By a key made of the metadata. Not in the original. New call: `ViewSorting.byMetadata(key:)`.
@@ -111,7 +111,7 @@ public struct YapDatabaseViewSorting: Sendable {
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ metadata: Any?) throws ->
       Key
   ) -> Self {
-    keyed(options.parts) { try block($0, $1.collection, $1.key, $1.metadata()) }
+    keyed(options.halves) { try block($0, $1.collection, $1.key, $1.metadata()) }
   }
 
   /// By a key made of all of the row. Not in the original. New call: `ViewSorting.byRow(_:key:)`.
@@ -122,6 +122,6 @@ public struct YapDatabaseViewSorting: Sendable {
         YapDatabaseReadTransaction, _ collection: String, _ key: String, _ object: Any, _ metadata: Any?
       ) throws -> Key
   ) -> Self {
-    keyed(options.parts) { try block($0, $1.collection, $1.key, $1.object(), $1.metadata()) }
+    keyed(options.halves) { try block($0, $1.collection, $1.key, $1.object(), $1.metadata()) }
   }
 }

@@ -2,7 +2,7 @@
 
 internal import Quire
 
-/// When a block is asked again: what of a row was stored or touched. New type: `RowParts`.
+/// When a block is asked again: what of a row was stored or touched. New type: `ChangedHalves`.
 public struct YapDatabaseBlockInvoke: OptionSet, Hashable, Sendable {
   /// One bit for each.
   public let rawValue: UInt
@@ -25,18 +25,18 @@ public struct YapDatabaseBlockInvoke: OptionSet, Hashable, Sendable {
   /// When the metadata were stored or touched.
   public static let metadata: YapDatabaseBlockInvoke = [.ifMetadataModified, .ifMetadataTouched]
 
-  var parts: RowParts {
-    let all: [(YapDatabaseBlockInvoke, RowParts)] = [
+  var halves: ChangedHalves {
+    let all: [(YapDatabaseBlockInvoke, ChangedHalves)] = [
       (.ifObjectModified, .storedObject), (.ifMetadataModified, .storedMetadata), (.ifObjectTouched, .touchedObject),
       (.ifMetadataTouched, .touchedMetadata),
     ]
-    return all.reduce(into: []) { parts, pair in if contains(pair.0) { parts.insert(pair.1) } }
+    return all.reduce(into: []) { halves, pair in if contains(pair.0) { halves.insert(pair.1) } }
   }
 }
 
 /// Says which group a row belongs to; nil for none. New type: `ViewGrouping`.
 public struct YapDatabaseViewGrouping: Sendable {
-  let parts: RowParts
+  let halves: ChangedHalves
   let group: @Sendable (YapDatabaseReadTransaction, BlockRow) throws -> String?
 
   /// By collection and key. New call: `ViewGrouping.byKey(_:)`.
@@ -44,7 +44,7 @@ public struct YapDatabaseViewGrouping: Sendable {
     options: YapDatabaseBlockInvoke = .onInsertOnly,
     _ block: @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String) throws -> String?
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1.collection, $1.key) }
+    Self(halves: options.halves) { try block($0, $1.collection, $1.key) }
   }
 
   /// By the object. New call: `ViewGrouping.byObject(_:)`.
@@ -54,7 +54,7 @@ public struct YapDatabaseViewGrouping: Sendable {
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ object: Any) throws ->
       String?
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1.collection, $1.key, $1.object()) }
+    Self(halves: options.halves) { try block($0, $1.collection, $1.key, $1.object()) }
   }
 
   /// By the metadata. New call: `ViewGrouping.byMetadata(_:)`.
@@ -64,7 +64,7 @@ public struct YapDatabaseViewGrouping: Sendable {
       @escaping @Sendable (YapDatabaseReadTransaction, _ collection: String, _ key: String, _ metadata: Any?) throws ->
       String?
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1.collection, $1.key, $1.metadata()) }
+    Self(halves: options.halves) { try block($0, $1.collection, $1.key, $1.metadata()) }
   }
 
   /// By all of the row. New call: `ViewGrouping.byRow(_:)`.
@@ -75,12 +75,12 @@ public struct YapDatabaseViewGrouping: Sendable {
         YapDatabaseReadTransaction, _ collection: String, _ key: String, _ object: Any, _ metadata: Any?
       ) throws -> String?
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1.collection, $1.key, $1.object(), $1.metadata()) }
+    Self(halves: options.halves) { try block($0, $1.collection, $1.key, $1.object(), $1.metadata()) }
   }
 
   func made(_ database: YapDatabase) -> ViewGrouping<Untyped, Untyped> {
     let group = group
-    return .severalByRow(parts) { [weak database] row in
+    return .severalByRow(halves) { [weak database] row in
       guard let database else { throw DatabaseError.databaseGone() }
       // Nobody could read such a row.
       guard database.registry.find(row.collection)?.readsObjects == true else { return [] }
@@ -92,7 +92,7 @@ public struct YapDatabaseViewGrouping: Sendable {
 
 /// Says which rows of its parent a filtered view shows. New type: `ViewFilter`.
 public struct YapDatabaseViewFiltering: Sendable {
-  let parts: RowParts
+  let halves: ChangedHalves
   let isIncluded: @Sendable (YapDatabaseReadTransaction, String, BlockRow) throws -> Bool
 
   /// By collection and key. New call: `ViewFilter.byKey(_:)`.
@@ -102,7 +102,7 @@ public struct YapDatabaseViewFiltering: Sendable {
       @escaping @Sendable (YapDatabaseReadTransaction, _ group: String, _ collection: String, _ key: String) throws ->
       Bool
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1, $2.collection, $2.key) }
+    Self(halves: options.halves) { try block($0, $1, $2.collection, $2.key) }
   }
 
   /// By the object. New call: `ViewFilter.byObject(_:)`.
@@ -113,7 +113,7 @@ public struct YapDatabaseViewFiltering: Sendable {
         YapDatabaseReadTransaction, _ group: String, _ collection: String, _ key: String, _ object: Any
       ) throws -> Bool
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1, $2.collection, $2.key, $2.object()) }
+    Self(halves: options.halves) { try block($0, $1, $2.collection, $2.key, $2.object()) }
   }
 
   /// By the metadata. New call: `ViewFilter.byMetadata(_:)`.
@@ -124,7 +124,7 @@ public struct YapDatabaseViewFiltering: Sendable {
         YapDatabaseReadTransaction, _ group: String, _ collection: String, _ key: String, _ metadata: Any?
       ) throws -> Bool
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1, $2.collection, $2.key, $2.metadata()) }
+    Self(halves: options.halves) { try block($0, $1, $2.collection, $2.key, $2.metadata()) }
   }
 
   /// By all of the row. New call: `ViewFilter.byRow(_:_:)`.
@@ -136,12 +136,12 @@ public struct YapDatabaseViewFiltering: Sendable {
         _ metadata: Any?
       ) throws -> Bool
   ) -> Self {
-    Self(parts: options.parts) { try block($0, $1, $2.collection, $2.key, $2.object(), $2.metadata()) }
+    Self(halves: options.halves) { try block($0, $1, $2.collection, $2.key, $2.object(), $2.metadata()) }
   }
 
   func made(_ database: YapDatabase) -> ViewFilter<Untyped, Untyped> {
     let isIncluded = isIncluded
-    return .byRow(parts) { [weak database] group, row in
+    return .byRow(halves) { [weak database] group, row in
       guard let database else { throw DatabaseError.databaseGone() }
       let row = BlockRow(row: row, database: database)
       return try row.withTransaction { try isIncluded($0, group, row) }

@@ -52,13 +52,13 @@ struct CommitInfo {
     let both = Set(inBoth)
     let objects = inObject.isEmpty ? both : both.union(inObject)
     let metadata = inMetadata.isEmpty ? both : both.union(inMetadata)
-    let cleared = changes.isAllCleared ? [] : Set(changes.collections.filter { changes.isCleared(collectionNamed: $0) })
+    let cleared = changes.didClearAll ? [] : Set(changes.collections.filter { changes.didClear(collectionNamed: $0) })
     if !objects.isEmpty { info[YapDatabaseObjectChangesKey] = objects }
     if !metadata.isEmpty { info[YapDatabaseMetadataChangesKey] = metadata }
     // Often all are new: one set says it then.
     if !inserted.isEmpty { info[YapDatabaseInsertedKeysKey] = inserted == inBoth ? both : Set(inserted) }
     if !removed.isEmpty { info[YapDatabaseRemovedKeysKey] = Set(removed) }
     if !cleared.isEmpty { info[YapDatabaseRemovedCollectionsKey] = cleared }
-    if changes.isAllCleared { info[YapDatabaseAllKeysRemovedKey] = true }
+    if changes.didClearAll { info[YapDatabaseAllKeysRemovedKey] = true }
   }
 }

@@ -27,18 +27,20 @@ public let YapDatabaseConnectionKey = "connection"
 public let YapDatabaseExtensionsKey = "extensions"
 /// The custom object of the transaction. New call: `Commit.info`.
 public let YapDatabaseCustomKey = "custom"
-/// The rows whose objects were stored or touched, a `Set<YapCollectionKey>`. New call: `Commit.changes.keys(in:_:)`.
+/// The rows whose objects were stored or touched, a `Set<YapCollectionKey>`. New call:
+/// `Commit.changes.changedKeys(in:_:)`.
 public let YapDatabaseObjectChangesKey = "objectChanges"
-/// The rows whose metadata were stored or touched, a `Set<YapCollectionKey>`. New call: `Commit.changes.keys(in:_:)`.
+/// The rows whose metadata were stored or touched, a `Set<YapCollectionKey>`. New call:
+/// `Commit.changes.changedKeys(in:_:)`.
 public let YapDatabaseMetadataChangesKey = "metadataChanges"
 /// The rows that are new, a `Set<YapCollectionKey>`. New call: `Commit.changes.insertedKeys(in:)`.
 public let YapDatabaseInsertedKeysKey = "insertedKeys"
 /// The rows that were removed one by one, a `Set<YapCollectionKey>`. One that was stored again afterwards is among
 /// them. New call: `Commit.changes.removedKeys(in:)`.
 public let YapDatabaseRemovedKeysKey = "removedKeys"
-/// The collections that were cleared, a `Set<String>`. New call: `Commit.changes.isCleared(_:)`.
+/// The collections that were cleared, a `Set<String>`. New call: `Commit.changes.didClear(_:)`.
 public let YapDatabaseRemovedCollectionsKey = "removedCollections"
-/// `true` if all rows were removed at once. New call: `Commit.changes.isAllCleared`.
+/// `true` if all rows were removed at once. New call: `Commit.changes.didClearAll`.
 public let YapDatabaseAllKeysRemovedKey = "allKeysRemoved"
 /// `true` if the changes are not known, as too many had piled up: read afresh. New call: `Commit.changes.isUnknown`.
 public let YapDatabaseModifiedExternallyKey = "modifiedExternally"

@@ -13,7 +13,7 @@ extension Chapter {
       try await db.write { tx in
         try tx[.packages].update(name) { package in package.version += "+quire1" }
       }
-      for try await commit in commits where commit.changes.contains(name, in: .packages) { break }
+      for try await commit in commits where commit.changes.hasChanges(forKey: name, in: .packages) { break }
       let old = try snapshot.read { tx in try tx[.packages].get(name)?.version }
       let missed = try snapshot.advance()
       let new = try snapshot.read { tx in try tx[.packages].get(name)?.version }
@@ -30,7 +30,7 @@ extension Chapter {
       try tx[.packages].update(name) { package in package.version += "+quire1" }
     }
     tour.screen.done("\(name) upgraded and on the disk", text(clock.now - start))
-    for try await commit in commits where commit.changes.contains(name, in: .packages) { break }
+    for try await commit in commits where commit.changes.hasChanges(forKey: name, in: .packages) { break }
     tour.screen.done("The stream of commits reports \(name)", "\(text(clock.now - start)) after the start")
 
     let old = try snapshot.read { tx in try tx[.packages].get(name)?.version }

@@ -19,7 +19,7 @@ struct WordIndex: DatabaseExtension {
   let name = "songs.words"
   let version = "1"
   let collections = CollectionFilter.only(["songs"])
-  let parts = RowParts.object
+  let halves = ChangedHalves.object
 
   func makeReader(_ store: ExtensionStore) throws -> WordTrees { try WordTrees(store) }
   func makeWriter(_ store: ExtensionStore) throws -> WordWriter { try WordWriter(store) }

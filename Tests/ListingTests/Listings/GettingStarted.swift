@@ -76,7 +76,7 @@ extension GettingStarted {
 
   static func follow(_ db: Database, print: (String) -> Void) async throws {
     for try await commit in db.commits {
-      for key in commit.changes.keys(in: .songs) { print("\(key) has changed") }
+      for key in commit.changes.changedKeys(in: .songs) { print("\(key) has changed") }
     }
   }
 
@@ -84,7 +84,7 @@ extension GettingStarted {
     let screen = try db.pin()
     let shown = try screen.read { tx in try tx[.songs].get("s1") }
     let missed = try screen.advance()
-    let isStale = missed.contains { commit in commit.changes.contains("s1", in: .songs) }
+    let isStale = missed.contains { commit in commit.changes.hasChanges(forKey: "s1", in: .songs) }
     return (shown?.title, isStale)
   }
 

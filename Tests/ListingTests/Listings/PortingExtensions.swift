@@ -15,7 +15,7 @@ struct Unread: DatabaseExtension {
   static let kind = "com.example.unread"
   let name = "unread"
   let version = "1"
-  let parts = RowParts.metadata
+  let halves = ChangedHalves.metadata
   let isUnread: @Sendable (RowChange) throws -> Bool
 
   func makeReader(_ store: ExtensionStore) throws -> UnreadTrees { try UnreadTrees(store) }

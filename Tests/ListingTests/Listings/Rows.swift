@@ -32,7 +32,7 @@ enum RowListings {
 
   static func follow(_ db: Database, reload: () -> Void) async throws {
     for try await commit in db.commits {
-      if commit.changes.contains("s1", in: .songs) { reload() }
+      if commit.changes.hasChanges(forKey: "s1", in: .songs) { reload() }
     }
   }
 

@@ -97,7 +97,7 @@ func letterIndex(_ name: String = "letters", version: String = "1") -> ValueInde
     index.collections = .except(["skipped"])
     try db.register(index)
     var keysOnly = ValueIndex<String, String>("keys", { .texts($0) }) { object, _ in object }
-    keysOnly.parts = []
+    keysOnly.halves = []
     try db.register(keysOnly)
     try db.write { tx throws in
       try tx[.texts("skipped")].set("apple", for: "1")
@@ -127,7 +127,7 @@ func letterIndex(_ name: String = "letters", version: String = "1") -> ValueInde
     // This one does not do what it says, so that nothing is taken out.
     #expect(try db.read { tx in try tx.access(to: index).all().count } == (handlesClearing ? count + 1 : 1))
     let commit = try #require(try pin.advance().first)
-    #expect(commit.changes.isCleared(.texts("t")) && commit.changes.keys(in: .texts("t")).isEmpty)
+    #expect(commit.changes.didClear(.texts("t")) && commit.changes.changedKeys(in: .texts("t")).isEmpty)
     try db.checkInvariants()
     try db.write { tx throws in
       try tx[.texts("t")].set("z", for: "new")
@@ -148,7 +148,7 @@ func letterIndex(_ name: String = "letters", version: String = "1") -> ValueInde
     #expect(try db.read { tx in tx[.texts("t")].keys.filter { $0.hasPrefix("zk") }.count } == 700)
     #expect(try db.read { tx in tx[.texts("t")].count } == 700)
     let commit = try #require(try pin.advance().first)
-    #expect(commit.changes.isCleared(.texts("t")))
+    #expect(commit.changes.didClear(.texts("t")))
     #expect(commit.changes.insertedKeys(in: .texts("t")).count == 700)
     try db.checkInvariants()
   }

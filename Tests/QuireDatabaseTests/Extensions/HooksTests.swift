@@ -79,7 +79,7 @@ import Testing
     let flags = Shared<[Hooks.Flags]>([])
     var hooks = Hooks("hooks")
     hooks.didModify = { _, _, new in flags.withLock { $0.append(new) } }
-    var objectHooks = Hooks("object hooks", parts: .object)
+    var objectHooks = Hooks("object hooks", halves: .object)
     objectHooks.didModify = { _, _, new in flags.withLock { $0.append(new) } }
     try db.register(hooks)
     try db.register(objectHooks)

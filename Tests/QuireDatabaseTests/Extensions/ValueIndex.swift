@@ -11,7 +11,7 @@ struct ValueIndex<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   var isPersistent = true
   var dependencies: [String] = []
   var collections = CollectionFilter.all
-  var parts: RowParts = [.object, .metadata]
+  var halves: ChangedHalves = [.object, .metadata]
   var handlesClearing = false
   var describe: @Sendable (String) -> RowCollection<Object, Metadata>
   var make: @Sendable (Object, Metadata?) throws -> String?

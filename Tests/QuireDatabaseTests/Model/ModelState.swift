@@ -103,12 +103,12 @@ struct ModelChanges: Equatable {
 
   /// The same as read from a change set.
   init(_ changes: ChangeSet) {
-    isAllCleared = changes.isAllCleared
+    isAllCleared = changes.didClearAll
     for name in changes.collections {
-      var collection = Collection(isCleared: !isAllCleared && changes.isCleared(collectionNamed: name))
-      for key in changes.keys(inCollection: name) { collection.rows[key] = Row() }
-      for key in changes.keys(inCollection: name, .object) { collection.rows[key]?.object = true }
-      for key in changes.keys(inCollection: name, .metadata) { collection.rows[key]?.metadata = true }
+      var collection = Collection(isCleared: !isAllCleared && changes.didClear(collectionNamed: name))
+      for key in changes.changedKeys(inCollection: name) { collection.rows[key] = Row() }
+      for key in changes.changedKeys(inCollection: name, .object) { collection.rows[key]?.object = true }
+      for key in changes.changedKeys(inCollection: name, .metadata) { collection.rows[key]?.metadata = true }
       for key in changes.insertedKeys(inCollection: name) { collection.rows[key]?.isInserted = true }
       for key in changes.removedKeys(inCollection: name) { collection.rows[key]?.isRemoved = true }
       collections[name] = collection

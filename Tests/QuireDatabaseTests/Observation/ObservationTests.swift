@@ -157,7 +157,7 @@ import Testing
     #expect(try pin.advance().isEmpty)
     try await db.write { tx in try tx[.texts("other")].set("1", for: "k") }
     var iterator = stream.makeAsyncIterator()
-    #expect(try await iterator.next()?.changes.keys(in: .texts("other")) == ["k"])
+    #expect(try await iterator.next()?.changes.changedKeys(in: .texts("other")) == ["k"])
     #expect(try pin.advance().count == 1)
   }
 

@@ -9,7 +9,7 @@
 /// 1. `all` has one collection for each name.
 /// 2. `table` is empty up to `listedCount` collections; with more it has all of them.
 /// 3. What `names` says of a collection that exists is true.
-struct UsedCollections {
+struct OpenedCollections {
   private(set) var all: [CollectionState] = []
   private var table: [ByteString: CollectionState] = [:]
   /// Names by number, as far as somebody has asked for one.
@@ -50,16 +50,18 @@ struct UsedCollections {
   mutating func forgetNames() { names = [:] }
 }
 
-/// A collection as a transaction has used it, under one of its descriptions. The transaction keeps both.
-@safe @usableFromInline struct UsedCollection {
-  @usableFromInline let use: CollectionUse
-  @usableFromInline let state: Unmanaged<CollectionState>
-  /// The `CollectionDescription` of the types in `use`.
-  @usableFromInline let description: UnsafeRawPointer
+extension CollectionState {
+  /// A collection as a transaction has used it, under one of its descriptions. The transaction keeps both.
+  @safe @usableFromInline struct Use {
+    @usableFromInline let use: CollectionFingerprint
+    @usableFromInline let state: Unmanaged<CollectionState>
+    /// The `RowCollection.Kept` of the types in `use`.
+    @usableFromInline let description: UnsafeRawPointer
 
-  init(_ use: CollectionUse, _ state: CollectionState, _ description: AnyObject) {
-    self.use = use
-    unsafe self.state = unsafe .passUnretained(state)
-    unsafe self.description = unsafe UnsafeRawPointer(Unmanaged.passUnretained(description).toOpaque())
+    init(_ use: CollectionFingerprint, _ state: CollectionState, _ description: AnyObject) {
+      self.use = use
+      unsafe self.state = unsafe .passUnretained(state)
+      unsafe self.description = unsafe UnsafeRawPointer(Unmanaged.passUnretained(description).toOpaque())
+    }
   }
 }

@@ -4,7 +4,7 @@
 /// with the same words do the same.
 ///
 /// Nothing here is counted: whoever keeps one keeps the description, too, and with it all that words stand for.
-@usableFromInline struct CollectionUse {
+@usableFromInline struct CollectionFingerprint {
   /// The name, as `String.words` has it.
   @usableFromInline let name: (UInt64, UInt64)
   @usableFromInline let object: ObjectIdentifier
@@ -71,18 +71,20 @@
   }
 }
 
-/// A description that a transaction keeps, so that handles need not copy it.
-@usableFromInline final class CollectionDescription<Object: Sendable, Metadata: Sendable>: Sendable {
-  @usableFromInline let collection: RowCollection<Object, Metadata>
-  /// What encrypts the halves, if anything does; kept by `collection`, and here without a count.
-  @usableFromInline let protections: RowProtections
-  /// How values are stored: not with a dictionary if either half is encrypted, as it would hold pieces of rows.
-  @usableFromInline let compression: Compression
+extension RowCollection {
+  /// A description that a transaction keeps, so that handles need not copy it.
+  @usableFromInline final class Kept: Sendable {
+    @usableFromInline let collection: RowCollection<Object, Metadata>
+    /// What encrypts the halves, if anything does; kept by `collection`, and here without a count.
+    @usableFromInline let protections: RowProtections
+    /// How values are stored: not with a dictionary if either half is encrypted, as it would hold pieces of rows.
+    @usableFromInline let compression: Compression
 
-  init(_ collection: RowCollection<Object, Metadata>) {
-    self.collection = collection
-    protections = RowProtections(collection.coder.protection, collection.metadataCoder.protection)
-    compression = protections.isEmpty ? collection.compression : collection.compression.withoutDictionary
+    init(_ collection: RowCollection<Object, Metadata>) {
+      self.collection = collection
+      protections = RowProtections(collection.coder.protection, collection.metadataCoder.protection)
+      compression = protections.isEmpty ? collection.compression : collection.compression.withoutDictionary
+    }
   }
 }
 
