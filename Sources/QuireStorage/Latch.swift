@@ -26,7 +26,7 @@
     /// Guards `value`.
     package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-    /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
+    /// Runs `body` alone. Waits for a thread that is inside; must not be called from inside.
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -51,7 +51,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     public static let nestedWrite = Code("nestedWrite")
     /// The key is longer than the engine stores.
     public static let keyTooLong = Code("keyTooLong")
-    /// The value is longer than fits beside its key.
+    /// The value is longer than `Limits.valueByteCount`.
     public static let valueTooLong = Code("valueTooLong")
     /// The tree does not exist in this snapshot.
     public static let noSuchTree = Code("noSuchTree")

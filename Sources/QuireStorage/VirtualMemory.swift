@@ -77,7 +77,7 @@ struct VirtualMemory {
     #endif
   }
 
-  /// Has the system give memory to the whole of a range that nobody has written to yet.
+  /// Asks the system for memory for the whole of a range that nobody has written to yet.
   func touch() {
     for offset in stride(from: 0, to: byteCount, by: 4096) {
       base.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
@@ -110,7 +110,7 @@ struct VirtualMemory {
     #endif
   }
 
-  /// Has the heap give back what it keeps between blocks in use: after something huge, not in the course of things.
+  /// Asks the heap to give back what it keeps between blocks in use: after something huge, not in the course of things.
   static func trimHeap() { quire_trim_heap() }
 
   /// Gives the range back. Nobody may hold an address inside it.

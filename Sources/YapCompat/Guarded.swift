@@ -15,7 +15,7 @@ final class Guarded<Value>: @unchecked Sendable {
   /// Guards `value`.
   init(_ value: Value) { self.value = value }
 
-  /// Runs `body` alone. Waits for whoever is inside; must not be called from inside.
+  /// Runs `body` alone. Waits for a thread that is inside; must not be called from inside.
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     lock.lock()
     defer { lock.unlock() }

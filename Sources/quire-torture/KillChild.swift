@@ -9,7 +9,7 @@ import QuireStorage
   import Glibc
 #endif
 
-/// Counts in a database for ever and tells the number of each acknowledged commit to whoever reads its output.
+/// Counts in a database for ever and tells the number of each acknowledged commit to the reader of its output.
 ///
 /// Commit n stores n under `n % 64`, and n in the counter. `Tests/CrashTests/KillTests.swift` is the other side.
 struct KillChild: ParsableCommand {

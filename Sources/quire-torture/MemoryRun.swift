@@ -23,7 +23,7 @@ struct MemoryPhase {
   let checkpoints: Int
 }
 
-/// A database under work, and threads that read it. Entries say which key they belong to; whoever reads one checks.
+/// A database under work, and threads that read it. Entries say which key they belong to, and each read checks it.
 final class MemoryRun: Sendable {
   let entryCount: Int
   private let engine: StorageEngine

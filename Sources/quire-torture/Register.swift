@@ -129,7 +129,7 @@ struct Register: ParsableCommand {
   private func rounded(_ number: Double) -> String { "\((number * 100).rounded() / 100)" }
 
   private func say(_ line: String) {
-    // At once: whoever reads this may kill the process after any line.
+    // At once: the reader of this may kill the process after any line.
     let bytes = Array("\(line)\n".utf8)
     _ = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
   }

@@ -183,7 +183,7 @@ final class ThreadedFaultHistory: Sendable {
     return complaints.withLock { $0 }
   }
 
-  /// Has calls take their time, and one of them fail.
+  /// Makes calls take their time, and one of them fail.
   private func arm() {
     let left = Latch(plan.skipCount)
     disk.pause(

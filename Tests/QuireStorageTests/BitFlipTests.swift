@@ -103,7 +103,7 @@ import Testing
     }
     let disk = tiny.disk.processKillImage()
     let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
-    // All that the newest record testifies to; what came after is the last group.
+    // All that the newest record marks as durable; what came after is the last group.
     let commits = log.scan.records.filter { $0.header.kind == .commit }
     let proven = commits.filter { $0.header.lsn < log.scan.durableLSN }.count
     return (disk, states, proven)

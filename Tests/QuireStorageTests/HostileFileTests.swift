@@ -85,7 +85,7 @@ func trace(_ text: @autoclosure () -> String) {
     }
   }
 
-  /// Has the file made short, at a moment's notice, and as an idle engine would.
+  /// Makes the file short, at a moment's notice, and as an idle engine would.
   private func compact(_ engine: StorageEngine, seed: UInt64) throws {
     let isEnded = isDone(within: 60) {
       do { try engine.compact() } catch { #expect(error is StorageError, "\(error)") }

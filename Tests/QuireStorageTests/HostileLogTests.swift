@@ -122,7 +122,7 @@ import Testing
     #expect(disk.bytes(of: Self.path) == before)
   }
 
-  @Test func impossibleTestimony() throws {
+  @Test func impossibleMarks() throws {
     let disk = try makeUnclean()
     let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
     let body = try #require(LogForger.bodies(log).first)

@@ -1,4 +1,4 @@
-// Reading a log back after the accidents that hazards.md found on paper.
+// Reading a log back after the accidents that the hazards describe.
 
 import QuireStorage
 import QuireTesting
@@ -50,7 +50,7 @@ private struct LogBench {
   /// The CSNs of the chain; throws what recovery would.
   func recovered() throws -> [UInt64] {
     let (scan, reader) = try scan()
-    try reader.checkTestimony(scan, path: "/db")
+    try reader.checkMarks(scan, path: "/db")
     return scan.records.filter { $0.header.kind == .commit }.map(\.header.csn.rawValue)
   }
 
@@ -135,7 +135,7 @@ private struct LogBench {
     #expect(try bench.recovered() == [1, 2, 3])
   }
 
-  @Test("A meta page older than a checkpoint that a record testifies to is damage (A4)")
+  @Test("A meta page older than a checkpoint that a record marks as durable is damage (A4)")
   func olderMetaPageIsFound() throws {
     let bench = try LogBench()
     try bench.append(1, checkpoint: 5)

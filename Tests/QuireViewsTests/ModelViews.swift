@@ -79,7 +79,7 @@ extension RowCollection where Object == ViewSettings, Metadata == Int {
   static var settings: Self { .init("settings") }
 }
 
-/// Has a closure of the views throw, if it is set.
+/// Makes a closure of the views throw, if it is set.
 final class Trap: Sendable {
   struct Sprung: Error {}
 

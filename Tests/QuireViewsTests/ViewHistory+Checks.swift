@@ -9,7 +9,7 @@ import Testing
 extension ViewHistory {
   // MARK: Live changes
 
-  /// Has one of the views group, sort or filter otherwise.
+  /// Makes one of the views group, sort or filter otherwise.
   func changeViews(_ tx: WriteTransaction) throws {
     var settings = try tx[.settings].get("now") ?? ViewSettings()
     let name = ["keyed", "compared", "even", "few", "favourites", "part", "others", "fresh"][random.below(8)]

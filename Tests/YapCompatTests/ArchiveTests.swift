@@ -309,7 +309,7 @@ private indirect enum PropertyListValue {
   case uid(Int)
   case array([PropertyListValue])
   case dictionary([(String, PropertyListValue)])
-  /// Written once, whoever holds it.
+  /// Written once, however many hold it.
   case shared(PropertyListValue)
 
   static func archive(_ table: [PropertyListValue]) -> Data {

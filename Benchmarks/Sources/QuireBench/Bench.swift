@@ -3,7 +3,7 @@
 internal import Foundation
 internal import QuireTesting
 
-/// A store with what it must hold, kept up to date by whoever puts rows into it.
+/// A store with what it must hold, kept up to date by the rows that put into it.
 final class LoadedStore {
   let store: any StoreUnderTest
   var contents: Contents
@@ -165,12 +165,12 @@ final class Bench {
     quietSeconds = Quiet.shortestSeconds
   }
 
-  /// Has the next measurement wait for what a store that has just committed may begin to do.
+  /// Makes the next measurement wait for what a store that has just committed may begin to do.
   func noteCommits(_ kind: any StoreUnderTest.Type) {
     quietSeconds = max(Quiet.shortestSeconds, plan.tidiesWhenIdle ? kind.secondsUntilTidying : 0)
   }
 
-  /// Has the machine find the memory that a measurement needs, before it begins.
+  /// Makes the machine find the memory that a measurement needs, before it begins.
   func provideMemory() throws { try MachineMemory.provide(byteCount: plan.memoryAtHand) }
 
   /// How stores are opened.

@@ -236,7 +236,7 @@ final class CommitHistory: Sendable {
 
   // MARK: Streams
 
-  /// Has `buffer` filled with what is published from now on.
+  /// Adds to `buffer` what is published from now on.
   func follow(_ buffer: CommitBuffer, tellsRegistrations: Bool, published: () -> CSN) -> Int {
     state.withLock { state in
       state.nextID += 1

@@ -183,7 +183,7 @@ final class RowDecoder: Decoder {
   /// A decoder for the value at `head`, usable as long as the innermost value is.
   func child(_ head: ValueHead, _ step: PathStep) throws -> RowDecoder {
     guard unsafe ancestorDepth + depth < Limits.codingDepth else { throw refused(.depth) }
-    // Whoever reads from children only, one inside the other, cannot be given a larger stack.
+    // Decoding that only goes from child to child cannot be given a larger stack.
     if unsafe room.isGone { throw refused(.stack) }
     let child = spares.popLast() ?? RowDecoder(names, watch)
     (child.parent, child.parentDepth, child.ancestorDepth) = unsafe (self, depth, ancestorDepth + depth)
@@ -286,7 +286,7 @@ final class RowDecoder: Decoder {
 
   // MARK: End
 
-  /// Called by the owner before it lets go: whoever has kept a container of this decoder keeps the decoder, too.
+  /// Called by the owner before it lets go: a coder that has kept a container of this decoder keeps the decoder, too.
   func close() {
     for child in spares { child.close() }
     spares = []

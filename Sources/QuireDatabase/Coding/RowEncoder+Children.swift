@@ -39,7 +39,7 @@ extension RowEncoder {
   /// An encoder for a value whose bytes will be put where the buffer now ends.
   func child(_ step: PathStep) -> RowEncoder {
     if unsafe ancestorDepth &+ depth >= Limits.codingDepth { unsafe excess = .depth }
-    // Whoever writes to children only, one inside the other, cannot be given a larger stack.
+    // Encoding that only goes from child to child cannot be given a larger stack.
     if unsafe excess == nil && room.isGone { unsafe excess = .stack }
     let child = spares.popLast() ?? RowEncoder(names, isChild: true)
     unsafe (child.room, child.largeByteCount, child.excess) = (room, largeByteCount, excess)

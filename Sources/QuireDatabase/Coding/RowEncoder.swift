@@ -296,7 +296,7 @@ final class RowEncoder: Encoder {
 
   // MARK: End
 
-  /// Called by the owner before it lets go: whoever has kept a container of this encoder keeps the encoder, too.
+  /// Called by the owner before it lets go: a coder that has kept a container of this encoder keeps the encoder, too.
   func close() {
     for child in spares { child.close() }
     spares = []

@@ -3,7 +3,7 @@
 /// What a description of a collection says, in words that are compared as they are, without a look behind them: two
 /// with the same words do the same.
 ///
-/// Nothing here is counted: whoever keeps one keeps the description, too, and with it all that words stand for.
+/// No references are counted here: the keeper of one keeps the description, too, and all that the words stand for.
 @usableFromInline struct CollectionFingerprint {
   /// The name, as `String.words` has it.
   @usableFromInline let name: (UInt64, UInt64)

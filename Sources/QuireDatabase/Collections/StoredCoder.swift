@@ -67,7 +67,7 @@ struct StoredCoders: Hashable {
 
   init<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) {
     object = StoredCoder(collection.coder.identity)
-    // Whoever has no metadata has written none, and a later version may choose any coder for them.
+    // A collection without metadata has written none, and a later version may choose any coder for them.
     metadata = Metadata.self == NoMetadata.self ? .unknown : StoredCoder(collection.metadataCoder.identity)
   }
 

@@ -188,7 +188,7 @@ public struct ExtensionStore {
   /// Reads what is noted about all extensions.
   public func markDependents() throws { try state.extensions.markDependents(of: name) }
 
-  /// Has `replacement`, which has the same name, take the place of the extension from the end of this transaction on,
+  /// Lets `replacement`, which has the same name, take the place of the extension from the end of this transaction on,
   /// if it commits; stores its version. The writer of this transaction stays, and is to bring the trees into the form
   /// that the new version wants. Readers of older snapshots go on: a reader has to do with trees of the versions that
   /// were replaced in this opening, of which the last 256 are remembered.

@@ -2,7 +2,7 @@
 
 /// What is kept of a row, without its types.
 ///
-/// Immutable but for `next`, which whoever has taken an entry out of the cache uses to keep it with others.
+/// Immutable but for `next`: the thread that has taken an entry out of the cache uses it to keep the entry with others.
 @usableFromInline class CacheEntry: @unchecked Sendable {
   // Sendable: safe because all but `next` is set once, and `next` belongs to the thread that has taken the entry out.
   let collection: UInt32
@@ -73,8 +73,8 @@
   @usableFromInline init() { self.init(collection: 0, hash: 1) }
 }
 
-/// Hashing of collection and key: a few multiplications, as a hit is to cost less than a walk down a tree. Whoever
-/// chooses keys whose numbers collide, against a seed that is drawn anew each time, has rows evicted, and nothing else.
+/// Hashing of collection and key: a few multiplications, as a hit is to cost less than a walk down a tree. Keys
+/// chosen to collide, against a seed that is drawn anew each time, evict rows and do no other harm.
 struct CacheHash {
   private let seed: UInt64
 

@@ -10,8 +10,8 @@
 //   comes later, and sees that it is late. The entry's range begins at the bucket's newest change, which is at or
 //   before the snapshot, so that older snapshots can use it, too;
 // - removing all rows of a collection names no rows: for each collection the newest such commit is noted, and an entry
-//   whose range began before that is of no use to whoever sees that commit. A snapshot that is older than it does
-//   without the cache, as what was cleared still earlier is not known any more;
+//   whose range began before that is of no use to readers of that commit. A snapshot that is older than it does
+//   without the cache, as what was cleared still earlier is no longer known;
 // - write transactions read past it, so that nothing that may be rolled back gets in;
 // - rewriting rows in another form changes no object, and is not told.
 //

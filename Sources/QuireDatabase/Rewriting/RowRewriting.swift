@@ -51,7 +51,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
       next = last + "\0"
     }
     if result.failedCount == 0 { try dropDictionaries() }
-    // Whoever throws an old key or dictionary away next must not find it needed after a crash.
+    // The app may throw an old key or dictionary away next: no crash may bring back rows that need it.
     do throws(StorageError) { try core.engine.flush() } catch { throw core.failed(error) }
     return result
   }

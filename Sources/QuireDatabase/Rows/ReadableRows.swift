@@ -177,7 +177,7 @@ extension RowReading {
 }
 
 extension RowHandle {
-  /// As `withRow`, with a view whose object may be cut off.
+  /// Like `withRow`, with a view whose object may be cut off.
   func withMetadata<Result>(_ key: String, _ body: (RowView) throws -> Result) throws(DatabaseError) -> Result? {
     let transaction = transaction
     try opened.check()

@@ -1,4 +1,4 @@
-// Reading rows by way of the cache of objects.
+// Reading rows through the cache of objects.
 
 internal import QuireStorage
 
@@ -12,7 +12,7 @@ extension OpenedCollection {
   /// whether it is of use. `body` runs under a latch, and does no more than to copy what it needs. In any case `place`
   /// becomes where the row's entry would be.
   ///
-  /// Of a transaction that is over, or has failed, nothing is found: whoever goes on to the trees is told there.
+  /// Of a transaction that is over, or has failed, nothing is found: the call that goes on to the trees throws why.
   @usableFromInline @inline(never)
   func useCached(
     _ key: String, _ types: CachedTypes, _ place: inout CachePlace, _ body: (Unmanaged<CacheEntry>) -> Bool
@@ -62,7 +62,7 @@ extension RowHandle {
   /// something.
   ///
   /// It is made in memory of its own, which nothing was in before: a variable that may be nil would be looked at again
-  /// each time it is set, and what is in it be destroyed by way of its type, which costs more than finding it.
+  /// each time it is set, and what is in it be destroyed through its type, which costs more than finding it.
   @inlinable @inline(__always)
   func copied<Copy>(
     _ key: String, _ place: inout CachePlace, _ copy: (Kept, UnsafeMutablePointer<Copy>) -> Bool
@@ -96,7 +96,7 @@ extension RowHandle {
 
   // MARK: One row
 
-  /// As `get`, by way of the cache.
+  /// Like `get`, through the cache.
   @inlinable @inline(never) func getCached(_ key: String) throws(DatabaseError) -> Object? {
     var place = CachePlace()
     if let object = findObject(key, &place) { return object }
@@ -116,7 +116,7 @@ extension RowHandle {
     return object.take()
   }
 
-  /// As `row`, by way of the cache.
+  /// Like `row`, through the cache.
   @inlinable @inline(never) func rowCached(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
     var place = CachePlace()
     if let found = findRow(key, &place) { return found }
@@ -129,7 +129,7 @@ extension RowHandle {
     return found
   }
 
-  /// As `metadata`, by way of the cache; `.some(nil)` for a row without, nil if nothing is known.
+  /// Like `metadata`, through the cache; `.some(nil)` for a row without, nil if nothing is known.
   func metadataCached(_ key: String) -> Metadata?? {
     var place = CachePlace()
     return unsafe copied(key, &place) { row, room in
@@ -155,7 +155,7 @@ extension RowHandle {
     }
   }
 
-  /// The object of a row whose bytes were read already: by way of the cache, which spares decoding.
+  /// The object of a row whose bytes were read already: through the cache, which spares decoding.
   func objectCached(_ key: String, _ rowID: RowID, of bytes: [UInt8]) throws -> Object {
     var place = CachePlace()
     if let object = findObject(key, &place) { return object }
@@ -184,7 +184,7 @@ extension RowHandle {
 
   // MARK: Many rows
 
-  /// As `rows(for:)`, by way of the cache.
+  /// Like `rows(for:)`, through the cache.
   @inlinable @inline(never)
   func rowsCached(_ keys: [String]) throws(DatabaseError) -> [Row<Object, Metadata>] {
     try rowsCached(keys) { key, place in
@@ -196,7 +196,7 @@ extension RowHandle {
     }
   }
 
-  /// As `objects(for:)`, by way of the cache.
+  /// Like `objects(for:)`, through the cache.
   @inlinable @inline(never) func objectsCached(_ keys: [String]) throws(DatabaseError) -> [Object] {
     try rowsCached(keys) { key, place in
       findObject(key, &place)

@@ -161,7 +161,7 @@ internal import QuireStorage
     coders = mark?.coders ?? storedCoders
     writtenHalves = mark?.writtenHalves ?? []
     if !usedCoders.read(coders) {
-      // Opened while its rows were gone, which are back: whoever opens it next is told.
+      // Opened while its rows were gone, which are back: the next opening is told.
       uses = []
       usedCoders = StoredCoders()
     }

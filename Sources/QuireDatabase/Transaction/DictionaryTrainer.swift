@@ -111,7 +111,7 @@ struct DictionaryTrainer {
       try unsafe bytes.withUnsafeBytes { bytes in
         let row = try unsafe RowView(bytes)
         func look(_ half: UnsafeRawBufferPointer) throws {
-          // Nothing of a collection with secrets goes into a dictionary, whoever asks.
+          // Nothing of a collection with secrets goes into a dictionary.
           if unsafe SealedHeader.isSealed(half) { throw SealError.notExpected(try unsafe SealedHeader(half).keyID) }
           try unsafe transaction.withDecoded(half, collection) { value in
             guard value.count > above else { return }

@@ -76,7 +76,7 @@ internal import QuireStorage
     try unsafe findObject(key, protections, { _ in }, body)
   }
 
-  /// As `withObject`, for who wants to know the row's number as well.
+  /// Like `withObject`; sets `rowID` to the row's number as well.
   @usableFromInline @inline(never)
   func withNumberedObject(
     _ key: String, _ rowID: inout RowID?, _ protections: RowProtections,

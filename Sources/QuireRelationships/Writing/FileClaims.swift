@@ -26,8 +26,8 @@ final class FileClaim: Sendable {
 
   struct State {
     var stage = Stage.claimed
-    /// Whether somebody has put the file on a list since, or added an edge to it: what is to become of it has to be
-    /// found out again.
+    /// Whether the file has been put on a list since, or an edge to it added: what becomes of it must then be
+    /// decided again.
     var isDueAgain = false
   }
 
@@ -38,7 +38,7 @@ final class FileClaim: Sendable {
 
   fileprivate init(_ path: [UInt8]) { self.path = path }
 
-  /// Whether the name is gone, and nobody has asked for the file since.
+  /// Whether the name is gone, and the file has not been asked for since.
   var isSettled: Bool {
     state.withLock { state in
       if case .done = state.stage { return !state.isDueAgain }
@@ -86,9 +86,9 @@ final class FileClaim: Sendable {
 
 /// All claims of the process.
 ///
-/// A file is deleted outside of any transaction, as that may take its time. That no edge to it is made meanwhile is
-/// seen to here: whoever decides that nothing keeps a file claims it in the transaction that found it so, and whoever
-/// makes an edge that keeps one asks for claims. Both hold the writer lock.
+/// A file is deleted outside of any transaction, as that may take its time. Claims keep edges to it from being made
+/// meanwhile: the transaction that finds that nothing keeps a file claims it, and one that makes an edge which keeps a
+/// file asks for claims first. Both hold the writer lock.
 ///
 /// Invariant: a file has one claim at the most; it ends when the file is off the lists, or stays on them.
 final class FileClaims: Sendable {

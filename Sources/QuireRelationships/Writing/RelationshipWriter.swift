@@ -112,7 +112,7 @@ public final class RelationshipWriter: ExtensionWriter {
     return try absent.wait(for: key)
   }
 
-  /// A row exists that may have been waited for: has its edges know it.
+  /// A row exists that may have been waited for: tells its edges.
   func resolve(_ key: RowKey, _ rowID: RowID) throws {
     guard let standIn = try absent.standIn(key) else { return }
     try absent.removed.remove(key)

@@ -42,18 +42,18 @@ package final class BatchApplier {
 
   /// Writes dirty pages home, in the middle of an application: those of the tree as it is now, and below the completed
   /// subtrees of one that is being built.
-  package typealias Relief = (TreeRoot, [PageReference]) throws(StorageError) -> Void
+  package typealias MakeRoom = (TreeRoot, [PageReference]) throws(StorageError) -> Void
 
   /// Applies `operations`, strictly ascending by key, whose lengths have been checked; values that do not fit beside
   /// their keys stand in extents already, which are the running transaction's own.
   ///
   /// Touches each leaf in whose range they fall once, and the branches above it. `renewEpoch` is called between two
-  /// leaves, where no address is held, so that what was evicted for one can be used again for the next; `relieve` as
-  /// well, when too many pages are dirty.
+  /// leaves, where no address is held, so that what was evicted for one can be used again for the next; `makeRoom`
+  /// as well, when too many pages are dirty.
   /// - Throws: what reading and editing pages throws; the tree is then half changed.
   package func apply(
     _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, renewEpoch: () -> Void,
-    relieve: Relief
+    makeRoom: MakeRoom
   ) throws(StorageError) {
     var next = 0
     sparseEnd = 0
@@ -63,11 +63,11 @@ package final class BatchApplier {
     editor.forgetRightmostLeaf()
     while next < operations.count {
       if root.reference.isNone {
-        try build(operations, from: next, in: &root, relieve)
+        try build(operations, from: next, in: &root, makeRoom)
         return
       }
       if editor.pages.isOverDirtyLimit {
-        try relieve(root, [])
+        try makeRoom(root, [])
         leaves.reset()
       }
       renewEpoch()
@@ -86,12 +86,12 @@ package final class BatchApplier {
 
   /// Builds an empty tree of the puts that are left.
   private func build(
-    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot, _ relieve: Relief
+    _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot, _ makeRoom: MakeRoom
   ) throws(StorageError) {
     assert(root.reference.isNone, "a tree that has entries is built")
     let builder = TreeBuilder(editor, for: root)
     for index in start..<operations.count where !operations[index].isDelete {
-      if editor.pages.isOverDirtyLimit { try relieve(root, builder.completedReferences) }
+      if editor.pages.isOverDirtyLimit { try makeRoom(root, builder.completedReferences) }
       try builder.append(borrowing: operations[index].searchKey(root.keyKind), operations[index].cellValue)
     }
     root = try builder.finish()

@@ -60,7 +60,7 @@ package final class TreeBuilder {
   deinit { staging.deallocate() }
 
   /// The roots of the subtrees that are complete, in no particular order. They are all there is of the tree until
-  /// `finish`: whoever writes their pages home early reaches each page once through them.
+  /// `finish`: a spill reaches each page once through them.
   package var completedReferences: [PageReference] {
     levels.flatMap { level in level.references.map { PageReference(rawValue: $0) } }
   }

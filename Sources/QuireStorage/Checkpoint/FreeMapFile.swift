@@ -205,7 +205,7 @@ package final class FreeMapFile {
     levels.removeAll(where: \.isEmpty)
   }
 
-  /// Has every page of the map at `limit` or above written anew, by way of a piece below it.
+  /// Marks every page of the map at `limit` or above, through a piece below it, to be written anew.
   private func touchPages(from limit: UInt64, _ allocator: PageAllocator) {
     var pieces = 1
     for level in levels {

@@ -77,7 +77,7 @@ final class ValueWriter {
   }
 }
 
-/// Has the disk begin with what has been written while the rest is prepared, so that the sync at the end finds little
+/// Makes the disk begin with what has been written while the rest is prepared, so that the last sync finds little
 /// to wait for.
 struct WriteStarter {
   /// What has been written since the disk was last asked to begin, and where.

@@ -24,7 +24,7 @@ package final class AsyncJob<Result: Sendable>: Sendable {
     self.cancelled = cancelled
   }
 
-  /// Has `start` hand the job to a thread, and waits for its end. If the task is cancelled before the job's turn it
+  /// Lets `start` hand the job to a thread, and waits for its end. If the task is cancelled before the job's turn it
   /// ends at once, and never runs; what `start` throws is its end as well.
   package func result(_ start: () throws -> Void) async throws -> Result {
     try await withTaskCancellationHandler {

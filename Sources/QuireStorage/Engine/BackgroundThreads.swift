@@ -90,7 +90,7 @@ package final class BackgroundThreads: @unchecked Sendable {
   /// Whether the engine's owner has given it up: long work is to end.
   var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
-  /// Has the file tidied when no burst of commits has ended for a second.
+  /// Asks for maintenance of the file when no burst of commits has ended for a second.
   func requestMaintenance() {
     guard isThreaded, !hasMaintenanceRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let admission = maintenanceThread.enqueue { [self] in
@@ -105,7 +105,7 @@ package final class BackgroundThreads: @unchecked Sendable {
     if case .lacksThread = admission { hasMaintenanceRequest.store(false, ordering: .sequentiallyConsistent) }
   }
 
-  /// Has a mark written when no flush has come for a few milliseconds.
+  /// Asks for a mark when no flush has come for a few milliseconds.
   func requestMark() {
     guard isThreaded, !hasMarkRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let admission = markThread.enqueue { [self] in
@@ -119,13 +119,13 @@ package final class BackgroundThreads: @unchecked Sendable {
     if case .lacksThread = admission { hasMarkRequest.store(false, ordering: .sequentiallyConsistent) }
   }
 
-  /// Has somebody flush soon; several requests become one. When stepped, the test flushes.
+  /// Asks for a flush soon; several requests become one. When stepped, the test flushes.
   func requestFlush() {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     request {}
   }
 
-  /// Has somebody begin to flush when `delay` has passed, unless a flush is due already: that one comes sooner, and
+  /// Asks for a flush that begins when `delay` has passed, unless a flush is due already: that one comes sooner, and
   /// covers what has been appended by then. So the oldest commit that is not covered decides. Where a flush is under
   /// way at that moment, the next one begins at its end.
   func requestFlush(after delay: Duration) {
@@ -176,7 +176,7 @@ package final class BackgroundThreads: @unchecked Sendable {
     return true
   }
 
-  /// Makes sure that there is a thread that flushes: what has been appended for an async caller must not want for one.
+  /// Makes sure that there is a thread that flushes: what has been appended for an async caller must be flushed.
   func prepareFlush() -> ThreadPool.Admission { flushThread.prepare() }
 
   /// Ends all threads when their queued jobs are done.

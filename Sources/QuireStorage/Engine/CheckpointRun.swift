@@ -74,7 +74,7 @@ final class CheckpointGate: @unchecked Sendable {
 ///    them);
 /// 5. the meta page is written and synced: the point of no return, before which a failure leaves everything as it was,
 ///    and behind which none can;
-/// 6. a log record that testifies to it is written and synced: only then is anything of the old checkpoint reused;
+/// 6. a log record that marks it durable is written and synced: only then is anything of the old checkpoint reused;
 /// 7. what only readers of older snapshots see is written home, if it takes too much memory. Nothing depends on that.
 final class CheckpointRun: @unchecked Sendable {
   // Sendable: safe because one thread at a time steps a run, and the gate hands it over.
@@ -115,7 +115,7 @@ final class CheckpointRun: @unchecked Sendable {
   /// Whether the result needs no log.
   let isFinal: Bool
   var phase = Phase.preparing(.log)
-  /// Whether a record that testifies to the meta page is durable.
+  /// Whether a record that marks the meta page durable is durable itself.
   var isProven = false
   /// Why it did not come to its end, once it has ended.
   var failure: CheckpointFailure?

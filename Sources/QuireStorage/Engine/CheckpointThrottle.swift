@@ -1,4 +1,4 @@
-// How fast a checkpoint goes beside commits.
+// Throttling a checkpoint's writes beside commits.
 
 internal import Dispatch
 
@@ -35,7 +35,7 @@ struct CheckpointThrottle {
   private static let longestWaitMicroseconds: UInt64 = 8_000
   private static let pauseMicroseconds: UInt32 = 1_000
 
-  /// A pace for a log that ends at `start` and has room for `logRoom` bytes.
+  /// The throttle for a log that ends at `start` and has room for `logRoom` bytes.
   init(start: LSN, logRoom: Int, total: Int) {
     (self.start, self.logRoom, self.total) = (start, max(logRoom, 1), max(total, 1))
     (lastLSN, lastMove) = (start, Self.now())
@@ -62,7 +62,7 @@ struct CheckpointThrottle {
   /// so that there is room left for what comes behind the values.
   private func isAhead(_ written: Int, _ end: LSN) -> Bool {
     // A log that has gone on in its next segment ends in the one before until something is appended.
-    assert(written >= 0 && total > 0 && logRoom > 0, "a pace without a way")
+    assert(written >= 0 && total > 0 && logRoom > 0, "nothing to spread, or no room to spread it over")
     let used = Double(end > start ? end.rawValue - start.rawValue : 0) / Double(logRoom)
     return Double(written) / Double(total) > used * 1.5 + 1.0 / 16
   }

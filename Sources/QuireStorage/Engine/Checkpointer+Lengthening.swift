@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// The meta page that it writes says of the trees, and of where the log begins, just what the newest one says, and
 /// names one more segment. Its phases are those of a checkpoint that has no pages, and safe for the same reasons: the
-/// file is there in full before the meta page names it, and a record that testifies to the meta page is durable before
+/// file is there in full before the meta page names it, and a record that marks the meta page durable is synced before
 /// anything in the new segment is.
 final class LogLengthening: @unchecked Sendable {
   // Sendable: safe because one thread at a time steps it, and the gate hands it over.
@@ -27,7 +27,7 @@ final class LogLengthening: @unchecked Sendable {
 }
 
 extension Checkpointer {
-  /// Has the log go on in its next segment, which there is, as the current one is full: as a longer log, or owing a
+  /// Lets the log go on in its next segment, which there is, as the current one is full: as a longer log, or owing a
   /// checkpoint. Nothing runs.
   func leaveSegment(_ permit: borrowing WriterPermit) {
     log.growSegments(permit)
@@ -36,7 +36,7 @@ extension Checkpointer {
     log.owesCheckpoint = true
   }
 
-  /// Has the log go on in its next segment, which there is, and another one named behind that: without a checkpoint, as
+  /// Lets the log go on in its next segment, which there is, and names another behind that: without a checkpoint, as
   /// long as the log is short. That is when segments are small, and a checkpoint for each of them would write the same
   /// pages over and over. Nothing runs.
   ///
@@ -60,8 +60,8 @@ extension Checkpointer {
 
   /// Does the next piece of work; false if there is none left.
   ///
-  /// Without another segment the log does as before there were more than two: it waits for a checkpoint when it is
-  /// full. So only what leaves the disk's state unknown is a failure.
+  /// Without another segment the log waits for a checkpoint when it is full. So only what
+  /// leaves the disk's state unknown is a failure.
   func step(_ job: LogLengthening) -> Bool {
     do throws(StorageError) {
       try advance(job)
@@ -78,7 +78,7 @@ extension Checkpointer {
     return false
   }
 
-  /// Has the next transaction that ends begin a checkpoint if the log is in its last segment: as there was no space for
+  /// Lets the next transaction that ends begin a checkpoint if the log is in its last segment: there was no space for
   /// another one, or the proof of it had no room but there.
   private func noteMissingSegment() {
     if log.with({ $0?.next == nil }) { log.lacksSegment.store(true, ordering: .relaxed) }

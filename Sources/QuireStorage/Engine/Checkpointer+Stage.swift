@@ -12,7 +12,7 @@ package enum CheckpointStage: String, Sendable, CaseIterable {
   case sync
   /// Writes and syncs the meta page.
   case meta
-  /// Writes and syncs the record that testifies to the meta page.
+  /// Writes and syncs the record that marks the meta page durable.
   case mark
   /// Everything is proven; what only old snapshots see is written home.
   case held
@@ -20,7 +20,7 @@ package enum CheckpointStage: String, Sendable, CaseIterable {
   case longerSegment
   /// Writes and syncs a meta page that names it.
   case longerMeta
-  /// Writes and syncs the record that testifies to that.
+  /// Writes and syncs the record that marks that page durable.
   case longerMark
 }
 

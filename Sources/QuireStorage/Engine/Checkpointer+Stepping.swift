@@ -189,7 +189,7 @@ extension Checkpointer {
     tellOfFailedCheckpoint(failure.reason)
   }
 
-  /// Has the app told, on a thread that holds no lock: what listens is its log handler, which may ask for anything.
+  /// Tells the app, on a thread that holds no lock: what listens is its log handler, which may ask for anything.
   func tellOfFailedCheckpoint(_ error: StorageError) {
     let tell = environment.checkpointDidFail
     if environment.scheduling == .threads {

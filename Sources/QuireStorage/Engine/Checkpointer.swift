@@ -99,7 +99,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     if let failure = lastFailure { throw failure }
   }
 
-  /// Has what has begun done by the checkpoint thread; when stepped, by the test. If there is no such thread and the
+  /// Hands what has begun to the checkpoint thread; when stepped, the test does it. If there is no such thread and the
   /// system gives none, it is over when this returns: others may come to wait for it, and nobody else would do it.
   func dispatch() {
     if !threads.runCheckpoint({ [self] in run() }) { while step() {} }
@@ -123,21 +123,21 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     reclaimer.collect()
   }
 
-  /// Takes what runs to its end, a checkpoint at its pace. On the checkpoint's thread.
+  /// Takes what runs to its end, a checkpoint's values throttled. On the checkpoint's thread.
   private func run() {
-    var pace: CheckpointThrottle?
+    var throttle: CheckpointThrottle?
     while step() {
       guard case .checkpoint(let run) = gate.current, case .preparing(.pages) = run.phase, !run.isFinal,
         let written = run.pages.valuesWritten
       else { continue }
-      if pace == nil { pace = makePace(valuesWritten: written) }
-      pace?.wait(written: written) {
+      if throttle == nil { throttle = makeThrottle(valuesWritten: written) }
+      throttle?.wait(written: written) {
         gate.hasWaiters || isMemoryShort ? nil : log.with { $0?.endLSN }
       }
     }
   }
 
-  private func makePace(valuesWritten: Int) -> CheckpointThrottle? {
+  private func makeThrottle(valuesWritten: Int) -> CheckpointThrottle? {
     log.with { log in
       guard let log else { return nil }
       let values = valuesWritten + store.unwrittenCount

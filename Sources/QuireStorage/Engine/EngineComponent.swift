@@ -138,7 +138,7 @@ extension EngineComponent {
       throw error
     }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
-    // Records testify to it from now on.
+    // Records mark it durable from now on.
     queue.durableCheckpoint = page.checkpointNumber
   }
 

@@ -216,8 +216,8 @@ extension EngineCore: WriteHost {
     try queue.checkFailure()
   }
 
-  package func relieveMemory() throws(StorageError) {
-    try writerLock.withHeld { (permit) throws(StorageError) in try memory.relieve(permit) }
+  package func makeRoom() throws(StorageError) {
+    try writerLock.withHeld { (permit) throws(StorageError) in try memory.makeRoom(permit) }
   }
 
   package func writePagesAhead() throws(StorageError) {
@@ -227,7 +227,7 @@ extension EngineCore: WriteHost {
   package func reservePlaces(forExtent count: Int, isWrittenNow: Bool) throws(StorageError) -> Bool {
     try checkProcess()
     let hasLog = log.exists
-    // Replay writes to a file whose last checkpoint nobody has testified to: only its end can grow.
+    // Replay writes to a file whose last checkpoint no record marks as durable: only its end can grow.
     guard hasLog || isRecovered else { return false }
     // A value written far behind the end would hide that the file has been cut.
     if isWrittenNow { try checkDataFile() }

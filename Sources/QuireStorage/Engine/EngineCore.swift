@@ -77,11 +77,11 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
     maintainer = Maintainer(resources, log, space, checkpointer)
     appender = RecordAppender(log, checkpointer)
     context.host = self
-    connectServices()
+    connectThreads()
   }
 
-  /// Has the engine's threads do what commits ask for. They do not keep the engine alive.
-  private func connectServices() {
+  /// Connects the engine's threads with what commits ask for. They do not keep the engine alive.
+  private func connectThreads() {
     threads.setFlush(
       { [weak self] in
         // A failure is told to the commits that wait for the flush.

@@ -61,7 +61,7 @@ extension Checkpointer {
     if isRunning { return "a checkpoint runs that was waited for" }
     if queue.hasStopped { return nil }
     if queue.durableCheckpoint != meta.current.checkpointNumber {
-      return "records testify to checkpoint \(queue.durableCheckpoint) of \(meta.current.checkpointNumber)"
+      return "records mark checkpoint \(queue.durableCheckpoint), and \(meta.current.checkpointNumber) is the newest"
     }
     return meta.current.csn <= head.csn ? nil : "the meta page is of \(meta.current.csn), and the head \(head.csn)"
   }

@@ -225,7 +225,7 @@ package final class Inspector {
     let scan = try reader.scan()
     var defect: StorageError?
     do throws(StorageError) {
-      try reader.checkTestimony(scan, path: path)
+      try reader.checkMarks(scan, path: path)
       for record in scan.records {
         var operations = LogOperationReader(reader.committedBody(of: record))
         while operations.next() != nil {}

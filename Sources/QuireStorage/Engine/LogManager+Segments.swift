@@ -47,7 +47,7 @@ extension LogManager {
     desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, wanted, size / 2 & ~7))
   }
 
-  /// Has the next segments made as small as the first ones. No checkpoint runs.
+  /// Makes the next segments as small as the first ones. No checkpoint runs.
   func resetSegmentSize(_ permit: borrowing WriterPermit) {
     segmentUse = SegmentUse()
     desiredSegmentByteCount = smallestSegmentByteCount

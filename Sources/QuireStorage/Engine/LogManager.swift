@@ -168,7 +168,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
 
   // MARK: Marks
 
-  /// Writes, when a burst of commits is over, a record that testifies that all of it is durable; without it, damage to
+  /// Writes, when a burst of commits is over, a record that marks all of it durable; without it, damage to
   /// the last group of commits could not be told from the torn end of a crash (hazard A12). It is not synced: what it
   /// proves does not depend on it.
   ///
@@ -182,7 +182,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
         let durable = queue.durableLSN
         if quietLSN.exchange(durable.rawValue, ordering: .relaxed) != durable.rawValue { return false }
         // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
-        // nobody, and what they stand behind must be testified to all the same.
+        // nobody, and what they stand behind must be marked durable all the same.
         guard log.commitLSN <= durable else { return true }
         _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
         return true
@@ -194,10 +194,10 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
     }
   }
 
-  /// Writes and syncs the record that testifies to the meta page `number`, once the log has the segment that this page
+  /// Writes and syncs the record that marks the meta page `number` durable, once the log has the segment that this page
   /// names: the record may be the first one there.
   ///
-  /// - Returns: false if there is no room for the record: the next one that is synced testifies in its place.
+  /// - Returns: false if there is no room for the record: the next one that is synced marks the page in its place.
   @discardableResult
   package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) -> Bool {
     let lsn: LSN?

@@ -240,7 +240,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
     try withWriterLock { (permit) throws(StorageError) in
       checkpointer.finishRunning()
       try queue.checkFailure()
-      // Without a log nothing has been written since opening: there must be one to testify to the checkpoint.
+      // Without a log nothing has been written since opening: there must be one to mark the checkpoint durable.
       context.begin(on: head)
       defer { context.rollback() }
       try checkpointer.reservePlaces(permit)

@@ -18,7 +18,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   package let store: PageStore
   private let log: LogManager
   private let checkpointer: Checkpointer
-  /// Whether the running transaction has had to be relieved of dirty pages; writer lock.
+  /// Whether room has had to be made for the running transaction; writer lock.
   @exclusivity(unchecked) private var hasLongLists = false
   /// Whether such a transaction has ended, and its memory has not been given back since.
   private let owesMemory = Atomic<Bool>(false)
@@ -31,7 +31,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     self.checkpointer = checkpointer
   }
 
-  /// Has the running transaction ask for relief at the hard limit.
+  /// Sets the hard limit, at which the running transaction asks for room.
   func limitDirtyPages() { context.setDirtyLimit(store.hardDirtyLimit) }
 
   /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one.
@@ -46,11 +46,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   }
 
   /// Between two operations of the running transaction, when too many pages are dirty: waits for the checkpoint that
-  /// runs, or has one written of what was committed before, and writes the transaction's own pages home if that is not
+  /// runs, or takes one of what was committed before, and writes the transaction's own pages home if that is not
   /// enough. They stay its own: nothing refers to their places before it commits, and a rollback gives them back.
   ///
   /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
-  func relieve(_ permit: borrowing WriterPermit) throws(StorageError) {
+  func makeRoom(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
     slots.exitEpoch(writerSlot)
     defer { _ = slots.enterEpoch(writerSlot) }
@@ -71,19 +71,19 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     context.setDirtyLimit(max(store.hardDirtyLimit, left + max(8, store.hardDirtyLimit / 8)))
   }
 
-  /// Has the budget know what the lists of the running transaction take, and those of the places that it has given up.
+  /// Charges the lists of the running transaction, and those of the places that it has given up, to the budget.
   private func chargeTransaction() {
     hasLongLists = true
     let lists = context.editor.pages.listByteCount + allocator.listByteCount + context.pending.byteCount
     store.charge(lists + store.tableByteCount, to: .transaction)
   }
 
-  /// The same before a commit by checkpoint, if the transaction has had to be relieved.
+  /// The same before a commit by checkpoint, if room has had to be made for the transaction.
   func chargeLongLists(_ permit: borrowing WriterPermit) {
     if hasLongLists { chargeTransaction() }
   }
 
-  /// At the end of a transaction: gives up the lists of one that had to be relieved.
+  /// At the end of a transaction: gives up the lists of one for which room had to be made.
   func releaseLists(_ permit: borrowing WriterPermit) {
     guard hasLongLists else { return }
     hasLongLists = false
@@ -115,12 +115,12 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     try checkpointer.complete()
   }
 
-  /// In the middle of a load that commits by checkpoint: has the disk begin with the pages that are complete, while
-  /// more are being made. Waits for nothing as a rule: what was written stays in memory until the checkpoint has synced
+  /// In the middle of a load that commits by checkpoint: hands complete pages to the disk while more are being
+  /// made. Waits for nothing as a rule: what was written stays in memory until the checkpoint has synced
   /// it. Once that is an eighth of the budget it is synced here, or a load larger than memory would fill that with
   /// pages that nobody may take out.
   ///
-  /// - Throws: as `relieve`.
+  /// - Throws: what `makeRoom` throws.
   func writeAhead(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
     guard !checkpointer.isRunning else { return }

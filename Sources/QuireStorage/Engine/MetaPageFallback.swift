@@ -28,7 +28,7 @@ struct MetaPageFallback {
       for segment in predecessor.segments { files.append(try logFiles.open(segment, .readOnly)) }
       let reader = try LogReader(predecessor, files: files)
       let scan = try reader.scan()
-      try reader.checkTestimony(scan, path: logFiles.databasePath)
+      try reader.checkMarks(scan, path: logFiles.databasePath)
       return scan.endCSN >= meta.current.loggedCSN
     } catch {
       if error.code == .inputOutput { throw error }

@@ -12,7 +12,7 @@ package final class MetaPages: @unchecked Sendable {
   package private(set) var current: MetaPage
   package private(set) var slot: Int
   package var nextSlot: Int
-  /// Whether `current` is known to be durable: written and synced by this process, or testified to by a log record.
+  /// Whether `current` is known to be durable: written and synced by this process, or marked durable by a log record.
   package var isProven = false
   /// What the other slot held at opening, if it was valid.
   package let predecessor: MetaPage?
@@ -46,13 +46,13 @@ package final class MetaPages: @unchecked Sendable {
 
   /// A new database's.
   package static func create(in file: any File, _ meta: MetaPage) throws(StorageError) -> MetaPages {
-    let metaFile = MetaPages(file: file, current: meta, slot: 1, predecessor: nil)
-    try metaFile.store(meta, slot: 0)
-    try metaFile.storeBytes([UInt8](repeating: 0, count: meta.pageSize), at: meta.pageSize)
-    metaFile.slot = 0
-    metaFile.nextSlot = 1
-    metaFile.isProven = true
-    return metaFile
+    let pages = MetaPages(file: file, current: meta, slot: 1, predecessor: nil)
+    try pages.store(meta, slot: 0)
+    try pages.storeBytes([UInt8](repeating: 0, count: meta.pageSize), at: meta.pageSize)
+    pages.slot = 0
+    pages.nextSlot = 1
+    pages.isProven = true
+    return pages
   }
 
   /// Reads both pages and takes the newer one that verifies.
@@ -152,7 +152,7 @@ package final class MetaPages: @unchecked Sendable {
   /// Writes the next meta page and syncs it; everything it refers to is durable already.
   ///
   /// - Throws: `failStop` or what the write failed with. Which of the two pages the disk then holds is unknown: nothing
-  ///   may be written any more.
+  ///   may be written from then on.
   package func write(_ page: MetaPage) throws(StorageError) {
     try store(page, slot: nextSlot)
     do throws(SystemError) { try file.synchronize() } catch {

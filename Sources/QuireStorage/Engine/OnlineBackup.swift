@@ -66,7 +66,7 @@ struct OnlineBackup {
       context.addTree(tree.id, tree.keyKind, name: name)
       let root = try target.failing {
         try copier.copy(tree) { builder in
-          try context.relieve(builder.completedReferences)
+          try context.makeRoom(builder.completedReferences)
           guard copier.pageCount - reported >= Self.backupInterval else { return }
           reported = copier.pageCount
           // Reading back takes about as many pages again.

@@ -135,7 +135,7 @@ struct OnlineVerifier {
       StorageError(
         .damagedMetaPage,
         """
-        The disk does not have the meta page of checkpoint \(page.checkpointNumber) any more. Make a backup of \
+        The disk no longer has the meta page of checkpoint \(page.checkpointNumber). Make a backup of \
         the open database now.
         """, path: core.file.path, page: PageNumber(UInt64(core.meta.slot)))
     ]

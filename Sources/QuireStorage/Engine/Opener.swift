@@ -90,7 +90,8 @@ package struct Opener {
   // MARK: Creation
 
   /// Builds the database under a temporary name and links it into place: what is at `path` is always complete
-  /// (hazard D1). It is then opened by its own name like any other; somebody else may have been faster with either.
+  /// (hazard D1). It is then opened by its own name like any other. Another opener may have built the file, or
+  /// opened it, first.
   private func create() throws(StorageError) {
     try checkAbsence()
     let temporary = "\(path)-new-\(hexadecimal(environment.random()))"
@@ -148,7 +149,7 @@ package struct Opener {
   ///
   /// If the name cannot be made durable it goes again: a sync of the folder that failed may have forgotten it, so that
   /// no later sync would write it, while the names of log files that came after it stay. The next attempt makes the
-  /// name anew. That nobody has begun to work by the name until then is seen to by a lock.
+  /// name anew. A lock keeps everybody from working by the name until then.
   private func publish(_ file: any File, _ temporary: String) throws(StorageError) {
     do throws(SystemError) {
       try file.synchronize()
@@ -193,7 +194,7 @@ package struct Opener {
     environment.noteRecovery?(.read)
     let scan = try reader.scan()
     environment.noteRecovery?(.scanned)
-    try reader.checkTestimony(scan, path: path)
+    try reader.checkMarks(scan, path: path)
     try logFiles.checkStrays(page)
     if scan.durableCheckpoint >= page.checkpointNumber || meta.predecessor == nil { meta.isProven = true }
     let core = try assemble(file, meta, logFiles)
@@ -221,7 +222,7 @@ package struct Opener {
       checksumSeed: page.databaseID.checksumSeed, pageCount: page.pageCount)
     let freeMap = FreeMapFile(store: store)
     let freePlaces = try freeMap.load(page.freeMap, pageCount: page.pageCount)
-    // Testimony in the log is true, but may itself be in the page cache alone: were the predecessor's pages reused
+    // What the log marks is durable, but the mark may be in the page cache alone: were the predecessor's pages reused
     // because of it, and did a power cut then take it, the next recovery would fall back to a predecessor without
     // pages.
     let isOnlyOne = !options.isReadOnly && (meta.predecessor == nil || meta.hasTwin)

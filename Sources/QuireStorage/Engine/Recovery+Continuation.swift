@@ -1,12 +1,12 @@
 // Opening after a crash without writing home first what the log holds.
 
 extension Recovery {
-  /// Has the log go on in a fresh segment behind what recovery has replayed, and leaves it to a checkpoint beside the
+  /// Lets the log go on in a fresh segment behind what recovery has replayed, and leaves it to a checkpoint beside the
   /// first transactions to write that home.
   ///
   /// What is proven durable stays where it is. What is not is copied to the fresh segment and synced, and only then
-  /// does a meta page name that segment and say where the old one ends: whoever reads by the page before it finds the
-  /// log as it was. As when a log becomes longer, a record that testifies to the new page is durable before any commit
+  /// does a meta page name that segment and say where the old one ends: an opening by the page before it finds the
+  /// log as it was. As when a log becomes longer, a record that marks the new page durable is synced before any commit
   /// is: the page before it would not lead there, and must not pass for as good. The segment gets its header last:
   /// found without a page that names it, it would else be taken for the log of one that is lost.
   ///
@@ -33,7 +33,7 @@ extension Recovery {
       page.checkpointNumber += 1
       page.segments = named + fresh
       try core.writeMeta(page)
-      try testify(log, durableLSN)
+      try appendMark(log, durableLSN)
       try core.logFiles.writeHeader(fresh[0], to: log.current.file)
     } catch {
       log.close()
@@ -131,8 +131,8 @@ extension Recovery {
     return durableLSN
   }
 
-  /// Appends the mark that testifies to the meta page, and syncs it.
-  private func testify(_ log: LogWriter, _ durableLSN: LSN) throws(StorageError) {
+  /// Appends the mark that says that the meta page is durable, and syncs it.
+  private func appendMark(_ log: LogWriter, _ durableLSN: LSN) throws(StorageError) {
     do throws(StorageError) {
       let lsn: LSN?
       do throws(AppendFailure) {

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Looks at the files of an open database from outside, by their paths: whether they are still there, still the same
 /// and still as long as they were made.
 ///
-/// Nobody is acknowledged a commit in a file that has no name any more, and no log file is removed beside a data file
+/// Nobody is acknowledged a commit in a file that has lost its name, and no log file is removed beside a data file
 /// that is not ours. A file that is deleted a moment after it was looked at cannot be told from one deleted a moment
 /// after the commit.
 package final class FileWatch: Sendable {

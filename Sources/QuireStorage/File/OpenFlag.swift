@@ -116,7 +116,7 @@ struct OpenFlag: @unchecked Sendable {
     return isOpen
   }
 
-  /// Gives the word back, for the next one; nobody asks any more.
+  /// Gives the word back, for the next one; nobody asks from now on.
   func release() {
     for state in [Self.open, Self.closed] {
       let (isDone, _) = word.pointee.state.compareExchange(

@@ -130,7 +130,7 @@ package struct CellValue {
 }
 
 /// The word of a branch that counts the entries below a child: with bit 63 it says that leaves below may hold extents,
-/// so that whoever gives up whole subtrees need not read those of which it does not (hazard C7).
+/// so that giving up whole subtrees need not read those of which it does not (hazard C7).
 package enum ChildCount {
   package static let extentBit: UInt64 = 1 << 63
 

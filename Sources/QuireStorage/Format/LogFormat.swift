@@ -25,7 +25,7 @@
 //   then 8    record checksum: XXH3-64 of the padded body, seeded by the header checksum. It is the next one's chain.
 //
 // The chain is a field and not a seed, so that a record behind a damaged one still verifies by itself and its
-// durable LSN still testifies.
+// durable LSN still counts.
 //
 // A long transaction appends its operations in parts while it runs; its commit record holds the last of them and counts
 // for all. Parts of a transaction that ended without a commit are void. They bear the CSN that the next one bears too,
@@ -40,7 +40,7 @@
 package enum LogRecordKind: UInt32, Sendable {
   /// The operations of one commit.
   case commit = 0x3152_5551
-  /// No operations: testifies that what came before is durable.
+  /// No operations: marks what came before as durable.
   case mark = 0x324d_5551
   /// Some of the operations of a commit that may follow.
   case part = 0x3350_5551

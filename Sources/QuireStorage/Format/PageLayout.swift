@@ -170,7 +170,7 @@ package struct PageBytes {
     get { load16(PageLayout.cellStartOffset) }
     nonmutating set { store16(newValue, PageLayout.cellStartOffset) }
   }
-  /// Bytes of cells that nothing refers to any more.
+  /// Bytes of cells that nothing refers to.
   @inline(__always) package var garbage: Int {
     get { load16(PageLayout.garbageOffset) }
     nonmutating set { store16(newValue, PageLayout.garbageOffset) }

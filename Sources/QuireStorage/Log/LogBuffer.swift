@@ -47,7 +47,7 @@ package final class LogBuffer {
 
   deinit { memory.deallocate() }
 
-  /// Has `appendPart` called when the body is about to exceed `partByteCount`. It appends the body, or returns false,
+  /// Calls `appendPart` when the body is about to exceed `partByteCount`. It appends the body, or returns false,
   /// which gives the record up. It is called between operations, and must not add any.
   package func stream(by appendPart: @escaping () -> Bool) { self.appendPart = appendPart }
 
@@ -194,7 +194,7 @@ package final class LogBuffer {
   @inline(never) private func putBehindPart(
     _ tree: TreeID, _ kind: KeyKind, _ key: SearchKey, _ value: UnsafeRawBufferPointer
   ) -> Copy {
-    // Nothing is recorded any more, and what is not in a page stays as it is while the tree is changed.
+    // The record has been given up, and what is not in a page stays as it is while the tree is changed.
     if isGivenUp, let loanCount, loanCount.pointee == 0 { return Copy(key: key, value: value) }
     let byteCount = 1 + 3 * Varint.maximumByteCount + key.count + value.count
     guard !isGivenUp, bodyByteCount > 0 else {
@@ -259,7 +259,7 @@ package final class LogBuffer {
     return encodeDelete(tree, kind, key)
   }
 
-  /// As `putBehindPart`.
+  /// Like `putBehindPart`.
   @inline(never) private func deleteBehindPart(_ tree: TreeID, _ kind: KeyKind, _ key: SearchKey) -> SearchKey {
     let aside = [UInt8](UnsafeRawBufferPointer(start: key.base, count: key.count))
     let byteCount = 1 + 2 * Varint.maximumByteCount + key.count

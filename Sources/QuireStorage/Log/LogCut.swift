@@ -2,7 +2,7 @@
 
 /// The end of what is proven durable of a log, and what stands behind it.
 ///
-/// Nothing is ever appended behind the end that recovery has found (hazard A1), and what no later record testifies to
+/// Nothing is ever appended behind the end that recovery has found (hazard A1), and what no later record marks durable
 /// may be in the system's page cache alone (A5): it is written anew, in the fresh segment.
 struct LogCut {
   /// The segment that holds the cut, by its index in the meta page, and the offset in it.
@@ -18,7 +18,7 @@ struct LogCut {
 }
 
 extension LogReader {
-  /// The cut of a log that has been scanned and whose testimony holds; nil if it must not go on: parts of a transaction
+  /// The cut of a log that has been scanned and whose marks hold; nil if it must not go on: parts of a transaction
   /// without a commit stand at its end, the part to be written anew reaches over the end of a segment or holds parts, a
   /// segment behind has a record that no chain leads to or cannot be read, or too little would be left of the segment
   /// for the format.

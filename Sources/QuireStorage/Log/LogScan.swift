@@ -20,9 +20,9 @@ package struct LogScan {
   package fileprivate(set) var endChain: UInt64
   /// The newest CSN of the chain, or the meta page's.
   package fileprivate(set) var endCSN: CSN
-  /// The highest LSN that any record found, in the chain or behind it, testifies to have been durable.
+  /// The highest LSN that any record found, in the chain or behind it, marks as durable.
   package fileprivate(set) var durableLSN = LSN(0)
-  /// The highest checkpoint number that any record found testifies to have been durable.
+  /// The highest checkpoint number that any record found marks as durable.
   package fileprivate(set) var durableCheckpoint: UInt64 = 0
   /// The first record whose parts do not fit together, by its index, and why: nobody has ever written such a log.
   package fileprivate(set) var defect: (record: Int, text: String)?
@@ -119,7 +119,7 @@ package final class LogReader {
         (start + range.lowerBound)..<(start + range.upperBound)])
   }
 
-  /// Follows the chain to its end, and looks for testimony behind it. Linear in the size of the segments.
+  /// Follows the chain to its end, and looks for marks behind it. Linear in the size of the segments.
   ///
   /// - Throws: `inputOutput`, `truncatedFile`.
   package func scan() throws(StorageError) -> LogScan {
@@ -141,7 +141,7 @@ package final class LogReader {
     }
     if let failure { throw failure }
     for behind in segment..<meta.segments.count {
-      try searchTestimony(in: behind, from: behind == segment ? offset : LogLayout.firstRecordOffset, &scan)
+      try searchMarks(in: behind, from: behind == segment ? offset : LogLayout.firstRecordOffset, &scan)
     }
     return scan
   }
@@ -234,12 +234,12 @@ package final class LogReader {
 
   /// Looks at every place where a record could start. A header that verifies was written by us in this life of the
   /// segment, so what it says of durability was true, whatever has become of its body.
-  private func searchTestimony(
+  private func searchMarks(
     in segment: Int, from start: Int, _ scan: inout LogScan
   ) throws(StorageError) {
     var offset = LogLayout.align(start, to: 8)
     if let base = segments[segment].baseAddress {
-      offset = searchTestimony(at: UnsafeRawPointer(base), of: segment, 0..<loaded[segment], from: offset, &scan)
+      offset = searchMarks(at: UnsafeRawPointer(base), of: segment, 0..<loaded[segment], from: offset, &scan)
     }
     let end = meta.segments[segment].byteCount
     guard offset + LogLayout.headerByteCount <= end else { return }
@@ -248,13 +248,13 @@ package final class LogReader {
     while offset + LogLayout.headerByteCount <= end, let base = window.baseAddress {
       let range = offset..<min(offset + Self.windowByteCount, end)
       try files[segment].readFully(into: UnsafeMutableRawBufferPointer(rebasing: window[..<range.count]), at: offset)
-      offset = searchTestimony(at: UnsafeRawPointer(base), of: segment, range, from: offset, &scan)
+      offset = searchMarks(at: UnsafeRawPointer(base), of: segment, range, from: offset, &scan)
     }
   }
 
   /// The same for the bytes `range` of a segment, which stand at `bytes`; returns the first place that was not looked
   /// at.
-  private func searchTestimony(
+  private func searchMarks(
     at bytes: UnsafeRawPointer, of segment: Int, _ range: Range<Int>, from start: Int, _ scan: inout LogScan
   ) -> Int {
     let descriptor = meta.segments[segment]
@@ -282,9 +282,9 @@ package final class LogReader {
   /// Whether the chain holds everything that is known to have been durable, and whether the parts in it fit together;
   /// throws what is missing.
   ///
-  /// - Throws: `damagedLog` with file, offset and LSN where the chain breaks; `damagedMetaPage` if the log testifies to
-  ///   a checkpoint newer than the meta page it was read by.
-  package func checkTestimony(_ scan: LogScan, path: String) throws(StorageError) {
+  /// - Throws: `damagedLog` with file, offset and LSN where the chain breaks; `damagedMetaPage` if the log marks a
+  ///   checkpoint durable that is newer than the meta page it was read by.
+  package func checkMarks(_ scan: LogScan, path: String) throws(StorageError) {
     if let defect = scan.defect {
       let record = scan.records[defect.record]
       throw StorageError(
@@ -295,8 +295,8 @@ package final class LogReader {
       throw StorageError(
         .damagedMetaPage,
         """
-        The log testifies to checkpoint \(scan.durableCheckpoint), but the newest meta page that verifies is that of \
-        checkpoint \(meta.checkpointNumber). Restore the database from a backup.
+        The log marks checkpoint \(scan.durableCheckpoint) as durable, but the newest meta page that verifies is that \
+        of checkpoint \(meta.checkpointNumber). Restore the database from a backup.
         """, path: path, lsn: scan.endLSN)
     }
     guard scan.durableLSN <= scan.endLSN else {
@@ -304,7 +304,7 @@ package final class LogReader {
       throw StorageError(
         .damagedLog,
         """
-        The record at \(scan.endLSN) does not verify, but a later one testifies that the log was durable up to \
+        The record at \(scan.endLSN) does not verify, but a later one marks the log as durable up to \
         \(scan.durableLSN). This is damage and not the torn end of a crash. Restore the database from a backup.
         """, path: files[segment].path, lsn: scan.endLSN,
         offset: Int(scan.endLSN.rawValue - meta.segments[segment].firstLSN.rawValue))
@@ -313,7 +313,7 @@ package final class LogReader {
 }
 
 extension LogScan {
-  /// Takes a record's testimony.
+  /// Takes what a record marks as durable.
   fileprivate mutating func take(_ header: LogRecordHeader) {
     durableLSN = max(durableLSN, header.durableLSN)
     durableCheckpoint = max(durableCheckpoint, header.durableCheckpoint)

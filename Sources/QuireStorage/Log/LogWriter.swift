@@ -62,8 +62,8 @@ package final class LogWriter: @unchecked Sendable {
   private let begun = Atomic<Int>(0)
   private let finished = Atomic<Int>(0)
   private let endWord: Atomic<UInt64>
-  /// The highest checkpoint that an appended record testifies to.
-  private let testified = Atomic<UInt64>(0)
+  /// The highest checkpoint that an appended record marks as durable.
+  private let markedCheckpoint = Atomic<UInt64>(0)
   private let bytesAppended = Atomic<Int>(0)
   private let syncs = Atomic<Int>(0)
   /// Where the last sync began, and how many bytes there were between syncs, on average over the last few.
@@ -147,8 +147,8 @@ package final class LogWriter: @unchecked Sendable {
       endsWithMark = kind == .mark
       commitLSN = endLSN
     }
-    if durableCheckpoint > testified.load(ordering: .relaxed) {
-      testified.store(durableCheckpoint, ordering: .releasing)
+    if durableCheckpoint > markedCheckpoint.load(ordering: .relaxed) {
+      markedCheckpoint.store(durableCheckpoint, ordering: .releasing)
     }
     assert(endLSN.rawValue > endWord.load(ordering: .relaxed), "the log has become shorter")
     assert(commitLSN <= endLSN, "a commit ends behind the log")
@@ -238,7 +238,7 @@ package final class LogWriter: @unchecked Sendable {
   private static let longRecordByteCount = 32 << 10
   private static let longGroupByteCount = 128 << 10
 
-  /// Appends an empty record that testifies to what is durable, in a block of its own: proof and proven must not share
+  /// Appends an empty record that marks what is durable, in a block of its own: proof and proven must not share
   /// a block that one fault could take (hazard A12). Nil if the segment has no block left.
   package func appendMark(
     _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64
@@ -291,12 +291,12 @@ package final class LogWriter: @unchecked Sendable {
   /// Makes everything appended before the call durable, oldest segment first (hazard A2). One caller at a time.
   ///
   /// - Parameter watch: looks whether what was synced can be found again.
-  /// - Returns: the LSN up to which the log is durable now, and the newest checkpoint that a record below testifies to.
-  package func synchronize(_ watch: FileWatch? = nil) throws(StorageError) -> (durable: LSN, testified: UInt64) {
+  /// - Returns: the LSN up to which the log is durable now, and the newest checkpoint that a record below marks.
+  package func synchronize(_ watch: FileWatch? = nil) throws(StorageError) -> (durable: LSN, markedCheckpoint: UInt64) {
     // In this order: an append that is not finished has begun, and the file of every record below `end` is listed.
     let finishedCount = finished.load(ordering: .acquiring)
     let end = LSN(endWord.load(ordering: .acquiring))
-    let testified = testified.load(ordering: .acquiring)
+    let markedCheckpoint = markedCheckpoint.load(ordering: .acquiring)
     let begunCount = begun.load(ordering: .sequentiallyConsistent)
     let start = unsynced.withLock { $0 }
     for segment in start.older { try synchronize(segment, watch) }
@@ -315,7 +315,7 @@ package final class LogWriter: @unchecked Sendable {
       }
     }
     noteGroup(upTo: end)
-    return (end, testified)
+    return (end, markedCheckpoint)
   }
 
   private func synchronize(_ segment: OpenSegment, _ watch: FileWatch?) throws(StorageError) {

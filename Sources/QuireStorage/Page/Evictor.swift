@@ -14,7 +14,7 @@ internal import Synchronization
 /// A page that is read into memory starts cool, so that one scan does not drive out what is used again and again; the
 /// first access after that heats it. A page costs its readers one exchange per turn of the hand and nothing else.
 ///
-/// What is taken out of the table cannot be found any more, but readers may be inside: its slot goes back to the pool
+/// What is taken out of the table can no longer be found, but readers may be inside: its slot goes back to the pool
 /// when every reader has moved on to a later access epoch; see `RetiredSlots`.
 ///
 /// Invariant: the hand is held by one thread at a time.
@@ -102,7 +102,7 @@ final class Evictor: Sendable {
     let pageCount = table.pageCount
     // Once round to cool, once round to take; but not all at once in a long table with little in it. Everybody who
     // needs a slot waits for this one, most of them inside of pages, so that nothing that was retired can be freed
-    // meanwhile: whoever finds too little goes on where this one has stopped.
+    // meanwhile: a thread that finds too little goes on where this one has stopped.
     var rest = min(2 * pageCount, Self.sweepLimit)
     while slots.count < count, rest > 0 {
       if hand >= pageCount { hand = 0 }

@@ -148,7 +148,7 @@ struct FreeFrames {
     slotCount &+= 1
   }
 
-  /// Takes a frame in memory that nobody can reach any more, with its slot; false if there are enough.
+  /// Takes a frame in memory that nobody can reach, with its slot; false if there are enough.
   @inline(__always) func keep(_ frame: FrameIndex, _ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount, frameCount < keptCount else { return false }
     add(UInt(bitPattern: slot))
@@ -158,7 +158,7 @@ struct FreeFrames {
     return true
   }
 
-  /// Takes a slot that has no owner any more; false if there are enough.
+  /// Takes a slot that has lost its owner; false if there are enough.
   @inline(__always) func keep(_ slot: UnsafeMutableRawPointer) -> Bool {
     guard slotCount < keptCount else { return false }
     add(UInt(bitPattern: slot))

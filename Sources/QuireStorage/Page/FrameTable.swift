@@ -9,7 +9,7 @@ internal import Synchronization
 /// refers to the frame has to change (hazard C1).
 ///
 /// Invariants:
-/// 1. An index is either free, reserved or in use; `freeIndexes` holds each free index below `count` exactly once.
+/// 1. An index is either free, reserved or in use; `free` holds each free index below `count` exactly once.
 /// 2. An entry in use holds a slot's address (bit 0 clear) or a page number (bit 0 set), and flips at most once.
 /// 3. `birth` of an entry is written by the writer before its index is published, and never again.
 ///
@@ -122,13 +122,13 @@ package final class FrameTable: @unchecked Sendable {
     dirty.wrappingSubtract(1, ordering: .relaxed)
   }
 
-  /// Says that the frame's page is nowhere any more: its place has been given up, and its owner is about to go.
+  /// Says that the frame's page is gone: its place has been given up, and its owner is about to go.
   package func clear(_ index: FrameIndex) {
     assert(location(index).isPageNumber, "a frame that is cleared has its page in memory")
     locationWord(index).pointee.store(FrameLocation(PageNumber.none).rawValue, ordering: .releasing)
   }
 
-  /// Frees indexes. Nobody may be able to reach them any more.
+  /// Frees indexes. Nobody may be able to reach them.
   package func release(_ indexes: [FrameIndex]) {
     var dirtyCount = 0
     for index in indexes where !location(index).isPageNumber { dirtyCount += 1 }
@@ -139,7 +139,7 @@ package final class FrameTable: @unchecked Sendable {
     }
   }
 
-  /// Frees an index. Nobody may be able to reach it any more.
+  /// Frees an index. Nobody may be able to reach it.
   package func release(_ index: FrameIndex) {
     if !location(index).isPageNumber { dirty.wrappingSubtract(1, ordering: .relaxed) }
     free.withLock { $0.indexes.append(index.rawValue) }

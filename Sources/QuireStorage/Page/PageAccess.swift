@@ -6,7 +6,7 @@ internal import Synchronization
 /// The way from references to addresses that every descent takes: two loads, no lock, no reference count.
 ///
 /// A plain value. A strong reference would be retained and released around every call, and two threads on one shared
-/// object pay for that with a contended cache line. Whoever owns the value keeps the store alive.
+/// object pay for that with a contended cache line. The owner of the value keeps the store alive.
 package struct PageAccess {
   let table: PageTable
   let frameEntries: SparseTable

@@ -32,7 +32,7 @@ extension PageAllocator {
     }
   }
 
-  /// Notes that no reader needs these superseded places any more.
+  /// Notes that no reader needs these superseded places.
   func release(_ numbers: [PageNumber]) {
     state.withLock { state in
       for number in numbers { state.release(number.rawValue) }

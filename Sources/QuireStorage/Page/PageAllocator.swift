@@ -22,7 +22,7 @@ package struct SupersededPlace: Sendable, BitwiseCopyable {
 /// 1. The places that are not used are the complement of what the newest checkpoint's trees reach, or those of the
 ///    one being written.
 /// 2. A number is given out only if it is free and not held, or behind the end of the file.
-/// 3. A place freed by a checkpoint becomes free only when a synced log record testifies to that checkpoint, so that
+/// 3. A place freed by a checkpoint becomes free only when a synced log record marks that checkpoint durable, so that
 ///    the one before stays whole until it cannot be needed (hazards A6, C6).
 /// 4. Until the map that the file came with is trusted, no place of that file is given out, whatever the map says of it
 ///    and whatever has been given up since: see `FreeMapProof`.
@@ -30,7 +30,7 @@ package struct SupersededPlace: Sendable, BitwiseCopyable {
 ///    committed since the last freeze, are free in a map written meanwhile, as after a crash they are; so are lent
 ///    ones, for pages that no map will ever name.
 ///
-/// Space: a commit is let through only while the next checkpoint has places that need nothing from the disk any more
+/// Space: a commit is let through only while the next checkpoint has places that need nothing more from the disk
 /// (hazard A13). `availableCount` is what the commit compares with; a relaxed load, so that asking costs nothing.
 package final class PageAllocator: Sendable {
   /// Bits in one page of the map.
@@ -192,7 +192,7 @@ package final class PageAllocator: Sendable {
     number.rawValue..<(number.rawValue + UInt64(count))
   }
 
-  /// Notes that no reader needs a superseded place any more, or an extent of `count` pages.
+  /// Notes that no reader needs a superseded place, or an extent of `count` pages.
   package func release(_ number: PageNumber, count: Int = 1) {
     state.withLock { state in
       for place in Self.places(number, count) { state.release(place) }
@@ -227,7 +227,7 @@ package final class PageAllocator: Sendable {
     touch(&state, number)
   }
 
-  /// Has the piece of the map written that a place is in.
+  /// Notes that the piece of the map that a place is in is to be written.
   func touch(_ state: inout PlaceState, _ number: UInt64) { state.dirtyPieces.insert(Int(number) / bitsPerPiece) }
 
   // MARK: Checkpoints
@@ -274,7 +274,7 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Has a piece of the map written anew by the next checkpoint.
+  /// Notes that the next checkpoint writes a piece of the map anew.
   package func touchPiece(_ index: Int) { state.withLock { _ = $0.dirtyPieces.insert(index) } }
 
   /// Ends the planning of a map that is written piece by piece: its bits below `mapPageCount` stand from now on,
@@ -333,7 +333,7 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// Notes that a synced log record testifies to `checkpoint`, or that nothing older can be fallen back to.
+  /// Notes that a synced log record marks `checkpoint` durable, or that nothing older can be fallen back to.
   package func prove(_ checkpoint: UInt64) {
     state.withLock { state in
       // Every flush asks, and few come after a checkpoint.

@@ -13,8 +13,8 @@ extension PageStore {
   /// Brings the leaf at child `index` of `parent` into memory, and with it those of the following siblings whose places
   /// follow in the file and which are not in memory either. Does nothing if there are none.
   ///
-  /// Every page is verified as by a visit of its own. What cannot be read, or does not verify, is left out: whoever
-  /// visits the page reads it again, and hears of it.
+  /// Every page is verified as by a visit of its own. What cannot be read, or does not verify, is left out: the
+  /// next visit of the page reads it again, and throws.
   ///
   /// - Parameter step: 1 for the siblings behind, -1 for those in front.
   @inline(never) func loadLeaves(of parent: PageBytes, from index: Int, step: Int) {
@@ -109,7 +109,7 @@ extension PageStore {
     if let wanted { ask(for: wanted) }
   }
 
-  /// A long row is left to the system, which reads ahead of whoever reads on, in larger pieces than it does when asked:
+  /// A long row is left to the system, which reads ahead of sequential reads in larger pieces than it does when asked:
   /// asking for those as well took half as long again.
   private func ask(for range: Range<Int>) {
     if range.count <= Self.longestHint { file.startReading(range) }

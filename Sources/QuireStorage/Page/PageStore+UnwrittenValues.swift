@@ -87,7 +87,7 @@ extension PageStore {
     }
   }
 
-  /// Copies the image of the page with the value at `number`; false if it need not be written any more.
+  /// Copies the image of the page with the value at `number`; false if it no longer needs to be written.
   func copyUnwrittenPage(_ number: UInt64, into target: UnsafeMutableRawPointer) -> Bool {
     copyUnwritten(PageNumber(number), checksum: nil, byteCount: pageSize, into: target)
   }

@@ -63,7 +63,7 @@ package final class PageStore: @unchecked Sendable {
     if evictor != nil, !lendsCopies { lendsCopiesWord.store(true, ordering: .relaxed) }
   }
 
-  /// Looks whether memory is plentiful again, as after a burst of changes whose old pages nobody reads any more. Called
+  /// Looks whether memory is plentiful again, as after a burst of changes whose old pages nobody reads. Called
   /// when a transaction has committed and when a checkpoint has ended; one load if memory was not short.
   package func notePlenty() {
     guard lendsCopies, pool.room > pool.slotLimit / 4 else { return }
@@ -76,7 +76,7 @@ package final class PageStore: @unchecked Sendable {
   /// How many slots wait for readers to move on.
   package var retiredCount: Int { evictor?.retired.count ?? 0 }
 
-  /// Recycles slots that nobody can find any more, when every reader has moved on from the access epoch that ends here.
+  /// Recycles slots that nobody can find, when every reader has moved on from the access epoch that ends here.
   package func retire(_ slots: [UInt]) {
     guard !slots.isEmpty else { return }
     if let evictor { return evictor.retired.retire(slots) }
@@ -85,7 +85,7 @@ package final class PageStore: @unchecked Sendable {
     pool.release(slots.compactMap { UnsafeMutableRawPointer(bitPattern: $0) })
   }
 
-  /// Gives slots back that no reader can be inside any more.
+  /// Gives slots back that no reader can be inside.
   func collectRetired() { evictor?.retired.collect() }
 
   /// The number of pages that references may name: those of the file, and those being written behind its end.

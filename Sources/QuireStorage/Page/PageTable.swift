@@ -160,7 +160,7 @@ struct PageTable: @unchecked Sendable {
     let value = word(number).pointee.load(ordering: .relaxed)
     if value == 0 || value & (Self.unsyncedBit | Self.unwrittenBit) != 0 { return nil }
     if value & (Self.hotBit | Self.warmBit) != 0 {
-      // Whoever comes in between has heated it or taken it out; either way the hand moves on.
+      // Another thread may have heated it or taken it out meanwhile; either way the hand moves on.
       _ = word(number).pointee.compareExchange(
         expected: value, desired: value & ~(Self.hotBit | Self.warmBit), ordering: .relaxed)
       return nil

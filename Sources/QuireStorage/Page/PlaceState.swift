@@ -55,7 +55,7 @@ struct PlaceState {
     isExhausted = false
   }
 
-  /// Says that no reader needs a superseded place any more.
+  /// Says that no reader needs a superseded place.
   mutating func release(_ place: UInt64) {
     setHeld(place, false)
     if table[place] == .lent { makeFree(place) }

@@ -1,4 +1,4 @@
-// Slots on their way back to the pool: nobody can find them any more, but a reader may still be inside.
+// Slots on their way back to the pool: nobody can find them, but a reader may still be inside.
 
 internal import DequeModule
 internal import Synchronization
@@ -6,7 +6,7 @@ internal import Synchronization
 /// Slots that go back to the pool when every reader has moved on to a later access epoch (hazard C3).
 ///
 /// What eviction takes out of the page table, and what checkpoints and transactions have done with, waits here side by
-/// side, so that whoever needs a slot finds all of them.
+/// side, so that a search for a slot finds all of them.
 ///
 /// Invariants:
 /// 1. A slot in `slots` is in no table, and its owner is this object.
@@ -43,7 +43,7 @@ final class RetiredSlots: Sendable {
     }
   }
 
-  /// Gives slots back that no reader can be inside any more; returns how many still wait.
+  /// Gives slots back that no reader can be inside; returns how many still wait.
   @discardableResult
   func collect() -> Int {
     state.withLock { state in

@@ -160,7 +160,7 @@ package final class SlotPool: Sendable {
     return slot
   }
 
-  /// Takes a slot back. Nobody may hold its address any more.
+  /// Takes a slot back. Nobody may hold its address.
   package func release(_ slot: UnsafeMutableRawPointer) {
     let address = UInt(bitPattern: slot)
     state.withLock { state in

@@ -36,8 +36,8 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
   // Sendable: safe because blocks are added under a mutex, published by an atomic count, and never move.
   package static let slotsPerBlock = 64
   private static let slotByteCount = 64
-  /// Ahead of a block's slots: a word with one bit for each, set for good when the slot is first taken. Whoever looks
-  /// for announcements looks at these slots alone, and not at a cache line for each reader that there might be.
+  /// Ahead of a block's slots: a word with one bit for each, set for good when the slot is first taken. A search
+  /// for announcements visits these slots alone, and not a cache line for each reader that there might be.
   private static let blockHeaderByteCount = 64
   /// How many blocks of readers there may be, as a rule.
   package static let usualBlockCount = 1024
@@ -99,8 +99,8 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     UnsafeMutableRawPointer(bitPattern: blocks[block]).unsafelyUnwrapped.assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// Says that a slot has been taken. Between the announcement and the reader's second look: whoever misses the bit has
-  /// published before that look, so that the reader announces again and is none of those that were looked for.
+  /// Marks a slot as taken, between the announcement and the reader's second look. A thread that searches and misses
+  /// the bit has published before that look: the reader then announces the newer snapshot, and is not searched for.
   @inline(__always) private func noteTaken(_ block: Int, _ index: Int) {
     let (word, bit) = (taken(block), UInt64(1) << UInt64(index))
     if word.pointee.load(ordering: .sequentiallyConsistent) & bit != 0 { return }
@@ -327,8 +327,8 @@ package final class ReaderSlots: AccessEpochs, @unchecked Sendable {
     return oldest
   }
 
-  /// Calls `body` with every slot that was ever taken; what the caller has published or ended before the call is seen
-  /// by whoever takes another one meanwhile.
+  /// Calls `body` with every slot that was ever taken. A reader that takes another one meanwhile sees what the caller
+  /// has published or ended before the call.
   @inline(__always) private func forEachSlot(_ body: (ReaderSlot) -> Void) {
     for block in 0..<usedBlocks.load(ordering: .sequentiallyConsistent) {
       var rest = taken(block).pointee.load(ordering: .sequentiallyConsistent)

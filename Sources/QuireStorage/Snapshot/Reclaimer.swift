@@ -198,7 +198,7 @@ package final class Reclaimer: Sendable {
     }
   }
 
-  /// Has the pool's budget know what is kept for readers: as much as they hold, however old they are.
+  /// Charges what is kept for readers to the pool's budget: as much as they hold, however old they are.
   private func charge(_ state: inout State) {
     var byteCount = state.waiting.byteCount + state.entries.byteCount
     if !state.held.isEmpty { byteCount = state.held.values.reduce(byteCount) { $0 + $1.byteCount } }
@@ -222,7 +222,7 @@ package final class Reclaimer: Sendable {
       if location.isPageNumber {
         releasePlace(location.pageNumber, &state, freeFrames)
       } else {
-        // Nobody can find it any more: a frame with a slot, as the next transaction would ask for.
+        // Nobody can find it: a frame with a slot, as the next transaction would ask for.
         if let freeFrames, freeFrames.keep(frame, location.slot) { return }
         // Of a frame in memory, the raw value is the slot's address.
         state.freeSlots.append(location.rawValue)

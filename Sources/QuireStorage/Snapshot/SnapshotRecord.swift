@@ -160,7 +160,7 @@ package final class SnapshotPool: @unchecked Sendable {
     }
   }
 
-  /// Takes those records out of `records` that `isDone` says no reader has announced and none can find any more.
+  /// Takes those records out of `records` that `isDone` says no reader has announced and none can find.
   func recycle(from records: inout [SnapshotRecord], where isDone: (CSN) -> Bool) {
     state.withLock { state in
       records.removeAll { record in

@@ -221,7 +221,7 @@ final class BulkLoad {
         }
       }
       written += 1
-      try context.relieve(builder.completedReferences)
+      try context.makeRoom(builder.completedReferences)
       if written % Self.writeStepCount == 0 { try context.writeAhead(builder.completedReferences) }
       if written % Self.stepCount == 0 { try report(progress) }
     }
@@ -277,7 +277,7 @@ final class BulkLoad {
     }
     written += batch.count
     batch.removeAll()
-    try context.relieve()
+    try context.makeRoom()
   }
 }
 
@@ -301,7 +301,7 @@ extension WriteContext {
 
   /// A place, between two pages, where dirty pages of this transaction may be written home early: those below `trees`
   /// and below `completed`, the subtrees of a tree that is being built. No address of a page is held here.
-  @inline(__always) func relieve(_ completed: @autoclosure () -> [PageReference] = []) throws(StorageError) {
+  @inline(__always) func makeRoom(_ completed: @autoclosure () -> [PageReference] = []) throws(StorageError) {
     guard editor.pages.isOverDirtyLimit else { return }
     looseReferences = completed()
     defer { looseReferences = [] }
@@ -354,7 +354,7 @@ extension WriteContext {
         } catch {
           throw fail(error)
         }
-        try relieve()
+        try makeRoom()
       } while key != nil
     }
   }

@@ -305,10 +305,10 @@ package final class CommitQueue: @unchecked Sendable {
     assert(state.withLock { $0.isFlushing }, "a flush is led by who has not begun it")
     if expected > 1 { awaitCompany(expected) }
     do throws(StorageError) {
-      let (durable, testified) = try log.synchronize(watch)
+      let (durable, markedCheckpoint) = try log.synchronize(watch)
       try watch?.check()
-      // What a synced record says of a checkpoint cannot be lost any more: the places it freed may be reused.
-      allocator.prove(testified)
+      // What a synced record says of a checkpoint can no longer be lost: the places it freed may be reused.
+      allocator.prove(markedCheckpoint)
       finish(durable)
     } catch {
       stop(error)

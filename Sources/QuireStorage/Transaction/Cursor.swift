@@ -146,7 +146,7 @@ public struct Cursor: ~Copyable {
   /// Where the current entry is now; nil if there is none. Another call on the same transaction may have moved the
   /// slot's epoch since the last step: the address from then may be that of another page by now.
   ///
-  /// - Throws: what reading the page once more throws, and `cursorInvalidated`: its index is of no use any more.
+  /// - Throws: what reading the page once more throws, and `cursorInvalidated`: its index is of no use.
   @inline(__always) private func currentEntry() throws(StorageError) -> (page: PageBytes, index: Int)? {
     guard let entry = path.entry else { return nil }
     try checkWriter()
@@ -163,7 +163,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// The bytes of the current key, put together in the cursor's buffer; for integer keys eight big-endian bytes of the
-  /// ordered form. Nil also if they cannot be found any more, and the next step throws why.
+  /// ordered form. Nil also if they can no longer be found, and the next step throws why.
   @usableFromInline package var borrowedKey: BorrowedValue? {
     guard let (page, index) = try? currentEntry() else { return nil }
     return key(page, index)
@@ -194,7 +194,7 @@ public struct Cursor: ~Copyable {
     if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
   }
 
-  /// Calls `body` with the current key; nil if the cursor is on no entry, or cannot read its page any more: its next
+  /// Calls `body` with the current key; nil if the cursor is on no entry, or can no longer read its page: its next
   /// step then throws why.
   @inlinable public func withKey<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
     guard let key = borrowedKey else { return nil }

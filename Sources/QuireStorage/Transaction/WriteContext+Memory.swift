@@ -10,7 +10,7 @@ extension WriteContext {
   /// About how many dirty pages the transaction has made and not spilled.
   package var unspilledCount: Int { editor.pages.born.count - spilledCount }
 
-  /// Notes that all pages that can be reached have been written home, and are not edited in place any more.
+  /// Notes that all pages that can be reached have been written home, and are no longer edited in place.
   package func noteSpill() {
     assert(spilledCount <= editor.pages.born.count, "more pages have spilled than were made")
     spilledCount = editor.pages.born.count
@@ -24,6 +24,6 @@ extension WriteContext {
     examinedCount = editor.pages.born.count
   }
 
-  /// Sets how many dirty pages there may be before `relieveMemory` is called.
+  /// Sets how many dirty pages there may be before `makeRoom` is called.
   package func setDirtyLimit(_ count: Int) { editor.pages.setDirtyLimit(count) }
 }

@@ -103,7 +103,7 @@ extension WriteContext {
       try applier.apply(operations, in: &root, renewEpoch: { [self] in renewEpoch() }) {
         [self] (root, completed) throws(StorageError) in
         trees[index] = root
-        try relieve(completed)
+        try makeRoom(completed)
       }
     } catch {
       throw fail(error)

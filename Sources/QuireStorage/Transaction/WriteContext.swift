@@ -24,7 +24,7 @@ package final class WriteContext {
   @exclusivity(unchecked) var savepointMarks: [OwnPages.Mark] = []
   /// How many frames the transaction had made when it last looked for dead ones.
   @exclusivity(unchecked) var examinedCount = 0
-  /// Subtrees of a tree that is being built, while memory is relieved.
+  /// Subtrees of a tree that is being built, while room is made.
   var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
   @exclusivity(unchecked) var spilledCount = 0
@@ -171,7 +171,7 @@ package final class WriteContext {
     fileprivate let logPosition: Int
   }
 
-  /// Remembers the state; frames made so far are not edited in place any more (hazard B3).
+  /// Remembers the state; frames made so far are no longer edited in place (hazard B3).
   package func makeSavepoint() -> Savepoint {
     assert(savepointTrees.count == savepointMarks.count, "a savepoint has trees and a mark")
     assert(pending.count == 0, "a savepoint is made while puts wait")
@@ -215,7 +215,7 @@ package final class WriteContext {
   /// Called at the start of each change: writes pages home if too many are dirty, and announces that addresses will be
   /// taken. Bytes that the caller has on loan from the transaction stay where they are meanwhile.
   @inline(__always) func enter() throws(StorageError) {
-    if editor.pages.isOverDirtyLimit { try host?.relieveMemory() }
+    if editor.pages.isOverDirtyLimit { try host?.makeRoom() }
     _ = slots.enterEpoch(slot)
   }
 

@@ -12,11 +12,11 @@ package protocol WriteHost: AnyObject {
   /// Writes dirty pages home until there are few enough.
   ///
   /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
-  func relieveMemory() throws(StorageError)
+  func makeRoom() throws(StorageError)
 
-  /// Has the disk begin with what a load has completed.
+  /// Hands the pages that a load has completed to the disk.
   ///
-  /// - Throws: as `relieveMemory`.
+  /// - Throws: what `makeRoom` throws.
   func writePagesAhead() throws(StorageError)
 
   /// Makes sure that `count` places can be taken beside those that the next checkpoint needs.

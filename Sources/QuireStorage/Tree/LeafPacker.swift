@@ -60,7 +60,7 @@ final class LeafPacker {
     byteCount &+= cellByteCount(of: entry)
   }
 
-  /// Has `isUniform` speak for the entry behind the others too.
+  /// Makes `isUniform` cover the entry behind the others too.
   @inline(__always) private func note(_ index: Int) {
     if index == 0 {
       isUniform = suitUniformLeaf(0)

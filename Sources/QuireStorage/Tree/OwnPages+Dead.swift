@@ -2,7 +2,7 @@
 
 extension OwnPages {
   /// Takes the frames that were made and replaced since `mark`, the newest point that may be returned to: nobody can
-  /// reach them any more. They are forgotten here and are the caller's to release, with the places that they may have
+  /// reach them. They are forgotten here and are the caller's to release, with the places that they may have
   /// been spilled to.
   ///
   /// A transaction that goes over its pages many times would otherwise keep every version of them to its end, in memory

@@ -1,5 +1,4 @@
-// Searching inside one page. The searches stay inside the dense heads and touch a full key only where heads are equal;
-// see performance.md 7 for what that is worth.
+// Searching inside one page. The searches stay inside the dense heads and touch a full key only where heads are equal.
 
 /// Searches over arrays of heads.
 enum HeadSearch {

@@ -285,7 +285,7 @@ package struct CursorPath: ~Copyable {
       page: root.reference.isDirty ? nil : root.reference.pageNumber)
   }
 
-  /// Has the disk work ahead of a scan: asks for the leaves below a parent at the first of them, and for those below
+  /// Makes the disk work ahead of a scan: asks for the leaves below a parent at the first of them, and for those below
   /// the next parent when half of this one's are done, so that there is always something to do.
   private mutating func askAhead(_ parent: PageBytes, _ index: Int, step: Int) {
     let reference = path[depth - 1].reference

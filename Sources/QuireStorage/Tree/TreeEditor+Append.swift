@@ -13,7 +13,7 @@ struct RightmostLeafHint {
 
 extension TreeEditor {
   /// Forgets the last leaf. Called when pages of any tree change their places: they split, merge or are written
-  /// elsewhere, or those made so far may not be edited any more.
+  /// elsewhere, or those made so far may no longer be edited.
   @inline(__always) package func forgetRightmostLeaf() { rightmostLeaf.treeID = RightmostLeafHint.none }
 
   /// Remembers `path`, all of whose pages are private, if it leads to the last leaf of the tree.

@@ -65,7 +65,7 @@ extension TreeEditor {
   /// The entry that a put with `insertIfAbsent` has found in its way; good until the next operation.
   var foundCell: LeafCell { path[path.depth &- 1].page.leafCell(path[path.depth &- 1].index) }
 
-  /// Has the processor fetch the cells of the leaf at the end of `path`, which is about to be copied, while the pages
+  /// Makes the processor fetch the cells of the leaf at the end of `path`, which is about to be copied, while the pages
   /// above it are: those are in its cache, and the leaf of a random key is not. Only at a transaction's first put into
   /// the tree: later the pages above are private, and there is nothing to do meanwhile.
   @inline(__always) private func prefetchLeaf() {

@@ -17,7 +17,7 @@ package final class WalkPages {
     let enter: () -> Void
     let leave: () -> Void
 
-    /// `enter` is called before an address is looked up, `leave` when it is not needed any more.
+    /// `enter` is called before an address is looked up, `leave` when it is no longer needed.
     package init(enter: @escaping () -> Void, leave: @escaping () -> Void) {
       self.enter = enter
       self.leave = leave

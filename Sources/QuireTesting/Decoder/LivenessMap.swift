@@ -2,8 +2,8 @@
 
 /// The live byte ranges of a database, by file and purpose.
 ///
-/// A byte outside all of them may hold anything: whoever reads the database never looks at it, or looks and is not
-/// impressed.
+/// A byte outside all of them may hold anything: a reader of the database never looks at it, or looks and goes on
+/// as before.
 package struct LivenessMap: Sendable {
   /// What bytes are there for.
   package enum Purpose: Hashable, Sendable {

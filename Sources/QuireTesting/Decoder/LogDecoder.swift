@@ -1,4 +1,4 @@
-// The log, as the format document describes it: the chain of records, testimony, parts.
+// The log, as the format document describes it: the chain of records, marks, parts.
 
 /// Follows the log from where a meta page says.
 struct LogDecoder {
@@ -31,7 +31,7 @@ struct LogDecoder {
   private(set) var csn: UInt64
   private var chain: UInt64
   private var endLSN: UInt64
-  /// What records testify to, behind the end of the chain too.
+  /// What records mark as durable, behind the end of the chain too.
   private(set) var durableLSN: UInt64 = 0
   private(set) var durableCheckpoint: UInt64 = 0
   /// The operations that count, in order.
@@ -64,7 +64,7 @@ struct LogDecoder {
       chain = try segments[segment].word(offset - 8)
       endLSN = meta.segments[segment].firstLSN + UInt64(offset)
       if header.kind != .part { csn = header.csn }
-      testify(header)
+      takeMarks(header)
       try take(header, segments[segment], next.offset)
       records.append(
         DecodedRecord(
@@ -74,7 +74,7 @@ struct LogDecoder {
     for index in segment..<segments.count {
       var place = index == segment ? (offset + 7) / 8 * 8 : 4096
       while place + 64 <= meta.segments[index].byteCount {
-        if let header = try header(index, place) { testify(header) }
+        if let header = try header(index, place) { takeMarks(header) }
         place += 8
       }
     }
@@ -86,7 +86,7 @@ struct LogDecoder {
     }
   }
 
-  private mutating func testify(_ header: Header) {
+  private mutating func takeMarks(_ header: Header) {
     durableLSN = max(durableLSN, header.durableLSN)
     durableCheckpoint = max(durableCheckpoint, header.durableCheckpoint)
   }

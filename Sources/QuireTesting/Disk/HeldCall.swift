@@ -24,7 +24,7 @@ package final class HeldCall: Sendable {
   /// Waits until the call is made; false if it has not been after a while.
   package func awaitCall() -> Bool {
     let isCalled = called.wait(timeout: .now() + Self.patience) == .success
-    // Whoever asks again is answered at once.
+    // The next question is answered at once.
     if isCalled { called.signal() }
     return isCalled
   }

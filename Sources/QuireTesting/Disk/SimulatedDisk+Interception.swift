@@ -38,7 +38,7 @@ package struct DiskPauses: Sendable {
 }
 
 extension SimulatedDisk {
-  /// Has `interceptor` see every call from now on. It is asked in its turn, until one says that something goes wrong.
+  /// Lets `interceptor` see every call from now on. It is asked in its turn, until one says that something goes wrong.
   ///
   /// While there is an interceptor a sync covers what was written before it was called, and nothing that came while it
   /// was held: the least that a disk has to do.
@@ -67,7 +67,7 @@ extension SimulatedDisk {
     return held
   }
 
-  /// Has calls take their time.
+  /// Makes calls take their time.
   package func pause(_ pauses: DiskPauses) {
     let random = Latch(SeededRandom(seed: pauses.seed))
     intercept { operation in

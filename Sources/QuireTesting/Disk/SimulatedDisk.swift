@@ -119,7 +119,7 @@ package final class SimulatedDisk: FileSystem {
     }
   }
 
-  /// Has those who come in between see a call, on its thread and without the lock.
+  /// Shows a call to those who come in between, on its thread and without the lock.
   private func intercepted(_ operation: DiskOperation) -> DiskInterception {
     if interceptors.isEmpty { return DiskInterception() }
     let covered = operation.kind == .synchronize ? withState { $0.sequence } : nil

@@ -137,10 +137,10 @@ package struct RotDatabase: Sendable {
       return decoded.records.isEmpty ? .state(newest) : .errorOrState(newest)
     }
     guard let first = records.min() else { return .state(newest) }
-    let testimony = decoded.records.indices.filter { !records.contains($0) }.map { decoded.records[$0].durableLSN }
-    if testimony.max() ?? 0 > decoded.records[first].lsn { return .error }
+    let marks = decoded.records.indices.filter { !records.contains($0) }.map { decoded.records[$0].durableLSN }
+    if marks.max() ?? 0 > decoded.records[first].lsn { return .error }
     let kept = decoded.records[..<first].last { $0.isCommit }?.csn ?? firstCSN
-    // Another damaged record may have a header that still testifies.
+    // Another damaged record may have a header whose mark still counts.
     return records.count == 1 ? .state(kept) : .errorOrState(kept)
   }
 

@@ -121,7 +121,7 @@ private struct LyingRun {
         let csn = tx.csn.rawValue
         guard try StateDigest(of: tx) == work.states[csn] else { return .wrong("commit \(csn) is none that was made") }
         if csn == newest { return .noEffect }
-        // Of the newest commit alone there is no testimony.
+        // The newest commit alone is marked durable by no record.
         return isLog && csn + 1 == newest ? .cut : .wrong("commit \(csn) is shown instead of \(newest)")
       }
     } catch let error as StorageError {

@@ -20,7 +20,7 @@ package enum FaultPlace: Int, Sendable, CaseIterable {
   case sync
   /// Writes or syncs a checkpoint's meta page.
   case meta
-  /// Writes or syncs the record that testifies to it.
+  /// Writes or syncs the record that marks it durable.
   case mark
   /// Makes the log longer.
   case lengthening

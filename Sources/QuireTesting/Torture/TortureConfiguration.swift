@@ -26,7 +26,7 @@ enum TortureOperation: Int, Sendable, CaseIterable {
   case checkpoint
   /// Some steps of the checkpoint that runs.
   case steps
-  /// A record that testifies to a burst of commits.
+  /// A record that marks a burst of commits durable.
   case mark
   case openPin
   case closePin

@@ -129,8 +129,8 @@ final class TortureWriter {
       try expectShown(csn)
     } catch {
       try system.judge(error, since: faults, during: "waiting")
-      // A commit was appended: whoever is told anything else takes it for rolled back. Who had none to wait for, but
-      // what others did, has lost nothing, and knows it.
+      // A commit was appended: any other error would say that it was rolled back. A ticket without a commit of its own
+      // waited for those of others, and has lost nothing.
       guard (error as? StorageError)?.code == (ticket.hasOwnCommit ? .outcomeUnknown : .failStop) else {
         throw log.failure(.broken, "who waited for \(csn) was told \(error)")
       }

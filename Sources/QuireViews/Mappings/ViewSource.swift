@@ -19,7 +19,7 @@ struct ViewSource: Sendable {
       do {
         return try Self.unlessMissing { try Self.state(view, tx, groups) }
       } catch let error as DatabaseError where error.code == .extensionMismatch {
-        // Another version or another kind has the name: the screen loads that anew, and whoever reads rows is told.
+        // Another version or another kind has the name: the screen loads that anew, and reads of rows throw.
         return try other.state(tx, groups)
       }
     }

@@ -26,7 +26,7 @@ extension ViewStorage {
     return members
   }
 
-  /// Has groups show other rows, or the same in another order, by the fewest steps; groups that are not named stay as
+  /// Makes groups show other rows, or the same in another order, by the fewest steps; groups that are not named stay as
   /// they are. Rows leave all groups before any enters one, so that a row that changes its group is in one at a time.
   func arrange(_ groups: [GroupArrangement]) throws {
     let plans = try groups.map { try GroupPlan(from: members(of: $0.name), to: $0.rows.map(\.rowID)) }

@@ -69,7 +69,7 @@ extension AutoViewWriter {
     }
   }
 
-  /// Has the groups show these rows and no other, all or nothing.
+  /// Makes the groups show these rows and no other, all or nothing.
   private func replace(
     _ grouping: ViewGrouping<Object, Metadata>, _ sorting: ViewSorting<Object, Metadata>, _ version: String,
     _ members: [ByteString: [Member]]

@@ -59,7 +59,7 @@ where Parent.Writer: ViewOwner {
   /// The version that the view has in this transaction.
   public var version: String { view.version }
 
-  /// Has the view show those rows of its parent that another filter lets through, from now on in this transaction and,
+  /// Lets the view show those rows of its parent that another filter lets through, from now on in this transaction and,
   /// if it commits, for all that come; `version` is stored as the view's, and is what to register it with at the next
   /// opening. Only rows that come or go are told. Filtered views of this one follow.
   ///

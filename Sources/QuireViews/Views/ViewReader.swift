@@ -162,7 +162,7 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
     }
   }
 
-  /// Has the error of a loop whose transaction was changed inside it name the view and the group.
+  /// Adds the view and the group to the error of a loop whose transaction was changed inside it.
   func naming<Result>(_ group: String, _ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as DatabaseError where error.code == .mutatedDuringIteration {
       throw DatabaseError(

@@ -4,7 +4,7 @@ public import Foundation
 public import Quire
 
 extension YapDatabaseConnection {
-  /// Has all reads of this connection show the newest commit until the next call, or until the long-lived read ends.
+  /// Makes all reads of this connection show the newest commit until the next call, or until the long-lived read ends.
   /// New call: `Database.pin()`, and `PinnedSnapshot.advance()` for the calls after the first.
   ///
   /// Neither writers nor checkpoints wait for it, and the log does not grow for it, however long it is held.
@@ -65,13 +65,13 @@ extension YapDatabaseConnection {
   /// New call: `Database.pin()`.
   public var pinnedSnapshot: PinnedSnapshot? { state.withLock { $0.pin } }
 
-  /// Has a write on this connection throw `notPermitted` while a long-lived read goes on: the default, here in release
+  /// Lets a write on this connection throw `notPermitted` while a long-lived read goes on: the default, here in release
   /// builds, too. New call: none, as a `PinnedSnapshot` cannot write.
   public func enableExceptionsForImplicitlyEndingLongLivedReadTransaction() {
     state.withLock { $0.protectsPin = true }
   }
 
-  /// Has a write on this connection end the long-lived read, and say so in the log. New call: none, as a
+  /// Makes a write on this connection end the long-lived read, and say so in the log. New call: none, as a
   /// `PinnedSnapshot` cannot write.
   public func disableExceptionsForImplicitlyEndingLongLivedReadTransaction() {
     state.withLock { $0.protectsPin = false }

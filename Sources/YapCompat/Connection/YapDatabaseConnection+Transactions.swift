@@ -71,7 +71,7 @@ extension YapDatabaseConnection {
     }
   }
 
-  /// Has `completionBlock` run when every transaction that was called on this connection before is over. New call:
+  /// Runs `completionBlock` when every transaction that was called on this connection before is over. New call:
   /// `Connection.drain()`.
   @preconcurrency public func flushTransactions(
     withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?
@@ -114,7 +114,7 @@ extension YapDatabaseConnection {
     state.withLock { $0.pendingCount = UInt64(max(0, Int64($0.pendingCount) + change)) }
   }
 
-  /// Has `body` run when those before it are done; its error goes to `onError`.
+  /// Runs `body` when those before it are done; its error goes to `onError`.
   func begin(
     _ kind: YapDatabasePermittedTransactions, _ completionQueue: DispatchQueue?,
     _ completionBlock: (@Sendable () -> Void)?,
@@ -128,7 +128,7 @@ extension YapDatabaseConnection {
     }
   }
 
-  /// Has `body` run when those before it are done, and then `finish`, with its error.
+  /// Runs `body` when those before it are done, and then `finish`, with its error.
   func begin(
     _ kind: YapDatabasePermittedTransactions,
     _ body: @escaping @Sendable (YapDatabaseConnection) throws -> Void,
@@ -170,7 +170,7 @@ extension YapDatabaseConnection {
     var isRolledBack = false
     do {
       return try state.withLock { $0.quire }.write(at: site) { tx in
-        // Has the commit tell which connection made it.
+        // Notes in the commit which connection made it.
         tx.commitInfo = YapDatabaseCommitInfo(self, nil)
         let transaction = YapDatabaseReadWriteTransaction(database, self, tx)
         let result = try perform(transaction, block)

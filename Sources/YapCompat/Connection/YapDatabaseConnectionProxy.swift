@@ -149,7 +149,7 @@ public final class YapDatabaseConnectionProxy: Sendable {
   @available(*, deprecated, message: "A write that has begun is not stopped: use `reset`.")
   public func abortAndReset() { reset() }
 
-  /// Has `completionBlock` run when all that is pending now is stored, or has failed to be. Not in the original. New
+  /// Runs `completionBlock` when all that is pending now is stored, or has failed to be. Not in the original. New
   /// call: `await` the write itself.
   @preconcurrency public func flush(
     completionQueue: DispatchQueue? = nil, completionBlock: @escaping @Sendable () -> Void
@@ -170,7 +170,7 @@ public final class YapDatabaseConnectionProxy: Sendable {
     if isFirst { store(nil, nil) }
   }
 
-  /// Has what is pending stored by one transaction.
+  /// Stores what is pending in one transaction.
   private func store(_ queue: DispatchQueue?, _ completion: (@Sendable () -> Void)?) {
     readWriteConnection.begin(.asyncReadWriteTransaction) { [self] connection in
       var pending = state.withLock { state in

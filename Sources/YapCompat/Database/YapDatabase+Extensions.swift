@@ -101,7 +101,7 @@ extension YapDatabase {
     }
   }
 
-  /// Has `completionBlock` run when everything that was asked of extensions before is done. New call: `await` the calls
+  /// Runs `completionBlock` when everything that was asked of extensions before is done. New call: `await` the calls
   /// themselves.
   @preconcurrency public func flushExtensionRequests(
     withCompletionQueue completionQueue: DispatchQueue?, completionBlock: (@Sendable () -> Void)?

@@ -123,8 +123,8 @@ public final class YapDatabase: Sendable {
     state.withLock { $0.follower = task }
   }
 
-  /// Sends the notifications of all commits so far to the main queue, but for those that were sent before. Whoever has
-  /// seen a commit end and calls this has its notification come before what he sends there himself.
+  /// Sends the notifications of all commits so far to the main queue, but for those that were sent before. After a
+  /// commit has ended, this call puts its notification in front of what its caller sends there next.
   func postCommits() {
     posts.sendWord { DispatchQueue.main.async { [weak self] in self?.postPending() } }
   }

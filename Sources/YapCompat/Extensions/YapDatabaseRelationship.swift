@@ -50,7 +50,7 @@ public final class YapDatabaseRelationshipOptions: Sendable {
     values.withLock { $0 } == other.values.withLock { $0 }
   }
 
-  /// The same settings, for whoever goes on with them.
+  /// A copy of the settings, which later changes of the original do not reach.
   init(copying other: YapDatabaseRelationshipOptions?) { values = Guarded(other?.values.withLock { $0 } ?? Values()) }
 }
 

@@ -36,7 +36,7 @@ public final class YapDatabaseViewOptions: Sendable {
   /// The original's defaults. New call: none.
   public init() { values = Guarded(Values()) }
 
-  /// The same settings, for whoever goes on with them.
+  /// A copy of the settings, which later changes of the original do not reach.
   init(copying other: YapDatabaseViewOptions?) { values = Guarded(other?.values.withLock { $0 } ?? Values()) }
 
   /// Whether these say what others say; blocks that choose collections are never the same.

@@ -3,7 +3,7 @@
 internal import Quire
 
 extension YapDatabaseViewTransaction {
-  /// Has the screens of this view draw a row anew: nothing is written, no block is asked, and nobody else is told. Not
+  /// Lets the screens of this view draw a row anew: nothing is written, no block is asked, and nobody else is told. Not
   /// for read transactions, which fail. New call: `touch(_:_:)` of the view's writer.
   public func touchRow(forKey key: String, inCollection collection: String?) {
     touch(key, collection, [.object, .metadata])

@@ -36,7 +36,7 @@ final class PendingPosts: Sendable {
   /// Takes the stream of commits.
   func begin(_ commits: CommitStream.Iterator) { state.withLock { $0.commits = commits } }
 
-  /// Has `send` send word to the main queue, unless word is on its way.
+  /// Calls `send`, which sends word to the main queue, unless word is on its way.
   func sendWord(_ send: () -> Void) {
     state.withLock { state in
       guard state.commits != nil, !state.isOnItsWay else { return }

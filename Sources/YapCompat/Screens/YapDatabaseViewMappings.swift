@@ -119,7 +119,7 @@ public final class YapDatabaseViewMappings {
   /// The name of that section; nil if there never is one. New call: `ViewMappings.consolidatedName`.
   public var consolidatedGroupName: String? { mappings.consolidatedName }
 
-  /// Has all groups be one section while they show fewer rows. New call: `ViewMappings.consolidate(below:as:)`.
+  /// Makes all groups one section while they show fewer rows. New call: `ViewMappings.consolidate(below:as:)`.
   public func setAutoConsolidateGroupsThreshold(_ threshold: UInt, withConsolidatedGroupName name: String) {
     mappings.consolidate(below: Int(clamping: threshold), as: name)
   }

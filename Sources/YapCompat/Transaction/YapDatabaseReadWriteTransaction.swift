@@ -19,7 +19,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
 
   // MARK: The transaction
 
-  /// Has everything undone that the transaction did and will do, when its block returns; `readWrite` throws no error
+  /// Undoes everything that the transaction did and will do, when its block returns; `readWrite` throws no error
   /// for that. New call: `WriteTransaction.rollback()`, which leaves the closure at once.
   public func rollback() { attempt(()) { isRolledBack = true } }
 
@@ -36,7 +36,7 @@ public final class YapDatabaseReadWriteTransaction: YapDatabaseReadTransaction {
     }
   }
 
-  /// Has `completionBlock` run when the commit is durable, in the order of the calls. Never if the transaction fails or
+  /// Runs `completionBlock` when the commit is durable, in the order of the calls. Never if the transaction fails or
   /// is rolled back, where the original ran it all the same. New call: `WriteTransaction.onCommit(_:)`.
   ///
   /// - Parameters:

@@ -7,7 +7,7 @@
 
   struct Diary: Codable, Sendable, Equatable { var day: Int, text: String }
 
-  /// The trees that stored rows are in; for whoever changes them below the object layer.
+  /// The trees that stored rows are in; for tests that change them below the object layer.
   struct RawTrees {
     struct NoTree: Error {}
 

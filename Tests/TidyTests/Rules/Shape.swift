@@ -2,7 +2,7 @@
 
 import Testing
 
-/// The limits of `Limits` in the style guide, in one place.
+/// The limits that CONTRIBUTING names, in one place.
 enum Shape {
   static let columns = 120
   static let functionLines = 70

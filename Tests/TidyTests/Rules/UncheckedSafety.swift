@@ -1,4 +1,4 @@
-// Rule: whoever switches the compiler's data race checks off says why that is safe.
+// Rule: where the compiler's data race checks are switched off, a comment says why that is safe.
 
 import Testing
 

@@ -12,7 +12,7 @@
 /// the next touch of it: on the machine that the published tables come from 2,500 µs per MiB, where clearing one takes
 /// 50. Without this, rows that need fresh memory would measure mostly the host, and who came first.
 enum MachineMemory {
-  /// Has the system find so many bytes, whoever has to give them, and gives them all back to it. What is taken next is
+  /// Makes the system find so many bytes, and gives them all back to it. What is taken next is
   /// what was given back last, for every store alike; a second or three later the host begins to take it away again.
   static func provide(byteCount: Int) throws {
     guard byteCount > 0 else { return }

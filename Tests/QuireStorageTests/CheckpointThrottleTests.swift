@@ -5,16 +5,16 @@ import Testing
 
 @testable import QuireStorage
 
-@Suite struct CheckpointPaceTests {
+@Suite struct CheckpointThrottleTests {
   private static let start = LSN(1 << 20)
 
-  private func makePace() -> CheckpointThrottle { CheckpointThrottle(start: Self.start, logRoom: 1000, total: 100) }
+  private func makeThrottle() -> CheckpointThrottle { CheckpointThrottle(start: Self.start, logRoom: 1000, total: 100) }
 
   /// How often the log was looked at, a look each before what is a pause otherwise.
   private func looks(written: Int, _ end: (Int) -> LSN?) -> Int {
-    var pace = makePace()
+    var throttle = makeThrottle()
     var count = 0
-    pace.wait(written: written) {
+    throttle.wait(written: written) {
       count += 1
       return end(count)
     }
