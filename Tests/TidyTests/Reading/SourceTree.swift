@@ -7,6 +7,8 @@ import Testing
 struct SourceTree: Sendable {
   let root: URL
   let files: [SourceFile]
+  /// The paths of all files that rules know of, sources and others.
+  let paths: [String]
 
   /// The repository that holds this test; reading it may fail, and then every rule fails.
   private static let current = Result { try SourceTree(root: rootOfThisRepository) }
@@ -22,11 +24,16 @@ struct SourceTree: Sendable {
   /// Reads the manifests and what stands below `Sources`, `Tests` and `Benchmarks`.
   init(root: URL) throws {
     self.root = root
-    var paths = ["Package.swift"]
-    for folder in ["Sources", "Tests", "Benchmarks"] {
-      paths += try Self.sourcePaths(below: folder, of: root)
+    var paths = ["Package.swift", "README.md"]
+    for folder in ["Sources", "Tests", "Benchmarks", "Fixtures", ".github"] {
+      paths += try Self.paths(below: folder, of: root)
     }
-    files = try paths.sorted().map { path in
+    self.paths = paths.sorted()
+    let sources = self.paths.filter { path in
+      let isBelowSources = !path.hasPrefix("Fixtures/") && !path.hasPrefix(".github/")
+      return isBelowSources && (path.hasSuffix(".swift") || path.hasSuffix(".h"))
+    }
+    files = try sources.map { path in
       SourceFile(path: path, text: try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8))
     }
   }
@@ -36,12 +43,18 @@ struct SourceTree: Sendable {
     try FileManager.default.contentsOfDirectory(atPath: root.path).sorted()
   }
 
-  private static func sourcePaths(below folder: String, of root: URL) throws -> [String] {
+  /// The guides, the catalog's and those beside what they are about.
+  func guides() throws -> [Guide] {
+    try paths.filter { $0.hasSuffix(".md") }.map { path in
+      Guide(path: path, text: try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8))
+    }
+  }
+
+  private static func paths(below folder: String, of root: URL) throws -> [String] {
     let names = try FileManager.default.subpathsOfDirectory(atPath: root.appendingPathComponent(folder).path)
     return names.filter { name in
       // The nested package builds into a hidden folder of its own.
-      let isHidden = name.split(separator: "/").contains { $0.hasPrefix(".") }
-      return !isHidden && (name.hasSuffix(".swift") || name.hasSuffix(".h"))
+      !name.split(separator: "/").contains { $0.hasPrefix(".") }
     }.map { "\(folder)/\($0)" }
   }
 }

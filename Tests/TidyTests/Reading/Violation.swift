@@ -15,9 +15,9 @@ struct Violation: Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  init(path: String, message: String) {
+  init(path: String, line: Int? = nil, message: String) {
     self.path = path
-    line = nil
+    self.line = line
     self.message = message
   }
 
