@@ -152,8 +152,7 @@ package final class TreeBuilder {
         return Separator.between(last, first, keyKind: keyKind)
       }
       : OwnedKey(bytes: [], integer: 0)
-    let (page, reference) = try editor.pages.makeLeaf(of: tree)
-    packer.encode(0..<packer.count, into: page)
+    let reference = try editor.rewriter.make(packer, 0..<packer.count, of: tree).reference
     if keyKind == .bytes { lastKey = packer.entries[packer.count - 1].splitKey.bytes }
     hasLeaf = true
     let word = packer.childCount(0..<packer.count)

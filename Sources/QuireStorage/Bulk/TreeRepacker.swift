@@ -144,7 +144,6 @@ package final class TreeRepacker {
     _ run: Range<Int>, _ level: Int, _ root: inout TreeRoot
   ) throws(StorageError) -> (count: Int, isSplit: Bool)? {
     let packer = editor.packer(root.keyKind)
-    packer.removeAll()
     assert(run.count <= runs.runLimit, "a run has no more leaves than its limit")
     runs.begin()
     for index in run {

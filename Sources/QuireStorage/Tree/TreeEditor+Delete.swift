@@ -120,12 +120,10 @@ extension TreeEditor {
     // The page at hand is private and takes everything; the neighbour is given up.
     if treeLevel == 0 {
       let packer = packer(root.keyKind)
-      packer.removeAll()
       packer.append(leftCopy, 0..<leftCopy.count)
       packer.append(rightCopy, 0..<rightCopy.count)
       guard packer.leafByteCount(0..<packer.count) <= limit else { return false }
-      pages.initializeLeaf(page, of: root)
-      packer.encode(0..<packer.count, into: page)
+      rewriter.write(packer, 0..<packer.count, over: page, of: root)
     } else {
       branches.take(leftCopy)
       let boundary = branches.entries.count

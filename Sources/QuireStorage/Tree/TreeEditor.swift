@@ -24,6 +24,7 @@ package final class TreeEditor {
   /// Room for the children of branches that are written anew.
   @exclusivity(unchecked) var branches: BranchPacker
   private let packers: (bytes: LeafPacker, integers: LeafPacker)
+  /// Where `rewriter` cuts entries into leaves.
   @exclusivity(unchecked) var leafEnds: [Int] = []
   /// The way to the last leaf of the tree `rightmostLeaf.treeID`; see `TreeEditor+Append.swift`.
   @exclusivity(unchecked) var rightmostLeaf: RightmostLeafHint
@@ -50,8 +51,12 @@ package final class TreeEditor {
     rightmostLeaf.path.deallocate()
   }
 
-  /// Room for the entries of leaves that are written anew.
-  func packer(_ kind: KeyKind) -> LeafPacker { kind == .int64 ? packers.integers : packers.bytes }
+  /// Room for the entries of leaves that are written anew, with none in it.
+  func packer(_ kind: KeyKind) -> LeafPacker {
+    let packer = kind == .int64 ? packers.integers : packers.bytes
+    packer.removeAll()
+    return packer
+  }
 
   /// Edits a private leaf in place.
   @inline(__always) func writer(_ leaf: PageBytes) -> LeafWriter {
