@@ -181,11 +181,10 @@ package final class TreeBuilder {
   /// The bytes that a branch with one more child needs.
   private func branchByteCount(_ level: Level, adding separator: OwnedKey) -> Int {
     let count = level.references.count + 1
-    let arrays = PageBytes.branchArraysEnd(count: count, hasIntegerKeys: keyKind == .int64)
-    guard keyKind == .bytes else { return arrays }
     let prefix = zip(level.separators[1].bytes, separator.bytes).prefix { $0 == $1 }.count
-    return arrays + prefix + level.separatorByteCount + separator.bytes.count
-      + (count - 1) * (PageLayout.branchCellHeader - prefix)
+    return PageBytes.branchByteCount(
+      count: count, hasIntegerKeys: keyKind == .int64, prefixCount: prefix,
+      separatorByteCount: level.separatorByteCount + separator.bytes.count)
   }
 
   /// Writes the branch above the children in `levels[start]` and adds it to the level above.
