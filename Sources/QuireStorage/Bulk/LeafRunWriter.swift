@@ -84,24 +84,18 @@ final class LeafRunWriter {
     var limit = leafLimit(packer)
     if all, packer.leafByteCount(0..<packer.count) <= pageSize { limit = pageSize }
     packer.cuts(limit: limit, fills: !all, into: &ends)
-    var start = 0
     // The last leaf has room for what comes next.
-    for end in all ? ends[...] : ends.dropLast() {
-      try writeLeaf(packer, start..<end, in: root)
-      start = end
-    }
-    if all { packer.removeAll() } else { packer.removeFirst(start) }
+    try write(packer, cutAt: all ? ends[...] : ends.dropLast(), in: root)
   }
 
-  /// Writes all entries of `packer` to leaves that end at `cuts`, as full as they are then.
-  func write(_ packer: LeafPacker, cutAt cuts: [Int], in root: TreeRoot) throws(StorageError) {
-    assert(cuts.last == packer.count, "the last leaf of a run ends with the last entry")
+  /// Writes entries of `packer` to leaves that end at `cuts`, as full as they are then; the others stay there.
+  func write(_ packer: LeafPacker, cutAt cuts: ArraySlice<Int>, in root: TreeRoot) throws(StorageError) {
     var start = 0
     for end in cuts {
       try writeLeaf(packer, start..<end, in: root)
       start = end
     }
-    packer.removeAll()
+    if start == packer.count { packer.removeAll() } else { packer.removeFirst(start) }
   }
 
   /// How many bytes of a leaf are used. What the transaction has made alone has no room left, as in a tree that is

@@ -188,8 +188,20 @@ package final class TreeEditor {
       isTakenApart: isTakenApart)
   }
 
+  /// The same for the child `index`, which is `page`, of the branch `path[level]`.
+  func checkFitness(
+    ofChild index: Int, _ page: PageBytes, below level: Int, in root: TreeRoot
+  ) throws(StorageError) {
+    let branch = path[level].page
+    let reference = PageReference(rawValue: branch.references[index])
+    if !reference.isDirty, page.checksum != branch.checksums[index] { throw notTheVersion(reference) }
+    guard page.isFromDisk else { return }
+    let bounds = path.bounds(ofPageAt: level).child(index, of: branch)
+    try check(page, reference, count: ChildCount.count(branch.counts[index]), within: bounds, in: root)
+  }
+
   /// Throws if a page is not fit to be edited.
-  func check(
+  private func check(
     _ page: PageBytes, _ reference: PageReference, count: UInt64, within bounds: KeyBounds, in root: TreeRoot,
     isTakenApart: Bool = false
   ) throws(StorageError) {
