@@ -79,4 +79,15 @@ extension LeafPacker {
     }
     leaf.enter(head: head, cell: cell)
   }
+
+  /// Whether no value or key of an entry lies in `page`; for assertions.
+  func isApart(from page: PageBytes) -> Bool {
+    let memory = UnsafeRawPointer(page.base)..<UnsafeRawPointer(page.base + pageSize)
+    return (0..<count).allSatisfy { index in
+      let entry = entries[index]
+      if entry.frontCount > 0, memory.contains(entry.front) { return false }
+      if entry.backCount > 0, memory.contains(entry.back) { return false }
+      return entry.payloadCount == 0 || !memory.contains(entry.payload)
+    }
+  }
 }

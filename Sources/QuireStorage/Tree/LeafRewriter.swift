@@ -28,6 +28,8 @@ struct LeafRewriter {
 
   /// Writes the entries `range`, which must fit, over a private leaf.
   func write(_ packer: LeafPacker, _ range: Range<Int>, over leaf: PageBytes, of root: TreeRoot) {
+    assert(leaf.step >= editor.pages.step, "a leaf that others see is written over")
+    assert(packer.isApart(from: leaf), "entries lie in the leaf that is written over")
     editor.pages.initializeLeaf(leaf, of: root)
     packer.encode(range, into: leaf)
   }
@@ -90,7 +92,9 @@ struct LeafRewriter {
     packer.cuts(limit: editor.pageSize, fills: fills, into: &editor.leafEnds)
     let end = editor.leafEnds.first ?? 0
     assert((editor.leafEnds.last ?? 0) == packer.count, "the last leaf ends with the last entry")
-    packer.encode(0..<end, into: try vacate(isPrivate: isPrivate, in: &root))
+    let leaf = try vacate(isPrivate: isPrivate, in: &root)
+    assert(packer.isApart(from: leaf), "entries lie in the leaf that is written over")
+    packer.encode(0..<end, into: leaf)
     let added = try make(packer, from: end, ends: editor.leafEnds.dropFirst(), of: root)
     try editor.addToParent(of: level, firstCount: packer.childCount(0..<end), added, in: &root)
     return added.isEmpty
