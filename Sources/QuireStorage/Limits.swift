@@ -10,8 +10,6 @@ public enum Limits {
   public static let pageSizes = [4096, 8192, 16384, 32768]
   /// The most levels a tree can have. At the least fan-out of three this holds more entries than 48-bit pages can.
   package static let treeLevels = 40
-  /// Page numbers fit in 48 bits in every reference.
-  package static let pageNumberBits: UInt64 = 48
   /// The most pages one open engine addresses: 256 TiB at 4 KiB.
   package static let pageCount: UInt64 = 1 << 36
   /// The most entries that a tree can have; no file is long enough for as many.

@@ -1,8 +1,9 @@
 // Packing under-filled leaves: nothing is lost, pages get full, and a walk in small steps comes to its end.
 
-import QuireStorage
 import QuireTesting
 import Testing
+
+@testable import QuireStorage
 
 @Suite struct RepackTests {
   @Test(
@@ -33,22 +34,26 @@ import Testing
     }
     try engine.checkpoint()
     let before = try TreeWalk(engine.core.head.trees[0], in: engine.core.store)
-    // By hand what a maintenance transaction does: a few leaves at a time, from key to key.
+    // As maintenance does: a few leaves at a time, from key to key.
     var key: [UInt8]?
     var steps = 0
     repeat {
-      try engine.write { tx in
-        key = try engine.core.context.repack(treeAt: 0, from: key, leafLimit: 20)
-        try tx.compare(tree, with: model, strangers: [])
+      try engine.core.rearrange { (context, _) throws(StorageError) -> Bool in
+        key = try context.rearrange(treeAt: 0) { (editor, root) throws(StorageError) in
+          try TreeRepacker(editor, .all).repack(&root, from: key, leafLimit: 20)
+        }
+        return !context.born.isEmpty
       }
+      // Readers see it once it is durable, the next writer at once.
+      try engine.write { tx in try tx.compare(tree, with: model, strangers: []) }
       try engine.walkEverything()
       steps += 1
     } while key != nil && steps < 2000
     #expect(key == nil)
+    try engine.checkpoint()
     let after = try TreeWalk(engine.core.head.trees[0], in: engine.core.store)
     #expect(after.leaves <= before.leaves)
     if shape != .mixedLengths, after.leaves > 40 { #expect(after.fill > 0.85, "\(before.fill) became \(after.fill)") }
-    try engine.checkpoint()
     try engine.walkEverything(isCheckpointed: true)
     try engine.close()
     let again = try disk.openEngine(options)

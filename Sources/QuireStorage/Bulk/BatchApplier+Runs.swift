@@ -62,7 +62,6 @@ extension BatchApplier {
     assert(first + length <= editor.path[level - 1].page.count, "a run ends with its branch")
     try editor.makePathPrivate(&root, levels: level)
     let packer = editor.packer(root.keyKind)
-    packer.removeAll()
     runs.begin()
     var (next, change, index) = (start, 0, first)
     while index < first + length, runs.children.count < 2 * runs.runLimit {

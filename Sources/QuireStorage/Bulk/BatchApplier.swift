@@ -13,14 +13,11 @@ package final class BatchApplier {
   let runs: LeafRunWriter
   /// Up to which operation there are too few for a run of leaves.
   @exclusivity(unchecked) var sparseEnd = 0
-  @exclusivity(unchecked) private var ends: [Int] = []
   private let prefetcher = PathPrefetcher()
   /// Up to which operation the pages on the way have been asked for.
   @exclusivity(unchecked) private var prefetchEnd = 0
   /// Whether the operations are so few that nearly each has a leaf of its own.
   @exclusivity(unchecked) private var isSparse = false
-  /// The leaf being merged, if it is itself written anew.
-  private let source: UnsafeMutableRawPointer
 
   /// A merge takes no more than so many pages of operations at a time.
   static let pagesAtOnce = 8
@@ -35,10 +32,7 @@ package final class BatchApplier {
     pageSize = editor.pageSize
     leaves = LeafSource(editor)
     runs = LeafRunWriter(editor)
-    source = UnsafeMutableRawPointer.allocate(byteCount: editor.pageSize, alignment: 16)
   }
-
-  deinit { source.deallocate() }
 
   /// Writes dirty pages home, in the middle of an application: those of the tree as it is now, and below the completed
   /// subtrees of one that is being built.
@@ -145,22 +139,21 @@ package final class BatchApplier {
     let merger = LeafMerger(leaf, bound: bound, byteLimit: Self.pagesAtOnce * pageSize)
     let few = merger.count(operations, from: start, limit: Self.fewest)
     if few < Self.fewest, !leaves.holds(leaf) { return try applySingly(operations, start..<(start + few), in: &root) }
-    let packer = editor.packer(root.keyKind)
     let isPrivate = editor.pages.isPrivate(editor.path[editor.path.depth - 1].reference, leaf)
     if !isPrivate { try editor.checkFitness(editor.path.depth - 1, in: root, isTakenApart: true) }
-    var old = leaf
-    if isPrivate {
-      old = PageBytes(source)
-      source.copyMemory(from: leaf.base, byteCount: pageSize)
-    }
-    packer.removeAll()
+    let old = editor.rewriter.entries(of: leaf, isPrivate: isPrivate)
+    let packer = editor.packer(root.keyKind)
     // Whatever has an extent to give up is changed.
     let merged = merger.over(old).merge(operations, from: start, into: packer) { editor.pages.supersedeExtent($0) }
     assert(merged.next > start, "the operation that led to a leaf is not taken")
     guard merged.isChanged else { return merged.next }
     try editor.makePathPrivate(&root, levels: editor.path.depth - 1)
     if merged.addsExtents { editor.notePathHasExtents(&root) }
-    try write(packer, over: leaf, isPrivate: isPrivate, merged, in: &root)
+    let level = editor.path.depth - 1
+    let fills = merged.appends && editor.path.isRightmost(at: level)
+    let isOneLeaf = try editor.rewriter.rewrite(packer, isPrivate: isPrivate, fills: fills, in: &root)
+    root.count += merged.change
+    if isOneLeaf, merged.hasDeletes { try editor.tidy(level: level, in: &root) }
     return merged.next
   }
 
@@ -198,33 +191,5 @@ package final class BatchApplier {
     // The next leaf may be the tail, and be written elsewhere.
     editor.forgetRightmostLeaf()
     return range.upperBound
-  }
-
-  /// Writes the merged entries over the leaf at the end of the path and new ones behind it.
-  private func write(
-    _ packer: LeafPacker, over leaf: PageBytes, isPrivate: Bool, _ merged: LeafMerger.Outcome, in root: inout TreeRoot
-  ) throws(StorageError) {
-    assert(isPrivate == editor.pages.isPrivate(editor.path[editor.path.depth - 1].reference, leaf), "whose leaf it is")
-    let level = editor.path.depth - 1
-    packer.cuts(limit: pageSize, fills: merged.appends && editor.path.isRightmost(at: level), into: &ends)
-    let target: (page: PageBytes, reference: PageReference)
-    if isPrivate {
-      target = (leaf, editor.path[level].reference)
-      editor.pages.initializeLeaf(leaf, of: root)
-    } else {
-      target = try editor.pages.makeLeaf(of: root)
-      editor.pages.supersede(editor.path[level].reference, leaf)
-      editor.replaceReference(at: level, by: target, in: &root)
-    }
-    let first = ends.first ?? 0
-    if first > 0 { packer.encode(0..<first, into: target.page) }
-    guard ends.count > 1 else {
-      editor.adjustCounts(&root, by: merged.change)
-      if merged.hasDeletes { try editor.tidy(level: level, in: &root) }
-      return
-    }
-    let added = try editor.makeLeaves(packer, from: first, ends: ends.dropFirst(), in: root)
-    try editor.addToParent(of: level, firstCount: packer.childCount(0..<first), added, in: &root)
-    root.count += merged.change
   }
 }

@@ -44,18 +44,8 @@ final class EntryBuffer {
     let size = key.count &+ value.count
     if usedByteCount &+ size &+ OperationCollector.byteCountPerOperation > byteLimit, count > 0 { return false }
     assert(byteCount + size <= capacity, "an entry is longer than the buffer")
-    let place = memory.base + byteCount
-    if key.count > 0 { place.copyMemory(from: key.base, byteCount: key.count) }
-    if value.count > 0, let base = value.baseAddress {
-      (place + key.count).copyMemory(from: base, byteCount: value.count)
-    }
+    entries.append(SortableOperation(key, value, content, kind, copiedTo: memory.base + byteCount), treeAt: 0)
     byteCount &+= size
-    let valueBytes = UnsafeRawBufferPointer(start: place + key.count, count: value.count)
-    entries.append(
-      kind == .int64
-        ? SortableOperation(key: key.integer, value: valueBytes, content: content)
-        : SortableOperation(
-          key: UnsafeRawBufferPointer(start: place, count: key.count), value: valueBytes, content: content), treeAt: 0)
     return true
   }
 

@@ -84,24 +84,18 @@ final class LeafRunWriter {
     var limit = leafLimit(packer)
     if all, packer.leafByteCount(0..<packer.count) <= pageSize { limit = pageSize }
     packer.cuts(limit: limit, fills: !all, into: &ends)
-    var start = 0
     // The last leaf has room for what comes next.
-    for end in all ? ends[...] : ends.dropLast() {
-      try writeLeaf(packer, start..<end, in: root)
-      start = end
-    }
-    if all { packer.removeAll() } else { packer.removeFirst(start) }
+    try write(packer, cutAt: all ? ends[...] : ends.dropLast(), in: root)
   }
 
-  /// Writes all entries of `packer` to leaves that end at `cuts`, as full as they are then.
-  func write(_ packer: LeafPacker, cutAt cuts: [Int], in root: TreeRoot) throws(StorageError) {
-    assert(cuts.last == packer.count, "the last leaf of a run ends with the last entry")
+  /// Writes entries of `packer` to leaves that end at `cuts`, as full as they are then; the others stay there.
+  func write(_ packer: LeafPacker, cutAt cuts: ArraySlice<Int>, in root: TreeRoot) throws(StorageError) {
     var start = 0
     for end in cuts {
       try writeLeaf(packer, start..<end, in: root)
       start = end
     }
-    packer.removeAll()
+    if start == packer.count { packer.removeAll() } else { packer.removeFirst(start) }
   }
 
   /// How many bytes of a leaf are used. What the transaction has made alone has no room left, as in a tree that is
@@ -112,8 +106,7 @@ final class LeafRunWriter {
   }
 
   private func writeLeaf(_ packer: LeafPacker, _ range: Range<Int>, in root: TreeRoot) throws(StorageError) {
-    let target = try nextPage(in: root)
-    packer.encode(range, into: target.page)
+    let reference = try writeNext(packer, range, in: root)
     let first = packer.entries[range.lowerBound]
     var separator = SplitKey(integer: first.integer)
     if let last, root.keyKind == .bytes {
@@ -122,23 +115,23 @@ final class LeafRunWriter {
     last = packer.entries[range.upperBound - 1]
     children.append(
       BranchEntry(
-        separator: separator, reference: target.reference.rawValue, count: packer.childCount(range)))
+        separator: separator, reference: reference.rawValue, count: packer.childCount(range)))
   }
 
-  private func nextPage(in root: TreeRoot) throws(StorageError) -> (page: PageBytes, reference: PageReference) {
-    guard let spare = spares.popLast() else {
-      return try editor.pages.makeLeaf(of: root)
-    }
-    editor.pages.initializeLeaf(spare.page, of: root)
-    return spare
+  /// Writes the entries `range` over a page of the run, or to a new one.
+  private func writeNext(
+    _ packer: LeafPacker, _ range: Range<Int>, in root: TreeRoot
+  ) throws(StorageError) -> PageReference {
+    guard let spare = spares.popLast() else { return try editor.rewriter.make(packer, range, of: root).reference }
+    editor.rewriter.write(packer, range, over: spare.page, of: root)
+    return spare.reference
   }
 
   /// Ends the run: gives up pages that nothing was written to. There is one leaf at least, if only an empty one.
   func finish(in root: TreeRoot) throws(StorageError) {
     if children.isEmpty {
-      let target = try nextPage(in: root)
-      children.append(
-        BranchEntry(reference: target.reference.rawValue, count: ChildCount.word(0, mayHaveExtents: false)))
+      let reference = try writeNext(editor.packer(root.keyKind), 0..<0, in: root)
+      children.append(BranchEntry(reference: reference.rawValue, count: ChildCount.word(0, mayHaveExtents: false)))
     }
     assert(!children.isEmpty, "a run leaves a leaf at least")
     for spare in spares { editor.pages.supersede(spare.reference, spare.page) }

@@ -73,16 +73,10 @@ final class OperationCollector {
     let sorter = sorter ?? OperationSorter()
     self.sorter = sorter
     guard has(treeAt: index) else { return try body(UnsafeMutableBufferPointer(start: nil, count: 0)) }
-    // The standard library's function rethrows any error, not the one of the closure.
-    let outcome: Swift.Result<Result, Failure> = lists[index].withUnsafeMutableBufferPointer { buffer in
+    return try lists[index].withUnsafeMutableBufferPointer { (buffer) throws(Failure) in
       let kept = sorter.sort(buffer, kind)
-      do throws(Failure) {
-        return .success(try body(UnsafeMutableBufferPointer(rebasing: buffer[..<kept])))
-      } catch {
-        return .failure(error)
-      }
+      return try body(UnsafeMutableBufferPointer(rebasing: buffer[..<kept]))
     }
-    return try outcome.get()
   }
 
   /// What the lists take, and the sorter when it is used, in bytes.

@@ -56,6 +56,22 @@ package struct SortableOperation {
     self.content = value == nil ? .none : content
   }
 
+  /// A put of copies of key and value, which are made at `place`, one behind the other.
+  @inline(__always) init(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: Content, _ kind: KeyKind,
+    copiedTo place: UnsafeMutableRawPointer
+  ) {
+    if key.count > 0 { place.copyMemory(from: key.base, byteCount: key.count) }
+    let valuePlace = place + key.count
+    if value.count > 0, let base = value.baseAddress { valuePlace.copyMemory(from: base, byteCount: value.count) }
+    let copy = UnsafeRawBufferPointer(start: valuePlace, count: value.count)
+    if kind == .int64 {
+      self.init(key: key.integer, value: copy, content: content)
+    } else {
+      self.init(key: UnsafeRawBufferPointer(start: place, count: key.count), value: copy, content: content)
+    }
+  }
+
   /// Asks for the first cache lines of key and value.
   @inline(__always) func prefetch() {
     var offset = 0

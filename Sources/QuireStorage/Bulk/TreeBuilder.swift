@@ -152,8 +152,7 @@ package final class TreeBuilder {
         return Separator.between(last, first, keyKind: keyKind)
       }
       : OwnedKey(bytes: [], integer: 0)
-    let (page, reference) = try editor.pages.makeLeaf(of: tree)
-    packer.encode(0..<packer.count, into: page)
+    let reference = try editor.rewriter.make(packer, 0..<packer.count, of: tree).reference
     if keyKind == .bytes { lastKey = packer.entries[packer.count - 1].splitKey.bytes }
     hasLeaf = true
     let word = packer.childCount(0..<packer.count)
@@ -182,11 +181,10 @@ package final class TreeBuilder {
   /// The bytes that a branch with one more child needs.
   private func branchByteCount(_ level: Level, adding separator: OwnedKey) -> Int {
     let count = level.references.count + 1
-    let arrays = PageBytes.branchArraysEnd(count: count, hasIntegerKeys: keyKind == .int64)
-    guard keyKind == .bytes else { return arrays }
     let prefix = zip(level.separators[1].bytes, separator.bytes).prefix { $0 == $1 }.count
-    return arrays + prefix + level.separatorByteCount + separator.bytes.count
-      + (count - 1) * (PageLayout.branchCellHeader - prefix)
+    return PageBytes.branchByteCount(
+      count: count, hasIntegerKeys: keyKind == .int64, prefixCount: prefix,
+      separatorByteCount: level.separatorByteCount + separator.bytes.count)
   }
 
   /// Writes the branch above the children in `levels[start]` and adds it to the level above.

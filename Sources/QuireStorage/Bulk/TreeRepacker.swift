@@ -144,7 +144,6 @@ package final class TreeRepacker {
     _ run: Range<Int>, _ level: Int, _ root: inout TreeRoot
   ) throws(StorageError) -> (count: Int, isSplit: Bool)? {
     let packer = editor.packer(root.keyKind)
-    packer.removeAll()
     assert(run.count <= runs.runLimit, "a run has no more leaves than its limit")
     runs.begin()
     for index in run {
@@ -161,7 +160,7 @@ package final class TreeRepacker {
       runs.take(leaf, reference, isPrivate: editor.pages.isPrivate(reference, leaf))
     }
     assert(ends.count < run.count, "packing saves a leaf at least")
-    try runs.write(packer, cutAt: ends, in: root)
+    try runs.write(packer, cutAt: ends[...], in: root)
     try runs.finish(in: root)
     let isSplit = try editor.replaceLeaves(run, of: level, by: runs.children, in: &root)
     return (runs.children.count, isSplit)
@@ -172,11 +171,7 @@ package final class TreeRepacker {
     let branch = editor.path[level].page
     let reference = PageReference(rawValue: branch.references[index])
     let leaf = try editor.reader.page(reference, checksum: branch.checksums[index], level: 0)
-    if !reference.isDirty, leaf.checksum != branch.checksums[index] { throw editor.notTheVersion(reference) }
-    guard leaf.isFromDisk else { return leaf }
-    let bounds = editor.path.bounds(ofPageAt: level).child(index, of: branch)
-    let count = ChildCount.count(branch.counts[index])
-    try editor.check(leaf, reference, count: count, within: bounds, in: root)
+    try editor.checkFitness(ofChild: index, leaf, below: level, in: root)
     return leaf
   }
 }

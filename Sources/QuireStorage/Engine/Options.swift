@@ -148,6 +148,4 @@ package struct StorageEnvironment: Sendable {
 extension StorageEngine {
   /// Settings of an engine.
   public typealias Options = StorageOptions
-  /// Figures of an engine.
-  public typealias Statistics = StorageStatistics
 }

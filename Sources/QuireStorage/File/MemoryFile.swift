@@ -192,17 +192,17 @@ final class MemoryFileSystem: FileSystem {
   private let state = Latch(State())
 
   func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
-    let entry: Result<Entry, SystemError> = state.withLock { state in
+    let found = try state.withLock { (state) throws(SystemError) -> Entry in
       if let entry = state.entries[path] {
-        return mode == .createNew ? .failure(SystemError(code: EEXIST, call: "open")) : .success(entry)
+        if mode == .createNew { throw SystemError(code: EEXIST, call: "open") }
+        return entry
       }
-      guard mode == .createNew else { return .failure(SystemError(code: ENOENT, call: "open")) }
+      guard mode == .createNew else { throw SystemError(code: ENOENT, call: "open") }
       state.inodeCount += 1
       let entry = Entry(bytes: MemoryBytes(), inode: state.inodeCount)
       state.entries[path] = entry
-      return .success(entry)
+      return entry
     }
-    let found = try entry.get()
     return MemoryFile(found.bytes, path: path, identity: FileIdentity(device: 0, inode: found.inode))
   }
 

@@ -46,10 +46,7 @@ package struct ExtentReference: Equatable, Sendable {
     _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     var words = (UInt64(valueByteCount), first.rawValue, birth, checksum)
-    let outcome: Swift.Result<Result, StorageError> = withUnsafeBytes(of: &words) { bytes in
-      do throws(StorageError) { return .success(try body(bytes)) } catch { return .failure(error) }
-    }
-    return try outcome.get()
+    return try withUnsafeBytes(of: &words) { (bytes) throws(StorageError) in try body(bytes) }
   }
 
   /// Why the reference cannot be one of a file of `pageCount` pages, or nil. What passes neither overflows a sum nor

@@ -74,14 +74,8 @@ package enum PageLayout {
   package static let cellStartOffset = 42
   package static let garbageOffset = 44
   package static let uniformValueOffset = 46
-  /// Bytes in front of the key in a cell of a leaf that is not uniform.
-  package static let leafCellHeader = 4
-  /// The most bytes that a key of a uniform leaf may have beside its head.
-  package static let uniformKeyLimit = 254
   /// Bytes in front of the separator in a branch cell.
   package static let branchCellHeader = 2
-  /// What an entry costs beside key and value, at the most: an 8-byte head, a cell offset, the cell's header.
-  package static let entryOverhead = 8 + 2 + leafCellHeader
 }
 
 /// A page in memory: an address and nothing else, so that it can be passed about without being retained.
@@ -94,10 +88,12 @@ package struct PageBytes {
   /// Wraps the address of a page of the pool, or of a buffer as large as one.
   @inline(__always) package init(_ base: UnsafeMutableRawPointer) { self.base = base }
 
-  @inline(__always) private func load16(_ offset: Int) -> Int {
+  /// A field of the header.
+  @inline(__always) func load16(_ offset: Int) -> Int {
     Int(base.load(fromByteOffset: offset, as: UInt16.self))
   }
-  @inline(__always) private func store16(_ value: Int, _ offset: Int) {
+  /// Sets a field of the header.
+  @inline(__always) func store16(_ value: Int, _ offset: Int) {
     base.storeBytes(of: UInt16(truncatingIfNeeded: value), toByteOffset: offset, as: UInt16.self)
   }
 
@@ -216,6 +212,8 @@ package struct PageBytes {
   @inline(__always) package var heads32: UnsafeMutablePointer<UInt32> {
     (base + PageLayout.headerByteCount).assumingMemoryBound(to: UInt32.self)
   }
+  /// The width of a head.
+  @inline(__always) package var headWidth: Int { hasIntegerKeys ? 8 : 4 }
   /// Eight-byte heads of a page with integer keys.
   @inline(__always) package var heads64: UnsafeMutablePointer<UInt64> {
     (base + PageLayout.headerByteCount).assumingMemoryBound(to: UInt64.self)
@@ -233,80 +231,6 @@ package struct PageBytes {
     self.birth = birth
     cellStart = pageSize
   }
-}
-
-// Leaf layout.
-extension PageBytes {
-  /// The width of a head.
-  @inline(__always) package var headWidth: Int { hasIntegerKeys ? 8 : 4 }
-
-  /// The offsets of a leaf's cells.
-  @inline(__always) package var leafSlots: UnsafeMutablePointer<UInt16> {
-    (base + PageLayout.headerByteCount + headWidth &* count).assumingMemoryBound(to: UInt16.self)
-  }
-  /// The first byte behind a leaf's arrays.
-  @inline(__always) package var leafArraysEnd: Int { PageLayout.headerByteCount &+ (headWidth &+ 2) &* count }
-
-  /// The header's byte for uniform leaves.
-  @inline(__always) private var uniformByte: Int {
-    Int(base.load(fromByteOffset: PageLayout.uniformKeyOffset, as: UInt8.self))
-  }
-  /// Whether a leaf is uniform: keys of one length, values of another, both in the header.
-  @inline(__always) package var isUniform: Bool { uniformByte != 0 }
-  /// How many bytes of each key the cells of a uniform leaf have.
-  @inline(__always) package var uniformKeyCount: Int { uniformByte &- 1 }
-  /// The length of each value of a uniform leaf.
-  @inline(__always) package var uniformValueCount: Int { load16(PageLayout.uniformValueOffset) }
-  /// Makes an empty leaf uniform.
-  func setUniform(keyCount: Int, valueCount: Int) {
-    base.storeBytes(
-      of: UInt8(truncatingIfNeeded: keyCount &+ 1), toByteOffset: PageLayout.uniformKeyOffset, as: UInt8.self)
-    store16(valueCount, PageLayout.uniformValueOffset)
-  }
-  /// How many bytes of each key stand in its head and not in its cell.
-  @inline(__always) package var headOnlyCount: Int { isUniform && !hasIntegerKeys ? 4 : 0 }
-  /// Bytes in front of the key in a cell.
-  @inline(__always) package var cellHeader: Int { isUniform ? 0 : PageLayout.leafCellHeader }
-
-  /// The cell at `offset`: address and length of what it has of the key, and of the value.
-  @inline(__always) package func leafCell(at offset: Int) -> LeafCell {
-    let cell = UnsafeRawPointer(base + offset)
-    let uniform = uniformByte
-    if uniform != 0 {
-      let field = base.load(fromByteOffset: PageLayout.uniformValueOffset, as: UInt16.self)
-      return LeafCell(start: cell, key: cell, keyCount: uniform &- 1, lengthField: field)
-    }
-    let keyCount = Int(cell.loadUnaligned(as: UInt16.self))
-    let lengthField = cell.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
-    return LeafCell(start: cell, key: cell + PageLayout.leafCellHeader, keyCount: keyCount, lengthField: lengthField)
-  }
-  /// The cell of entry `index`.
-  @inline(__always) package func leafCell(_ index: Int) -> LeafCell { leafCell(at: Int(leafSlots[index])) }
-}
-
-/// One entry of a leaf, as it lies in the page.
-package struct LeafCell {
-  /// The first byte of the cell.
-  package let start: UnsafeRawPointer
-  /// What the cell has of the key: all after the page's prefix, in a uniform leaf all after prefix and head.
-  package let key: UnsafeRawPointer
-  package let keyCount: Int
-  /// The length of the value's bytes in the cell, and the flag.
-  let lengthField: UInt16
-
-  /// In `lengthField`: the bytes are a reference to an extent. Pages are short enough to leave the bit free.
-  static let extentBit: UInt16 = 1 << 15
-
-  /// How many bytes of the cell are the value, or the reference to it.
-  @inline(__always) package var valueCount: Int { Int(lengthField & ~Self.extentBit) }
-  /// Whether the value stands in an extent, and the cell has a reference.
-  @inline(__always) package var isExtent: Bool { lengthField & Self.extentBit != 0 }
-  /// The reference; only if the cell has one.
-  package var extent: ExtentReference { ExtentReference(at: value) }
-  /// The value's first byte.
-  @inline(__always) package var value: UnsafeRawPointer { key + keyCount }
-  /// What the cell takes in the page.
-  @inline(__always) package var byteCount: Int { (key - start) &+ keyCount &+ valueCount }
 }
 
 // Branch layout.
@@ -335,10 +259,42 @@ extension PageBytes {
     let heads = hasIntegerKeys ? 8 &* count : (4 &* count &+ 7) & ~7
     return PageLayout.headerByteCount &+ heads &+ 24 &* count &+ (hasIntegerKeys ? 0 : 2 &* count)
   }
+  /// What a branch with `count` children takes. Their separators, of which the first child has none, have
+  /// `separatorByteCount` bytes together, and share the first `prefixCount`.
+  static func branchByteCount(
+    count: Int, hasIntegerKeys: Bool, prefixCount: Int, separatorByteCount: Int
+  ) -> Int {
+    let arrays = branchArraysEnd(count: count, hasIntegerKeys: hasIntegerKeys)
+    if hasIntegerKeys { return arrays }
+    return arrays + prefixCount + separatorByteCount + (count - 1) * (PageLayout.branchCellHeader - prefixCount)
+  }
   /// What remains of separator `index` after the page's prefix; `index` is at least 1, keys are byte strings.
   @inline(__always) package func separator(_ index: Int) -> UnsafeRawBufferPointer {
     let cell = UnsafeRawPointer(base + Int(branchSlots[index]))
     return UnsafeRawBufferPointer(
       start: cell + PageLayout.branchCellHeader, count: Int(cell.loadUnaligned(as: UInt16.self)))
   }
+
+  /// Asks for what a search of a branch touches beyond what `prefetchArrays` brings: the rest of the heads and the
+  /// prefix. The header must be in the cache.
+  @inline(__always) package func prefetchBranchSearch() {
+    let end = PageLayout.headerByteCount &+ headWidth &* count
+    var offset = 256
+    while offset < end {
+      quire_prefetch(base + offset)
+      offset &+= 64
+    }
+    prefetchPrefix()
+  }
+
+  /// Asks for the prefix, which every search compares first.
+  @inline(__always) package func prefetchPrefix() {
+    if prefixCount > 0 { quire_prefetch(base + prefixOffset) }
+  }
+
+  /// Asks for the reference of a child.
+  @inline(__always) package func prefetchReference(_ index: Int) { quire_prefetch(references + index) }
+
+  /// Asks for the count of a child, which an edit below it changes.
+  @inline(__always) package func prefetchCount(_ index: Int) { quire_prefetch(counts + index) }
 }

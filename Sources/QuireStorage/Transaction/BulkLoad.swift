@@ -321,20 +321,6 @@ extension WriteContext {
 
   private static var writtenAheadByteCount: Int { 8 << 20 }
 
-  /// Packs leaves of a tree, changing no entry: see `TreeRepacker.repack`. What maintenance does; nothing is logged, so
-  /// the transaction commits by checkpoint.
-  package func repack(treeAt index: Int, from key: [UInt8]?, leafLimit: Int) throws(StorageError) -> [UInt8]? {
-    beginUnlogged()
-    do throws(StorageError) {
-      var root = trees[index]
-      let next = try TreeRepacker(editor, .all).repack(&root, from: key, leafLimit: leafLimit)
-      setRoot(root, at: index)
-      return next
-    } catch {
-      throw fail(error)
-    }
-  }
-
   /// Packs the leaves that a large transaction has made, before its commit is sealed.
   ///
   /// What is mostly new is packed, and what deletes alone have left: half as many pages are then written home. Where

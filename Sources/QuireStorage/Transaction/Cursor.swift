@@ -84,10 +84,7 @@ public struct Cursor: ~Copyable {
     try enter()
     defer { leave() }
     isFresh = false
-    let outcome: Result<Bool, StorageError> = try key.withSearchKey { key in
-      do throws(StorageError) { return .success(try path.seek(key)) } catch { return .failure(error) }
-    }
-    return try outcome.get()
+    return try key.withSearchKey { (key) throws(StorageError) in try path.seek(key) }
   }
 
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).

@@ -64,18 +64,9 @@ final class PendingPuts {
       try addSlot()
     }
     assert(size <= room, "a put is copied without room")
-    let target = place
-    if key.count > 0 { target.copyMemory(from: key.base, byteCount: key.count) }
-    if value.count > 0, let base = value.baseAddress {
-      (target + key.count).copyMemory(from: base, byteCount: value.count)
-    }
+    operations.append(SortableOperation(key, value, .value, kind, copiedTo: place), treeAt: index)
     place += size
     room &-= size
-    let copy = UnsafeRawBufferPointer(start: target + key.count, count: value.count)
-    operations.append(
-      kind == .int64
-        ? SortableOperation(key: key.integer, value: copy)
-        : SortableOperation(key: UnsafeRawBufferPointer(start: target, count: key.count), value: copy), treeAt: index)
   }
 
   @inline(never) private func addSlot() throws(StorageError) {

@@ -54,12 +54,10 @@ struct BranchPacker {
 
   /// The bytes that a branch of the children `range` needs.
   func byteCount(_ range: Range<Int>, _ keyKind: KeyKind) -> Int {
-    let arrays = PageBytes.branchArraysEnd(count: range.count, hasIntegerKeys: keyKind == .int64)
-    guard keyKind == .bytes, range.count > 1 else { return arrays }
-    let prefix = prefixCount(range)
-    return entries[range.dropFirst()].reduce(arrays + prefix) {
-      $0 + PageLayout.branchCellHeader + $1.separator.count - prefix
-    }
+    let hasIntegerKeys = keyKind == .int64
+    return PageBytes.branchByteCount(
+      count: range.count, hasIntegerKeys: hasIntegerKeys, prefixCount: hasIntegerKeys ? 0 : prefixCount(range),
+      separatorByteCount: hasIntegerKeys ? 0 : entries[range.dropFirst()].reduce(0) { $0 + $1.separator.count })
   }
 
   /// Whether one branch takes all children.

@@ -24,10 +24,10 @@ final class LeafPacker {
   deinit { entries.deallocate() }
 
   /// What an entry takes beside key and value.
-  @inline(__always) private var overhead: Int { (hasIntegerKeys ? 10 : 6) &+ PageLayout.leafCellHeader }
+  @inline(__always) private var overhead: Int { PageLayout.plainOverhead(hasIntegerKeys: hasIntegerKeys) }
 
-  /// What an entry takes less in a uniform leaf: the lengths, and the bytes of its head.
-  @inline(__always) private var uniformSaving: Int { PageLayout.leafCellHeader &+ (hasIntegerKeys ? 0 : 4) }
+  /// What an entry takes less in a uniform leaf.
+  @inline(__always) private var uniformSaving: Int { PageLayout.uniformSaving(hasIntegerKeys: hasIntegerKeys) }
 
   /// What an entry takes in a leaf without a prefix that is not uniform.
   @inline(__always) private func cellByteCount(of entry: PackedEntry) -> Int {
@@ -89,12 +89,10 @@ final class LeafPacker {
     if count &+ range.count > capacity { grow(by: range.count) }
     assert(range.upperBound <= leaf.count, "a leaf has fewer entries")
     assert(leaf.hasIntegerKeys == hasIntegerKeys, "keys of another kind are packed")
-    let (source, slots, start) = (PackedEntry.Source(leaf), leaf.leafSlots, count)
-    let (heads32, heads64, hasIntegerKeys) = (leaf.heads32, leaf.heads64, hasIntegerKeys)
+    let (reader, start) = (LeafReader(leaf), count)
     var target = entries + start
     for index in range {
-      let head = hasIntegerKeys ? heads64[index] : UInt64(heads32[index])
-      target.initialize(to: PackedEntry(leaf.leafCell(at: Int(slots[index])), of: source, head: head))
+      target.initialize(to: PackedEntry(reader, index))
       target += 1
     }
     count &+= range.count
@@ -138,7 +136,7 @@ final class LeafPacker {
   /// The prefix that two entries give a leaf. A uniform one leaves four bytes of each key for the head.
   @inline(__always) private func prefixCount(_ first: Int, _ last: Int, isUniform: Bool) -> Int {
     let common = entries[first].commonPrefixCount(with: entries[last])
-    return isUniform ? min(common, entries[first].keyCount &- 4) : common
+    return isUniform ? min(common, entries[first].keyCount &- PageLayout.headByteCount) : common
   }
 
   /// The prefix that a leaf of the entries `range` has. A single entry keeps its key whole: as a prefix it would make
@@ -170,23 +168,22 @@ final class LeafPacker {
     if hasIntegerKeys { return false }
     // Only now: to compare keys costs more than all the rest.
     let common = entries[0].commonPrefixCount(with: entry)
-    return needed &- count &* (isUniform ? min(common, entry.keyCount &- 4) : common) <= limit
+    let prefix = isUniform ? min(common, entry.keyCount &- PageLayout.headByteCount) : common
+    return needed &- count &* prefix <= limit
   }
 
   /// Whether `leaf` has room for an entry behind its last one if it is written anew, with a longer prefix and without
   /// garbage. The packer holds its first, its last, and the new one.
   func hasRoom(inPlaceOf leaf: PageBytes) -> Bool {
     assert(count == 3, "the first entry, the last and the new one tell")
-    var room = leaf.cellStart - leaf.leafArraysEnd + leaf.garbage
-    var needed = leaf.cellHeader + leaf.headWidth + 2 + entries[2].payloadCount
-    if !leaf.hasIntegerKeys {
-      let keyCount = entries[2].keyCount - leaf.headOnlyCount
-      let prefix = min(entries[0].commonPrefixCount(with: entries[2]), keyCount)
-      needed += keyCount - prefix
-      // The prefix of the new key as well, in front of each entry once less.
-      room += (leaf.count - 1) * (prefix - leaf.prefixCount)
+    let (keyCount, valueCount) = (entries[2].keyCount, entries[2].payloadCount)
+    var prefix = 0
+    if !hasIntegerKeys {
+      prefix = min(entries[0].commonPrefixCount(with: entries[2]), leaf.prefixLimit(keyCount: keyCount))
     }
-    return needed <= room
+    // The prefix of the new key as well, in front of each entry once less.
+    let room = leaf.leafRoom + (leaf.count - 1) * (prefix - leaf.prefixCount)
+    return leaf.leafEntryByteCount(keyCount: keyCount - prefix, valueCount: valueCount) <= room
   }
 
   /// Where to cut the entries into leaves: the end of each leaf, in order.

@@ -1,7 +1,6 @@
-// Editing a leaf in place: the one place besides `LeafPacker` that writes the bytes of leaves.
+// The bytes of leaves are written here alone: an entry at a time in place, or all of an empty leaf.
 
-/// Edits a private leaf where its entries stand. What does not fit in place is for `LeafPacker`, which writes leaves
-/// anew.
+/// Edits a private leaf where its entries stand. What does not fit in place is for `LeafRewriter`.
 ///
 /// Invariants, before and after each call:
 /// 1. Heads are those of the keys, and strictly ascending with them.
@@ -33,7 +32,7 @@ struct LeafWriter {
     let cellByteCount = header &+ keyCount &+ value.count
     let needed = cellByteCount &+ width &+ 2
     if leaf.cellStart &- leaf.leafArraysEnd < needed {
-      guard leaf.cellStart &- leaf.leafArraysEnd &+ leaf.garbage >= needed else { return false }
+      guard leaf.leafRoom >= needed else { return false }
       compact()
     }
     // Heads move up to make room for one, slots by a head in front of the new one and by head and slot behind it.
@@ -64,10 +63,7 @@ struct LeafWriter {
   @inline(__always) private func writeCell(
     _ cell: UnsafeMutableRawPointer, _ header: Int, _ key: UnsafeRawPointer, _ keyCount: Int, _ value: CellValue
   ) {
-    if header != 0 {
-      cell.storeBytes(of: UInt16(truncatingIfNeeded: keyCount), as: UInt16.self)
-      cell.storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
-    }
+    if header != 0 { LeafCell.writeLengths(keyCount, value.lengthField, to: cell) }
     let body = cell + header
     if keyCount > 0 { body.copyMemory(from: key, byteCount: keyCount) }
     if value.count > 0, let base = value.bytes.baseAddress {
@@ -85,8 +81,7 @@ struct LeafWriter {
       // In place; what becomes free behind a shorter value is garbage until the page is compacted.
       setValueBytes(of: cell, value.bytes)
       if value.lengthField != cell.lengthField {
-        UnsafeMutableRawPointer(mutating: cell.start)
-          .storeBytes(of: value.lengthField, toByteOffset: 2, as: UInt16.self)
+        cell.setLengthField(value.lengthField)
         leaf.garbage += cell.valueCount - value.count
       }
       return true
@@ -153,6 +148,72 @@ struct LeafWriter {
     assert(top >= old.cellStart, "a leaf takes more after it was compacted")
     leaf.cellStart = top
     leaf.garbage = 0
+  }
+}
+
+/// Fills an empty leaf, cells from the end of the page down, entries in ascending order.
+///
+/// `page` must be private, its header cleared; what is copied to it must not lie in it. Of the invariants of
+/// `LeafWriter`, all hold once `finish` has been called.
+struct LeafEncoder {
+  private let page: PageBytes
+  /// The place of the prefix.
+  let prefix: UnsafeMutableRawPointer
+  private let slots: UnsafeMutablePointer<UInt16>
+  private let heads32: UnsafeMutablePointer<UInt32>
+  private let heads64: UnsafeMutablePointer<UInt64>
+  private let hasIntegerKeys: Bool
+  /// Where the lowest cell begins, so far.
+  private var top: Int
+  private var index = 0
+  /// Bytes in front of the key in each cell.
+  let cellHeader: Int
+  /// How many bytes of each key stand in its head and not in its cell.
+  let keyCountInHead: Int
+
+  /// Starts a leaf of `count` entries, all of which are written before `finish`. The bytes of the prefix, if there is
+  /// one, are for the caller to copy to `prefix`.
+  ///
+  /// - Parameter lengths: those of all entries of a uniform leaf; nil for a plain one.
+  @inline(__always) init(_ page: PageBytes, pageSize: Int, count: Int, prefixCount: Int, lengths: UniformLengths?) {
+    assert(page.level == 0, "what is written as a leaf is a branch")
+    self.page = page
+    hasIntegerKeys = page.hasIntegerKeys
+    page.count = count
+    page.prefixCount = prefixCount
+    top = pageSize &- prefixCount
+    page.prefixOffset = prefixCount > 0 ? top : 0
+    prefix = page.base + top
+    if let lengths { page.setUniform(lengths) }
+    (slots, heads32, heads64) = (page.leafSlots, page.heads32, page.heads64)
+    (cellHeader, keyCountInHead) = (page.cellHeader, page.headOnlyCount)
+  }
+
+  /// The place of the next cells, which take `byteCount`: the last of them lies lowest.
+  @inline(__always) mutating func makeRoom(_ byteCount: Int) -> UnsafeMutableRawPointer {
+    assert(byteCount >= 0 && byteCount <= top, "cells are longer than their page")
+    top &-= byteCount
+    return page.base + top
+  }
+
+  /// Enters the next entry: what its head holds, and where its cell begins.
+  @inline(__always) mutating func enter(head: UInt64, cell: UnsafeMutableRawPointer) {
+    assert(index < page.count, "a leaf gets more entries than were said")
+    slots[index] = UInt16(truncatingIfNeeded: cell - page.base)
+    if hasIntegerKeys {
+      heads64[index] = head
+    } else {
+      heads32[index] = UInt32(truncatingIfNeeded: head)
+    }
+    index &+= 1
+  }
+
+  /// Completes the leaf.
+  @inline(__always) func finish() {
+    assert(index == page.count, "a leaf lacks entries")
+    assert(page.leafArraysEnd <= top, "arrays and cells meet")
+    page.cellStart = top
+    page.garbage = 0
   }
 }
 

@@ -27,26 +27,17 @@ struct PackedEntry {
     (headCount, cellHeader) = (0, Self.noCell)
   }
 
-  /// An entry that stands in a cell; `source` says of what leaf, and `head` what its head holds.
-  @inline(__always) init(_ cell: LeafCell, of source: Source, head: UInt64) {
-    (front, back, payload, integer) = (source.prefix, cell.key, cell.value, head)
-    (frontCount, backCount) = (source.prefixCount, UInt16(truncatingIfNeeded: cell.keyCount))
-    (valueField, headCount, cellHeader) = (cell.lengthField, source.headCount, source.cellHeader)
-  }
-
-  /// What all entries of a leaf have in common.
-  struct Source {
-    let prefix: UnsafeRawPointer
-    let prefixCount: UInt16
-    let headCount: UInt8
-    let cellHeader: UInt8
-
-    @inline(__always) init(_ leaf: PageBytes) {
-      prefix = leaf.prefix
-      prefixCount = UInt16(truncatingIfNeeded: leaf.prefixCount)
-      headCount = UInt8(truncatingIfNeeded: leaf.headOnlyCount)
-      cellHeader = UInt8(truncatingIfNeeded: leaf.cellHeader)
-    }
+  /// Entry `index` of a leaf, where it stands.
+  @inline(__always) init(_ leaf: LeafReader, _ index: Int) {
+    let cell = leaf.cell(index)
+    (front, back, payload, integer) = (leaf.prefix, cell.key, cell.value, leaf.head(index))
+    (frontCount, backCount) = (
+      UInt16(truncatingIfNeeded: leaf.prefixCount), UInt16(truncatingIfNeeded: cell.keyCount)
+    )
+    valueField = cell.lengthField
+    (headCount, cellHeader) = (
+      UInt8(truncatingIfNeeded: leaf.keyCountInHead), UInt8(truncatingIfNeeded: leaf.cellHeader)
+    )
   }
 
   /// Whether the payload is a reference to an extent.
@@ -54,10 +45,10 @@ struct PackedEntry {
   @inline(__always) var payloadCount: Int { Int(valueField & ~LeafCell.extentBit) }
   @inline(__always) var keyCount: Int { Int(frontCount) &+ Int(headCount) &+ Int(backCount) }
 
-  /// Whether the entry stands in a cell such as a leaf has whose prefix is `prefix` bytes long, and that is uniform or
-  /// not.
-  @inline(__always) func isCell(_ prefix: Int, uniform: Bool) -> Bool {
-    Int(frontCount) == prefix && cellHeader == (uniform ? 0 : UInt8(PageLayout.leafCellHeader))
+  /// Whether the entry stands in a cell such as a leaf has whose prefix is `prefix` bytes long, and whose cells have
+  /// `header` bytes in front of the key.
+  @inline(__always) func isCell(_ prefix: Int, _ header: Int) -> Bool {
+    Int(frontCount) == prefix && Int(cellHeader) == header
   }
   /// Where that cell begins.
   @inline(__always) var cell: UnsafeRawPointer { back - Int(cellHeader) }
@@ -70,7 +61,7 @@ struct PackedEntry {
   /// Whether the entry may stand in a uniform leaf.
   @inline(__always) func suitsUniformLeaf(hasIntegerKeys: Bool) -> Bool {
     if isExtent { return false }
-    return hasIntegerKeys || (keyCount >= 4 && keyCount <= PageLayout.uniformKeyLimit &+ 4)
+    return PageLayout.mayBeUniform(keyCount: keyCount, hasIntegerKeys: hasIntegerKeys)
   }
 
   /// The key as the parts of the tree that take pages apart know it.

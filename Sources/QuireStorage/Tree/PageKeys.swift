@@ -111,36 +111,3 @@ struct OwnedKey {
     return try outcome.get()
   }
 }
-
-extension PageBytes {
-  /// The key of entry `index` of a leaf.
-  package func leafKeyBytes(_ index: Int) -> [UInt8] { leafKey(index).bytes }
-
-  /// The key of entry `index` of a leaf, borrowed from the page.
-  func leafKey(_ index: Int) -> SplitKey {
-    if hasIntegerKeys { return SplitKey(integer: heads64[index]) }
-    let cell = leafCell(index)
-    return SplitKey(
-      front: UnsafeRawBufferPointer(start: prefix, count: prefixCount), head: heads32[index],
-      headCount: headOnlyCount, back: UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
-  }
-
-  /// Copies the key of entry `index` of a leaf with byte-string keys, whose prefix stands at `target` already; returns
-  /// its length.
-  @inline(__always) func copyLeafKey(_ index: Int, behindPrefixAt target: UnsafeMutableRawPointer) -> Int {
-    let cell = leafCell(index)
-    var count = prefixCount
-    if isUniform {
-      (target + count).storeBytes(of: heads32[index].bigEndian, as: UInt32.self)
-      count &+= 4
-    }
-    if cell.keyCount > 0 { (target + count).copyMemory(from: cell.key, byteCount: cell.keyCount) }
-    return count &+ cell.keyCount
-  }
-
-  /// The separator in front of child `index`, which is at least 1.
-  func branchKey(_ index: Int) -> SplitKey {
-    if hasIntegerKeys { return SplitKey(integer: heads64[index]) }
-    return SplitKey(front: UnsafeRawBufferPointer(start: prefix, count: prefixCount), back: separator(index))
-  }
-}

@@ -1,4 +1,5 @@
-// Searching inside one page. The searches stay inside the dense heads and touch a full key only where heads are equal.
+// Searching inside one page, and reading its keys. The searches stay inside the dense heads and touch a full key only
+// where heads are equal.
 
 /// Searches over arrays of heads.
 enum HeadSearch {
@@ -172,5 +173,38 @@ extension PageBytes {
   /// The number of entries below this page.
   func entryCount() -> Int {
     kind == PageKind.leaf.rawValue ? count : countBelow(childrenBefore: count)
+  }
+}
+
+extension PageBytes {
+  /// The key of entry `index` of a leaf.
+  package func leafKeyBytes(_ index: Int) -> [UInt8] { leafKey(index).bytes }
+
+  /// The key of entry `index` of a leaf, borrowed from the page.
+  func leafKey(_ index: Int) -> SplitKey {
+    if hasIntegerKeys { return SplitKey(integer: heads64[index]) }
+    let cell = leafCell(index)
+    return SplitKey(
+      front: UnsafeRawBufferPointer(start: prefix, count: prefixCount), head: heads32[index],
+      headCount: headOnlyCount, back: UnsafeRawBufferPointer(start: cell.key, count: cell.keyCount))
+  }
+
+  /// Copies the key of entry `index` of a leaf with byte-string keys, whose prefix stands at `target` already; returns
+  /// its length.
+  @inline(__always) func copyLeafKey(_ index: Int, behindPrefixAt target: UnsafeMutableRawPointer) -> Int {
+    let cell = leafCell(index)
+    var count = prefixCount
+    if isUniform {
+      (target + count).storeBytes(of: heads32[index].bigEndian, as: UInt32.self)
+      count &+= 4
+    }
+    if cell.keyCount > 0 { (target + count).copyMemory(from: cell.key, byteCount: cell.keyCount) }
+    return count &+ cell.keyCount
+  }
+
+  /// The separator in front of child `index`, which is at least 1.
+  func branchKey(_ index: Int) -> SplitKey {
+    if hasIntegerKeys { return SplitKey(integer: heads64[index]) }
+    return SplitKey(front: UnsafeRawBufferPointer(start: prefix, count: prefixCount), back: separator(index))
   }
 }

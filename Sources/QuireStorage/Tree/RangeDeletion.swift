@@ -156,15 +156,12 @@ struct RangeDeletion {
     if range.isEmpty { return }
     // What is left shares at least the prefix that all shared, so it fits.
     if level == 0 {
-      let old = PageBytes(editor.scratch)
-      editor.scratch.copyMemory(from: page.base, byteCount: pageSize)
+      let old = editor.rewriter.entries(of: page, isPrivate: true)
       try subtrees.deleteEntries(range, of: old)
       let packer = editor.packer(root.keyKind)
-      packer.removeAll()
       packer.append(old, 0..<range.lowerBound)
       packer.append(old, range.upperBound..<old.count)
-      editor.pages.initializeLeaf(page, of: root)
-      packer.encode(0..<packer.count, into: page)
+      editor.rewriter.write(packer, 0..<packer.count, over: page, of: root)
       return
     }
     for index in range { try subtrees.delete(child: index, of: page, level: level - 1, in: root) }

@@ -53,7 +53,6 @@ extension TreeEditor {
     let count = leaf.count
     guard count > 0, path.isRightmost(at: level) else { return false }
     let packer = packer(root.keyKind)
-    packer.removeAll()
     if leaf.isUniform, !leaf.isUniform(with: key, value) {
       packer.append(leaf, 0..<count)
       packer.append(key, value)
@@ -65,7 +64,7 @@ extension TreeEditor {
       if packer.hasRoom(inPlaceOf: leaf) { return false }
     }
     let new = packer.count - 1
-    let pages = try makeLeaves(packer, from: new, ends: [new + 1], in: root)
+    let pages = try rewriter.make(packer, from: new, ends: [new + 1], of: root)
     // The full leaf is not looked at: what its parent says of extents in it stays.
     let hadExtents =
       level > 0

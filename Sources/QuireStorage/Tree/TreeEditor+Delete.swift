@@ -98,12 +98,7 @@ extension TreeEditor {
       path[level].page.usedByteCount(pageSize: pageSize) + siblingPage.usedByteCount(pageSize: pageSize)
       - PageLayout.headerByteCount - prefixes
     guard least <= limit else { return false }
-    if !sibling.isDirty, siblingPage.checksum != parent.checksums[siblingIndex] { throw notTheVersion(sibling) }
-    if siblingPage.isFromDisk {
-      let bounds = path.bounds(ofPageAt: level - 1).child(siblingIndex, of: parent)
-      let count = ChildCount.count(parent.counts[siblingIndex])
-      try check(siblingPage, sibling, count: count, within: bounds, in: root)
-    }
+    try checkFitness(ofChild: siblingIndex, siblingPage, below: level - 1, in: root)
     let page = path[level].page
     let leftIndex = min(index, siblingIndex)
     let (left, right) = index < siblingIndex ? (page, siblingPage) : (siblingPage, page)
@@ -120,12 +115,10 @@ extension TreeEditor {
     // The page at hand is private and takes everything; the neighbour is given up.
     if treeLevel == 0 {
       let packer = packer(root.keyKind)
-      packer.removeAll()
       packer.append(leftCopy, 0..<leftCopy.count)
       packer.append(rightCopy, 0..<rightCopy.count)
       guard packer.leafByteCount(0..<packer.count) <= limit else { return false }
-      pages.initializeLeaf(page, of: root)
-      packer.encode(0..<packer.count, into: page)
+      rewriter.write(packer, 0..<packer.count, over: page, of: root)
     } else {
       branches.take(leftCopy)
       let boundary = branches.entries.count

@@ -79,12 +79,9 @@ extension TreeEditor {
     _ key: SearchKey, _ value: CellValue, in root: inout TreeRoot
   ) throws(StorageError) {
     assert(root.reference.isNone, "an entry is planted in a tree that has some")
-    let (page, reference) = try pages.makeLeaf(of: root)
     let packer = packer(root.keyKind)
-    packer.removeAll()
     packer.append(key, value)
-    packer.encode(0..<1, into: page)
-    root.reference = reference
+    root.reference = try rewriter.make(packer, 0..<1, of: root).reference
     root.checksum = 0
     root.level = 0
     root.count = 1

@@ -31,17 +31,8 @@ extension TreeEditor {
     try makePathPrivate(&root, levels: level)
     // Before anything is taken apart: it may throw.
     let right = try pages.makeLeaf(of: root)
-    var (left, source) = (leaf, leaf)
-    if isOwn {
-      source = PageBytes(scratch)
-      scratch.copyMemory(from: leaf.base, byteCount: pageSize)
-      pages.initializeLeaf(leaf, of: root)
-    } else {
-      let made = try pages.makeLeaf(of: root)
-      pages.supersede(reference, leaf)
-      replaceReference(at: level, by: made, in: &root)
-      left = made.page
-    }
+    let source = rewriter.entries(of: leaf, isPrivate: isOwn)
+    let left = try rewriter.vacate(isPrivate: isOwn, in: &root)
     halves.write(halves.left, of: source, into: left, pageSize)
     halves.write(halves.right, of: source, into: right.page, pageSize)
     let separator = Separator.between(
@@ -65,40 +56,14 @@ extension TreeEditor {
     let level = path.depth - 1
     let leaf = path[level].page
     if !replacing, index == leaf.count, try startLeaf(with: key, value, in: &root) { return }
-    let old = PageBytes(scratch)
-    scratch.copyMemory(from: leaf.base, byteCount: pageSize)
+    let old = rewriter.entries(of: leaf, isPrivate: true)
     let packer = packer(root.keyKind)
-    packer.removeAll()
     packer.append(old, 0..<index)
     packer.append(key, value)
     packer.append(old, (replacing ? index + 1 : index)..<old.count)
     // Ascending keys fill pages to the brim.
     let appends = !replacing && index == packer.count - 1 && path.isRightmost(at: level)
-    packer.cuts(limit: pageSize, fills: appends, into: &leafEnds)
-    assert(leafEnds.last == packer.count, "the last leaf ends with the last entry")
-    let firstCount = leafEnds[0]
-    pages.initializeLeaf(leaf, of: root)
-    packer.encode(0..<firstCount, into: leaf)
-    let added = try makeLeaves(packer, from: firstCount, ends: leafEnds.dropFirst(), in: root)
-    try addToParent(of: level, firstCount: packer.childCount(0..<firstCount), added, in: &root)
-  }
-
-  /// Makes leaves of the entries of `packer` from `start` on, each up to the next of `ends`.
-  func makeLeaves(
-    _ packer: LeafPacker, from start: Int, ends: ArraySlice<Int>, in root: TreeRoot
-  ) throws(StorageError) -> [SplitPage] {
-    assert(start > 0, "a leaf that is made has one before it")
-    var made: [SplitPage] = []
-    var start = start
-    for end in ends {
-      let leaf = try pages.makeLeaf(of: root)
-      packer.encode(start..<end, into: leaf.page)
-      let separator = Separator.between(
-        packer.entries[start - 1].splitKey, packer.entries[start].splitKey, keyKind: root.keyKind)
-      made.append(SplitPage(separator: separator, reference: leaf.reference, count: packer.childCount(start..<end)))
-      start = end
-    }
-    return made
+    try rewriter.rewrite(packer, isPrivate: true, fills: appends, in: &root)
   }
 
   /// Enters the pages that the split of `path[level]` made into its parent, splitting that as well if it must.

@@ -24,6 +24,7 @@ package final class TreeEditor {
   /// Room for the children of branches that are written anew.
   @exclusivity(unchecked) var branches: BranchPacker
   private let packers: (bytes: LeafPacker, integers: LeafPacker)
+  /// Where `rewriter` cuts entries into leaves.
   @exclusivity(unchecked) var leafEnds: [Int] = []
   /// The way to the last leaf of the tree `rightmostLeaf.treeID`; see `TreeEditor+Append.swift`.
   @exclusivity(unchecked) var rightmostLeaf: RightmostLeafHint
@@ -50,8 +51,12 @@ package final class TreeEditor {
     rightmostLeaf.path.deallocate()
   }
 
-  /// Room for the entries of leaves that are written anew.
-  func packer(_ kind: KeyKind) -> LeafPacker { kind == .int64 ? packers.integers : packers.bytes }
+  /// Room for the entries of leaves that are written anew, with none in it.
+  func packer(_ kind: KeyKind) -> LeafPacker {
+    let packer = kind == .int64 ? packers.integers : packers.bytes
+    packer.removeAll()
+    return packer
+  }
 
   /// Edits a private leaf in place.
   @inline(__always) func writer(_ leaf: PageBytes) -> LeafWriter {
@@ -183,8 +188,20 @@ package final class TreeEditor {
       isTakenApart: isTakenApart)
   }
 
+  /// The same for the child `index`, which is `page`, of the branch `path[level]`.
+  func checkFitness(
+    ofChild index: Int, _ page: PageBytes, below level: Int, in root: TreeRoot
+  ) throws(StorageError) {
+    let branch = path[level].page
+    let reference = PageReference(rawValue: branch.references[index])
+    if !reference.isDirty, page.checksum != branch.checksums[index] { throw notTheVersion(reference) }
+    guard page.isFromDisk else { return }
+    let bounds = path.bounds(ofPageAt: level).child(index, of: branch)
+    try check(page, reference, count: ChildCount.count(branch.counts[index]), within: bounds, in: root)
+  }
+
   /// Throws if a page is not fit to be edited.
-  func check(
+  private func check(
     _ page: PageBytes, _ reference: PageReference, count: UInt64, within bounds: KeyBounds, in root: TreeRoot,
     isTakenApart: Bool = false
   ) throws(StorageError) {

@@ -72,9 +72,6 @@ package final class TreeVerifier {
   /// Whether page `number` has been reached.
   package func hasReached(_ number: PageNumber) -> Bool { reached[number.rawValue] }
 
-  /// The number of pages of the file that have been reached.
-  package var reachedCount: Int { reached.count }
-
   /// Enters a defect that was found elsewhere.
   package func note(_ defect: StorageError) {
     if !isFull { defects.append(defect) }
