@@ -70,6 +70,7 @@ extension Checkpointer {
 extension Maintainer {
   /// The invariant that does not hold between two steps, if there is one.
   fileprivate func brokenInvariant(_ permit: borrowing WriterPermit) -> String? {
+    let pass = pass(permit)
     if pass.copiedSinceCheckpoint > pass.copied { return "more pages were copied since a checkpoint than in the pass" }
     if pass.finishedCSN != CSN(.max), pass.finishedCSN > head.csn { return "a pass has ended after the head" }
     return nil

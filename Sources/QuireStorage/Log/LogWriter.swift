@@ -21,8 +21,8 @@ package struct OpenSegment: Sendable {
 
 /// The end of the log.
 ///
-/// Appending, switching and naming segments is done under the engine's log latch, one caller at a time; syncing is the
-/// business of the flush leader, of which there is one at a time. What the two share is atomic, but for the list of
+/// Appending, switching and naming segments borrow the permit of the engine's log latch; syncing is the business of
+/// the flush leader, of which there is one at a time. What the two share is atomic, but for the list of
 /// files, which is behind a mutex and which an append looks at only when it may be the first to a file.
 ///
 /// Invariants:
@@ -107,13 +107,13 @@ package final class LogWriter: @unchecked Sendable {
     LogLayout.recordByteCount(body: byteCount) <= segmentByteCount - LogLayout.firstRecordOffset
   }
 
-  /// Appends a record; it has room. Under the log latch. A part gets the number after that of the last one, a commit
+  /// Appends a record; it has room. A part gets the number after that of the last one, a commit
   /// counts for all parts of the buffer's transaction.
   ///
   /// - Returns: the LSN behind the record: durable once a sync has covered it.
   package func append(
     _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64,
-    startsBlock: Bool = false
+    startsBlock: Bool = false, _ permit: borrowing LogPermit
   ) throws(AppendFailure) -> LSN {
     assert(!isUnsettled || kind == .mark, "a record was appended that nobody knows the predecessor of")
     assert(csn >= lastCSN, "a record is older than the one before it")
@@ -241,7 +241,7 @@ package final class LogWriter: @unchecked Sendable {
   /// Appends an empty record that testifies to what is durable, in a block of its own: proof and proven must not share
   /// a block that one fault could take (hazard A12). Nil if the segment has no block left.
   package func appendMark(
-    _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64
+    _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64, _ permit: borrowing LogPermit
   ) throws(AppendFailure) -> LSN? {
     let block = LogLayout.align(offset, to: LogLayout.blockByteCount)
     guard block + LogLayout.blockByteCount <= current.descriptor.byteCount else { return nil }
@@ -249,13 +249,13 @@ package final class LogWriter: @unchecked Sendable {
     offset = block
     buffer.reset()
     return try append(
-      buffer, kind: .mark, csn: lastCSN, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
+      buffer, kind: .mark, csn: lastCSN, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint, permit)
   }
 
   /// Notes a commit by checkpoint, which is to reach the disk without a record: the next record's predecessor, so that
   /// no recovery can step over it. At the freeze of its checkpoint, under the same hold of the latch: what came in
   /// between would be the first record behind the new meta page, and follow the commit before.
-  package func beginUnloggedCommit(_ csn: CSN) {
+  package func beginUnloggedCommit(_ csn: CSN, _ permit: borrowing LogPermit) {
     assert(!isUnsettled, "one commit by checkpoint at a time")
     lastCSN = csn
     isUnsettled = true
@@ -264,14 +264,14 @@ package final class LogWriter: @unchecked Sendable {
   /// The commit by checkpoint has ended.
   ///
   /// - Parameter remaining: the newest commit there is, itself or the one before it.
-  package func endUnloggedCommit(remaining csn: CSN) {
+  package func endUnloggedCommit(remaining csn: CSN, _ permit: borrowing LogPermit) {
     assert(csn <= lastCSN, "what remains is the commit by checkpoint or the one before it")
     lastCSN = csn
     isUnsettled = false
   }
 
-  /// Goes on at the start of the next segment, which there is. Under the log latch.
-  package func switchSegment() {
+  /// Goes on at the start of the next segment, which there is.
+  package func switchSegment(_ permit: borrowing LogPermit) {
     guard let segment = next else { preconditionFailure("there is no segment to switch to") }
     assert(segment.descriptor.firstLSN >= endLSN, "the next segment begins within this one")
     assert(segment.descriptor.number > current.descriptor.number, "the next segment is an older one")
@@ -286,7 +286,7 @@ package final class LogWriter: @unchecked Sendable {
   func writtenByteCount(ofFile fileIndex: Int) -> Int? { written[fileIndex] }
 
   /// Names the segment after the current one.
-  package func setNext(_ segment: OpenSegment) { next = segment }
+  package func setNext(_ segment: OpenSegment, _ permit: borrowing LogPermit) { next = segment }
 
   /// Makes everything appended before the call durable, oldest segment first (hazard A2). One caller at a time.
   ///

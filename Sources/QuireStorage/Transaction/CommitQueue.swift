@@ -194,11 +194,13 @@ package final class CommitQueue: @unchecked Sendable {
   // MARK: Commits
 
   /// Takes an appended commit, even after a failure: it was appended before that, and what is durable, or waits for no
-  /// flush, is seen. Called under the writer lock.
+  /// flush, is seen.
   ///
   /// - Parameter waitsForFlush: false if the commit is on the disk already, and so all before it, or if its durability
   ///   does not wait for that.
-  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool) {
+  package func enqueue(
+    _ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool, _ permit: borrowing WriterPermit
+  ) {
     state.withLock { state in
       if !waitsForFlush || lsn <= state.durable, state.pending.isEmpty { return publish(snapshot) }
       assert(state.pending.last.map { $0.lsn <= lsn } ?? true, "commits are published in the order of the log")

@@ -2,9 +2,9 @@
 
 extension WriteContext {
   /// Checks the invariants of the transaction's trees, dirty pages included; returns what is broken. Touches every page
-  /// of every tree. Under the writer lock, while no other thread reads: a page is copied before the next one is looked
-  /// up, and nobody else takes pages out of memory.
-  package func checkInvariants() -> [StorageError] {
+  /// of every tree. While no other thread reads: a page is copied before the next one is looked up, and nobody else
+  /// takes pages out of memory.
+  package func checkInvariants(_ permit: borrowing WriterPermit) -> [StorageError] {
     var found: [StorageError] = []
     for (before, tree) in zip(trees, trees.dropFirst()) where before.id >= tree.id {
       found.append(StorageError(.damagedPage, "\(tree.id) stands behind \(before.id)."))
