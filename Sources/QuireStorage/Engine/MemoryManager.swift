@@ -99,6 +99,13 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     VirtualMemory.trimHeap()
   }
 
+  /// Checks between two transactions that nothing is left of the last one's; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
+    if hasLongLists { return "no transaction runs, and the lists of one are charged" }
+    if reclaimer.hasUncommittedSpill { return "pages have spilled for a transaction that has ended" }
+    return allocator.hasPlacesAheadOfCommit ? "places are kept for a transaction that has ended" : nil
+  }
+
   /// About how many dirty pages are not the running transaction's.
   private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
 

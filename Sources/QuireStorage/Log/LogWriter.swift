@@ -333,6 +333,27 @@ package final class LogWriter: @unchecked Sendable {
     averageGroup.store((averageGroup.load(ordering: .relaxed) &+ group) / 2, ordering: .relaxed)
   }
 
+  /// Checks the invariants; returns what is broken. Not after a failure, which may leave an append half done.
+  package func checkInvariants(_ permit: borrowing LogPermit) -> String? {
+    guard offset >= LogLayout.firstRecordOffset, offset <= current.descriptor.byteCount, offset % 8 == 0 else {
+      return "the next record goes to \(offset) of \(current.descriptor.byteCount) bytes"
+    }
+    if endLSN > current.descriptor.lsn(at: offset) { return "the last record ends behind where the next one goes" }
+    if commitLSN > endLSN { return "a commit ends behind the log" }
+    if begun.load(ordering: .relaxed) != finished.load(ordering: .relaxed) { return "an append has not ended" }
+    if let next, next.descriptor.number <= current.descriptor.number { return "the next segment is an older one" }
+    return unsynced.withLock { unsynced in
+      guard let newest = unsynced.newest else {
+        let isNone = enteredNumber.load(ordering: .sequentiallyConsistent) == Self.none
+        return unsynced.older.isEmpty && isNone ? nil : "older files are to be synced, and not the newest"
+      }
+      let numbers = unsynced.older.map(\.descriptor.number) + [newest.descriptor.number]
+      if zip(numbers, numbers.dropFirst()).contains(where: { $0 >= $1 }) { return "files to sync are out of order" }
+      let entered = enteredNumber.load(ordering: .sequentiallyConsistent)
+      return [Self.none, newest.descriptor.number].contains(entered) ? nil : "file \(entered) is to be synced twice"
+    }
+  }
+
   /// Closes the files.
   package func close() {
     current.file.close()

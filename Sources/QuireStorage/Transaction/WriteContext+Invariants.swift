@@ -15,6 +15,9 @@ extension WriteContext {
     if let defect = pending.checkInvariants() {
       found.append(StorageError(.damagedPage, "The transaction is wrong: \(defect)."))
     }
+    if let defect = editor.pages.checkInvariants() {
+      found.append(StorageError(.damagedPage, "The transaction's pages are wrong: \(defect)."))
+    }
     if pending.count > 0, putScore == 0 { found.append(StorageError(.damagedPage, "Puts wait and nobody knows.")) }
     let store = editor.store
     // The running commit's number is the highest that a page can have been born with.
