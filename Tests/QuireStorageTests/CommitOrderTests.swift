@@ -16,7 +16,9 @@ import Testing
     // As a relaxed commit would come: acknowledged at once, seen when its predecessor is.
     let names = TreeNames([:])
     let relaxed = engine.core.resources.pool.make(csn: CSN(before.rawValue + 2), trees: [], names: names)
-    queue.enqueue(relaxed, lsn: engine.core.head.endLSN, waitsForFlush: false)
+    try engine.core.withWriterLock { permit in
+      queue.enqueue(relaxed, lsn: engine.core.head.endLSN, waitsForFlush: false, permit)
+    }
     #expect(slots.newest.csn == before)
     try engine.core.wait(ticket)
     #expect(slots.newest.csn == relaxed.csn)

@@ -199,10 +199,10 @@ import Testing
       defer { core.context.rollback() }
       let csn = core.context.csn.rawValue
       try core.context.dropTree(try core.context.tree(named: "t").orThrow())
-      core.reclaimer.retire(core.context.superseded, csn: csn)
+      try withWriterPermit { permit in core.reclaimer.retire(core.context.superseded, csn: csn, permit) }
       #expect(core.allocator.supersededCount - before > rows / 10)
       let clock = ContinuousClock()
-      let time = clock.measure { core.reclaimer.unretire(csn: csn) }
+      let time = try clock.measure { try withWriterPermit { permit in core.reclaimer.unretire(csn: csn, permit) } }
       #expect(core.allocator.supersededCount == before)
       #expect(core.allocator.checkInvariants() == nil)
       return time

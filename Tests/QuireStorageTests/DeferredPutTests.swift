@@ -22,7 +22,7 @@ import Testing
   private func isWaiting(_ engine: StorageEngine) -> Bool { engine.core.context.waitingPutCount > 0 }
 
   private func check(_ engine: StorageEngine) throws {
-    let found = engine.core.context.checkInvariants()
+    let found = engine.core.transactionDefects()
     try require(found.isEmpty, "\(found)")
   }
 

@@ -59,7 +59,7 @@ import Testing
       let expected = model.deleteRange(from: lower, to: upper)
       let count = try tx.deleteRange(lower, upper, in: tree)
       try require(count == expected, "\(lower as Any) to \(upper as Any) removed \(count), expected \(expected)")
-      let broken = engine.core.context.checkInvariants()
+      let broken = engine.core.transactionDefects()
       try require(broken.isEmpty, "\(lower as Any) to \(upper as Any): \(broken)")
     }
   }
@@ -140,7 +140,7 @@ import Testing
         try fill()
         let count = try engine.write { tx in
           let count = try tx.deleteRange(lower.map(key), upper.map(key), in: tree)
-          #expect(engine.core.context.checkInvariants().isEmpty)
+          #expect(engine.core.transactionDefects().isEmpty)
           return count
         }
         #expect(count == expected, "\(lower as Any) to \(upper as Any)")

@@ -70,7 +70,7 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
               } catch is Abort { changed = before }
             }
           }
-          let found = engine.core.context.checkInvariants()
+          let found = engine.core.transactionDefects()
           try require(found.isEmpty, "\(found.first.map { "\($0)" } ?? "")")
           if isRolledBack { throw Abort() }
         }

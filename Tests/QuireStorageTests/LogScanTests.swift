@@ -4,6 +4,11 @@ import QuireStorage
 import QuireTesting
 import Testing
 
+/// A latch that a copyable bench can have.
+private final class LogLatchBox {
+  let latch = LogLatch()
+}
+
 /// Two segments on a simulated disk, and a writer at their start.
 private struct LogBench {
   let disk = SimulatedDisk()
@@ -11,6 +16,7 @@ private struct LogBench {
   let files: LogFiles
   let writer: LogWriter
   private let buffer = LogBuffer()
+  private let latch = LogLatchBox()
 
   init(salt: UInt64 = 77) throws {
     var meta = MetaPage(pageSize: 4096, databaseID: DatabaseID(high: 1, low: 2))
@@ -35,12 +41,25 @@ private struct LogBench {
     buffer.reset()
     buffer.dropTree(TreeID(tree))
     let offset = writer.position
-    _ = try writer.append(
-      buffer, kind: .commit, csn: CSN(csn), durableLSN: LSN(durable), durableCheckpoint: checkpoint)
+    _ = try change { (writer, alone) throws(AppendFailure) in
+      try writer.append(
+        buffer, kind: .commit, csn: CSN(csn), durableLSN: LSN(durable), durableCheckpoint: checkpoint, alone)
+    }
     return offset
   }
 
-  func mark() throws { _ = try writer.appendMark(buffer, durableLSN: writer.endLSN, durableCheckpoint: 0) }
+  func mark() throws {
+    _ = try change { (writer, alone) throws(AppendFailure) in
+      try writer.appendMark(buffer, durableLSN: writer.endLSN, durableCheckpoint: 0, alone)
+    }
+  }
+
+  /// Moves the end of the log.
+  func change<Result, Failure: Error>(
+    _ body: (LogWriter, borrowing LogPermit) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try latch.latch.withLock { (alone: borrowing LogPermit) throws(Failure) in try body(writer, alone) }
+  }
 
   func scan() throws -> (scan: LogScan, reader: LogReader) {
     let reader = try LogReader(meta, files: try meta.segments.map { try files.open($0, .readOnly) })
@@ -66,11 +85,13 @@ private struct LogBench {
     for csn in 1...3 { try bench.append(UInt64(csn)) }
     try bench.mark()
     try bench.append(4)
-    bench.writer.switchSegment()
+    bench.change { writer, alone in writer.switchSegment(alone) }
     try bench.append(5)
     // A commit that reached no log leaves a gap that the next record bridges.
-    bench.writer.beginUnloggedCommit(CSN(5))
-    bench.writer.endUnloggedCommit(remaining: CSN(5))
+    bench.change { writer, alone in
+      writer.beginUnloggedCommit(CSN(5), alone)
+      writer.endUnloggedCommit(remaining: CSN(5), alone)
+    }
     try bench.append(9)
     #expect(try bench.recovered() == [1, 2, 3, 4, 5, 9])
     let scan = try bench.scan().scan
@@ -92,7 +113,9 @@ private struct LogBench {
       current: segment, next: segment, offset: places[1], chain: after.endChain, lastCSN: after.endCSN)
     let buffer = LogBuffer()
     buffer.dropTree(TreeID(2))
-    _ = try writer.append(buffer, kind: .commit, csn: CSN(2), durableLSN: LSN(0), durableCheckpoint: 0)
+    try bench.change { (_, alone) throws(AppendFailure) in
+      _ = try writer.append(buffer, kind: .commit, csn: CSN(2), durableLSN: LSN(0), durableCheckpoint: 0, alone)
+    }
     #expect(writer.position == places[2])
     #expect(try bench.recovered() == [1, 2])
   }
@@ -101,7 +124,7 @@ private struct LogBench {
   func syncCoversAllSegments() throws {
     let bench = try LogBench()
     try bench.append(1)
-    bench.writer.switchSegment()
+    bench.change { writer, alone in writer.switchSegment(alone) }
     try bench.append(2)
     let (durable, _) = try bench.writer.synchronize()
     #expect(durable == bench.writer.endLSN)

@@ -293,7 +293,7 @@ struct MemoryBudgetTests {
       for number in stride(from: 1, to: 12_000, by: 6) {
         try tx.put([UInt8](marked: number + 1, count: 44), for: Self.key(number), in: tree)
       }
-      #expect(engine.core.context.checkInvariants().isEmpty)
+      #expect(engine.core.transactionDefects().isEmpty)
       #expect(engine.statistics.residentPages <= Self.cachePages + Self.slack)
     }
     #expect(engine.statistics.pagesSpilled > 2 * Self.cachePages)
@@ -346,7 +346,7 @@ struct MemoryBudgetTests {
               throw Mismatch("undo")
             }
           } catch is Mismatch {}
-          #expect(engine.core.context.checkInvariants().isEmpty)
+          #expect(engine.core.transactionDefects().isEmpty)
           for number in 0..<9000 where number % 2 == 0 { try tx.put("y", for: Self.key(number), in: tree) }
           #expect(engine.statistics.residentPages <= Self.cachePages + Self.slack)
           if !isCommitted { throw Mismatch("undo") }

@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test("What is written ahead of a checkpoint is free in the maps before it, and given to nobody else (C5)")
-  func placesWrittenAhead() {
+  func placesWrittenAhead() throws {
     let allocator = PageAllocator(
       pageSize: 512, pageCount: 20, free: [4, 5, 8, 9, 10, 15], checkpoint: 1, isProven: true)
     #expect(allocator.allocateAhead(3, isCommitted: false) == PageNumber(8), "the first run that is long enough")
@@ -163,7 +163,7 @@ import Testing
     allocator.discard(PageNumber(9))
     #expect(allocator.allocateAhead(isCommitted: false) == PageNumber(5))
     #expect(allocator.allocateAhead(isCommitted: false) == PageNumber(9), "given back, given out again")
-    allocator.commitAhead()
+    try withWriterPermit { permit in allocator.commitAhead(permit) }
     allocator.settleAhead(includingRunning: false)
     #expect(allocator.freeNumbers() == [15] && allocator.checkInvariants() == nil)
     #expect(allocator.allocateAhead(2, isCommitted: false) == PageNumber(24))

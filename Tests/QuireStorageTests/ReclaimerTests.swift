@@ -28,6 +28,10 @@ import Testing
       reclaimer.retire(old)
     }
 
+    func retire(_ pages: [SupersededPage], csn: UInt64) throws {
+      try withWriterPermit { permit in reclaimer.retire(pages, csn: csn, permit) }
+    }
+
     /// A frame as a transaction makes it.
     func makeFrame(birth: UInt64) throws -> SupersededPage {
       let slot = try store.pool.allocate()
@@ -57,7 +61,7 @@ import Testing
     let bench = try Bench()
     if published > 0 { bench.publish(published) }
     var slots = try seen.map { (csn: $0, slot: try bench.slots.announce(CSN($0))) }
-    bench.reclaimer.retire([try bench.makeFrame(birth: birth)], csn: death)
+    try bench.retire([try bench.makeFrame(birth: birth)], csn: death)
     bench.reclaimer.collect()
     // Readers leave one by one, and the rest of the commits is published at the end.
     while true {
@@ -82,7 +86,7 @@ import Testing
   func ownFrameIsFreedAtOnce() throws {
     let bench = try Bench()
     let slot = try bench.slots.announce(CSN(0))
-    bench.reclaimer.retire([try bench.makeFrame(birth: 3)], csn: 3)
+    try bench.retire([try bench.makeFrame(birth: 3)], csn: 3)
     #expect(bench.store.frames.usedCount == 0)
     bench.slots.end(slot)
   }
@@ -90,8 +94,8 @@ import Testing
   @Test("A commit that fails takes its retirements back")
   func failedCommitTakesBack() throws {
     let bench = try Bench()
-    bench.reclaimer.retire([try bench.makeFrame(birth: 1)], csn: 2)
-    bench.reclaimer.unretire(csn: 2)
+    try bench.retire([try bench.makeFrame(birth: 1)], csn: 2)
+    try withWriterPermit { permit in bench.reclaimer.unretire(csn: 2, permit) }
     bench.publish(5)
     bench.reclaimer.collect()
     #expect(bench.store.frames.usedCount == 1)

@@ -188,7 +188,7 @@ struct UnwrittenValueTests {
           if number % 50 == 0 {
             let found = try tx.value(for: key, in: tree)
             #expect(found == Self.value(number))
-            let broken = engine.core.context.checkInvariants()
+            let broken = engine.core.transactionDefects()
             #expect(broken.isEmpty, "behind \(number)")
           }
         }

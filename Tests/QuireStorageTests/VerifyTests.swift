@@ -41,7 +41,7 @@ import Testing
           try tx.put([UInt8](repeating: 1, count: random.below(100)), for: key, in: texts)
         }
         if step % 10 == 0 {
-          let broken = engine.core.context.checkInvariants()
+          let broken = engine.core.transactionDefects()
           #expect(broken.isEmpty, "step \(step): \(broken)")
         }
       }

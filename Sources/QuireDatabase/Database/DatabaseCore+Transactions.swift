@@ -97,10 +97,10 @@ extension DatabaseCore {
     var rollbackActions: [@Sendable () -> Void] = []
     var outcome = WriteOutcome()
     do throws(WriteFailure) {
-      let (result, ticket) = try storage.writeWithoutWaiting { _ in
+      let (result, ticket) = try storage.writeWithoutWaiting { lent in
         watch?.didBegin()
         // A second handle to what is lent for the time of this closure; the first one cannot be kept in an object.
-        let handle = QuireStorage.WriteTransaction(storage.context)
+        let handle = QuireStorage.WriteTransaction(sharing: lent)
         let state = TransactionState(writing: handle, self, connection, outer: outer)
         CurrentTransaction.set(state)
         defer {

@@ -127,6 +127,16 @@ package final class Catalog {
     treeCount * (entryOverhead + CatalogFormat.headerByteCount) + nameByteCount
   }
 
+  /// Checks the invariant while no checkpoint runs; returns what is broken.
+  package func checkInvariants() -> String? {
+    if before != nil { return "the catalog is being changed and no checkpoint runs" }
+    if !root.reference.isNone, root.reference.isDirty { return "the root of the catalog is dirty" }
+    if root.count != written.count { return "the catalog has \(root.count) trees, not \(written.count)" }
+    let valueByteCount = written.reduce(0) { $0 + $1.value.count }
+    let isMeasured = byteCount == valueByteCount + written.count * Self.entryOverhead
+    return isMeasured ? nil : "the catalog is said to have \(byteCount) bytes"
+  }
+
   /// Called when the new version's pages have been written: the root becomes clean, the old pages free in the map.
   package func finishPages() {
     editor.pages.translate(&root)

@@ -60,12 +60,14 @@ final class BackupFile {
       file.close()
       throw error
     }
+    let permit: WriterPermit
     do throws(StorageError) { permit = try core.writerLock.lock() } catch {
       Self.remove(temporary, fileSystem)
       throw error
     }
-    core.memory.limitDirtyPages()
+    core.memory.limitDirtyPages(permit)
     core.context.begin(on: core.head)
+    self.permit = consume permit
   }
 
   deinit { endTransaction() }
@@ -117,8 +119,8 @@ final class BackupFile {
     if snapshotCSN.rawValue > 0 {
       let snapshot = core.resources.makeSnapshot(csn: core.context.csn, endLSN: core.meta.current.lsn, permit)
       core.context.discardDeadExtents()
-      core.reclaimer.retire(core.context.superseded, csn: core.context.csn.rawValue)
-      core.allocator.commitAhead()
+      core.reclaimer.retire(core.context.superseded, csn: core.context.csn.rawValue, permit)
+      core.allocator.commitAhead(permit)
       core.context.didCommit()
       let old = core.head
       core.resources.head.advance(to: snapshot, permit)

@@ -27,7 +27,7 @@ extension Checkpointer {
     // that used. The frames themselves stay the transaction's until it has succeeded.
     reclaimer.giveUpPlaces(of: ownSuperseded.map(\.reference.frame))
     // The map that this checkpoint writes is that of the new state: what the transaction replaced is free in it.
-    reclaimer.retire(context.superseded.lazy.filter { !Self.isOwn($0, csn.rawValue) }, csn: csn.rawValue)
+    reclaimer.retire(context.superseded.lazy.filter { !Self.isOwn($0, csn.rawValue) }, csn: csn.rawValue, permit)
     let logged = log.with { $0?.lastCSN ?? CSN(0) }
     let required = log.with { $0?.endLSN ?? LSN(0) }
     let state = CheckpointState(
@@ -37,17 +37,17 @@ extension Checkpointer {
     switch run.failure {
     case nil, .durable:
       guard run.isProven || hasTwinWritten() else {
-        takeBack(csn, before: logged)
+        takeBack(csn, before: logged, permit)
         throw .unknown(queue.outcomeUnknown())
       }
     case .undone(let error):
-      takeBack(csn, before: logged)
+      takeBack(csn, before: logged, permit)
       throw .rolledBack(error)
     case .unknown:
-      takeBack(csn, before: logged)
+      takeBack(csn, before: logged, permit)
       throw .unknown(queue.outcomeUnknown())
     }
-    log.with { $0?.endUnloggedCommit(remaining: csn) }
+    log.change { log, alone in log?.endUnloggedCommit(remaining: csn, alone) }
     return log.with { $0?.endLSN ?? LSN(0) }
   }
 
@@ -65,8 +65,8 @@ extension Checkpointer {
     }
   }
 
-  private func takeBack(_ csn: CSN, before logged: CSN) {
-    reclaimer.unretire(csn: csn.rawValue)
-    log.with { $0?.endUnloggedCommit(remaining: logged) }
+  private func takeBack(_ csn: CSN, before logged: CSN, _ permit: borrowing WriterPermit) {
+    reclaimer.unretire(csn: csn.rawValue, permit)
+    log.change { log, alone in log?.endUnloggedCommit(remaining: logged, alone) }
   }
 }

@@ -32,8 +32,8 @@ extension Checkpointer {
   func leaveSegment(_ permit: borrowing WriterPermit) {
     log.growSegments(permit)
     if lengthenLog(permit) { return }
-    log.with { $0?.switchSegment() }
-    log.owesCheckpoint = true
+    log.change { log, alone in log?.switchSegment(alone) }
+    log.noteOwedCheckpoint(permit)
   }
 
   /// Lets the log go on in its next segment, which there is, and names another behind that: without a checkpoint, as
@@ -47,7 +47,7 @@ extension Checkpointer {
     // Neither what the newest meta page names nor what the one before the first of this life may still need.
     let taken = Set((meta.current.segments + (meta.predecessor?.segments ?? [])).map(\.fileIndex))
     guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { !taken.contains($0) }) else { return false }
-    log.with { $0?.switchSegment() }
+    log.change { log, alone in log?.switchSegment(alone) }
     let descriptor = SegmentDescriptor(
       number: current.number + 1, salt: environment.random(), byteCount: byteCount, firstLSN: current.endLSN,
       fileIndex: fileIndex)
@@ -67,21 +67,17 @@ extension Checkpointer {
       try advance(job)
       if job.phase != .done { return true }
       counters.logLengthenings.wrappingAdd(1, ordering: .relaxed)
-      noteMissingSegment()
+      // The next transaction that ends begins a checkpoint if the log is in its last segment.
+      log.noteMissingSegment()
       gate.end(keepingFailure: nil)
     } catch {
       job.next?.file.close()
-      noteMissingSegment()
+      // The next transaction that ends begins a checkpoint if the log is in its last segment.
+      log.noteMissingSegment()
       gate.end(keepingFailure: queue.failure)
       if queue.hasStopped { tellOfFailedCheckpoint(error) }
     }
     return false
-  }
-
-  /// Lets the next transaction that ends begin a checkpoint if the log is in its last segment: there was no space for
-  /// another one, or the proof of it had no room but there.
-  private func noteMissingSegment() {
-    if log.with({ $0?.next == nil }) { log.lacksSegment.store(true, ordering: .relaxed) }
   }
 
   private func advance(_ job: LogLengthening) throws(StorageError) {

@@ -70,15 +70,14 @@ extension Checkpointer {
   /// write home, for a little log, what the transactions to come touch once more. The other half is for the time that
   /// the checkpoint takes.
   func beginOwedWhenDue(_ permit: borrowing WriterPermit) {
-    if log.owesCheckpoint, !log.lacksSegment.load(ordering: .relaxed), log.isInFirstHalfOfLastSegment(permit) { return }
+    if log.debtCanWait(permit) { return }
     beginOwed(permit)
   }
 
   /// Begins the checkpoint that the log owes, if it does and nothing runs; that one may fail.
   func beginOwed(_ permit: borrowing WriterPermit) {
-    guard log.owesCheckpoint || log.lacksSegment.load(ordering: .relaxed), !isRunning else { return }
-    log.owesCheckpoint = false
-    log.lacksSegment.store(false, ordering: .relaxed)
+    guard log.hasDebt(permit), !isRunning else { return }
+    log.clearDebt(permit)
     guard !queue.hasStopped, log.with({ $0 != nil && $0?.next == nil }) else { return }
     begin(permit)
     dispatch()

@@ -6,7 +6,7 @@
 final class EngineCloser: @unchecked Sendable {
   // Sendable: safe because the failure is touched under the lock only.
   /// Held from the beginning to the end of closing, before all other locks.
-  private let lock = WriterLock()
+  private let lock = ClosingLock()
   /// What closing failed with, if it did.
   private var failure: StorageError?
 
@@ -14,17 +14,17 @@ final class EngineCloser: @unchecked Sendable {
   func close(_ core: EngineCore) throws(StorageError) {
     try core.checkProcess()
     try core.writerLock.checkNotHeld()
-    if let turn = lock.lockIfFree() { return try takeTurn(core, hasWaited: false, turn) }
+    if let turn = lock.takeIfFree() { return try takeTurn(core, hasWaited: false, turn) }
     // The thread that closes waits for the engine's threads: one of those must not wait for it.
     guard !core.threads.areCurrent else { throw closingElsewhereError(core) }
-    try takeTurn(core, hasWaited: true, try lock.lock())
+    try takeTurn(core, hasWaited: true, try lock.wait())
   }
 
   /// Closes the engine, unless another thread has, and ends the turn.
   ///
   /// - Parameter hasWaited: whether another thread was at it, whose failure is the caller's, too.
   private func takeTurn(
-    _ core: EngineCore, hasWaited: Bool, _ turn: consuming WriterPermit
+    _ core: EngineCore, hasWaited: Bool, _ turn: consuming ClosingPermit
   ) throws(StorageError) {
     do throws(StorageError) { try closeAlone(core, hasWaited: hasWaited) } catch {
       lock.unlock(turn)

@@ -49,7 +49,7 @@ extension EngineCore {
     CallOut.check()
     let result: Result
     do {
-      result = try body(WriteTransaction(context))
+      result = try body(WriteTransaction(context, permit))
       try context.checkCommittable()
     } catch {
       let ticket = rollBack(permit)
@@ -63,7 +63,7 @@ extension EngineCore {
 
   /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
   /// has no operation of its own. If `body` returns false or throws, nothing remains of it.
-  func rearrange(
+  package func rearrange(
     _ body: (WriteContext, borrowing WriterPermit) throws(StorageError) -> Bool
   ) throws(StorageError) {
     let permit = try beginWrite()
@@ -100,7 +100,7 @@ extension EngineCore {
     do throws(StorageError) {
       try checkOpen()
       try queue.checkFailure()
-      reclaimer.collect(into: context.editor.pages.freeFrames)
+      reclaimer.collect(into: context.editor.pages.freeFrames, permit)
       memory.throttle(permit)
       // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
       context.begin(on: commitHead.snapshot)
@@ -189,15 +189,15 @@ extension EngineCore {
     assert(endLSN >= head.endLSN, "a commit ends before the one before it")
     let csn = context.csn
     let snapshot = resources.makeSnapshot(csn: csn, endLSN: endLSN, permit)
-    reclaimer.retire(superseded, csn: csn.rawValue)
-    allocator.commitAhead()
+    reclaimer.retire(superseded, csn: csn.rawValue, permit)
+    allocator.commitAhead(permit)
     context.didCommit()
     memory.releaseLists(permit)
     commitHead.advance(to: snapshot, permit)
     slots.exitEpoch(writerSlot)
     // Under the writer lock, so that no addition is lost.
     counters.commits.store(counters.commits.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush)
+    queue.enqueue(snapshot, lsn: endLSN, waitsForFlush: waitsForFlush, permit)
     store.notePlenty()
     checkpointer.beginOwedWhenDue(permit)
     writerLock.unlock(permit)
@@ -207,6 +207,8 @@ extension EngineCore {
 }
 
 // MARK: What a running transaction asks for
+
+extension EngineCore: MaintenanceHost {}
 
 extension EngineCore: WriteHost {
   package var fileSystem: any FileSystem { environment.fileSystem }

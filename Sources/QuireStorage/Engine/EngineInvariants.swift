@@ -1,28 +1,57 @@
-// What tests ask of the engine's components between two steps.
+// What tests ask of the engine's components between two transactions.
 
 internal import Synchronization
 
 extension EngineCore {
   /// Checks the invariants of the components; returns what is broken. Waits for the writer lock and for the checkpoint
-  /// that runs. One system call.
+  /// that runs. Some system calls.
   ///
   /// - Throws: `closed`, `nestedWrite` inside a transaction.
   package func checkInvariants() throws(StorageError) -> String? {
     try withWriterLock { permit in
       checkpointer.finishRunning()
-      if head.csn < slots.newest.csn { return "\(slots.newest.csn) is published, and the head is \(head.csn)" }
-      if resources.head.csn.load(ordering: .relaxed) != head.csn.rawValue { return "the head has two numbers" }
-      return log.brokenInvariant(permit) ?? space.brokenInvariant(permit) ?? checkpointer.brokenInvariant(permit)
-        ?? maintainer.brokenInvariant(permit)
+      return defect(permit)
     }
+  }
+
+  /// The same without a wait for the checkpoint that runs: what belongs to it is left out.
+  ///
+  /// - Throws: as `checkInvariants`.
+  package func checkInvariantsBesideCheckpoint() throws(StorageError) -> String? {
+    try withWriterLock { permit in defect(permit) }
+  }
+
+  private func defect(_ permit: borrowing WriterPermit) -> String? {
+    // Nothing begins as long as the lock is held, but what runs may end.
+    let isAtRest = !checkpointer.isRunning
+    if let broken = resources.head.checkInvariants(permit) ?? queue.checkInvariants() { return broken }
+    if head.csn < slots.newest.csn { return "\(slots.newest.csn) is published, and the head is \(head.csn)" }
+    if let broken = reclaimer.checkInvariants(permit) ?? memory.checkInvariants(permit) { return broken }
+    if let broken = maintainer.checkInvariants(permit) ?? checkpointer.checkInvariants(permit) { return broken }
+    guard isAtRest else { return nil }
+    return log.checkInvariants(permit) ?? space.checkInvariants(permit) ?? metaDefect(permit)
+      ?? catalog.checkInvariants()
+  }
+
+  /// After a failure nobody knows which meta page the disk has.
+  private func metaDefect(_ permit: borrowing WriterPermit) -> String? {
+    queue.hasStopped ? nil : meta.checkInvariants()
+  }
+}
+
+extension CommitHead {
+  /// Checks the first invariant; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
+    csn.load(ordering: .relaxed) == snapshot.csn.rawValue ? nil : "the head has two numbers"
   }
 }
 
 extension LogManager {
-  /// The invariant that does not hold while no checkpoint runs, if there is one.
-  fileprivate func brokenInvariant(_ permit: borrowing WriterPermit) -> String? {
+  /// Checks the invariants while no checkpoint runs; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
+    if desiredSegmentByteCount % 8 != 0 { return "segments of \(desiredSegmentByteCount) bytes" }
     if queue.hasStopped { return nil }
-    return with { log -> String? in
+    return change { log, alone -> String? in
       guard let log else {
         return meta.current.isComplete || options.isReadOnly ? nil : "the meta page names a log, and there is none"
       }
@@ -34,17 +63,18 @@ extension LogManager {
         return "the meta page does not name the next segment"
       }
       if log.isUnsettled { return "a commit by checkpoint has no end" }
-      return desiredSegmentByteCount % 8 == 0 ? nil : "segments of \(desiredSegmentByteCount) bytes"
+      return log.checkInvariants(alone)
     }
   }
 }
 
 extension SpaceManager {
-  /// The invariant that does not hold while no transaction runs, if there is one.
-  fileprivate func brokenInvariant(_ permit: borrowing WriterPermit) -> String? {
+  /// Checks the invariants while no transaction and no checkpoint runs; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
     if proof.isOver == allocator.isWithholding { return "places are withheld, and the proof is over, or neither" }
     if reservation.extentPages != 0 { return "\(reservation.extentPages) pages are reserved for no value" }
     if queue.hasStopped || options.isReadOnly { return nil }
+    if let broken = overheadDefect(permit) { return broken }
     do throws(SystemError) {
       let byteCount = try file.status().byteCount
       let backed = Int(allocator.backedEnd) * store.pageSize
@@ -53,25 +83,42 @@ extension SpaceManager {
       return nil
     }
   }
+
+  /// Whether two checkpoints like the last one would take more than `reservation` has for them.
+  private func overheadDefect(_ permit: borrowing WriterPermit) -> String? {
+    guard head.treeCount <= reservation.treeLimit, head.names.byteCount <= reservation.nameByteLimit else { return nil }
+    var mapPages = 0
+    freeMap.forEachPage { _ in mapPages += 1 }
+    // Its entries may lie anyhow, but fill the pages once at least.
+    let needed = 2 * (mapPages + catalog.byteCount / store.pageSize)
+    return reservation.overhead >= needed ? nil : "\(reservation.overhead) pages for checkpoints, which take \(needed)"
+  }
 }
 
 extension Checkpointer {
-  /// The invariant that does not hold while none runs, if there is one.
-  fileprivate func brokenInvariant(_ permit: borrowing WriterPermit) -> String? {
-    if isRunning { return "a checkpoint runs that was waited for" }
+  /// Checks the invariants; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
     if queue.hasStopped { return nil }
-    if queue.durableCheckpoint != meta.current.checkpointNumber {
-      return "records mark checkpoint \(queue.durableCheckpoint), and \(meta.current.checkpointNumber) is the newest"
+    guard let current else {
+      if queue.durableCheckpoint != meta.current.checkpointNumber {
+        return "records mark checkpoint \(queue.durableCheckpoint), and \(meta.current.checkpointNumber) is the newest"
+      }
+      return meta.current.csn <= head.csn ? nil : "the meta page is of \(meta.current.csn), and the head \(head.csn)"
     }
-    return meta.current.csn <= head.csn ? nil : "the meta page is of \(meta.current.csn), and the head \(head.csn)"
+    // Where a thread steps it, it may end meanwhile.
+    guard case .checkpoint(let run) = current, environment.scheduling == .stepped else { return nil }
+    if run.state.csn > head.csn { return "a checkpoint of \(run.state.csn) runs, and the head is \(head.csn)" }
+    return slots.announcedCSNs().contains(run.state.csn.rawValue) ? nil : "a checkpoint's snapshot is not announced"
   }
 }
 
 extension Maintainer {
-  /// The invariant that does not hold between two steps, if there is one.
-  fileprivate func brokenInvariant(_ permit: borrowing WriterPermit) -> String? {
+  /// Checks between two steps what can be told of the pass; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
+    let pass = pass(permit)
     if pass.copiedSinceCheckpoint > pass.copied { return "more pages were copied since a checkpoint than in the pass" }
     if pass.finishedCSN != CSN(.max), pass.finishedCSN > head.csn { return "a pass has ended after the head" }
+    if case .relocate = pass.phase, pass.limit == .max { return "pages are moved to nowhere" }
     return nil
   }
 }

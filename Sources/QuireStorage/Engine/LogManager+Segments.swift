@@ -10,6 +10,14 @@ struct SegmentUse {
   var largest = 0
 }
 
+/// How large segments are made.
+struct SegmentSizing {
+  /// A size for the next one, in bytes.
+  var desiredByteCount: Int
+  /// How much of their segments the last checkpoints have found used.
+  var use = SegmentUse()
+}
+
 extension LogManager {
   /// How many checkpoints in a row must find their segment mostly empty before the next one made is smaller.
   private static let shrinkStreak = 4
@@ -22,35 +30,42 @@ extension LogManager {
   /// checkpoint runs.
   func growSegments(_ permit: borrowing WriterPermit) {
     let newest = with { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
-    segmentUse = SegmentUse()
     assert(writerLock.isHeldByThisThread, "segments grow without the writer lock")
-    desiredSegmentByteCount = min(largestSegmentByteCount, max(desiredSegmentByteCount, newest * 2))
+    let largest = largestSegmentByteCount
+    changeSizing(permit) { sizing in
+      sizing.use = SegmentUse()
+      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2))
+    }
   }
 
   /// Looks at a freeze how much of the log has been used since the one before. Where checkpoints come for
   /// other reasons than a full log, several times in a row, a size will do that the fullest would not have found mostly
   /// empty: after a load has made segments long, deletes, which log little, should not leave them so.
-  func noteSegmentUse(_ log: LogWriter) {
+  func noteSegmentUse(_ log: LogWriter, _ permit: borrowing WriterPermit) {
     let size = log.current.descriptor.byteCount
     let used = Int(clamping: log.current.descriptor.lsn(at: log.position).rawValue &- frozenLSN.rawValue)
     // A log that has become longer has filled a segment at least.
-    if used > size / Self.emptyShare || isLengthened {
-      segmentUse = SegmentUse()
-      return
+    let isWellUsed = used > size / Self.emptyShare || isLengthened
+    let smallest = smallestSegmentByteCount
+    changeSizing(permit) { sizing in
+      if isWellUsed {
+        sizing.use = SegmentUse()
+        return
+      }
+      sizing.use.streak += used < size / (Self.emptyShare * Self.emptyShare) ? 2 : 1
+      sizing.use.largest = max(sizing.use.largest, used)
+      guard sizing.use.streak >= Self.shrinkStreak else { return }
+      assert(sizing.use.largest <= size, "more of a segment was used than it has")
+      let wanted = LogLayout.align(sizing.use.largest * Self.emptyShare, to: LogLayout.blockByteCount)
+      sizing.use = SegmentUse()
+      sizing.desiredByteCount = max(smallest, min(sizing.desiredByteCount, wanted, size / 2 & ~7))
     }
-    segmentUse.streak += used < size / (Self.emptyShare * Self.emptyShare) ? 2 : 1
-    segmentUse.largest = max(segmentUse.largest, used)
-    guard segmentUse.streak >= Self.shrinkStreak else { return }
-    assert(segmentUse.largest <= size, "more of a segment was used than it has")
-    let wanted = LogLayout.align(segmentUse.largest * Self.emptyShare, to: LogLayout.blockByteCount)
-    segmentUse = SegmentUse()
-    desiredSegmentByteCount = max(smallestSegmentByteCount, min(desiredSegmentByteCount, wanted, size / 2 & ~7))
   }
 
   /// Makes the next segments as small as the first ones. No checkpoint runs.
   func resetSegmentSize(_ permit: borrowing WriterPermit) {
-    segmentUse = SegmentUse()
-    desiredSegmentByteCount = smallestSegmentByteCount
+    let smallest = smallestSegmentByteCount
+    changeSizing(permit) { sizing in sizing = SegmentSizing(desiredByteCount: smallest) }
   }
 
   private var smallestSegmentByteCount: Int { Self.initialSegmentByteCount(options, environment) }
@@ -231,7 +246,7 @@ extension LogManager {
       do throws(StorageError) { return try createFirstSegments(desiredSegmentByteCount, taken: taken) } catch {
         let shorter = desiredSegmentByteCount / 2 & ~7
         guard error.code == .diskFull, shorter >= StorageEnvironment.leastSegmentByteCount else { throw error }
-        desiredSegmentByteCount = shorter
+        changeSizing(permit) { sizing in sizing.desiredByteCount = shorter }
         space.cutFile(keeping: 0, permit)
       }
     }

@@ -21,28 +21,27 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   /// The log, once there is one; set under writer lock and latch.
   @exclusivity(unchecked) private var log: LogWriter?
   /// Excludes appends, switches and marks from each other.
-  private let latch = Latch(())
+  private let latch = LogLatch()
   private let markBuffer = LogBuffer()
   /// The durable LSN when the quiet mark was last considered.
   private let quietLSN = Atomic<UInt64>(0)
-  /// A size for the next segment that is made, in bytes. Changed under the writer lock while no checkpoint runs.
-  var desiredSegmentByteCount: Int { didSet { limitParts() } }
-  /// How much of their segments the last checkpoints have found used; writer lock.
-  var segmentUse = SegmentUse()
+  /// How large segments are made. Changed under the writer lock while no checkpoint runs.
+  private var sizing: SegmentSizing
   /// Where the log went on after the last freeze; writer lock.
   private(set) var frozenLSN = LSN(0)
   /// Whether the log has gone on in its last segment without a checkpoint, which alone can name another one; writer
   /// lock.
-  @exclusivity(unchecked) package internal(set) var owesCheckpoint = false
+  @exclusivity(unchecked) package private(set) var owesCheckpoint = false
   /// Whether the log was made longer in vain.
-  let lacksSegment = Atomic<Bool>(false)
+  private let lacksSegment = Atomic<Bool>(false)
 
   init(_ resources: EngineResources, _ space: SpaceManager) {
     self.resources = resources
     context = resources.context
     queue = resources.queue
     self.space = space
-    desiredSegmentByteCount = Self.initialSegmentByteCount(resources.options, resources.environment)
+    sizing = SegmentSizing(
+      desiredByteCount: Self.initialSegmentByteCount(resources.options, resources.environment))
     limitParts()
   }
 
@@ -51,29 +50,72 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
     context.log.partByteCount = min(environment.partByteCount, desiredSegmentByteCount / 8)
   }
 
+  // MARK: Sizes and debts
+
+  /// A size for the next segment that is made, in bytes.
+  var desiredSegmentByteCount: Int { sizing.desiredByteCount }
+
+  /// Changes how large segments are made. No checkpoint runs.
+  func changeSizing(_ permit: borrowing WriterPermit, _ change: (inout SegmentSizing) -> Void) {
+    change(&sizing)
+    assert(sizing.desiredByteCount % 8 == 0, "segments are made of whole words")
+    limitParts()
+  }
+
+  /// Whether a checkpoint is to bring another segment: the log has gone on in its last one, or was made longer in vain.
+  @inline(__always) func hasDebt(_ permit: borrowing WriterPermit) -> Bool {
+    owesCheckpoint || lacksSegment.load(ordering: .relaxed)
+  }
+
+  /// Whether that can wait until half of the last segment is used.
+  @inline(__always) func debtCanWait(_ permit: borrowing WriterPermit) -> Bool {
+    owesCheckpoint && !lacksSegment.load(ordering: .relaxed) && isInFirstHalfOfLastSegment(permit)
+  }
+
+  /// Notes that the log has gone on in its last segment, which a checkpoint is owed for.
+  func noteOwedCheckpoint(_ permit: borrowing WriterPermit) { owesCheckpoint = true }
+
+  /// Notes, on the thread that has tried to make the log longer, whether it is in its last segment all the same: as
+  /// there was no space for another one, or the proof of it had no room but there.
+  func noteMissingSegment() {
+    if with({ $0?.next == nil }) { lacksSegment.store(true, ordering: .relaxed) }
+  }
+
+  /// Forgets what is owed: a checkpoint is about to begin, or can bring nothing any more.
+  func clearDebt(_ permit: borrowing WriterPermit) {
+    owesCheckpoint = false
+    lacksSegment.store(false, ordering: .relaxed)
+  }
+
   // MARK: The latch
 
-  /// Runs `body` under the latch.
+  /// Runs `body`, which only looks, under the latch.
   @discardableResult
   package func with<Result>(
     _ body: (LogWriter?) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
-    try latch.withLock { (_) throws(StorageError) in try body(log) }
+    try latch.withLock { (_: borrowing LogPermit) throws(StorageError) in try body(log) }
   }
 
   /// As above, for bodies that do not throw.
   @discardableResult
   package func with<Result>(_ body: (LogWriter?) -> Result) -> Result { latch.withLock { _ in body(log) } }
 
+  /// Runs `body`, which may move the end of the log, under the latch.
+  func change<Result>(_ body: (LogWriter?, borrowing LogPermit) -> Result) -> Result {
+    latch.withLock { alone in body(log, alone) }
+  }
+
   /// Runs `body`, which appends, under the latch. A failure that leaves the end of the log unknown stops all writing
   /// before the latch is given up, so that nothing is appended behind it; waiting threads are told after that, as it
   /// may lead to code of the app's.
   @discardableResult
-  private func withOrStop<Result>(_ body: (LogWriter?) throws(AppendFailure) -> Result) throws(AppendFailure) -> Result
-  {
+  private func changeOrStop<Result>(
+    _ body: (LogWriter?, borrowing LogPermit) throws(AppendFailure) -> Result
+  ) throws(AppendFailure) -> Result {
     do throws(AppendFailure) {
-      return try latch.withLock { (_) throws(AppendFailure) in
-        do throws(AppendFailure) { return try body(log) } catch {
+      return try latch.withLock { (alone: borrowing LogPermit) throws(AppendFailure) in
+        do throws(AppendFailure) { return try body(log, alone) } catch {
           if case .unknown(let reason) = error { queue.stop(reason) }
           throw error
         }
@@ -123,14 +165,14 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
   ///   writing has stopped.
   func appendRecord(_ kind: LogRecordKind, _ permit: borrowing WriterPermit) throws(AppendFailure) -> LSN? {
-    try withOrStop { (log) throws(AppendFailure) -> LSN? in
+    try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
       // Looked at under the latch: nothing follows half a record.
       guard let log, !queue.hasStopped else { return nil }
       let startsBlock = startsBlock(log)
       guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
       return try log.append(
         context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
-        durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock)
+        durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock, alone)
     }
   }
 
@@ -176,7 +218,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   package func appendQuietMark() -> Bool {
     guard !queue.hasStopped else { return true }
     do throws(AppendFailure) {
-      return try withOrStop { (log) throws(AppendFailure) -> Bool in
+      return try changeOrStop { (log, alone) throws(AppendFailure) -> Bool in
         guard let log, !log.endsWithMark, !queue.hasStopped else { return true }
         if log.isUnsettled { return false }
         let durable = queue.durableLSN
@@ -184,7 +226,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
         // Something is on its way; the flush that it needs asks for a mark again. Parts need none: they may belong to
         // nobody, and what they stand behind must be marked durable all the same.
         guard log.commitLSN <= durable else { return true }
-        _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint)
+        _ = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: queue.durableCheckpoint, alone)
         return true
       }
     } catch {
@@ -202,20 +244,22 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   package func prove(_ number: UInt64, next: OpenSegment?, isHeaderWritten: Bool) throws(StorageError) -> Bool {
     let lsn: LSN?
     do throws(AppendFailure) {
-      lsn = try withOrStop { (log) throws(AppendFailure) -> LSN? in
+      lsn = try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
         guard let log else { return nil }
-        if let next { log.setNext(next) }
+        if let next { log.setNext(next, alone) }
         // Behind a record whose write has failed nothing is found.
         if let failure = queue.failure { throw .unknown(failure) }
         do throws(StorageError) {
           if let next, !isHeaderWritten { try logFiles.writeHeader(next.descriptor, to: next.file) }
         } catch { throw error.code == .diskFull ? .refused(error) : .unknown(error) }
         let durable = queue.durableLSN
-        if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number) { return lsn }
+        if let lsn = try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number, alone) {
+          return lsn
+        }
         // This segment has no block left for the mark.
         guard log.next != nil else { return nil }
-        log.switchSegment()
-        return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number)
+        log.switchSegment(alone)
+        return try log.appendMark(markBuffer, durableLSN: durable, durableCheckpoint: number, alone)
       }
     } catch {
       switch error {
@@ -246,7 +290,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   ///   - unlogged: the commit that the checkpoint is of, if that is in no log.
   ///   - isFinal: whether the result needs no log.
   func freeze(into page: inout MetaPage, unlogged: CSN?, isFinal: Bool, _ permit: borrowing WriterPermit) {
-    latch.withLock { _ in
+    latch.withLock { alone in
       guard let log else { return }
       if context.log.partCount > 0 { context.log.giveUp() }
       assert(!log.isUnsettled, "the log is frozen while a commit by checkpoint has not ended")
@@ -260,16 +304,16 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
         return
       }
       assert(unlogged.map { $0 > log.lastCSN } ?? true, "a commit by checkpoint is in the log already")
-      noteSegmentUse(log)
+      noteSegmentUse(log, permit)
       // Without a next segment, after a checkpoint that failed or a transaction that streamed, the log goes on where
       // it is.
-      if log.next != nil { log.switchSegment() }
+      if log.next != nil { log.switchSegment(alone) }
       page.segments = [log.current.descriptor]
       page.logOffset = log.position
       page.lsn = log.current.descriptor.lsn(at: log.position)
       assert(page.lsn >= frozenLSN, "the log does not go back")
       frozenLSN = page.lsn
-      if let unlogged { log.beginUnloggedCommit(unlogged) }
+      if let unlogged { log.beginUnloggedCommit(unlogged, alone) }
     }
   }
 }

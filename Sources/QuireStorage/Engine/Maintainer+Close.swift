@@ -13,7 +13,7 @@ extension Maintainer {
   ///
   /// Writes no more than what is in the file. Whatever fails leaves the file longer and nothing worse; `close` itself
   /// meets what is lasting.
-  func shortenBeforeClose(_ core: EngineCore) {
+  func shortenBeforeClose(_ host: any MaintenanceHost) {
     do throws(StorageError) {
       try checkOpen()
       try checkWritable()
@@ -26,16 +26,18 @@ extension Maintainer {
       guard slots.activeCount == 0, try isMostlyFree(afterCheckpoint: true) else { return }
       // Until now, the places are not known.
       while try provePlaces() {}
-      try withWriterLock { _ in pass = MaintenancePass() }
+      try withWriterLock { permit in setPass(MaintenancePass(), permit) }
       try checkpoint(vacating: false)
       guard try isMostlyFree(afterCheckpoint: false) else { return }
-      try withWriterLock { _ in
+      try withWriterLock { permit in
+        var pass = pass(permit)
         // Not all of it: the checkpoint at the very end puts catalog and map beside what is there.
         pass.limit = usedCount * 2
         pass.extentLimit = pass.limit
         if let first = trees(of: head).first?.id { pass.phase = .relocate(tree: first, from: .start) }
+        setPass(pass, permit)
       }
-      while try step(core) {}
+      while try step(host) {}
     } catch {}
   }
 

@@ -10,7 +10,7 @@ extension Maintainer {
   /// A pass packs leaves, moves pages and long values to the front and cuts the end. If long values are left that no
   /// hole takes, because the holes are many and short, the next pass moves all of them behind the end, and the one
   /// after that has one hole for all of them: the file is then longer for a while, by what they take.
-  func compact(_ core: EngineCore, _ progress: (StorageProgress) throws -> Void) throws {
+  func compact(_ host: any MaintenanceHost, _ progress: (StorageProgress) throws -> Void) throws {
     try checkOpen()
     try checkWritable()
     defer {
@@ -22,7 +22,7 @@ extension Maintainer {
     var hasEvacuated = false
     for _ in 0..<Self.passLimit {
       let before = allocator.pageCount
-      moved += try compactOnce(core, evacuates: evacuates, movedBefore: moved, progress)
+      moved += try compactOnce(host, evacuates: evacuates, movedBefore: moved, progress)
       let after = allocator.pageCount
       // What readers hold cannot be gained, and a sixteenth is not worth another pass.
       guard allocator.usableCount > Int(after) / 16 + 16 else { return }
@@ -39,23 +39,25 @@ extension Maintainer {
 
   /// One pass; returns how many pages it has copied.
   private func compactOnce(
-    _ core: EngineCore, evacuates: Bool, movedBefore: Int, _ progress: (StorageProgress) throws -> Void
+    _ host: any MaintenanceHost, evacuates: Bool, movedBefore: Int, _ progress: (StorageProgress) throws -> Void
   ) throws -> Int {
-    try withWriterLock { _ in
-      pass = MaintenancePass()
+    try withWriterLock { permit in
+      var pass = MaintenancePass()
       pass.isThorough = true
       pass.evacuates = evacuates
+      setPass(pass, permit)
     }
     var hasMore = true
     while hasMore {
-      hasMore = try step(core)
+      hasMore = try step(host)
       try compactionProgress(movedBefore).report(to: progress)
     }
-    return try withWriterLock { _ in pass.copied }
+    return try withWriterLock { permit in pass(permit).copied }
   }
 
   private func compactionProgress(_ movedBefore: Int) throws(StorageError) -> StorageProgress {
-    try withWriterLock { _ in
+    try withWriterLock { permit in
+      let pass = pass(permit)
       let done = movedBefore + pass.copied
       let pageCount = allocator.pageCount
       let left = pageCount > pass.limit ? Int(pageCount - pass.limit) : 0
@@ -68,7 +70,8 @@ extension Maintainer {
   }
 
   private func endThoroughPass(_ permit: borrowing WriterPermit) {
-    if case .idle = pass.phase {} else { pass.phase = .idle }
-    (pass.isThorough, pass.evacuates) = (false, false)
+    var pass = pass(permit)
+    (pass.phase, pass.isThorough, pass.evacuates) = (.idle, false, false)
+    setPass(pass, permit)
   }
 }

@@ -37,6 +37,10 @@ struct MaintenancePass {
   var copied = 0
   /// The newest commit when the last pass ended: without another there is nothing to gain.
   var finishedCSN = CSN(.max)
+
+  /// Trees whose leaves are less full than this are packed. What random inserts leave behind is fuller: it would only
+  /// be split again.
+  var worthwhileFill: Double { isThorough ? 0.9 : 0.65 }
 }
 
 /// Packs leaves, moves pages to the front and cuts the file, when nobody else has anything to do.
@@ -50,7 +54,7 @@ struct MaintenancePass {
 /// long enough. Holes may all be too short: what a pass could not move, `compact` then empties the front for.
 ///
 /// Invariants:
-/// 1. `pass` changes under the writer lock only.
+/// 1. `currentPass` changes under the writer lock only.
 /// 2. What a pass does changes no content: at every point the database holds the same.
 package final class Maintainer: EngineComponent, @unchecked Sendable {
   // Sendable: safe because the pass is touched under the writer lock, and the rest is an atomic.
@@ -59,7 +63,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   let space: SpaceManager
   let checkpointer: Checkpointer
   /// How far the maintenance of the file has come.
-  var pass = MaintenancePass()
+  private var currentPass = MaintenancePass()
   /// The newest commit when idle maintenance was last considered.
   private let quietCSN = Atomic<UInt64>(.max)
 
@@ -70,19 +74,33 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
     self.checkpointer = checkpointer
   }
 
+  /// How far the maintenance of the file has come.
+  func pass(_ permit: borrowing WriterPermit) -> MaintenancePass { currentPass }
+
+  /// Runs `body`, which may change how far it has come.
+  @discardableResult
+  func changePass<Result>(
+    _ permit: borrowing WriterPermit, _ body: (inout MaintenancePass) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    // A copy: `body` may ask for the pass as it was.
+    var pass = currentPass
+    defer { currentPass = pass }
+    return try body(&pass)
+  }
+
+  /// Puts another pass in the place of this one.
+  func setPass(_ pass: MaintenancePass, _ permit: borrowing WriterPermit) { currentPass = pass }
+
   /// How many pages a step may copy: a few milliseconds with the writer lock held.
   private static let pagesPerStep = 128
-  /// Trees whose leaves are less full than this are packed. What random inserts leave behind is fuller: it would only
-  /// be split again.
-  private var worthwhileFill: Double { pass.isThorough ? 0.9 : 0.65 }
   /// A checkpoint comes after so many copied pages, so that they never fill the cache.
   private var pagesPerCheckpoint: Int { max(Self.pagesPerStep, options.cacheSize / store.pageSize / 8) }
 
-  /// Does the next piece of work in transactions of `core`; false when there is nothing (more) to gain. Called without
+  /// Does the next piece of work in transactions of `host`; false when there is nothing (more) to gain. Called without
   /// the writer lock.
   ///
   /// - Throws: what commits and checkpoints throw. The pass is over then; nothing is lost.
-  package func step(_ core: EngineCore) throws(StorageError) -> Bool {
+  package func step(_ host: any MaintenanceHost) throws(StorageError) -> Bool {
     do throws(StorageError) {
       if try provePlaces() { return true }
       switch try currentPhase() {
@@ -90,16 +108,18 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
         // Nobody writes now, and opening after a crash would have to write home what a long log holds.
         try withWriterLock { permit in checkpointer.beginOwed(permit) }
         return false
-      case .pack: try pack(core)
+      case .pack: try pack(host)
       case .settle:
         try checkpoint(vacating: false)
         try withWriterLock { permit in
+          var pass = pass(permit)
           pass.phase = .idle
-          planRelocation(permit)
+          planRelocation(&pass, permit)
           // At least the end of the file may be free now.
           if case .idle = pass.phase { pass.phase = .cut }
+          setPass(pass, permit)
         }
-      case .relocate: try relocate(core)
+      case .relocate: try relocate(host)
       case .vacate:
         try checkpoint(vacating: true)
         try setPhase(.cut)
@@ -122,30 +142,33 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   }
 
   private func setPhase(_ phase: MaintenancePass.Phase) throws(StorageError) {
-    try withWriterLock { _ in pass.phase = phase }
+    try withWriterLock { (permit) throws(StorageError) in try changePass(permit) { pass in pass.phase = phase } }
   }
 
   /// The phase that is under way, or the first one of a new pass if that is worth it.
   private func currentPhase() throws(StorageError) -> MaintenancePass.Phase {
     try withWriterLock { (permit) throws(StorageError) in
       try queue.checkFailure()
-      if case .idle = pass.phase, head.csn != pass.finishedCSN {
-        let (isThorough, evacuates) = (pass.isThorough, pass.evacuates)
-        pass = MaintenancePass()
-        (pass.isThorough, pass.evacuates) = (isThorough, evacuates)
-        if try planPacking(permit) { return pass.phase }
-        planRelocation(permit)
+      return try changePass(permit) { (pass) throws(StorageError) in
+        if case .idle = pass.phase, head.csn != pass.finishedCSN {
+          let (isThorough, evacuates) = (pass.isThorough, pass.evacuates)
+          pass = MaintenancePass()
+          (pass.isThorough, pass.evacuates) = (isThorough, evacuates)
+          if try !planPacking(&pass, permit) { planRelocation(&pass, permit) }
+        }
+        return pass.phase
       }
-      return pass.phase
     }
   }
 
   /// Begins to pack leaves if a tree of some size has many that are half empty; samples each.
-  private func planPacking(_ permit: borrowing WriterPermit) throws(StorageError) -> Bool {
+  private func planPacking(
+    _ pass: inout MaintenancePass, _ permit: borrowing WriterPermit
+  ) throws(StorageError) -> Bool {
     _ = slots.enterEpoch(writerSlot)
     defer { slots.exitEpoch(writerSlot) }
     for tree in trees(of: head) where tree.level > 0 {
-      if try context.editor.reader.sampledFill(of: tree) < worthwhileFill {
+      if try context.editor.reader.sampledFill(of: tree) < pass.worthwhileFill {
         pass.phase = .pack(tree: tree.id, key: nil)
         return true
       }
@@ -154,7 +177,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   }
 
   /// Begins to move pages if enough of the file is free.
-  private func planRelocation(_ permit: borrowing WriterPermit) {
+  private func planRelocation(_ pass: inout MaintenancePass, _ permit: borrowing WriterPermit) {
     let pageCount = allocator.pageCount
     assert(writerLock.isHeldByThisThread, "moves are planned without the writer lock")
     assert(UInt64(allocator.freeCount) <= pageCount, "more places are free than there are")
@@ -174,15 +197,17 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   }
 
   /// Packs the leaves below a branch or two.
-  private func pack(_ core: EngineCore) throws(StorageError) {
-    try core.rearrange { (context, permit) throws(StorageError) -> Bool in
+  private func pack(_ host: any MaintenanceHost) throws(StorageError) {
+    try host.rearrange { (context, permit) throws(StorageError) -> Bool in
+      var pass = pass(permit)
+      defer { setPass(pass, permit) }
       guard case .pack(let tree, let key) = pass.phase else { return false }
       guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
         pass.phase = .settle
         return false
       }
       let found = context.trees[index].id
-      if found != tree, try context.editor.reader.sampledFill(of: context.trees[index]) >= worthwhileFill {
+      if found != tree, try context.editor.reader.sampledFill(of: context.trees[index]) >= pass.worthwhileFill {
         pass.phase = .pack(tree: TreeID(found.rawValue + 1), key: nil)
         return false
       }
@@ -201,8 +226,10 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   }
 
   /// Copies some pages that stand too high.
-  private func relocate(_ core: EngineCore) throws(StorageError) {
-    try core.rearrange { (context, permit) throws(StorageError) -> Bool in
+  private func relocate(_ host: any MaintenanceHost) throws(StorageError) {
+    try host.rearrange { (context, permit) throws(StorageError) -> Bool in
+      var pass = pass(permit)
+      defer { setPass(pass, permit) }
       guard case .relocate(let tree, let position) = pass.phase else { return false }
       guard let index = context.trees.firstIndex(where: { $0.id >= tree }) else {
         pass.phase = .vacate
@@ -213,7 +240,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
         limit: pass.limit, extentLimit: pass.extentLimit, evacuates: pass.evacuates,
         pageLimit: Self.pagesPerStep, extentPageLimit: max(Self.pagesPerStep, pass.wanted))
       if context.trees[index].mayHaveExtents {
-        _ = try core.reservePlaces(forExtent: plan.extentPageLimit, isWrittenNow: true)
+        _ = try host.reservePlaces(forExtent: plan.extentPageLimit, isWrittenNow: true)
       }
       let moved = try context.rearrange(treeAt: index) { (editor, root) throws(StorageError) in
         var relocator = TreeRelocator(editor, plan, checkWritable: context.checkWritable)
@@ -231,7 +258,7 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   }
 
   private func checkpointWhenDue() throws(StorageError) {
-    let isDue = try withWriterLock { _ in pass.copiedSinceCheckpoint >= pagesPerCheckpoint }
+    let isDue = try withWriterLock { permit in pass(permit).copiedSinceCheckpoint >= pagesPerCheckpoint }
     if isDue { try checkpoint(vacating: false) }
   }
 
@@ -245,9 +272,9 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
       defer { context.rollback() }
       try checkpointer.reservePlaces(permit)
       if !log.exists { try log.activate(permit) }
-      pass.copiedSinceCheckpoint = 0
+      try changePass(permit) { pass in pass.copiedSinceCheckpoint = 0 }
       let run = checkpointer.begin(permit)
-      if vacating { run.pages.vacate(from: pass.limit) }
+      if vacating { run.pages.vacate(from: pass(permit).limit) }
     }
     checkpointer.dispatch()
     try checkpointer.complete()
@@ -255,11 +282,13 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
 
   /// Cuts the file and notes that there is no more to gain for now.
   private func endPass() throws(StorageError) {
-    try withWriterLock { permit in
+    try withWriterLock { (permit) throws(StorageError) in
       checkpointer.finishRunning()
       space.cutFile(keeping: 0, permit)
-      pass.phase = .idle
-      pass.finishedCSN = head.csn
+      try changePass(permit) { pass in
+        pass.phase = .idle
+        pass.finishedCSN = head.csn
+      }
     }
   }
 
@@ -270,8 +299,9 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   /// - Throws: `damagedPage`, also for a page that cannot be read, `truncatedFile`, `inputOutput`, `closed`.
   func provePlaces() throws(StorageError) -> Bool {
     if space.proof.isOver { return false }
-    return try withWriterLock { (_) throws(StorageError) in
+    return try withWriterLock { (permit) throws(StorageError) in
       try queue.checkFailure()
+      let pass = pass(permit)
       guard head.csn != pass.finishedCSN else { return false }
       return try space.proof.step(isRetry: pass.isThorough)
     }
@@ -280,12 +310,12 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   // MARK: Driving
 
   /// Called when the engine has been quiet for a while. False if it is not quiet after all.
-  func runWhileIdle(_ core: EngineCore) -> Bool {
+  func runWhileIdle(_ host: any MaintenanceHost) -> Bool {
     var expected = resources.head.csn.load(ordering: .sequentiallyConsistent)
     guard quietCSN.exchange(expected, ordering: .relaxed) == expected else { return false }
     // Whatever fails shows up again where somebody is waiting for it.
     do throws(StorageError) {
-      while !threads.mustStop, try step(core) {
+      while !threads.mustStop, try step(host) {
         let now = resources.head.csn.load(ordering: .sequentiallyConsistent)
         // A step makes one commit at the most; a writer that has made another has priority.
         if now > expected + 1 { return false }

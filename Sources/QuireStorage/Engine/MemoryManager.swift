@@ -32,11 +32,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   }
 
   /// Sets the hard limit, at which the running transaction asks for room.
-  func limitDirtyPages() { context.setDirtyLimit(store.hardDirtyLimit) }
+  func limitDirtyPages(_ permit: borrowing WriterPermit) { context.setDirtyLimit(store.hardDirtyLimit) }
 
   /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one.
   func throttle(_ permit: borrowing WriterPermit) {
-    limitDirtyPages()
+    limitDirtyPages(permit)
     guard store.dirtyCount > store.softDirtyLimit, log.exists else { return }
     if !checkpointer.isRunning, head.csn != meta.current.csn {
       checkpointer.begin(permit)
@@ -60,11 +60,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     try queue.checkFailure()
     if !options.isReadOnly { try log.checkFiles() }
     context.releaseDead()
-    chargeTransaction()
+    chargeTransaction(permit)
     reclaimer.collect()
-    try writeValues()
+    try writeValues(permit)
     if committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted(permit) }
-    if store.frames.dirtyCount > store.softDirtyLimit { try spill() }
+    if store.frames.dirtyCount > store.softDirtyLimit { try spill(permit) }
     reclaimer.collect()
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
     let left = store.dirtyCount
@@ -72,7 +72,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   }
 
   /// Charges the lists of the running transaction, and those of the places that it has given up, to the budget.
-  private func chargeTransaction() {
+  private func chargeTransaction(_ permit: borrowing WriterPermit) {
     hasLongLists = true
     let lists = context.editor.pages.listByteCount + allocator.listByteCount + context.pending.byteCount
     store.charge(lists + store.tableByteCount, to: .transaction)
@@ -80,7 +80,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
 
   /// The same before a commit by checkpoint, if room has had to be made for the transaction.
   func chargeLongLists(_ permit: borrowing WriterPermit) {
-    if hasLongLists { chargeTransaction() }
+    if hasLongLists { chargeTransaction(permit) }
   }
 
   /// At the end of a transaction: gives up the lists of one for which room had to be made.
@@ -99,12 +99,19 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     VirtualMemory.trimHeap()
   }
 
+  /// Checks between two transactions that nothing is left of the last one's; returns what is broken.
+  func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
+    if hasLongLists { return "no transaction runs, and the lists of one are charged" }
+    if reclaimer.hasUncommittedSpill { return "pages have spilled for a transaction that has ended" }
+    return allocator.hasPlacesAheadOfCommit ? "places are kept for a transaction that has ended" : nil
+  }
+
   /// About how many dirty pages are not the running transaction's.
   private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
 
   /// Writes home what values have been kept in memory, whosever they are: that takes no checkpoint, as each has its
   /// place. No checkpoint runs. Not worth a flush where they are few.
-  private func writeValues() throws(StorageError) {
+  private func writeValues(_ permit: borrowing WriterPermit) throws(StorageError) {
     guard store.unwrittenCount > store.pool.budget / 16 else { return }
     try ValueWriter(store).writeAll()
     try synchronizePages()
@@ -129,14 +136,14 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     try queue.checkFailure()
     if !options.isReadOnly { try log.checkFiles() }
     context.releaseDead()
-    chargeTransaction()
+    chargeTransaction(permit)
     let isSynced = context.unsyncedCount + context.unspilledCount > store.pool.budget / 8
-    try spill(isSynced: isSynced)
+    try spill(isSynced: isSynced, permit)
     reclaimer.collect()
   }
 
   /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.
-  private func spill(isSynced: Bool = true) throws(StorageError) {
+  private func spill(isSynced: Bool = true, _ permit: borrowing WriterPermit) throws(StorageError) {
     assert(writerLock.isHeldByThisThread, "pages spill without the writer lock")
     let writer = PageWriter(
       store: store, allocator: allocator, reclaimer: reclaimer,

@@ -165,6 +165,18 @@ package final class MetaPages: @unchecked Sendable {
     nextSlot = 1 - slot
   }
 
+  /// Checks the invariants while nothing writes; returns what is broken. Reads both pages.
+  package func checkInvariants() -> String? {
+    if isProven, nextSlot == slot { return "the newest meta page is to be overwritten" }
+    do throws(StorageError) {
+      let (first, second) = try Self.decodeSlots(of: file)
+      return (slot == 0 ? first : second) == .valid(current) ? nil : "slot \(slot) does not hold the newest meta page"
+    } catch {
+      // What the disk does not give cannot be wrong.
+      return nil
+    }
+  }
+
   private func store(_ page: MetaPage, slot: Int) throws(StorageError) {
     try storeBytes(page.encoded(slot: slot), at: page.offset(inSlot: slot))
   }

@@ -68,7 +68,7 @@ struct RecordAppender {
         try queue.checkFailure()
         if let failure = checkpointer.lastFailure { throw failure }
         // Its mark may have found room in the next segment only, and then that is the last one.
-        if log.with({ $0?.next == nil }) { log.owesCheckpoint = true }
+        if log.with({ $0?.next == nil }) { log.noteOwedCheckpoint(permit) }
       }
     }
   }

@@ -42,7 +42,7 @@ extension Recovery {
     // Both slots lead to the same trees now, and nothing older can be fallen back to.
     core.allocator.prove(core.meta.current.checkpointNumber)
     core.hasContinuedLog = true
-    core.log.desiredSegmentByteCount = fresh[1].byteCount
+    core.log.changeSizing(permit) { sizing in sizing.desiredByteCount = fresh[1].byteCount }
     core.queue.noteRecovered(log.endLSN)
     core.log.start(log, permit)
     beginSettling(permit)
@@ -118,13 +118,17 @@ extension Recovery {
     var durableLSN = log.current.descriptor.firstLSN
     if tail.isEmpty { return durableLSN }
     let buffer = LogBuffer()
+    // Nobody else has the log yet.
+    let latch = LogLatch()
     for record in tail {
       buffer.reset()
       buffer.append(operations: reader.committedBody(of: record))
       do throws(AppendFailure) {
-        durableLSN = try log.append(
-          buffer, kind: .commit, csn: record.header.csn, durableLSN: log.current.descriptor.firstLSN,
-          durableCheckpoint: core.meta.current.checkpointNumber)
+        durableLSN = try latch.withLock { (alone: borrowing LogPermit) throws(AppendFailure) in
+          try log.append(
+            buffer, kind: .commit, csn: record.header.csn, durableLSN: log.current.descriptor.firstLSN,
+            durableCheckpoint: core.meta.current.checkpointNumber, alone)
+        }
       } catch { throw error.reason }
     }
     _ = try log.synchronize()
@@ -136,8 +140,10 @@ extension Recovery {
     do throws(StorageError) {
       let lsn: LSN?
       do throws(AppendFailure) {
-        lsn = try log.appendMark(
-          LogBuffer(), durableLSN: durableLSN, durableCheckpoint: core.meta.current.checkpointNumber)
+        lsn = try LogLatch().withLock { (alone: borrowing LogPermit) throws(AppendFailure) in
+          try log.appendMark(
+            LogBuffer(), durableLSN: durableLSN, durableCheckpoint: core.meta.current.checkpointNumber, alone)
+        }
       } catch { throw error.reason }
       precondition(lsn != nil, "the fresh segment was made with room for the mark")
       _ = try log.synchronize()

@@ -39,7 +39,7 @@ struct Recovery {
   /// Applies all records of the chain as one transaction. Their order is kept; nothing is visible before the end.
   private func replay(_ permit: borrowing WriterPermit) throws(StorageError) {
     guard !scan.records.isEmpty else { return }
-    core.memory.limitDirtyPages()
+    core.memory.limitDirtyPages(permit)
     core.context.begin(on: core.head)
     defer { core.slots.exitEpoch(core.writerSlot) }
     let logByteCount = scan.records.reduce(0) { $0 + $1.header.bodyByteCount }
@@ -67,8 +67,8 @@ struct Recovery {
     core.context.discardDeadExtents()
     try core.context.writeDeferredExtents()
     core.counters.recoveredRecords.wrappingAdd(scan.records.count, ordering: .relaxed)
-    core.reclaimer.retire(core.context.superseded, csn: core.context.csn.rawValue)
-    core.allocator.commitAhead()
+    core.reclaimer.retire(core.context.superseded, csn: core.context.csn.rawValue, permit)
+    core.allocator.commitAhead(permit)
     core.context.didCommit()
     let old = core.head
     core.resources.head.advance(to: snapshot, permit)

@@ -21,8 +21,8 @@ package struct OpenSegment: Sendable {
 
 /// The end of the log.
 ///
-/// Appending, switching and naming segments is done under the engine's log latch, one caller at a time; syncing is the
-/// business of the flush leader, of which there is one at a time. What the two share is atomic, but for the list of
+/// Appending, switching and naming segments borrow the permit of the engine's log latch; syncing is the business of
+/// the flush leader, of which there is one at a time. What the two share is atomic, but for the list of
 /// files, which is behind a mutex and which an append looks at only when it may be the first to a file.
 ///
 /// Invariants:
@@ -107,13 +107,13 @@ package final class LogWriter: @unchecked Sendable {
     LogLayout.recordByteCount(body: byteCount) <= segmentByteCount - LogLayout.firstRecordOffset
   }
 
-  /// Appends a record; it has room. Under the log latch. A part gets the number after that of the last one, a commit
+  /// Appends a record; it has room. A part gets the number after that of the last one, a commit
   /// counts for all parts of the buffer's transaction.
   ///
   /// - Returns: the LSN behind the record: durable once a sync has covered it.
   package func append(
     _ buffer: LogBuffer, kind: LogRecordKind, csn: CSN, durableLSN: LSN, durableCheckpoint: UInt64,
-    startsBlock: Bool = false
+    startsBlock: Bool = false, _ permit: borrowing LogPermit
   ) throws(AppendFailure) -> LSN {
     assert(!isUnsettled || kind == .mark, "a record was appended that nobody knows the predecessor of")
     assert(csn >= lastCSN, "a record is older than the one before it")
@@ -241,7 +241,7 @@ package final class LogWriter: @unchecked Sendable {
   /// Appends an empty record that marks what is durable, in a block of its own: proof and proven must not share
   /// a block that one fault could take (hazard A12). Nil if the segment has no block left.
   package func appendMark(
-    _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64
+    _ buffer: LogBuffer, durableLSN: LSN, durableCheckpoint: UInt64, _ permit: borrowing LogPermit
   ) throws(AppendFailure) -> LSN? {
     let block = LogLayout.align(offset, to: LogLayout.blockByteCount)
     guard block + LogLayout.blockByteCount <= current.descriptor.byteCount else { return nil }
@@ -249,13 +249,13 @@ package final class LogWriter: @unchecked Sendable {
     offset = block
     buffer.reset()
     return try append(
-      buffer, kind: .mark, csn: lastCSN, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint)
+      buffer, kind: .mark, csn: lastCSN, durableLSN: durableLSN, durableCheckpoint: durableCheckpoint, permit)
   }
 
   /// Notes a commit by checkpoint, which is to reach the disk without a record: the next record's predecessor, so that
   /// no recovery can step over it. At the freeze of its checkpoint, under the same hold of the latch: what came in
   /// between would be the first record behind the new meta page, and follow the commit before.
-  package func beginUnloggedCommit(_ csn: CSN) {
+  package func beginUnloggedCommit(_ csn: CSN, _ permit: borrowing LogPermit) {
     assert(!isUnsettled, "one commit by checkpoint at a time")
     lastCSN = csn
     isUnsettled = true
@@ -264,14 +264,14 @@ package final class LogWriter: @unchecked Sendable {
   /// The commit by checkpoint has ended.
   ///
   /// - Parameter remaining: the newest commit there is, itself or the one before it.
-  package func endUnloggedCommit(remaining csn: CSN) {
+  package func endUnloggedCommit(remaining csn: CSN, _ permit: borrowing LogPermit) {
     assert(csn <= lastCSN, "what remains is the commit by checkpoint or the one before it")
     lastCSN = csn
     isUnsettled = false
   }
 
-  /// Goes on at the start of the next segment, which there is. Under the log latch.
-  package func switchSegment() {
+  /// Goes on at the start of the next segment, which there is.
+  package func switchSegment(_ permit: borrowing LogPermit) {
     guard let segment = next else { preconditionFailure("there is no segment to switch to") }
     assert(segment.descriptor.firstLSN >= endLSN, "the next segment begins within this one")
     assert(segment.descriptor.number > current.descriptor.number, "the next segment is an older one")
@@ -286,7 +286,7 @@ package final class LogWriter: @unchecked Sendable {
   func writtenByteCount(ofFile fileIndex: Int) -> Int? { written[fileIndex] }
 
   /// Names the segment after the current one.
-  package func setNext(_ segment: OpenSegment) { next = segment }
+  package func setNext(_ segment: OpenSegment, _ permit: borrowing LogPermit) { next = segment }
 
   /// Makes everything appended before the call durable, oldest segment first (hazard A2). One caller at a time.
   ///
@@ -331,6 +331,27 @@ package final class LogWriter: @unchecked Sendable {
     let group = Int(clamping: end.rawValue &- min(before, end.rawValue))
     // The newest counts for half: a checkpoint flushes a whole segment, and next to nothing a moment later.
     averageGroup.store((averageGroup.load(ordering: .relaxed) &+ group) / 2, ordering: .relaxed)
+  }
+
+  /// Checks the invariants; returns what is broken. Not after a failure, which may leave an append half done.
+  package func checkInvariants(_ permit: borrowing LogPermit) -> String? {
+    guard offset >= LogLayout.firstRecordOffset, offset <= current.descriptor.byteCount, offset % 8 == 0 else {
+      return "the next record goes to \(offset) of \(current.descriptor.byteCount) bytes"
+    }
+    if endLSN > current.descriptor.lsn(at: offset) { return "the last record ends behind where the next one goes" }
+    if commitLSN > endLSN { return "a commit ends behind the log" }
+    if begun.load(ordering: .relaxed) != finished.load(ordering: .relaxed) { return "an append has not ended" }
+    if let next, next.descriptor.number <= current.descriptor.number { return "the next segment is an older one" }
+    return unsynced.withLock { unsynced in
+      guard let newest = unsynced.newest else {
+        let isNone = enteredNumber.load(ordering: .sequentiallyConsistent) == Self.none
+        return unsynced.older.isEmpty && isNone ? nil : "older files are to be synced, and not the newest"
+      }
+      let numbers = unsynced.older.map(\.descriptor.number) + [newest.descriptor.number]
+      if zip(numbers, numbers.dropFirst()).contains(where: { $0 >= $1 }) { return "files to sync are out of order" }
+      let entered = enteredNumber.load(ordering: .sequentiallyConsistent)
+      return [Self.none, newest.descriptor.number].contains(entered) ? nil : "file \(entered) is to be synced twice"
+    }
   }
 
   /// Closes the files.

@@ -41,6 +41,14 @@ extension PageAllocator {
   /// Checks the invariants; returns what is broken.
   package func checkInvariants() -> String? { state.withLock { $0.defect } }
 
+  /// Whether some place was written ahead by a transaction that has not committed.
+  package var hasPlacesAheadOfCommit: Bool { state.withLock { !$0.table.places(.aheadOfCommit).isEmpty } }
+
+  /// Whether these places were given out to the running transaction ahead of its commit.
+  func areAheadOfCommit(_ first: PageNumber, count: Int) -> Bool {
+    state.withLock { state in Self.places(first, count).allSatisfy { state.table[$0] == .aheadOfCommit } }
+  }
+
   /// Every page number that the map calls free.
   package func freeNumbers() -> [UInt64] {
     state.withLock { state in

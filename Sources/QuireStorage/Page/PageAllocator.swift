@@ -145,9 +145,9 @@ package final class PageAllocator: Sendable {
     hasAheadOfCommit.store(true, ordering: .relaxed)
   }
 
-  /// Notes that the running transaction, whose pages were given places ahead, is the newest commit. Under the writer
-  /// lock, as whatever gave out the places was; nearly always there are none, and that costs no lock.
-  package func commitAhead() {
+  /// Notes that the running transaction, whose pages were given places ahead, is the newest commit. Nearly always there
+  /// are none, and that costs no lock.
+  package func commitAhead(_ permit: borrowing WriterPermit) {
     guard hasAheadOfCommit.load(ordering: .relaxed) else { return }
     hasAheadOfCommit.store(false, ordering: .relaxed)
     state.withLock { $0.commitAhead() }

@@ -106,7 +106,8 @@ extension PageStore {
 
   /// Checks the invariant of values that have yet to be written home; returns what is broken. While nobody writes.
   package func checkUnwritten() -> String? {
-    unwritten.withLock { numbers in
+    if let broken = table.checkInvariants() { return broken }
+    return unwritten.withLock { numbers in
       if numbers.count != unwrittenCount { return "values to be written home have been miscounted" }
       for number in 2..<max(2, pageCount) where numbers[number] != table.isUnwritten(PageNumber(number)) {
         return "of the value at \(number) it is not clear whether it is to be written home"

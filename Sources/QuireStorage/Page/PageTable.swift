@@ -147,6 +147,18 @@ struct PageTable: @unchecked Sendable {
     }
   }
 
+  /// Checks the second invariant; returns what is broken.
+  func checkInvariants() -> String? {
+    for number in 2..<max(2, pageCount) {
+      let value = word(PageNumber(number)).pointee.load(ordering: .acquiring)
+      let isValue = value & Self.valueBit != 0
+      if isValue, value & Self.hotBit != 0 { return "the value at \(number) would be taken for a page" }
+      if !isValue, value & (Self.warmBit | Self.unwrittenBit) != 0 { return "the page at \(number) has a value's tags" }
+      if value != 0, value & ~Self.tagBits == 0 { return "the word of \(number) has tags and no slot" }
+    }
+    return nil
+  }
+
   /// Takes a page out; returns its slot if it was in memory.
   func remove(_ number: PageNumber) -> UnsafeMutableRawPointer? {
     let old = word(number).pointee.exchange(0, ordering: .acquiringAndReleasing)

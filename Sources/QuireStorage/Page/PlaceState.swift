@@ -7,6 +7,7 @@
 /// 2. The places below `backedEnd` have blocks on the disk: writing there cannot fail for want of space.
 /// 3. No place below `floor` is free; what would be but for that is withheld.
 /// 4. `heldCount` and `supersededCount` count the places with these marks.
+/// 5. No place has a mark that its status excludes; see `PlaceTable`.
 struct PlaceState {
   var pageCount: UInt64
   private(set) var table = PlaceTable()
@@ -150,6 +151,10 @@ struct PlaceState {
     }
     for status in PlaceStatus.allCases where status != .used {
       if let last = table.places(status, from: pageCount).last { return "place \(last) behind the end is \(status)" }
+    }
+    if let place = table.firstContradiction {
+      let marks = "\(table.isHeld(place) ? "held " : "")\(table.isSuperseded(place) ? "superseded" : "")"
+      return "place \(place) is \(table[place]) and \(marks)"
     }
     let ahead = table.places(.aheadOfCommit)
     return ahead.allSatisfy(aheadOfCommit.contains) ? nil : "a place written ahead of a commit is forgotten"

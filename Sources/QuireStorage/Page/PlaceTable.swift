@@ -18,8 +18,14 @@ enum PlaceStatus: UInt8, CaseIterable {
   case lent
 }
 
-/// The statuses of all places, and two marks that any place may have: that readers may need what it holds, and that a
-/// commit since the last freeze has replaced it.
+/// The statuses of all places, and two marks: that readers may need what a place holds, and that a commit since the
+/// last freeze has replaced it.
+///
+/// | status | marks that a place may have |
+/// |---|---|
+/// | used, ahead of a checkpoint | none, superseded, or superseded and held |
+/// | freed, withheld, free | none, or held |
+/// | ahead of a commit, lent | none |
 ///
 /// The bits of a status stand in three words of 64 places each, so that 64 places are searched at once and a map is
 /// three words joined. Growing is amortized O(1); a place that was never named is used and has no mark.
@@ -38,6 +44,13 @@ struct PlaceTable {
 
     /// Those that the map calls free.
     var mapFree: UInt64 { low | middle | high }
+
+    /// Those with marks that their status excludes.
+    var contradictory: UInt64 {
+      let inUse = places(.used) | places(.aheadOfCheckpoint)
+      let given = places(.aheadOfCommit) | places(.lent)
+      return superseded & ~inUse | held & ~superseded & inUse | held & given
+    }
 
     /// Those that may be given out.
     var usable: UInt64 { low & middle & ~high & ~held }
@@ -103,6 +116,14 @@ struct PlaceTable {
   }
 
   // MARK: Many places
+
+  /// The least place that has marks which its status excludes.
+  var firstContradiction: UInt64? {
+    for (index, row) in rows.enumerated() where row.contradictory != 0 {
+      return UInt64(index) << 6 + UInt64(row.contradictory.trailingZeroBitCount)
+    }
+    return nil
+  }
 
   /// The places from `64 * index` on that the map calls free, one bit each.
   func mapWord(_ index: Int) -> UInt64 { index < rows.count ? rows[index].mapFree : 0 }

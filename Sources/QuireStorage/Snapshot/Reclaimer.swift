@@ -93,8 +93,8 @@ package final class Reclaimer: Sendable {
 
   // MARK: The writer
 
-  /// Takes what the commit `csn` replaced. Called under the writer lock, in the order of the commits.
-  package func retire(_ pages: some Sequence<SupersededPage>, csn: UInt64) {
+  /// Takes what the commit `csn` replaced, in the order of the commits.
+  package func retire(_ pages: some Sequence<SupersededPage>, csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
       let count = state.waiting.count
       assert(count == 0 || state.waiting[count - 1].death <= csn, "commits retire in their order")
@@ -145,7 +145,7 @@ package final class Reclaimer: Sendable {
 
   /// Takes back what `retire` was told of a commit that has failed. Frames that it had made itself must not have been
   /// among the pages.
-  package func unretire(csn: UInt64) {
+  package func unretire(csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
       // Above the published CSN, so nothing of it has left the queue.
       let places = state.waiting.lazy.filter { $0.death == csn && ($0.kind == .place || $0.kind == .extent) }
@@ -160,10 +160,12 @@ package final class Reclaimer: Sendable {
 
   /// Frees what can be freed. Cost: the items that have become due, and those of snapshots that were given up.
   ///
-  package func collect() { collect(into: nil) }
+  package func collect() { collectAll(into: nil) }
 
-  /// The same under the writer lock; `hand` gets what a transaction that is about to begin will want.
-  func collect(into freeFrames: FreeFrames?) {
+  /// The same; `freeFrames`, the writer's, get what a transaction that is about to begin will want.
+  func collect(into freeFrames: FreeFrames, _ permit: borrowing WriterPermit) { collectAll(into: freeFrames) }
+
+  private func collectAll(into freeFrames: FreeFrames?) {
     state.withLock { state in
       // The published CSN is read before the slots: a reader that comes later sees it or a newer one. Nothing that is
       // due is needed by who has announced that one. And it is read under the latch: then it never falls from one

@@ -194,11 +194,13 @@ package final class CommitQueue: @unchecked Sendable {
   // MARK: Commits
 
   /// Takes an appended commit, even after a failure: it was appended before that, and what is durable, or waits for no
-  /// flush, is seen. Called under the writer lock.
+  /// flush, is seen.
   ///
   /// - Parameter waitsForFlush: false if the commit is on the disk already, and so all before it, or if its durability
   ///   does not wait for that.
-  package func enqueue(_ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool) {
+  package func enqueue(
+    _ snapshot: SnapshotRecord, lsn: LSN, waitsForFlush: Bool, _ permit: borrowing WriterPermit
+  ) {
     state.withLock { state in
       if !waitsForFlush || lsn <= state.durable, state.pending.isEmpty { return publish(snapshot) }
       assert(state.pending.last.map { $0.lsn <= lsn } ?? true, "commits are published in the order of the log")
@@ -295,6 +297,28 @@ package final class CommitQueue: @unchecked Sendable {
 
   /// Whether everything appended is durable.
   package var isClean: Bool { state.withLock { $0.durable >= ($0.log?.endLSN ?? $0.durable) } }
+
+  /// Checks the invariants; returns what is broken.
+  package func checkInvariants() -> String? {
+    state.withLock { state in
+      let published = slots.newest.csn
+      if let first = state.pending.first {
+        if first.snapshot.csn.rawValue != published.rawValue + 1 {
+          return "\(first.snapshot.csn) waits behind \(published)"
+        }
+        if !first.waitsForFlush || first.lsn <= state.durable { return "\(first.snapshot.csn) waits for nothing" }
+      }
+      for (before, next) in zip(state.pending, state.pending.dropFirst())
+      where before.lsn > next.lsn || before.snapshot.csn >= next.snapshot.csn {
+        return "\(next.snapshot.csn) waits behind \(before.snapshot.csn)"
+      }
+      if durableWord.load(ordering: .acquiring) != state.durable.rawValue { return "the durable LSN has two values" }
+      if hasStopped != (state.failure != nil) { return "writing has stopped for some and not for others" }
+      if state.waiters.contains(where: { $0.lsn <= state.durable }) { return "a thread waits for what is durable" }
+      let isLed = state.isFlushing || state.failure != nil
+      return isLed || state.waiters.isEmpty ? nil : "threads wait for a flush that nobody leads"
+    }
+  }
 
   // MARK: Leading
 

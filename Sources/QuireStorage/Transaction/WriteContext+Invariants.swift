@@ -2,9 +2,9 @@
 
 extension WriteContext {
   /// Checks the invariants of the transaction's trees, dirty pages included; returns what is broken. Touches every page
-  /// of every tree. Under the writer lock, while no other thread reads: a page is copied before the next one is looked
-  /// up, and nobody else takes pages out of memory.
-  package func checkInvariants() -> [StorageError] {
+  /// of every tree. While no other thread reads: a page is copied before the next one is looked up, and nobody else
+  /// takes pages out of memory.
+  package func checkInvariants(_ permit: borrowing WriterPermit) -> [StorageError] {
     var found: [StorageError] = []
     for (before, tree) in zip(trees, trees.dropFirst()) where before.id >= tree.id {
       found.append(StorageError(.damagedPage, "\(tree.id) stands behind \(before.id)."))
@@ -14,6 +14,9 @@ extension WriteContext {
     }
     if let defect = pending.checkInvariants() {
       found.append(StorageError(.damagedPage, "The transaction is wrong: \(defect)."))
+    }
+    if let defect = editor.pages.checkInvariants() {
+      found.append(StorageError(.damagedPage, "The transaction's pages are wrong: \(defect)."))
     }
     if pending.count > 0, putScore == 0 { found.append(StorageError(.damagedPage, "Puts wait and nobody knows.")) }
     let store = editor.store

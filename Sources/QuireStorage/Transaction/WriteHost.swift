@@ -2,6 +2,10 @@
 
 /// The engine, as the context of its write transaction sees it. All of this is called on the thread that holds the
 /// writer lock, between two operations of the running transaction.
+///
+/// No function borrows a permit: the context is reached through the transaction that the user's closure was lent, and
+/// holds none between two operations. The engine looks instead whether the thread holds the lock: see
+/// `WriterLock.withHeld`.
 package protocol WriteHost: AnyObject {
   /// Where temporary files go.
   var fileSystem: any FileSystem { get }

@@ -12,10 +12,16 @@ public struct WriteTransaction: ~Copyable {
   /// Whether bytes are lent as copies, as memory is short.
   let lendsCopies: Bool
 
-  /// Lends the context for one transaction. The caller holds the writer lock.
-  package init(_ context: WriteContext) {
+  /// Lends the context for one transaction.
+  package init(_ context: WriteContext, _ permit: borrowing WriterPermit) {
     self.context = context
     lendsCopies = context.reader.lendsCopies
+  }
+
+  /// Another handle to the transaction that `other` is, for as long as `other` is lent.
+  package init(sharing other: borrowing WriteTransaction) {
+    context = other.context
+    lendsCopies = other.lendsCopies
   }
 
   /// The number that this transaction's commit will have.

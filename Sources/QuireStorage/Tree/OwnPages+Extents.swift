@@ -63,6 +63,19 @@ struct ExtentLedger {
     entries.removeSubrange(mark...)
   }
 
+  /// Checks the invariants; returns what is broken.
+  func checkInvariants(_ allocator: PageAllocator?) -> String? {
+    var ownCount = 0
+    for (index, entry) in entries.enumerated() where entry.pageCount > 0 {
+      ownCount += 1
+      if indexes[entry.first.rawValue] != index { return "the extent at \(entry.first) is not found" }
+      if allocator?.areAheadOfCommit(entry.first, count: entry.pageCount) == false {
+        return "the extent at \(entry.first) stands where the transaction has no place"
+      }
+    }
+    return ownCount == indexes.count ? nil : "\(indexes.count) extents are found, \(ownCount) were written"
+  }
+
   /// Forgets everything: the extents belong to a commit.
   mutating func clear() {
     assert(indexes.count <= entries.count, "the index of extents has more than there are")

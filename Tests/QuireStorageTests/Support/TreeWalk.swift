@@ -201,6 +201,11 @@ extension StorageEngine {
     ] {
       try require(problem == nil, problem ?? "")
     }
+    // Inside a transaction there is more than that says; `transactionDefects` is for there.
+    if !core.writerLock.isHeldByThisThread {
+      let problem = try core.checkInvariantsBesideCheckpoint()
+      try require(problem == nil, problem ?? "")
+    }
     guard isCheckpointed else { return }
     let catalog = try TreeWalk(core.catalog.root, in: core.store)
     try require(pages.isDisjoint(with: catalog.pages), "the catalog shares a page with a tree")

@@ -6,7 +6,8 @@ internal import Dispatch
 internal import Synchronization
 
 /// Evidence that the calling thread holds a writer lock. What must not run without the lock borrows it, so that the
-/// compiler sees to it; it takes no space and no time.
+/// compiler sees to it; it takes no space and no time. It does not say of which engine the lock is: an engine hands its
+/// permits to its own components only.
 ///
 /// Invariant: there is one for each time that the lock is held, from `lock` to `unlock`, and the copies that `withHeld`
 /// lends for the time of a call.
