@@ -185,7 +185,7 @@ package struct ValueGenerator: Sendable {
     valueCount += 1
     var value = [UInt8](repeating: 0, count: count)
     value.withUnsafeMutableBytes { bytes in
-      CrashDraw.fillWithNoise(bytes, &random)
+      random.fill(bytes)
       if bytes.count >= 8 { bytes.storeBytes(of: valueCount.littleEndian, as: UInt64.self) }
     }
     return value

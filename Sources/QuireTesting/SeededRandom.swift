@@ -25,6 +25,19 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// True once in `count` draws on average.
   public mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
+  /// Fills `target` with random bytes.
+  mutating func fill(_ target: UnsafeMutableRawBufferPointer) {
+    var offset = 0
+    while offset < target.count {
+      var word = next()
+      for index in offset..<min(offset + 8, target.count) {
+        target[index] = UInt8(truncatingIfNeeded: word)
+        word >>= 8
+      }
+      offset += 8
+    }
+  }
+
   /// One of the elements, of which there must be some.
   package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 

@@ -18,8 +18,6 @@ struct Chapter: Sendable {
   let title: String
   let code: String
   let run: @Sendable (Tour) async throws -> Void
-
-  static let all: [Chapter] = [.importing, .looking, .connecting, .sectioning, .watching, .surviving]
 }
 
 /// What the chapters share: the index, the database, the screen.
@@ -34,6 +32,8 @@ final class Tour {
   private(set) var database: Database?
   /// The folder that goes with the tour; nil if the database is to be kept.
   private let folder: URL?
+  /// Whether the database stays when the tour is over.
+  var isKept: Bool { folder == nil }
 
   /// Prepares a tour of the index at `index`; makes a folder for the database if none is named.
   ///
@@ -60,21 +60,6 @@ final class Tour {
   deinit {
     database = nil
     if let folder { try? FileManager.default.removeItem(at: folder) }
-  }
-
-  /// Runs all chapters.
-  func run() async throws {
-    let clock = ContinuousClock()
-    let start = clock.now
-    screen.title("Quire quickstart", "an embedded object database, on real data")
-    try open()
-    for (index, chapter) in Chapter.all.enumerated() {
-      screen.chapter(index + 1, of: Chapter.all.count, chapter.title, code: chapter.code)
-      try await chapter.run(self)
-    }
-    try close()
-    let kept = folder == nil ? "The database is at \(path)." : "The database is gone again; --database PATH keeps it."
-    screen.end("Done in \(text(clock.now - start)). \(kept)", "Next: Sources/Quire/Quire.docc/GettingStarted.md")
   }
 
   /// Opens the database.

@@ -12,15 +12,6 @@ public struct WriteTransaction {
   /// The commit that the transaction builds on.
   public var csn: CSN { state.csn }
 
-  /// Runs `body`; if it throws, undoes what it did and rethrows, and the transaction goes on as before. May be nested.
-  ///
-  /// Undone are rows, reported changes, `onCommit` actions and `commitInfo`; row ids are not given again.
-  @discardableResult
-  public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    try state.checkWriting()
-    return try state.undoable(body)
-  }
-
   /// Has `action` run once the commit is durable, in the order of the calls; never after a rollback, nor when the
   /// commit fails.
   ///

@@ -116,17 +116,3 @@ package struct SortableOperation {
     return KeyOrder.compare(key, Int(keyCount), other.key, Int(other.keyCount))
   }
 }
-
-extension KeyOrder {
-  /// The first eight bytes as a big-endian number, padded with zeros.
-  @inline(__always) static func longHead(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
-    if count >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
-    var head: UInt64 = 0
-    var index = 0
-    while index < count {
-      head |= UInt64(bytes.load(fromByteOffset: index, as: UInt8.self)) &<< UInt64(56 &- 8 &* index)
-      index &+= 1
-    }
-    return head
-  }
-}

@@ -182,20 +182,7 @@ struct CrashDraw {
       durable.read(into: target, at: start)
       return
     }
-    Self.fillWithNoise(target, &random)
-  }
-
-  /// Fills `target` with random bytes.
-  static func fillWithNoise(_ target: UnsafeMutableRawBufferPointer, _ random: inout SeededRandom) {
-    var offset = 0
-    while offset < target.count {
-      var word = random.next()
-      for index in offset..<min(offset + 8, target.count) {
-        target[index] = UInt8(truncatingIfNeeded: word)
-        word >>= 8
-      }
-      offset += 8
-    }
+    random.fill(target)
   }
 
   private mutating func nextUnitIsLost() -> Bool {

@@ -25,7 +25,7 @@ extension SimulatedDisk {
     var random = SeededRandom(seed: seed)
     _ = withInode(path) { inode in
       var noise = [UInt8](repeating: 0, count: max(0, min(byteCount, inode.durable.count - offset)))
-      noise.withUnsafeMutableBytes { CrashDraw.fillWithNoise($0, &random) }
+      noise.withUnsafeMutableBytes { random.fill($0) }
       inode.overlay(noise, at: offset)
     }
   }
@@ -90,7 +90,7 @@ extension SimulatedDisk {
   package func extendWithNoise(by byteCount: Int, of path: String, seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var noise = [UInt8](repeating: 0, count: byteCount)
-    noise.withUnsafeMutableBytes { CrashDraw.fillWithNoise($0, &random) }
+    noise.withUnsafeMutableBytes { random.fill($0) }
     _ = withInode(path) { $0.overlay(noise, at: $0.durable.count) }
   }
 

@@ -95,10 +95,3 @@ final class TortureRandom {
     return .commitAndWait
   }
 }
-
-/// Random numbers that several threads may draw, as the engine asks for.
-final class SharedRandom: Sendable {
-  private let random: Latch<SeededRandom>
-  init(seed: UInt64) { random = Latch(SeededRandom(seed: seed)) }
-  func next() -> UInt64 { random.withLock { $0.next() } }
-}

@@ -59,8 +59,8 @@ protocol CollectionBridge: Sendable {
   func object(of change: RowChange) throws -> Any?
   func metadata(of change: RowChange) throws -> Any?
 
-  /// Whether objects of the collection may be nodes of a relationship.
-  var mayHaveNodes: Bool { get }
+  /// The type of what is stored of objects: bytes where an app's blocks make them.
+  var objectType: Any.Type { get }
   /// Stores what a node has become that was told of an edge, by the sanitizers of the collection.
   func replaceNode(_ changed: Any, _ key: String, _ sanitizers: SanitizerPair, _ tx: WriteTransaction) throws
 }

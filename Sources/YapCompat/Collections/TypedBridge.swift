@@ -196,10 +196,7 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
     if isReplaced { try sanitizers.post?(collection.name, key, object) }
   }
 
-  /// Blocks may make any object of bytes, and a class may have subclasses that are nodes.
-  var mayHaveNodes: Bool {
-    readsObjects && (takesBytes || Object.self is any YapDatabaseRelationshipNode.Type || Object.self is AnyObject.Type)
-  }
+  var objectType: Any.Type { Object.self }
 }
 
 extension TypedBridge {

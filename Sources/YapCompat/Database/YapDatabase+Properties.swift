@@ -12,6 +12,16 @@ extension YapDatabase {
     return (name.map { folder.appendingPathComponent($0) } ?? folder).appendingPathComponent("yapdb.quire")
   }
 
+  /// Opens the database at `defaultDatabaseURL`, or creates it, and its folder. New call: `Database(at:options:)` with
+  /// a path of the app's choice.
+  ///
+  /// - Throws: as `Database(at:options:)`; what the system says if the folder cannot be made.
+  public convenience init() throws {
+    let url = Self.defaultDatabaseURL
+    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try self.init(url: url)
+  }
+
   /// Where the file is. New call: `Database.path`.
   public var databaseURL: URL { URL(fileURLWithPath: quire.path) }
 

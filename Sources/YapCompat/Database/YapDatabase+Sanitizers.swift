@@ -1,15 +1,5 @@
 // What runs before and after values are stored, and what caches did with them.
 
-/// Whether connections share the objects that they have decoded.
-public enum YapDatabasePolicy: Int, Sendable {
-  /// Each decodes for itself.
-  case containment
-  /// They have the very same one.
-  case share
-  /// Each has a copy.
-  case copy
-}
-
 extension YapDatabase {
   /// Registers what puts objects and metadata of a collection into shape before they are stored; nil is the collection
   /// "". New call: `RowCollection.sanitizing(_:)`, `RowCollection.sanitizingMetadata(_:)`.

@@ -129,3 +129,11 @@ public final class YapDatabaseRelationship: YapDatabaseExtension, @unchecked Sen
     try YapDatabaseRelationshipTransaction(self, transaction)
   }
 }
+
+extension CollectionBridge {
+  /// Whether objects of the collection may be nodes of a relationship: blocks may make any object of bytes, and a class
+  /// may have subclasses that are nodes.
+  fileprivate var mayHaveNodes: Bool {
+    readsObjects && (takesBytes || objectType is any YapDatabaseRelationshipNode.Type || objectType is AnyObject.Type)
+  }
+}

@@ -1,4 +1,4 @@
-// Rule: the folders of a module are layers, and a file names types of its own layer and of those below only.
+// Rule: the folders of a module are layers: a file names types, and calls members, of its own layer and below only.
 
 import Testing
 
@@ -25,8 +25,10 @@ struct Layers {
         "Catalog", "Core", "Transaction", "Extensions", "Rows", "Database", "Registration", "Observation", "Rewriting",
       ],
       upward: [
-        // What is registered, and what follows a write transaction: both have values of types whose functions take
-        // transactions.
+        // Places where `Extensions` keeps what it has of a database and of a transaction: what is registered, what
+        // follows a write transaction, and the readers that were asked for. These files hold them and call nothing of
+        // them but the list of a new write transaction. They are of types whose functions take transactions; a place
+        // of a lower type would need a cast on the way to each change of a row.
         "Core/DatabaseCore.swift": ["ExtensionRegistry"],
         "Transaction/TransactionState.swift": ["KnownReader"],
         "Transaction/WriterState.swift": ["ExtensionSession", "RegisteredExtensions"],
@@ -35,6 +37,16 @@ struct Layers {
       module: "QuireRelationships", folders: ["Edges", "Writing", "Graph", "Relationship"]),
     Layers(
       module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
+    // `Core` has the four types that hold each other, databases, connections, transactions and extensions, with what
+    // they store; what apps call of them stands above, in extensions.
+    Layers(
+      module: "YapCompat",
+      folders: [
+        "Archives", "Settings", "Collections", "Notifications", "Core", "Transaction", "Connection", "Screens",
+        "Extensions", "Views", "Database",
+      ]),
+    Layers(module: "YapExtensions", folders: ["Coding", "Items", "Database", "Verbs"]),
+    Layers(module: "QuireTesting", folders: ["Disk", "Decoder", "Database", "Torture", "Rot", "Fixtures"]),
   ]
 
   /// Unknown folders, names of a layer above, and exceptions that nothing needs.
@@ -49,6 +61,7 @@ struct Layers {
       }
     }
     let homes = homes(of: layered)
+    let memberHomes = memberHomes(of: layered, homes, in: files)
     let modules = Set(files.compactMap(\.module))
     for (file, layer) in layered {
       let own = Set(file.declarations.filter(\.namesType).map(\.name))
@@ -64,8 +77,63 @@ struct Layers {
       for name in excepted.subtracting(used).sorted() {
         found.append(Violation(file, nil, "does not use \(name): take it out of Layers.swift"))
       }
+      found += memberUses(in: file, layer, memberHomes)
     }
     return found
+  }
+
+  /// Calls of members that only a layer above gives to types.
+  private func memberUses(in file: SourceFile, _ layer: Int, _ homes: [String: Int]) -> [Violation] {
+    var found: [Violation] = []
+    var used: Set<String> = []
+    for (index, token) in file.tokens.enumerated() {
+      guard let home = homes[token.text], home > layer, isMemberUse(index, in: file.tokens) else { continue }
+      guard used.insert(token.text).inserted else { continue }
+      found.append(
+        Violation(
+          file, token.line, "\(name(layer)) must not call \(token.text), which \(name(home)) adds, a layer above"))
+    }
+    return found
+  }
+
+  /// Whether the word at `index` stands behind a dot, or is called as a function.
+  private func isMemberUse(_ index: Int, in tokens: [Token]) -> Bool {
+    guard index > 0, tokens[index - 1].text != "func" else { return false }
+    if tokens[index - 1].text == "." { return true }
+    return index + 1 < tokens.count && tokens[index + 1].text == "(" && tokens[index + 1].touchesPrevious
+  }
+
+  /// Names of members that types of the system have, too: their uses say nothing.
+  private static let systemMembers: Set<String> = ["boolValue", "doubleValue", "removeValue"]
+
+  /// The lowest layer that declares a member, for members that extensions alone add to types of lower layers.
+  ///
+  /// A name counts if nothing else of that name is declared in any module, as its uses do not tell the type: no
+  /// property, no function, no case, no type.
+  private func memberHomes(
+    of layered: [(file: SourceFile, layer: Int)], _ homes: [String: Int], in files: [SourceFile]
+  ) -> [String: Int] {
+    var added: [String: (layer: Int, count: Int)] = [:]
+    for (file, layer) in layered {
+      for declaration in file.declarations where declaration.isVisibleMember && declaration.typeDepth == 1 {
+        guard let outer = declaration.enclosing.map({ file.declarations[$0] }), outer.keyword == "extension",
+          let home = homes[outer.name], home < layer, !outer.isHidden
+        else { continue }
+        let known = added[declaration.name] ?? (layer, 0)
+        added[declaration.name] = (min(known.layer, layer), known.count + 1)
+      }
+    }
+    for name in Self.systemMembers { added[name] = nil }
+    var counts: [String: Int] = [:]
+    for file in files where file.root == "Sources" && file.isSwift {
+      for declaration in file.declarations where !declaration.isLocal && added[declaration.name] != nil {
+        if declaration.keyword != "extension" { counts[declaration.name, default: 0] += 1 }
+      }
+      for (keyword, name) in zip(file.tokens, file.tokens.dropFirst()) where keyword.text == "case" {
+        if added[name.text] != nil { counts[name.text, default: 0] += 1 }
+      }
+    }
+    return added.filter { $0.value.count == counts[$0.key] }.mapValues(\.layer)
   }
 
   /// 0 for the ground, nil for a folder that is no layer.
@@ -114,6 +182,13 @@ struct Layers {
   }
 }
 
+extension Declaration {
+  /// Whether other files do not see it.
+  fileprivate var isHidden: Bool { modifiers.contains("private") || modifiers.contains("fileprivate") }
+  /// Whether it is a function or a property that other files can use.
+  fileprivate var isVisibleMember: Bool { ["func", "var", "let"].contains(keyword) && !isLocal && !isHidden }
+}
+
 @Suite("Folders use downwards only")
 struct LayersTests {
   @Test func repositoryObeys() throws {
@@ -159,6 +234,32 @@ struct LayersTests {
     let other = sample("Sources/N/Cursor.swift", "struct Cursor {}")
     let file = sample("Sources/M/Low/Good.swift", "// Purpose.\n\(line)\n")
     #expect(layers.violations(in: [file, lower, upper, other]).isEmpty)
+  }
+
+  private let additions = sample(
+    "Sources/M/High/Page+Walk.swift",
+    """
+    extension Page { func walk() {} ; var steps: Int { 0 } ; private func hop() {} ; func open() {} }
+    extension String { func turned() {} }
+    """)
+
+  @Test(
+    "The use of a member that a higher folder adds to a lower type is found",
+    arguments: ["page.walk()", "extension Page { func go() { walk() } }", "_ = \\Page.steps"])
+  func useOfHigherMemberIsFound(line: String) {
+    let low = sample("Sources/M/Low/Bad.swift", "// Purpose.\nfunc run() {\n\(line)\n}\n")
+    #expect(layers.violations(in: [low, lower, additions]).map(\.line) == [3])
+    let high = sample("Sources/M/High/Good.swift", "// Purpose.\nfunc run() {\n\(line)\n}\n")
+    #expect(layers.violations(in: [high, lower, additions]).isEmpty)
+  }
+
+  @Test(
+    "Members of names that others have, hidden ones, those of the system's types, and other words are let through",
+    arguments: ["file.open()", "page.hop()", "text.turned()", "let steps = 1", "func walk() {}"])
+  func otherMembersAreFine(line: String) {
+    let file = sample("Sources/N/File.swift", "struct File { func open() {} }")
+    let low = sample("Sources/M/Low/Good.swift", "// Purpose.\nfunc run() {\n\(line)\n}\n")
+    #expect(layers.violations(in: [low, lower, additions, file]).isEmpty)
   }
 
   @Test("A higher folder may use what lies below")

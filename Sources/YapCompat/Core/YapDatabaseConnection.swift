@@ -104,7 +104,7 @@ public final class YapDatabaseConnection: Sendable {
   /// The commit that the connection sees: that of the running transaction or of the long-lived read, else the newest.
   /// New call: `ReadTransaction.csn`, `PinnedSnapshot.csn`.
   public var snapshot: UInt64 {
-    state.withLock { $0.runningSnapshot ?? $0.pin?.csn.rawValue } ?? database.snapshot
+    state.withLock { $0.runningSnapshot ?? $0.pin?.csn.rawValue } ?? database.quire.statistics.publishedCSN.rawValue
   }
 
   /// How many transactions wait for their turn or run. New call: none; `Connection.drain()` waits for them.

@@ -72,16 +72,6 @@ public final class YapDatabase: Sendable {
     self.init(try Database(at: path, options: options.quire), options: options, onError: onError)
   }
 
-  /// Opens the database at `defaultDatabaseURL`, or creates it, and its folder. New call: `Database(at:options:)` with
-  /// a path of the app's choice.
-  ///
-  /// - Throws: as `Database(at:options:)`; what the system says if the folder cannot be made.
-  public convenience init() throws {
-    let url = Self.defaultDatabaseURL
-    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try self.init(url: url)
-  }
-
   /// Speaks the original's language over a database that is open already. Not in the original. New call: none.
   @preconcurrency public init(
     _ database: Database, options: YapDatabaseOptions = YapDatabaseOptions(),
