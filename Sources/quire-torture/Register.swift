@@ -171,6 +171,7 @@ struct TextIndex: DatabaseExtension {
     let index: TextIndex
     let store: ExtensionStore
     let reader: Reader
+    let needsWillChange = false
 
     init(_ index: TextIndex, _ store: ExtensionStore) throws {
       self.index = index
