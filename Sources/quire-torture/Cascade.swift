@@ -104,8 +104,8 @@ struct Cascade: ParsableCommand {
     let numbers = shape == .chain ? Array((0...rows).reversed()) : Array(0...rows)
     for start in stride(from: 0, to: numbers.count, by: 10_000) {
       try db.write { tx in
-        let items = tx[Self.items]
-        for number in numbers[start..<min(numbers.count, start + 10_000)] { try items.set(number, for: "\(number)") }
+        let part = numbers[start..<min(numbers.count, start + 10_000)]
+        try tx[Self.items].load(part.lazy.map { ("\($0)", $0) })
       }
     }
   }
