@@ -1,7 +1,7 @@
 // quire-torture cascade: one removal takes a million rows with it, by the rules of their edges.
 
 import ArgumentParser
-import Dispatch
+import Foundation
 import QuireDatabase
 import QuireRelationships
 import Synchronization
@@ -104,8 +104,8 @@ struct Cascade: ParsableCommand {
     let numbers = shape == .chain ? Array((0...rows).reversed()) : Array(0...rows)
     for start in stride(from: 0, to: numbers.count, by: 10_000) {
       try db.write { tx in
-        let items = tx[Self.items]
-        for number in numbers[start..<min(numbers.count, start + 10_000)] { try items.set(number, for: "\(number)") }
+        let part = numbers[start..<min(numbers.count, start + 10_000)]
+        try tx[Self.items].load(part.lazy.map { ("\($0)", $0) })
       }
     }
   }
@@ -114,13 +114,14 @@ struct Cascade: ParsableCommand {
   private func measure(_ what: String, _ db: Database, _ body: () throws -> Void) throws {
     let watch = MemoryWatch()
     let end = WatchEnd()
-    let watching = DispatchGroup()
-    DispatchQueue.global().async(group: watching) {
+    let hasEnded = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
       watch.run(until: { end.isHere.load(ordering: .relaxed) }, pages: { (0, 0) })
+      hasEnded.signal()
     }
     defer {
       end.isHere.store(true, ordering: .relaxed)
-      watching.wait()
+      hasEnded.wait()
     }
     let time = try ContinuousClock().measure(body)
     let highest = watch.takeHighest()

@@ -66,11 +66,11 @@ struct Register: ParsableCommand {
     var random = SeededRandom(seed: 3)
     for start in stride(from: 0, to: rows, by: 10_000) {
       try db.write { tx in
-        let items = tx[Self.items]
-        for number in start..<min(rows, start + 10_000) {
+        let part = (start..<min(rows, start + 10_000)).map { number in
           let text = "text \(random.next()) of a row that is about one hundred and twenty bytes long, \(number)"
-          try items.set(text, metadata: number % 7, for: "item \(number)")
+          return ("item \(number)", text, number % 7)
         }
+        try tx[Self.items].load(part)
       }
     }
     try db.close()
@@ -171,6 +171,7 @@ struct TextIndex: DatabaseExtension {
     let index: TextIndex
     let store: ExtensionStore
     let reader: Reader
+    let needsWillChange = false
 
     init(_ index: TextIndex, _ store: ExtensionStore) throws {
       self.index = index

@@ -82,8 +82,8 @@ struct Views: ParsableCommand {
   private func put(_ db: Database, _ numbers: Range<Int>, _ make: (Int) -> Item) throws {
     for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 1000) {
       try db.write { tx in
-        let items = tx[Self.items]
-        for number in start..<min(numbers.upperBound, start + 1000) { try items.set(make(number), for: "\(number)") }
+        let part = start..<min(numbers.upperBound, start + 1000)
+        try tx[Self.items].load(part.map { ("\($0)", make($0)) })
       }
     }
   }

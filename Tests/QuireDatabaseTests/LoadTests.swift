@@ -143,4 +143,14 @@ import Testing
     try db.write { tx in try tx[albums].load([("a", Album(name: "one")), ("b", Album(name: "two"))]) }
     #expect(try db.read { tx in tx[albums].rows.map { $0.object.name } } == ["one of a", "two of b"])
   }
+
+  @Test("No more than an eighth of the cache waits") func eighth() throws {
+    let db = try Database.inMemory(options: Database.Options(cacheSize: 8 << 20))
+    var reports = 0
+    try db.write { tx in
+      let rows = (0..<20_000).lazy.map { ("\($0)", Album(name: String(repeating: "x", count: 200))) }
+      try tx[.albums].load(rows) { _ in reports += 1 }
+    }
+    #expect(reports >= 5)
+  }
 }

@@ -12,12 +12,17 @@ import Testing
       static let kind = "test.listener"
       let name = "listener"
       var collections: CollectionFilter = .only(["texts"])
+      var needsWillChange = true
       func makeReader(_ store: ExtensionStore) -> ExtensionStore { store }
-      func makeWriter(_ store: ExtensionStore) -> Writer { Writer(store) }
+      func makeWriter(_ store: ExtensionStore) -> Writer { Writer(store, needsWillChange) }
 
       final class Writer: ExtensionWriter {
         let store: ExtensionStore
-        init(_ store: ExtensionStore) { self.store = store }
+        let needsWillChange: Bool
+        init(_ store: ExtensionStore, _ needsWillChange: Bool) {
+          self.store = store
+          self.needsWillChange = needsWillChange
+        }
         func willBuild(_ reason: ExtensionBuildReason) throws {}
       }
     }
@@ -38,13 +43,13 @@ import Testing
       }
     }
 
-    @Test("A row that is new, one that is there, and one that is long", arguments: [false, true])
-    func store(isHeard: Bool) throws {
+    @Test("A row that is new, one that is there, and one that is long", arguments: [nil, false, true])
+    func store(needsWillChange: Bool?) throws {
       let db = try Database.inMemory()
       try db.write { tx in try tx[.texts("texts")].set("first", for: "a") }
-      if isHeard { try db.register(Listener()) }
-      let heard = isHeard ? 1 : 0
-      // Who hears of a row is told before it is stored whether it is new.
+      if let needsWillChange { try db.register(Listener(needsWillChange: needsWillChange)) }
+      let heard = needsWillChange == true ? 1 : 0
+      // Who hears of a row before it is stored is told whether it is new.
       #expect(try walks(db) { tx in try tx[.texts("texts")].set("new", for: "b") } == (1 + heard, 1))
       #expect(try walks(db) { tx in try tx[.texts("texts")].set("again", for: "b") } == (1, 1))
       // So long that it gets pages of its own, compressed or not.

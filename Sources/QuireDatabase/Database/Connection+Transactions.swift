@@ -67,7 +67,10 @@ extension DatabaseCore {
     _ job: AsyncJob<Result>
   ) {
     do {
-      let pending = try writeWithoutWaiting(connection, watch, body)
+      let pending = try writeWithoutWaiting(connection, watch) { tx throws in
+        tx.state.writer?.cancellation = job.cancellation
+        return try body(tx)
+      }
       let (result, ticket) = (pending.result, pending.ticket)
       // Here, where one commit comes after the other.
       let hasActions = !pending.actions.isEmpty || !pending.rollbackActions.isEmpty

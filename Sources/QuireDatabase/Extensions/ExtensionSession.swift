@@ -9,12 +9,15 @@ final class ExtensionEntry {
   /// Whether anybody can have seen it before this transaction, so that there are changes to tell of.
   let wasReady: Bool
   private let followsUnbuiltRows: Bool
+  /// Whether it hears of changes before they are made.
+  let needsWillChange: Bool
 
   init(_ registered: RegisteredExtension, _ writer: any ExtensionWriter) {
     self.registered = registered
     self.writer = writer
     wasReady = registered.isReady
     followsUnbuiltRows = writer.followsUnbuiltRows
+    needsWillChange = writer.needsWillChange
   }
 
   /// Whether the extension hears of a change.
@@ -24,6 +27,18 @@ final class ExtensionEntry {
 
   /// Whether the extension hears of a row.
   func follows(_ rowID: RowID?) -> Bool { registered.follows(rowID) || followsUnbuiltRows && registered.isBeingBuilt }
+}
+
+/// The extensions that follow a collection.
+struct Listeners {
+  let entries: [ExtensionEntry]
+  /// Whether any of them hears of changes before they are made.
+  let needWillChange: Bool
+
+  init(_ entries: [ExtensionEntry]) {
+    self.entries = entries
+    needWillChange = entries.contains(where: \.needsWillChange)
+  }
 }
 
 /// Calls the hooks of all extensions in a write transaction.
@@ -50,7 +65,7 @@ final class ExtensionSession {
   /// Whose hooks run, the innermost last.
   private var running: [String] = []
   /// Who cares for a collection, by its name.
-  private var listeners: [ByteString: [ExtensionEntry]] = [:]
+  private var listeners: [ByteString: Listeners] = [:]
 
   init(_ transaction: TransactionState) { self.transaction = transaction }
 
@@ -64,15 +79,18 @@ final class ExtensionSession {
   func entry(_ name: String) -> ExtensionEntry? { entries.first { $0.registered.name.hasSameBytes(as: name) } }
 
   /// The extensions that care for a collection.
-  func listeners(of collection: String) -> [ExtensionEntry] {
+  func listeners(of collection: String) -> Listeners {
     if let known = listeners[ByteString(collection)] { return known }
-    let found = entries.filter { $0.registered.collections.contains(collection) }
+    let found = Listeners(entries.filter { $0.registered.collections.contains(collection) })
     listeners[ByteString(collection)] = found
     return found
   }
 
   /// Whether any extension cares for a collection.
-  func hasListeners(of collection: String) -> Bool { !listeners(of: collection).isEmpty }
+  func hasListeners(of collection: String) -> Bool { !listeners(of: collection).entries.isEmpty }
+
+  /// Whether any extension that cares for a collection hears of changes before they are made.
+  func needsWillChange(of collection: String) -> Bool { listeners(of: collection).needWillChange }
 
   /// Throws if rows must not be changed any more.
   func checkRowsMayChange() throws(DatabaseError) {
@@ -135,7 +153,7 @@ final class ExtensionSession {
   ) throws(DatabaseError) {
     try checkRowsMayChange()
     var change: RowChange?
-    for entry in listeners(of: state.name) where entry.concerns(kind, rowID) {
+    for entry in listeners(of: state.name).entries where entry.needsWillChange && entry.concerns(kind, rowID) {
       let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
       change = current
       try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(current) }
@@ -148,7 +166,7 @@ final class ExtensionSession {
     _ content: @autoclosure () -> RowContent
   ) throws(DatabaseError) {
     var change: RowChange?
-    for entry in listeners(of: state.name) where entry.concerns(kind, rowID) {
+    for entry in listeners(of: state.name).entries where entry.concerns(kind, rowID) {
       let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
       change = current
       try run(entry, "didChange", collection: state.name, key: key) { try entry.writer.didChange(current) }
@@ -180,7 +198,7 @@ final class ExtensionSession {
     _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, _ isClearing: Bool, _ content: RowContent,
     _ body: (ExtensionEntry, [RowChange]) throws(DatabaseError) -> Void
   ) throws(DatabaseError) {
-    for entry in listeners(of: state.name) where !(isClearing && entry.registered.handlesClearing) {
+    for entry in listeners(of: state.name).entries where !(isClearing && entry.registered.handlesClearing) {
       let followed = rows.filter { entry.follows($0.rowID) }
       if followed.isEmpty { continue }
       try body(entry, followed.map { RowChange(.remove, $0.rowID, $0.key, state.name, transaction, content) })
@@ -189,20 +207,20 @@ final class ExtensionSession {
 
   /// Whether anybody wants to see the rows of a collection one by one when all are removed.
   func wantsRows(of collection: String) -> Bool {
-    listeners(of: collection).contains { !$0.registered.handlesClearing }
+    listeners(of: collection).entries.contains { !$0.registered.handlesClearing }
   }
 
   /// All rows of a collection are about to be removed.
   func willClear(_ collection: String) throws(DatabaseError) {
     try checkRowsMayChange()
-    for entry in listeners(of: collection) {
+    for entry in listeners(of: collection).entries {
       try run(entry, "willClear", collection: collection) { try entry.writer.willClear(collection) }
     }
   }
 
   /// All rows of a collection were removed.
   func didClear(_ collection: String) throws(DatabaseError) {
-    for entry in listeners(of: collection) {
+    for entry in listeners(of: collection).entries {
       try run(entry, "didClear", collection: collection) { try entry.writer.didClear(collection) }
     }
   }

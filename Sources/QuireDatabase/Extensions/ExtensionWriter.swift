@@ -37,6 +37,10 @@ public protocol ExtensionWriter: AnyObject {
 
   // MARK: Hooks
 
+  /// Whether `willChange` is called; true by default. A row is stored with one look at the key index where no extension
+  /// that follows it needs to hear of it before, so a writer that has no `willChange` says false.
+  var needsWillChange: Bool { get }
+
   /// A row is about to change. Does nothing by default.
   func willChange(_ change: RowChange) throws
 
@@ -44,7 +48,7 @@ public protocol ExtensionWriter: AnyObject {
   func didChange(_ change: RowChange) throws
 
   /// Several rows of a collection are about to be removed, `Limits.removalBatchCount` at the most. Calls `willChange`
-  /// for each by default.
+  /// for each by default, if that is needed.
   func willRemove(_ rows: [RowChange]) throws
 
   /// Several rows of a collection were removed. Calls `didChange` for each by default.
@@ -91,9 +95,12 @@ extension ExtensionWriter {
   public var followsUnbuiltRows: Bool { false }
   public func build(_ row: RowChange) throws { try didChange(row) }
   public func didBuild() throws {}
+  public var needsWillChange: Bool { true }
   public func willChange(_ change: RowChange) throws {}
   public func didChange(_ change: RowChange) throws {}
-  public func willRemove(_ rows: [RowChange]) throws { for row in rows { try willChange(row) } }
+  public func willRemove(_ rows: [RowChange]) throws {
+    if needsWillChange { for row in rows { try willChange(row) } }
+  }
   public func didRemove(_ rows: [RowChange]) throws { for row in rows { try didChange(row) } }
   public func willClear(_ collection: String) throws {}
   public func didClear(_ collection: String) throws {}

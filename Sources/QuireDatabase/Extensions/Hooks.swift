@@ -105,6 +105,7 @@ public struct Hooks: DatabaseExtension {
     }
 
     public func willBuild(_ reason: ExtensionBuildReason) {}
+    public var needsWillChange: Bool { hooks.willModify != nil || hooks.willRemove != nil }
     public func willChange(_ change: RowChange) throws { try run(change, hooks.willModify, hooks.willRemove) }
     public func didChange(_ change: RowChange) throws { try run(change, hooks.didModify, hooks.didRemove) }
 

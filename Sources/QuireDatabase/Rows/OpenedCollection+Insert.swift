@@ -9,9 +9,9 @@ extension OpenedCollection {
     guard let id, let writer = transaction.writer else { throw transaction.notWriting() }
     // A long row may be refused by the disk and leave the transaction as it was: it goes first, and has its key entered
     // afterwards.
-    guard transaction.storage.isStoredWhole(row) else { return try insertOrReplaceLong(row, key, id) }
+    guard transaction.isStoredWhole(row) else { return try insertOrReplaceLong(row, key, id) }
     transaction.mutationCount &+= 1
-    let next = transaction.storage.nextRowID
+    let next = transaction.nextRowID
     // The last id is not given: refused before the key is entered.
     if next.rawValue == .max { _ = try transaction.allocateRowID() }
     if let existing = try rowID(id, key, orEnter: next) {
@@ -79,10 +79,9 @@ extension OpenedCollection {
   @inline(__always) private func rowID(_ indexKey: SearchKey, orEnter new: RowID) throws -> RowID? {
     let transaction = transaction
     let found = try unsafe withUnsafeBytes(of: new.rawValue.littleEndian) { (bytes) throws(StorageError) in
-      try unsafe transaction.storage.insertOrFind(indexKey, bytes, in: transaction.trees.keys)
+      try unsafe transaction.insertOrFind(indexKey, bytes, in: transaction.trees.keys)
     }
     guard let found else { return nil }
-    transaction.lentCount &+= 1
     defer { transaction.endLoan(found) }
     guard let rowID = transaction.rowID(found) else { throw RowView.damaged() }
     return rowID

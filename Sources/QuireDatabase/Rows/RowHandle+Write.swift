@@ -161,13 +161,15 @@ extension OpenedCollection {
     do {
       var known: RowID?
       if let session = try transaction.session() {
-        if session.hasListeners(of: state.name) {
+        try session.checkRowsMayChange()
+        // Who hears of a row before it is stored is told whether it is new.
+        if session.needsWillChange(of: state.name) {
           known = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
+          let mutationCount = transaction.mutationCount
+          try session.will(known == nil ? .insert : .update, known, key, state, content())
+          // A hook may have removed or replaced it.
+          if transaction.mutationCount != mutationCount { known = nil }
         }
-        let mutationCount = transaction.mutationCount
-        try session.will(known == nil ? .insert : .update, known, key, state, content())
-        // A hook may have removed or replaced it.
-        if transaction.mutationCount != mutationCount { known = nil }
       }
       row.setCollection(try state.existingOrNewID(in: transaction))
       let stored: (rowID: RowID, isNew: Bool)

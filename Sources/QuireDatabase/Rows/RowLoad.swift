@@ -29,6 +29,14 @@ internal import QuireStorage
   private var mutationCount = 0
   private var storedCount = 0
   private let countBefore: Int
+  private let context: WriteContext
+  /// What the budget for pages knows that the rows take.
+  private var chargedByteCount = 0
+
+  /// A row takes this beside its bytes while a batch is sorted and stored.
+  private static let byteCountPerRow = 64
+  /// How many bytes the rows grow by before the budget is told.
+  private static let chargeStep = 1 << 20
 
   /// A load into a collection; `expectedCount` is about how many rows will come.
   @usableFromInline init(
@@ -39,11 +47,14 @@ internal import QuireStorage
     self.opened = opened
     self.progress = progress
     self.expectedCount = expectedCount
-    self.batchByteCount = batchByteCount ?? Limits.loadBatchByteCount
+    context = opened.transaction.database.storage.context
+    self.batchByteCount = batchByteCount ?? min(Limits.loadBatchByteCount, context.loadByteLimit)
     let session = try opened.transaction.session()
     storesOneByOne = isSanitized || session?.hasListeners(of: opened.name) == true
     countBefore = try opened.rowCount()
   }
+
+  deinit { if chargedByteCount > 0 { context.chargeLoad(0) } }
 
   // MARK: Taking rows
 
@@ -64,7 +75,7 @@ internal import QuireStorage
         throw opened.failure(error, key)
       }
       mutationCount = opened.transaction.mutationCount
-    } else if bytes.count >= batchByteCount {
+    } else if byteCount >= batchByteCount {
       try storeBatch()
     }
   }
@@ -83,9 +94,18 @@ internal import QuireStorage
     row.setCollection(try opened.state.existingOrNewID(in: transaction))
     starts.append(bytes.count)
     bytes.append(contentsOf: row.bytes)
+    if byteCount > chargedByteCount { charge() }
     // An iterator over rows ends with a load as with the `set` that it stands for.
     transaction.mutationCount &+= 1
     mutationCount = transaction.mutationCount
+  }
+
+  private var byteCount: Int { bytes.count + starts.count * Self.byteCountPerRow }
+
+  private func charge() {
+    // Arrays grow to twice what they hold.
+    chargedByteCount = byteCount + Self.chargeStep
+    context.chargeLoad(max(chargedByteCount, bytes.capacity))
   }
 
   /// Throws if somebody else has changed rows while some wait here: these come before that change, and it is made.
@@ -115,9 +135,10 @@ internal import QuireStorage
   }
 
   private func report() throws {
+    try opened.transaction.checkCancelled()
     guard let progress else { return }
     let progressNow = StorageProgress(phase: .building, done: storedCount, total: max(storedCount, expectedCount))
-    try progressNow.report(to: progress)
+    try progress(progressNow)
   }
 
   // MARK: Storing

@@ -6,9 +6,10 @@ extension WritableRows {
   /// Stores many objects, each under its key, in the place of what was there: the same as a `set` for each in the order
   /// of the sequence, and faster. Keys may come in any order; of several rows with one key the last one counts.
   ///
-  /// Rows are collected, up to 16 MiB of them, and stored in the order of their keys. Where an extension follows the
-  /// collection, or a sanitizer is set, each row is stored as by `set`, and hooks see the same changes. Numbers of rows
-  /// ascend in the order of the sequence; those that were reserved for keys that had a row already are passed over.
+  /// Rows are collected, up to 16 MiB of them or an eighth of the cache, and stored in the order of their keys. Where
+  /// an extension follows the collection, or a sanitizer is set, each row is stored as by `set`, and hooks see the same
+  /// changes. Numbers of rows ascend in the order of the sequence; those that were reserved for keys that had a row
+  /// already are passed over.
   ///
   /// The sequence and the coders may read: they find rows of the load once their batch is stored. They must not change
   /// rows.
@@ -19,7 +20,7 @@ extension WritableRows {
   /// - Parameters:
   ///   - rows: keys and objects.
   ///   - progress: called after each batch with the rows stored so far, on the calling thread; what it throws ends the
-  ///     load, and so does cancelling the task.
+  ///     load. So does cancelling the task that awaits the write, after a batch, with or without it.
   /// - Returns: how many rows the collection has more than before.
   /// - Throws: as `set(_:metadata:for:)`; `transactionFailed` if the sequence or a coder changes rows; what `progress`
   ///   throws.

@@ -1,4 +1,4 @@
-// The engine's calls, for either kind of transaction.
+// The engine's transaction of either kind.
 
 internal import QuireStorage
 
@@ -13,28 +13,5 @@ internal import QuireStorage
   /// The error of a call that needs another kind of transaction.
   static func unfit() -> StorageError {
     StorageError(.transactionFailed, "The transaction is over, or cannot change anything. Begin another one.")
-  }
-}
-
-extension StorageHandle {
-  /// Stores an entry unless there is one already: then lends the value of that one until `endLoan`; the
-  /// caller counts it.
-  func insertOrFind(
-    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
-  ) throws(StorageError) -> BorrowedValue? {
-    guard case .writing(let tx) = self else { throw Self.unfit() }
-    return unsafe try tx.pointee.insertOrFind(key, value, in: tree)
-  }
-
-  /// Whether storing a row either succeeds or leaves a transaction that can only be rolled back.
-  func isStoredWhole(_ row: borrowing RowBuilder) -> Bool {
-    guard case .writing(let tx) = self else { return false }
-    return unsafe row.bytes.withUnsafeBytes { unsafe tx.pointee.standsBesideKey(SearchKey(Int64(0)), $0) }
-  }
-
-  /// The row id that is reserved next.
-  var nextRowID: RowID {
-    guard case .writing(let tx) = self else { return RowID(0) }
-    return RowID(unsafe tx.pointee.nextRowID)
   }
 }

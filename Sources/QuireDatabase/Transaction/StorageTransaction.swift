@@ -132,6 +132,28 @@ extension StorageTransaction {
     }
   }
 
+  /// Stores an entry unless there is one already: then lends the value of that one until `endLoan`.
+  func insertOrFind(
+    _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
+  ) throws(StorageError) -> BorrowedValue? {
+    guard case .writing(let tx) = storage else { throw StorageHandle.unfit() }
+    guard let found = unsafe try tx.pointee.insertOrFind(key, value, in: tree) else { return nil }
+    lentCount &+= 1
+    return found
+  }
+
+  /// Whether storing a row either succeeds or leaves a transaction that can only be rolled back.
+  func isStoredWhole(_ row: borrowing RowBuilder) -> Bool {
+    guard case .writing(let tx) = storage else { return false }
+    return unsafe row.bytes.withUnsafeBytes { unsafe tx.pointee.standsBesideKey(SearchKey(Int64(0)), $0) }
+  }
+
+  /// The row id that is reserved next.
+  var nextRowID: RowID {
+    guard case .writing(let tx) = storage else { return RowID(0) }
+    return RowID(unsafe tx.pointee.nextRowID)
+  }
+
   /// Removes an entry.
   @discardableResult
   func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {

@@ -9,6 +9,8 @@ final class WriterState {
   /// What is to run at its end in any case, as the savepoint that it belongs to was undone.
   var undoneActions: [@Sendable () -> Void] = []
   var commitInfo: (any Sendable & Codable)?
+  /// Set when the task that awaits the transaction is cancelled; nil if none does.
+  var cancellation: CancellationFlag?
   /// The extensions that were registered when the transaction began; nil if there were none.
   let registered: RegisteredExtensions?
   /// Those that are to be registered when it commits, if that is another list.
@@ -37,6 +39,12 @@ final class WriterState {
 }
 
 extension TransactionState {
+  /// Throws if the task that awaits the transaction was cancelled, or the one that runs it. An async write runs on a
+  /// thread of the engine's, where no task is.
+  func checkCancelled() throws(CancellationError) {
+    if Task.isCancelled || writer?.cancellation?.isSet == true { throw CancellationError() }
+  }
+
   /// Notes that an extension changes a tree or a value of its own.
   func noteChange(of id: ExtensionID) { writer?.noteChange(of: id) }
 

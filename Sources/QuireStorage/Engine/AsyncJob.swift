@@ -2,6 +2,15 @@
 
 internal import Synchronization
 
+/// Says once that something is to end.
+package final class CancellationFlag: Sendable {
+  private let flag = Atomic<Bool>(false)
+  /// Whether it was said.
+  package var isSet: Bool { flag.load(ordering: .acquiring) }
+  /// Says so.
+  package func set() { flag.store(true, ordering: .releasing) }
+}
+
 /// A job, from the call to its end.
 ///
 /// Invariant: the continuation is resumed once: by `refuse` before `begin`, or by `end` after it.
@@ -16,6 +25,8 @@ package final class AsyncJob<Result: Sendable>: Sendable {
   private let state = Latch(State.new)
   private let begun = Atomic<Bool>(false)
   private let cancelled: Swift.Result<Result, any Error>
+  /// Set when the task that awaits the job is cancelled: for work that asks in the middle of it.
+  package let cancellation = CancellationFlag()
 
   /// A job that has not been handed over.
   ///
@@ -33,6 +44,7 @@ package final class AsyncJob<Result: Sendable>: Sendable {
         do { try start() } catch { refuse(.failure(error)) }
       }
     } onCancel: {
+      cancellation.set()
       refuse(cancelled)
     }
   }

@@ -128,28 +128,16 @@ extension EngineCore {
     _ progress: @escaping @Sendable (StorageProgress) throws -> Void,
     _ work: @escaping @Sendable (EngineCore, (StorageProgress) throws -> Void) throws -> Result
   ) async throws -> Result {
-    let isCancelled = CancellationFlag()
     let job = AsyncJob<Result>()
-    return try await withTaskCancellationHandler {
-      try await job.result {
-        try threads.runLongWork { [self] in
-          job.run {
-            try work(self) { report in
-              if isCancelled.isSet || threads.mustStop { throw CancellationError() }
-              try progress(report)
-            }
+    return try await job.result {
+      try threads.runLongWork { [self] in
+        job.run {
+          try work(self) { report in
+            if job.cancellation.isSet || threads.mustStop { throw CancellationError() }
+            try progress(report)
           }
         }
       }
-    } onCancel: {
-      isCancelled.set()
     }
   }
-}
-
-/// Says once that something is to end.
-private final class CancellationFlag: Sendable {
-  private let flag = Atomic<Bool>(false)
-  var isSet: Bool { flag.load(ordering: .acquiring) }
-  func set() { flag.store(true, ordering: .releasing) }
 }

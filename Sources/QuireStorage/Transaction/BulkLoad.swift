@@ -44,15 +44,7 @@ final class BulkLoad {
     buffer = try EntryBuffer(byteLimit: byteLimit, pageSize: store.pageSize)
   }
 
-  deinit { charge(0) }
-
-  /// Charges the load's memory to the budget of pages.
-  /// The transaction's limit of dirty pages is that of what is left of the budget.
-  private func charge(_ byteCount: Int) {
-    let store = context.editor.store
-    store.charge(byteCount, to: .load)
-    context.setDirtyLimit(store.hardDirtyLimit)
-  }
+  deinit { context.chargeLoad(0) }
 
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
     if let failure { throw failure }
@@ -77,7 +69,7 @@ final class BulkLoad {
     if buffer.append(key, value, content, tree.keys) {
       if buffer.usedByteCount >= nextCharge {
         nextCharge = buffer.usedByteCount + Self.chargeStep
-        charge(nextCharge)
+        context.chargeLoad(nextCharge)
       }
       return
     }
@@ -152,7 +144,7 @@ final class BulkLoad {
       try spill()
       // From here on the memory is needed for merging.
       buffer.giveBack()
-      charge(min(file.runs.count, Self.mergeWidth) * file.readByteCount + Self.batchByteCount)
+      context.chargeLoad(min(file.runs.count, Self.mergeWidth) * file.readByteCount + Self.batchByteCount)
       try reduceRuns(file)
       return try RunMerger(file, file.runs[...], tree.keys)
     } catch {

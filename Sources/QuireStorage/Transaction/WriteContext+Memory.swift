@@ -24,6 +24,16 @@ extension WriteContext {
     examinedCount = editor.pages.born.count
   }
 
+  /// The bytes of rows or entries that a load of the object layer should have wait at a time: an eighth of the budget.
+  package var loadByteLimit: Int { editor.store.pool.slotLimit / 8 * editor.store.pageSize }
+
+  /// Charges a load's memory to the budget of pages. The transaction's limit of dirty pages is that of what is left.
+  package func chargeLoad(_ byteCount: Int) {
+    let store = editor.store
+    store.charge(byteCount, to: .load)
+    setDirtyLimit(store.hardDirtyLimit)
+  }
+
   /// Sets how many dirty pages there may be before `makeRoom` is called.
   package func setDirtyLimit(_ count: Int) { editor.pages.setDirtyLimit(count) }
 }

@@ -23,6 +23,8 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   // MARK: Hooks
 
+  public var needsWillChange: Bool { false }
+
   public func build(_ row: RowChange) throws {
     storage.isRecording = false
     defer {

@@ -53,6 +53,7 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
 /// A `ManualView` in a write transaction.
 public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewWriting {
   public let store: ExtensionStore
+  public var needsWillChange: Bool { false }
   public let reader: ViewReader<Object, Metadata>
   private let view: ManualView<Object, Metadata>
   let storage: ViewStorage

@@ -17,6 +17,7 @@ struct ExtensionValues: DatabaseExtension {
   /// The values in a write transaction.
   final class Writer: ExtensionWriter {
     let store: ExtensionStore
+    let needsWillChange = false
 
     init(_ store: ExtensionStore) { self.store = store }
 

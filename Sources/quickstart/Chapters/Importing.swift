@@ -18,7 +18,7 @@ extension Chapter {
       }
 
       try db.write { tx in
-        for (package, state) in batch { try tx[.packages].set(package, metadata: state, for: package.name) }
+        try tx[.packages].load(batch.lazy.map { ($0.name, $0, $1) })
       }
       """
   ) { tour in
@@ -79,7 +79,7 @@ struct PackageImport {
       let before = try db.read { tx in tx[.packages].count }
       let (_, storing) = try tour.timing {
         try db.write { tx in
-          for (package, state) in batch { try tx[.packages].set(package, metadata: state, for: package.name) }
+          try tx[.packages].load(batch.lazy.map { ($0.name, $0, $1) })
         }
       }
       let after = try db.read { tx in tx[.packages].count }

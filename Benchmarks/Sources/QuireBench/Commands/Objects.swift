@@ -24,6 +24,9 @@ struct Song: Codable, Sendable {
     added: Date(timeIntervalSinceReferenceDate: 7.5e8), tags: ["rock", "a longer tag here", "third one"])
 }
 
+/// As `dates`, for rows that go and come again.
+private let newDates = RowCollection<Date, NoMetadata>("new dates", coder: .timestamp)
+
 extension RowCollection where Object == Song, Metadata == NoMetadata {
   static var binary: Self { .init("binary", compression: .none) }
   fileprivate static var json: Self { .init("json", coder: .json, compression: .none) }
@@ -38,12 +41,14 @@ private final class ObjectBench: Sendable {
   let keyTree: Tree
   let rowTree: Tree
   let cache: CacheBench
-  /// All keys in random order.
+  /// All keys in random order, and in another one, in which their rows are not neighbours either.
   let keys: [String]
+  let otherKeys: [String]
 
   init(_ folder: String, count: Int) throws {
     var random = SeededRandom(seed: 1)
     keys = (0..<count).map { "row-\(1_000_000 + $0)" }.shuffled(using: &random)
+    otherKeys = keys.shuffled(using: &random)
     cache = try CacheBench(folder, keys)
     db = try Database(at: "\(folder)/objects", options: Database.Options(durability: .relaxed))
     songs = try Database(at: "\(folder)/songs", options: Database.Options(durability: .relaxed))
@@ -65,6 +70,20 @@ private final class ObjectBench: Sendable {
   func setObjects(_ keys: ArraySlice<String>) throws -> Double {
     try db.write { tx throws in
       for key in keys { try tx[dates].set(Date(timeIntervalSinceReferenceDate: 1), for: key) }
+    }
+    return 0
+  }
+
+  /// New rows, in one transaction: one by one, or loaded.
+  func insertObjects(isLoad: Bool) throws -> Double {
+    try db.write { tx throws in
+      let rows = tx[newDates]
+      try rows.removeAll()
+      if isLoad {
+        try rows.load(keys.lazy.map { ($0, Date(timeIntervalSinceReferenceDate: 1)) })
+      } else {
+        for key in keys { try rows.set(Date(timeIntervalSinceReferenceDate: 1), for: key) }
+      }
     }
     return 0
   }
@@ -180,8 +199,9 @@ struct Objects: ParsableCommand {
   var instructions: String?
 
   private static let sectionNames = [
-    "get", "engine-get", "read", "get-many", "enumerate", "set", "engine-set", "get-binary", "set-binary", "get-json",
-    "get-cached", "get-cached-date", "get-half-cached", "get-too-many", "dictionary", "set-cached",
+    "get", "engine-get", "read", "get-many", "enumerate", "set", "engine-set", "set-shuffled", "insert", "load",
+    "get-binary", "set-binary", "get-json", "get-cached", "get-cached-date", "get-half-cached", "get-too-many",
+    "dictionary", "set-cached",
   ]
 
   func run() throws {
@@ -200,6 +220,9 @@ struct Objects: ParsableCommand {
       case "enumerate": { try bench.enumerateObjects() }
       case "set": { try bench.setObjects(bench.keys[...]) + expected }
       case "engine-set": { try bench.setEntries(bench.keys[...]) + expected }
+      case "set-shuffled": { try bench.setObjects(bench.otherKeys[...]) + expected }
+      case "insert": { try bench.insertObjects(isLoad: false) + expected }
+      case "load": { try bench.insertObjects(isLoad: true) + expected }
       case "get-binary": { try bench.getSongs(.binary) }
       case "set-binary": { try bench.setSongs(bench.keys[...], .binary) + expected }
       case "get-json": { try bench.getSongs(.json) }
