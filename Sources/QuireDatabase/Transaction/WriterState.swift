@@ -1,5 +1,7 @@
 // What a write transaction collects beside the trees.
 
+internal import QuireStorage
+
 /// The part of a write transaction that is not in the trees; restored by savepoints together with them.
 final class WriterState {
   var changes = ChangeLog()
