@@ -72,7 +72,7 @@ import Testing
     for slot in 0..<2 { tiny.disk.flipBit(0, at: slot * 4096 + 50, of: TinyDatabase.path) }
     let error = #expect(throws: StorageError.self) { try engine.verify() }
     #expect(error?.code == .damagedMetaPage)
-    #expect(error?.message.hasPrefix("The disk does not have the meta page of checkpoint ") == true)
+    #expect(error?.message.hasPrefix("The disk no longer has the meta page of checkpoint ") == true)
   }
 
   @Test func progressIsReportedAndEndsTheCheck() throws {
