@@ -55,7 +55,6 @@ extension LogManager {
       sizing.use.streak += used < size / (Self.emptyShare * Self.emptyShare) ? 2 : 1
       sizing.use.largest = max(sizing.use.largest, used)
       guard sizing.use.streak >= Self.shrinkStreak else { return }
-      assert(sizing.use.largest <= size, "more of a segment was used than it has")
       let wanted = LogLayout.align(sizing.use.largest * Self.emptyShare, to: LogLayout.blockByteCount)
       sizing.use = SegmentUse()
       sizing.desiredByteCount = max(smallest, min(sizing.desiredByteCount, wanted, size / 2 & ~7))
