@@ -42,6 +42,13 @@ import Testing
     #expect(first.verdictLine == second.verdictLine)
   }
 
+  /// What each seed needs: 254630 a compaction that fails where a transaction of the same number was refused before.
+  @Test(arguments: [254_630] as [UInt64])
+  func seedThatFoundSomethingOnce(seed: UInt64) {
+    let report = TortureHistory(seed: seed).run()
+    #expect(report.failures.isEmpty, "\(report.failures)")
+  }
+
   @Test func exhaustiveSeedsRepeat() {
     #expect(ExhaustiveTorture(seed: 2).run().hash == ExhaustiveTorture(seed: 2).run().hash)
   }

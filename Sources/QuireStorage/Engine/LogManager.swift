@@ -109,7 +109,7 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   /// Runs `body`, which appends, under the latch. A failure that leaves the end of the log unknown stops all writing
   /// before the latch is given up, so that nothing is appended behind it; waiting threads are told after that, as it
   /// may lead to code of the app's.
-  @discardableResult
+  @discardableResult @inline(__always)
   private func changeOrStop<Result>(
     _ body: (LogWriter?, borrowing LogPermit) throws(AppendFailure) -> Result
   ) throws(AppendFailure) -> Result {
@@ -165,14 +165,16 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
   ///   writing has stopped.
   func appendRecord(_ kind: LogRecordKind, _ permit: borrowing WriterPermit) throws(AppendFailure) -> LSN? {
-    try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
+    // Each look at a property inside would count a reference.
+    let (queue, record, csn, aligns) = (queue, context.log, context.csn, options.alignsLogGroups)
+    return try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
       // Looked at under the latch: nothing follows half a record.
       guard let log, !queue.hasStopped else { return nil }
-      let startsBlock = startsBlock(log)
-      guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
+      let startsBlock = aligns && log.endLSN <= queue.durableLSN
+      guard log.hasRoom(forBody: record.bodyByteCount, startsBlock: startsBlock) else { return nil }
       return try log.append(
-        context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
-        durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock, alone)
+        record, kind: kind, csn: csn, durableLSN: queue.durableLSN, durableCheckpoint: queue.durableCheckpoint,
+        startsBlock: startsBlock, alone)
     }
   }
 

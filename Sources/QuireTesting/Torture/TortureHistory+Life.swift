@@ -192,24 +192,23 @@ extension TortureHistory {
   /// Takes some steps of maintenance, or all that there are. Each may be a commit that changes nothing.
   private func maintain() throws {
     let engine = try system.opened()
-    let isWhole = random.oneIn(3)
+    let (isWhole, hadStopped) = (random.oneIn(3), system.hasStoppedByNow)
     for _ in 0..<(isWhole ? 200 : 1 + random.below(6)) where !system.disk.isPoweredOff {
       do {
         let hasMore = try engine.core.maintainStep()
         try oracle.noteMaintenance(engine.core)
         if !hasMore { break }
       } catch {
-        try noteStoppedMaintenance(engine.core)
+        try noteStoppedMaintenance(engine.core, hadStopped: hadStopped)
         throw error
       }
       if random.oneIn(8) { try reader.readNewest() }
     }
   }
 
-  private func noteStoppedMaintenance(_ core: EngineCore) throws {
-    system.checkForStop()
+  private func noteStoppedMaintenance(_ core: EngineCore, hadStopped: Bool) throws {
     try oracle.noteMaintenance(core)
-    if system.hasStopped { try oracle.noteStoppedRearrangement() }
+    if system.hasStoppedByNow, !hadStopped { try oracle.noteStoppedRearrangement() }
   }
 
   private func changeSpace() {
@@ -296,7 +295,7 @@ extension TortureHistory {
     let faults = system.disk.counters.faultCount
     if !reader.pins.isEmpty, random.oneIn(4) { try expectInUse() }
     reader.closePins()
-    let engine = try system.opened()
+    let (engine, hadStopped) = (try system.opened(), system.hasStoppedByNow)
     do {
       try engine.close()
       // A file that is mostly free is shortened before, in steps of maintenance.
@@ -305,7 +304,7 @@ extension TortureHistory {
       // Log files are removed last, and no failure of that is told.
       if system.disk.isPoweredOff { return false }
     } catch {
-      try noteStoppedMaintenance(engine.core)
+      try noteStoppedMaintenance(engine.core, hadStopped: hadStopped)
       try system.judge(error, since: faults, during: "close")
       if system.disk.isPoweredOff { return false }
       try kill()

@@ -10,6 +10,7 @@ extension TortureHistory {
   func compact() throws {
     let engine = try system.opened()
     var left = random.oneIn(2) ? Int.max : random.below(20)
+    let hadStopped = system.hasStoppedByNow
     do {
       try engine.compact { _ in
         try oracle.noteMaintenance(engine.core)
@@ -23,9 +24,8 @@ extension TortureHistory {
       try oracle.noteMaintenance(engine.core)
       log.note("stopped a compaction")
     } catch {
-      system.checkForStop()
       try oracle.noteMaintenance(engine.core)
-      if system.hasStopped { try oracle.noteStoppedRearrangement() }
+      if system.hasStoppedByNow, !hadStopped { try oracle.noteStoppedRearrangement() }
       throw error
     }
   }

@@ -79,11 +79,9 @@ final class TortureOracle {
     notes = notes.filter { $0.key >= oldest }
   }
 
-  /// A record without operations may be in the file, unless everything had stopped before, at a record with some.
+  /// A record without operations may be in the file: writing has stopped while maintenance was at work.
   func noteStoppedRearrangement() throws {
-    let csn = CSN(model.newest.csn.rawValue + 1)
-    if told.refusal?.csn == csn { return }
-    try append(TortureDraft(state: model.newest, trees: trees), as: csn)
+    try append(TortureDraft(state: model.newest, trees: trees), as: CSN(model.newest.csn.rawValue + 1))
   }
 
   func noteMaintenance(_ core: EngineCore) throws {

@@ -96,6 +96,12 @@ final class TortureSystem {
   /// Whether the engine has stopped writing.
   func checkForStop() { hasStopped = hasStopped || engine?.core.queue.hasStopped ?? false }
 
+  /// Whether writing has stopped, looked at now.
+  var hasStoppedByNow: Bool {
+    checkForStop()
+    return hasStopped
+  }
+
   // MARK: Work
 
   /// Lets the checkpoint that runs take some steps.
