@@ -165,17 +165,22 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
   ///   writing has stopped.
   func appendRecord(_ kind: LogRecordKind, _ permit: borrowing WriterPermit) throws(AppendFailure) -> LSN? {
-    // Each look at a property inside would count a reference.
-    let (queue, record, csn, aligns) = (queue, context.log, context.csn, options.alignsLogGroups)
-    return try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
-      // Looked at under the latch: nothing follows half a record.
-      guard let log, !queue.hasStopped else { return nil }
-      let startsBlock = aligns && log.endLSN <= queue.durableLSN
-      guard log.hasRoom(forBody: record.bodyByteCount, startsBlock: startsBlock) else { return nil }
-      return try log.append(
-        record, kind: kind, csn: csn, durableLSN: queue.durableLSN, durableCheckpoint: queue.durableCheckpoint,
-        startsBlock: startsBlock, alone)
+    try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
+      try log.map { (log) throws(AppendFailure) in try append(to: log, kind, alone) } ?? nil
     }
+  }
+
+  @inline(__always)
+  private func append(
+    to log: borrowing LogWriter, _ kind: LogRecordKind, _ alone: borrowing LogPermit
+  ) throws(AppendFailure) -> LSN? {
+    // Looked at under the latch: nothing follows half a record.
+    if queue.hasStopped { return nil }
+    let startsBlock = options.alignsLogGroups && log.endLSN <= queue.durableLSN
+    guard log.hasRoom(forBody: context.log.bodyByteCount, startsBlock: startsBlock) else { return nil }
+    return try log.append(
+      context.log, kind: kind, csn: context.csn, durableLSN: queue.durableLSN,
+      durableCheckpoint: queue.durableCheckpoint, startsBlock: startsBlock, alone)
   }
 
   private func startsBlock(_ log: LogWriter) -> Bool { options.alignsLogGroups && log.endLSN <= queue.durableLSN }

@@ -32,7 +32,7 @@ struct Recovery {
   /// - Throws: `error` if that does not help.
   private func makePlaces(after error: StorageError, _ permit: borrowing WriterPermit) throws(StorageError) {
     guard error.code == .diskFull, !core.queue.hasStopped, !core.options.isReadOnly else { throw error }
-    core.context.rollback()
+    core.context.rollbackReplay(to: core.head)
     guard try core.space.provePlaces(permit) else { throw error }
   }
 

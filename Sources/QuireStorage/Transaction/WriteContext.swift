@@ -9,7 +9,8 @@ internal import Synchronization
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
 /// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees` with what is in `pending`,
 ///    unless it was given up. There is nothing in `pending` while `putScore` is 0.
-/// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice.
+/// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice. A replay
+///    that is taken back has given none: it only repeats what its log says, and the next one repeats it again.
 package final class WriteContext {
   let editor: TreeEditor
   package let log = LogBuffer()
@@ -328,6 +329,13 @@ package final class WriteContext {
     } catch {
       throw fail(error)
     }
+  }
+
+  /// Takes a replay back, so that the log can be replayed once more from `base`.
+  func rollbackReplay(to base: SnapshotRecord) {
+    assert(rowIDCounter >= base.nextRowID && treeIDCounter >= base.nextTreeID, "a replay has lowered a counter")
+    rollback()
+    (rowIDCounter, loggedRowID, treeIDCounter) = (base.nextRowID, base.nextRowID, base.nextTreeID)
   }
 
   /// Takes the next row id of a log that is replayed: it need not be recorded again.
