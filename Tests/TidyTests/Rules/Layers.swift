@@ -46,7 +46,9 @@ struct Layers {
         "Extensions", "Views", "Database",
       ]),
     Layers(module: "YapExtensions", folders: ["Coding", "Items", "Database", "Verbs"]),
-    Layers(module: "QuireTesting", folders: ["Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures"]),
+    Layers(
+      module: "QuireTesting",
+      folders: ["Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures"]),
   ]
 
   /// Unknown folders, names of a layer above, and exceptions that nothing needs.
