@@ -9,8 +9,8 @@ internal import Synchronization
 /// 1. `trees` is in ascending order of id, and `names` names exactly these trees.
 /// 2. The record in `log`, behind its parts, applied to the base snapshot gives `trees` with what is in `pending`,
 ///    unless it was given up. There is nothing in `pending` while `putScore` is 0.
-/// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice. A replay
-///    that is taken back has given none: it only repeats what its log says, and the next one repeats it again.
+/// 3. `rowIDCounter` and `treeIDCounter` are never lowered, not even by a rollback: an id is never given twice. Only a
+///    replay that is taken back lowers them: it has given none, and the next one repeats what the log says.
 package final class WriteContext {
   let editor: TreeEditor
   package let log = LogBuffer()
