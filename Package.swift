@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "QuireDatabase", targets: ["QuireDatabase"]),
     .library(name: "QuireRelationships", targets: ["QuireRelationships"]),
     .library(name: "QuireViews", targets: ["QuireViews"]),
+    .library(name: "QuireIndexes", targets: ["QuireIndexes"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .library(name: "YapCompat", targets: ["YapCompat"]),
     .library(name: "YapExtensions", targets: ["YapExtensions"]),
@@ -90,7 +91,11 @@ let package = Package(
       name: "QuireViews", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
-      name: "Quire", dependencies: ["QuireDatabase", "QuireRelationships", "QuireStorage", "QuireViews"],
+      name: "QuireIndexes", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
+    ),
+    .target(
+      name: "Quire",
+      dependencies: ["QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireViews"],
       swiftSettings: safeSettings
     ),
     .target(
@@ -170,6 +175,9 @@ let package = Package(
       dependencies: [
         "QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
+    .testTarget(
+      name: "QuireIndexesTests", dependencies: ["QuireDatabase", "QuireIndexes", "QuireTesting"],
+      swiftSettings: settings),
     // What the guides and the comments show, compiled.
     .testTarget(
       name: "ListingTests",

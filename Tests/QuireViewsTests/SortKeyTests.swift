@@ -1,5 +1,7 @@
 // Sort keys and order labels against the orders that they stand for.
 
+import Foundation
+import QuireDatabase
 import QuireTesting
 import QuireViews
 import Testing
@@ -41,6 +43,27 @@ import Testing
     }
     check([[], [0], [0, 0], [0, 1], [0, 255], [1], [255], [255, 255]] as [[UInt8]]) { $0.lexicographicallyPrecedes($1) }
     check([nil, "", "a"] as [String?]) { ($0 ?? "-") < ($1 ?? "-") && $1 != nil || ($0 == nil && $1 != nil) }
+  }
+
+  private enum Size: String, SortKey { case large, small }
+
+  @Test func valuesOfFoundationAreInOrder() {
+    check([-1e9, -1, 0, 0.5, 7e8].map { Date(timeIntervalSinceReferenceDate: $0) }, <)
+    check([Data(), Data([0]), Data([0, 1]), Data([1]), Data([255])]) { $0.lexicographicallyPrecedes($1) }
+    let ids = ["00000000-0000-0000-0000-000000000001", "0A000000-0000-0000-0000-000000000000"].map {
+      UUID(uuidString: $0)!
+    }
+    check(ids) { $0 == ids[0] && $1 == ids[1] }
+    check([Size.large, .small]) { $0.rawValue < $1.rawValue }
+    let texts = [
+      "-1e60", "-120", "-12.5", "-12.05", "-1", "-0.001", "0", "0.0009", "0.001", "0.0011", "1", "9", "10", "12.05",
+      "12.5", "1e30",
+    ]
+    check(texts.compactMap { Decimal(string: $0) }, <)
+    #expect(bytes(Decimal(string: "1.500")!) == bytes(Decimal(string: "1.5")!))
+    #expect(bytes(Decimal(string: "1e30")!).lexicographicallyPrecedes(bytes(Decimal.nan)))
+    #expect(Double.unorderedBytes == bytes(Double.nan) && Decimal?.unorderedBytes == bytes(Decimal?.some(.nan)))
+    #expect(Int?.absentBytes == bytes(Int?.none) && Int.absentBytes == nil && Int.unorderedBytes == nil)
   }
 
   @Test func severalKeysAreInOrderOneAfterTheOther() {

@@ -177,4 +177,28 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
       return (key, value)
     }
   }
+
+  /// Calls `body` with key and value where they lie; see `withEntry`.
+  func withBorrowedEntry<Result>(_ body: (RawSpan, RawSpan) throws -> Result) throws -> Result? {
+    try state.check()
+    guard stored != nil else {
+      guard let leaf else { return nil }
+      let (key, value) = (leaf.node.keys[leaf.index], leaf.node.values[leaf.index])
+      return try unsafe body(key.span.bytes, value.span.bytes)
+    }
+    state.lentCount += 1
+    defer { state.lentCount -= 1 }
+    do {
+      return try stored?.withValue { value in
+        if let number = stored?.integerKey {
+          let key = RowID(number).orderedBytes
+          return try unsafe body(key.span.bytes, value)
+        }
+        return try stored?.withKey { key in try body(key, value) }
+      } ?? nil
+    } catch let error as StorageError {
+      if error.code == .cursorInvalidated { throw mutated(error) }
+      throw DatabaseError(error).inTree(treeName, of: extensionName)
+    }
+  }
 }

@@ -24,6 +24,12 @@ extension ReadTransaction {
   public func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {
     try state.extensions.registeredExtension(named: name)
   }
+
+  /// The extensions of a type that are registered, in the order of their registration: for calls that look for one that
+  /// serves them. Whether this snapshot has all of one, `access(to:)` tells. O(registered extensions).
+  public func registeredExtensions<Kind: DatabaseExtension>(_ kind: Kind.Type) throws(DatabaseError) -> [Kind] {
+    try state.extensions.registeredExtensions(kind)
+  }
 }
 
 extension WriteTransaction {

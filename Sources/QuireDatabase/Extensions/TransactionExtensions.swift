@@ -139,6 +139,18 @@ struct TransactionExtensions {
     return registered.value
   }
 
+  /// The extensions of a type that are registered.
+  func registeredExtensions<Kind: DatabaseExtension>(_ kind: Kind.Type) throws(DatabaseError) -> [Kind] {
+    try transaction.check()
+    let current = transaction.writer?.newRegistered ?? transaction.database.extensions.current
+    guard let current else { return [] }
+    var found: [Kind] = []
+    for one in current.list where type(of: one.value) == kind {
+      if let value = one.value as? Kind { found.append(value) }
+    }
+    return found
+  }
+
   private func check(_ version: String?, _ registered: RegisteredExtension) throws(DatabaseError) {
     guard let version, !registered.value.version.hasSameBytes(as: version) else { return }
     guard registered.isMeant(byVersion: version) else { throw mismatch(registered, version) }

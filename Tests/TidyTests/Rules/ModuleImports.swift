@@ -12,7 +12,8 @@ enum ModuleImports {
     // Extensions see what a third party sees: the public API of QuireDatabase and nothing else.
     "QuireViews": ["QuireDatabase"],
     "QuireRelationships": ["QuireDatabase"],
-    "Quire": ["QuireStorage", "QuireDatabase", "QuireViews", "QuireRelationships"],
+    "QuireIndexes": ["QuireDatabase"],
+    "Quire": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireViews", "QuireRelationships"],
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],

@@ -1,14 +1,44 @@
 // Values as bytes whose order is theirs.
 
-/// A value that rows of a view can be sorted by: it becomes bytes that are in order exactly as the values are, and none
+/// A value that rows can be sorted and found by: it becomes bytes that are in order exactly as the values are, and none
 /// of which begins another value's.
 ///
-/// Conforming types are `String` (in the order of its UTF-8 bytes), `Bool`, all integers, `Double`, `Float`, `[UInt8]`,
-/// optionals of these (nil comes first), and `SortKeys`, which puts several one behind the other. `Descending` turns an
-/// order around.
+/// Conforming types are `String` (in the order of its UTF-8 bytes), `Bool`, all integers, `Double`, `Float`, `Decimal`,
+/// `Date`, `UUID`, `Data`, `[UInt8]`, optionals of these (nil comes first), and `SortKeys`, which puts several one
+/// behind the other. `Descending` turns an order around. An enumeration, or another type with a raw value, conforms by
+/// saying so:
+///
+/// ```swift
+/// extension Genre: SortKey {}
+/// ```
 public protocol SortKey: SendableMetatype {
   /// Appends the bytes.
   func append(to bytes: inout [UInt8])
+
+  /// The bytes of values that are neither below, nor above, nor equal to any value, such as what is not a number; they
+  /// come after all others. Nil, the default, if there are none.
+  static var unorderedBytes: [UInt8]? { get }
+
+  /// The bytes of the value that stands for none, which is neither below nor above a value that is there, and comes
+  /// before all of these. Nil, the default, if there is none.
+  static var absentBytes: [UInt8]? { get }
+}
+
+extension SortKey {
+  public static var unorderedBytes: [UInt8]? { nil }
+  public static var absentBytes: [UInt8]? { nil }
+
+  /// The value's bytes. Allocates them.
+  public var sortBytes: [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+}
+
+extension SortKey where Self: RawRepresentable, RawValue: SortKey {
+  public func append(to bytes: inout [UInt8]) { rawValue.append(to: &bytes) }
+  public static var unorderedBytes: [UInt8]? { RawValue.unorderedBytes }
 }
 
 extension SortKey where Self: FixedWidthInteger {
@@ -51,10 +81,13 @@ extension Double: SortKey {
     let word = pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
     word.append(to: &bytes)
   }
+
+  public static var unorderedBytes: [UInt8]? { Double.nan.sortBytes }
 }
 
 extension Float: SortKey {
   public func append(to bytes: inout [UInt8]) { Double(self).append(to: &bytes) }
+  public static var unorderedBytes: [UInt8]? { Double.unorderedBytes }
 }
 
 extension String: SortKey {
@@ -67,7 +100,7 @@ extension [UInt8]: SortKey {
 
 /// Appends bytes and an end that is below every continuation: a zero byte within gets a companion, and two zero bytes
 /// end it.
-private func appendDelimited(_ source: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+func appendDelimited(_ source: some Sequence<UInt8>, to bytes: inout [UInt8]) {
   for byte in source {
     bytes.append(byte)
     if byte == 0 { bytes.append(0xff) }
@@ -82,6 +115,9 @@ extension Optional: SortKey where Wrapped: SortKey {
     bytes.append(1)
     self.append(to: &bytes)
   }
+
+  public static var unorderedBytes: [UInt8]? { Wrapped.unorderedBytes.map { [1] + $0 } }
+  public static var absentBytes: [UInt8]? { [0] }
 }
 
 /// A key whose order is turned around: the greatest comes first.

@@ -1,0 +1,108 @@
+// Rows by their numbers, and what code that is given a collection's rows finds around them.
+
+internal import QuireStorage
+
+extension RowReading {
+  /// The transaction that the rows are read in, as a reading one: also in a write transaction, whose changes it shows.
+  public var readTransaction: ReadTransaction { ReadTransaction(state: handle.transaction) }
+
+  /// The description of the collection.
+  public var collection: RowCollection<Object, Metadata> {
+    let handle = handle
+    return withExtendedLifetime(handle.own) { unsafe handle.description._withUnsafeGuaranteedRef { $0.collection } }
+  }
+
+  /// The row of a number; nil if there is none in this collection. Touches one page per level of the row tree.
+  public func row(withID rowID: RowID) throws(DatabaseError) -> Row<Object, Metadata>? {
+    try rows(withIDs: CollectionOfOne(rowID)).first
+  }
+
+  /// The rows of these numbers that are in this collection, in the order of the numbers as given. Looked up side by
+  /// side. Touches one page per level of the row tree for each, and no key index.
+  public func rows(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [Row<Object, Metadata>] {
+    var rows: [Row<Object, Metadata>] = []
+    let handle = handle
+    try handle.opened.forEachRow(withIDs: Array(rowIDs), [.object, .metadata]) { rowID, key, row in
+      rows.append(try handle.row(key, rowID, row))
+    }
+    return rows
+  }
+
+  /// The objects of the rows of these numbers that are in this collection, in the order of the numbers as given. Cost
+  /// as `rows(withIDs:)`.
+  public func objects(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [Object] {
+    var objects: [Object] = []
+    let handle = handle
+    try handle.opened.forEachRow(withIDs: Array(rowIDs), .object) { rowID, key, row in
+      if handle.isCached, let object = handle.objectCached(rowID) {
+        objects.append(object)
+      } else {
+        objects.append(try handle.object(row, key))
+      }
+    }
+    return objects
+  }
+
+  /// The keys of the rows of these numbers that are in this collection, in the order of the numbers as given. Decodes
+  /// nothing. Cost as `rows(withIDs:)`.
+  public func keys(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [String] {
+    var keys: [String] = []
+    try handle.opened.forEachRow(withIDs: Array(rowIDs), []) { _, key, _ in keys.append(key) }
+    return keys
+  }
+
+  /// The numbers of all rows, in the order of their keys' bytes. Touches no object.
+  public var rowIDs: [RowID] {
+    get throws(DatabaseError) { try handle.opened.allRowIDs() }
+  }
+}
+
+extension OpenedCollection {
+  /// Calls `body` with the rows of these numbers that are in this collection, in their order.
+  func forEachRow(
+    withIDs rowIDs: [RowID], _ halves: RowHalves, _ body: (RowID, String, RowView) throws -> Void
+  ) throws(DatabaseError) {
+    let transaction = transaction
+    try check()
+    guard let id else {
+      noteRead(nil, [])
+      return
+    }
+    do {
+      try transaction.withValues(count: rowIDs.count, in: transaction.trees.rows, { rowIDs[$0].rawValue }) {
+        index, bytes in
+        guard let bytes else {
+          transaction.recorder?.noteAllRows()
+          return
+        }
+        try unsafe bytes.withUnsafeBytes { bytes in
+          let row = try unsafe RowView(bytes)
+          guard row.collection == id else { return }
+          guard let key = unsafe String(validating: row.key, as: UTF8.self) else { throw RowView.damaged() }
+          noteRead(key, halves)
+          try body(rowIDs[index], key, row)
+        }
+      }
+    } catch {
+      throw failure(error, nil)
+    }
+  }
+
+  /// The numbers of all rows in the order of their keys.
+  func allRowIDs() throws(DatabaseError) -> [RowID] {
+    try check()
+    let scan = RowScan(self, .all)
+    guard let bounds = scan.bounds else {
+      noteRead(nil, [])
+      return []
+    }
+    do {
+      let cursor = try IndexCursor(scan, bounds)
+      var rowIDs: [RowID] = []
+      while let entry = try cursor.next() { rowIDs.append(entry.rowID) }
+      return rowIDs
+    } catch {
+      throw failure(error, nil)
+    }
+  }
+}

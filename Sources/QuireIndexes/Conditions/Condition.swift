@@ -1,0 +1,183 @@
+// Conditions on rows, as values.
+
+internal import QuireDatabase
+
+/// A condition on rows of a collection: made of comparisons of fields, `&&`, `||` and `!`.
+///
+/// ```swift
+/// tx[.songs].find { $0.year == 1990 && ($0.rating >= 3.5 || $0.tags.contains("jazz")) }
+/// ```
+///
+/// Values are compared as `SortKey` orders them: texts by their UTF-8 bytes. A nil, and a value of metadata that are
+/// not there, is equal to nil alone, and neither below nor above any value; so is what is not a number, which is equal
+/// to nothing.
+public struct Condition<Object: Sendable, Metadata: Sendable>: Sendable {
+  /// Without negations above others than elements and closures.
+  indirect enum Node: Sendable {
+    case all
+    case none
+    /// The value of a column is one of some.
+    case value(Column<Object, Metadata>, ByteRanges)
+    /// One of the elements is one of some; or none is.
+    case elements(Column<Object, Metadata>, ByteRanges, isNegated: Bool)
+    /// What only a closure can tell.
+    case closure(@Sendable (Object, Metadata?) throws -> Bool)
+    case and([Node])
+    case or([Node])
+  }
+
+  let node: Node
+
+  init(_ node: Node) { self.node = node }
+
+  /// Every row.
+  public static var all: Self { Self(.all) }
+  /// No row.
+  public static var none: Self { Self(.none) }
+
+  /// The rows that a closure lets through: for what fields cannot say. No index serves it, and each row that the rest
+  /// of the condition leaves is decoded.
+  public static func closure(_ body: @escaping @Sendable (Object, Metadata?) throws -> Bool) -> Self {
+    Self(.closure(body))
+  }
+
+  /// Both.
+  public static func && (left: Self, right: @autoclosure () throws -> Self) rethrows -> Self {
+    Self(Node.both(left.node, try right().node))
+  }
+
+  /// Either, or both.
+  public static func || (left: Self, right: @autoclosure () throws -> Self) rethrows -> Self {
+    Self(Node.either(left.node, try right().node))
+  }
+
+  /// Not.
+  public static prefix func ! (condition: Self) -> Self { Self(condition.node.negated) }
+}
+
+extension Condition.Node {
+  /// What is true where this is false. Goes down to the comparisons, whose ranges are turned around.
+  var negated: Self {
+    switch self {
+    case .all: .none
+    case .none: .all
+    case .value(let column, let ranges): .value(column, ranges.complement)
+    case .elements(let column, let ranges, let isNegated): .elements(column, ranges, isNegated: !isNegated)
+    case .closure(let body): .closure { try !body($0, $1) }
+    case .and(let nodes): nodes.reduce(.none) { Self.either($0, $1.negated) }
+    case .or(let nodes): nodes.reduce(.all) { Self.both($0, $1.negated) }
+    }
+  }
+
+  /// Both; comparisons of one column become one.
+  static func both(_ left: Self, _ right: Self) -> Self {
+    switch (left, right) {
+    case (.none, _), (_, .none): return .none
+    case (.all, let other), (let other, .all): return other
+    default: break
+    }
+    var nodes: [Self] = []
+    for node in left.conjuncts + right.conjuncts {
+      guard case .value(let column, let ranges) = node,
+        let index = nodes.firstIndex(where: { $0.column == column.id }),
+        case .value(_, let known) = nodes[index]
+      else {
+        nodes.append(node)
+        continue
+      }
+      let common = known.intersection(ranges)
+      if common.isEmpty { return .none }
+      nodes[index] = .value(column, common)
+    }
+    return nodes.count == 1 ? nodes[0] : .and(nodes)
+  }
+
+  /// Either; comparisons of one column become one.
+  static func either(_ left: Self, _ right: Self) -> Self {
+    switch (left, right) {
+    case (.all, _), (_, .all): return .all
+    case (.none, let other), (let other, .none): return other
+    default: break
+    }
+    var nodes: [Self] = []
+    for node in left.disjuncts + right.disjuncts {
+      if case .value(let column, let ranges) = node,
+        let index = nodes.firstIndex(where: { $0.column == column.id }), case .value(_, let known) = nodes[index]
+      {
+        let either = known.union(ranges)
+        if either.isAll { return .all }
+        nodes[index] = .value(column, either)
+      } else if case .elements(let column, let ranges, false) = node,
+        let index = nodes.firstIndex(where: { $0.elementColumn == column.id }),
+        case .elements(_, let known, _) = nodes[index]
+      {
+        nodes[index] = .elements(column, known.union(ranges), isNegated: false)
+      } else {
+        nodes.append(node)
+      }
+    }
+    return nodes.count == 1 ? nodes[0] : .or(nodes)
+  }
+
+  /// The parts that must all be true.
+  var conjuncts: [Self] {
+    switch self {
+    case .all: []
+    case .and(let nodes): nodes
+    default: [self]
+    }
+  }
+
+  /// The parts of which one must be true.
+  var disjuncts: [Self] {
+    switch self {
+    case .none: []
+    case .or(let nodes): nodes
+    default: [self]
+    }
+  }
+
+  /// The column whose value is compared; nil if that is not all that is asked.
+  var column: ColumnID? {
+    if case .value(let column, _) = self { return column.id }
+    return nil
+  }
+
+  /// The column of which an element is asked for.
+  private var elementColumn: ColumnID? {
+    if case .elements(let column, _, false) = self { return column.id }
+    return nil
+  }
+
+  /// Whether a row satisfies it.
+  func isTrue(_ object: Object, _ metadata: Metadata?) throws -> Bool {
+    switch self {
+    case .all: return true
+    case .none: return false
+    case .value(let column, let ranges): return ranges.contains(try column.value(of: object, metadata))
+    case .elements(let column, let ranges, let isNegated):
+      var isFound = false
+      try column.read(object, metadata) { if !isFound { isFound = ranges.contains(copy $0) } }
+      return isFound != isNegated
+    case .closure(let body): return try body(object, metadata)
+    case .and(let nodes): return try nodes.allSatisfy { try $0.isTrue(object, metadata) }
+    case .or(let nodes): return try nodes.contains { try $0.isTrue(object, metadata) }
+    }
+  }
+
+  /// Whether it holds for every row for which `other` does: found out for comparisons of the same columns, and no
+  /// otherwise.
+  func holds(wherever other: Self) -> Bool {
+    conjuncts.allSatisfy { node in
+      other.conjuncts.contains { given in
+        switch (node, given) {
+        case (.value(let column, let ranges), .value(let same, let narrower)):
+          column.id == same.id && narrower.isSubset(of: ranges)
+        case (.elements(let column, let ranges, false), .elements(let same, let narrower, false)):
+          column.id == same.id && narrower.isSubset(of: ranges)
+        default: false
+        }
+      }
+    }
+  }
+}

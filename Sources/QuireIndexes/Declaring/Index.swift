@@ -1,0 +1,169 @@
+// One index: which values of rows it holds, in which order.
+
+public import QuireDatabase
+
+/// One index of a collection, as `Indexes` lists them.
+///
+/// ```swift
+/// Index("artist", \.artist)
+/// Index("year-rating", \.year, .descending(\.rating))
+/// Index("isbn", \.isbn).unique()
+/// Index("tags", each: \.tags)
+/// Index("unplayed", \.added).where { $0.plays == 0 }
+/// ```
+public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
+  /// When a unique index is checked.
+  public enum Uniqueness: Hashable, Sendable {
+    /// At the end of the transaction: within it two rows may have the same value for a while, as when they are swapped.
+    case atCommit
+    /// With each change.
+    case immediate
+  }
+
+  /// What it is called in the file, in plans and in errors.
+  public let name: String
+  let columns: [IndexColumn<Object, Metadata>]
+  private(set) var uniqueness: Uniqueness?
+  /// Which rows it holds.
+  private(set) var filter = Condition<Object, Metadata>.Node.all
+  /// What stands for `filter` in the file.
+  private(set) var filterVersion = ""
+
+  /// An index over columns.
+  public init(_ name: String, columns: [IndexColumn<Object, Metadata>]) {
+    self.name = name
+    self.columns = columns
+  }
+
+  /// An index over columns.
+  public init(_ name: String, _ columns: IndexColumn<Object, Metadata>...) { self.init(name, columns: columns) }
+
+  /// An index over one field.
+  public init<Value: SortKey>(_ name: String, _ path: any KeyPath<Object, Value> & Sendable) {
+    self.init(name, columns: [.ascending(path)])
+  }
+
+  /// An index over two fields: rows are in order of the second among those with the same first.
+  public init<First: SortKey, Second: SortKey>(
+    _ name: String, _ first: any KeyPath<Object, First> & Sendable, _ second: any KeyPath<Object, Second> & Sendable
+  ) {
+    self.init(name, columns: [.ascending(first), .ascending(second)])
+  }
+
+  /// An index over a field and further columns.
+  public init<First: SortKey>(
+    _ name: String, _ first: any KeyPath<Object, First> & Sendable, _ others: IndexColumn<Object, Metadata>...
+  ) {
+    self.init(name, columns: [.ascending(first)] + others)
+  }
+
+  /// An index over three fields.
+  public init<First: SortKey, Second: SortKey, Third: SortKey>(
+    _ name: String, _ first: any KeyPath<Object, First> & Sendable, _ second: any KeyPath<Object, Second> & Sendable,
+    _ third: any KeyPath<Object, Third> & Sendable
+  ) {
+    self.init(name, columns: [.ascending(first), .ascending(second), .ascending(third)])
+  }
+
+  /// An index with an entry for each distinct element of a list or set.
+  public init<Elements: Sequence & SendableMetatype>(
+    _ name: String, each path: any KeyPath<Object, Elements> & Sendable
+  )
+  where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
+    self.init(name, columns: [.each(path)])
+  }
+
+  /// An index over a field of the metadata.
+  public init<Value: SortKey>(_ name: String, metadata path: any KeyPath<Metadata, Value> & Sendable) {
+    self.init(name, columns: [.metadata(path)])
+  }
+
+  /// The same index, of which no two rows may have the same values. Rows with a nil among them are let through.
+  public func unique(_ uniqueness: Uniqueness = .atCommit) -> Self {
+    var copy = self
+    copy.uniqueness = uniqueness
+    return copy
+  }
+
+  /// The same index with only the rows that satisfy a condition. It serves queries whose condition says at least as
+  /// much.
+  ///
+  /// - Parameter version: to be changed with a condition that a closure, or a value from elsewhere, is a part of; what
+  ///   fields are compared with is noticed without.
+  public func `where`(
+    version: String = "", _ condition: (Fields<Object, Metadata>) throws -> Condition<Object, Metadata>
+  ) rethrows -> Self {
+    var copy = self
+    copy.filter = try .both(filter, condition(Fields()).node)
+    copy.filterVersion = version
+    return copy
+  }
+}
+
+/// A column of an index, or of an order: a field and a direction.
+public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
+  let column: Column<Object, Metadata>
+  let isDescending: Bool
+
+  /// The least first.
+  public static func ascending<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) -> Self {
+    Self(column: Column(FieldPath(path)), isDescending: false)
+  }
+
+  /// The greatest first.
+  public static func descending<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) -> Self {
+    Self(column: Column(FieldPath(path)), isDescending: true)
+  }
+
+  /// A field of the metadata; rows without metadata come first.
+  public static func metadata<Value: SortKey>(_ path: any KeyPath<Metadata, Value> & Sendable) -> Self {
+    Self(column: Column(metadata: FieldPath(path)), isDescending: false)
+  }
+
+  /// A field of the metadata, the greatest first.
+  public static func metadataDescending<Value: SortKey>(_ path: any KeyPath<Metadata, Value> & Sendable) -> Self {
+    Self(column: Column(metadata: FieldPath(path)), isDescending: true)
+  }
+
+  /// Each distinct element of a list or set.
+  public static func each<Elements: Sequence & SendableMetatype>(
+    _ path: any KeyPath<Object, Elements> & Sendable
+  ) -> Self
+  where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
+    Self(column: Column(each: FieldPath(path)), isDescending: false)
+  }
+
+  /// Each distinct element of a list or set of the metadata.
+  public static func metadataEach<Elements: Sequence & SendableMetatype>(
+    _ path: any KeyPath<Metadata, Elements> & Sendable
+  ) -> Self
+  where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
+    Self(column: Column(metadataEach: FieldPath(path)), isDescending: false)
+  }
+
+  /// The bytes of a value in a key of the index: as they are, or each turned over, and no longer than `byteLimit`.
+  func keyBytes(_ value: [UInt8]) -> ArraySlice<UInt8> {
+    let cut = value.prefix(IndexKey.columnByteCount)
+    return isDescending ? ArraySlice(cut.map { ~$0 }) : cut
+  }
+}
+
+/// Puts the indexes of a list together.
+@resultBuilder public enum IndexListBuilder<Object: Sendable, Metadata: Sendable> {
+  /// One index.
+  public static func buildExpression(_ index: Index<Object, Metadata>) -> [Index<Object, Metadata>] { [index] }
+  /// All of them.
+  public static func buildBlock(_ lists: [Index<Object, Metadata>]...) -> [Index<Object, Metadata>] {
+    lists.flatMap { $0 }
+  }
+  /// Those of a condition that holds.
+  public static func buildOptional(_ list: [Index<Object, Metadata>]?) -> [Index<Object, Metadata>] { list ?? [] }
+  /// Those of the first case.
+  public static func buildEither(first list: [Index<Object, Metadata>]) -> [Index<Object, Metadata>] { list }
+  /// Those of the second case.
+  public static func buildEither(second list: [Index<Object, Metadata>]) -> [Index<Object, Metadata>] { list }
+  /// Those of a loop.
+  public static func buildArray(_ lists: [[Index<Object, Metadata>]]) -> [Index<Object, Metadata>] {
+    lists.flatMap { $0 }
+  }
+}

@@ -1,0 +1,42 @@
+// What can be wrong with indexes and queries.
+
+/// An error of an index or a query. One that a declaration or a changed row leads to is the cause of a
+/// `DatabaseError` with the code `extensionFailed`.
+public enum IndexError: Error, Equatable, CustomStringConvertible {
+  /// Two rows have the same values in a unique index; the keys are those of some that do.
+  case notUnique(index: String, keys: [String])
+  /// An index has no columns, or too many.
+  case columnCount(index: String, count: Int)
+  /// An index has more than one column with an entry for each element.
+  case severalLists(index: String)
+  /// Two indexes of a list have the same name.
+  case nameUsedTwice(index: String)
+  /// The collection has indexes already.
+  case severalForCollection(collection: String, other: String)
+  /// A query that must be served by an index would read all rows.
+  case needsScan(collection: String, plan: String)
+  /// What is stored of an index breaks the format, or differs from the rows.
+  case damaged(index: String, detail: String)
+
+  public var description: String {
+    switch self {
+    case .notUnique(let index, let keys):
+      "The index “\(index)” is unique, and the rows \(keys.map { "“\($0)”" }.joined(separator: ", ")) have the same "
+        + "values. Change or remove one of them in the same transaction."
+    case .columnCount(let index, let count):
+      "The index “\(index)” has \(count) columns. Give it 1 to \(IndexKey.columnLimit)."
+    case .severalLists(let index):
+      "The index “\(index)” has an entry for each element of more than one list. Make an index for each list."
+    case .nameUsedTwice(let index):
+      "Two indexes are called “\(index)”. Give each a name of its own."
+    case .severalForCollection(let collection, let other):
+      "The collection “\(collection)” has its indexes in “\(other)”. List all of them there."
+    case .needsScan(let collection, let plan):
+      "The query would read all rows of “\(collection)”: \(plan). Declare an index for one of its conditions, or for "
+        + "its order, or leave `requireIndex` out."
+    case .damaged(let index, let detail):
+      "The index “\(index)” is damaged: \(detail). Unregister the indexes and register them again, which builds them "
+        + "from the rows."
+    }
+  }
+}

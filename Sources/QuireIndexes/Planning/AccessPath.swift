@@ -1,0 +1,86 @@
+// The ways in which an index serves a condition.
+
+internal import QuireDatabase
+
+/// Spans of one index that hold all rows of a condition, and how many entries they have.
+struct AccessPath {
+  let index: Int
+  /// In the order of the keys.
+  let spans: [KeySpan]
+  /// The number of entries in the spans.
+  let count: Int
+  /// Which parts of the condition the spans answer, by their places among the conjuncts.
+  let answered: Set<Int>
+  /// How many columns at the front have one value in all spans.
+  let fixedColumns: Int
+  /// Whether the entries, from one span to the next, are in order of the columns behind the fixed ones.
+  let isOrdered: Bool
+  /// Whether no row has two entries in the spans.
+  let isDistinct: Bool
+  /// Whether all columns have one value, so that entries are in the order of the rows' numbers.
+  let isOnePoint: Bool
+
+  /// Whether every entry is one of a row that the answered parts let through.
+  var isExact: Bool { spans.allSatisfy(\.isExact) }
+}
+
+extension IndexReader {
+  /// At most so many values are put in front of further columns; with more the columns behind do not count.
+  private static var pointLimit: Int { 256 }
+
+  /// The ways in which an index answers some of the parts of a condition; nil if it answers none.
+  func path(_ number: Int, _ conjuncts: [Condition<Object, Metadata>.Node]) throws -> AccessPath? {
+    let index = indexes.indexes[number]
+    var (prefixes, spans) = ([[UInt8]()], [KeySpan]?.none)
+    var (answered, isExact, isDistinct) = (Set<Int>(), true, true)
+    var (fixedColumns, pointColumns) = (0, 0)
+    for column in index.columns {
+      guard spans == nil, let (place, ranges) = Self.part(column.column.id, conjuncts) else { break }
+      answered.insert(place)
+      if column.column.id.kind == .elements, ranges.list.count > 1 || !ranges.arePoints { isDistinct = false }
+      guard ranges.arePoints, prefixes.count * ranges.list.count <= Self.pointLimit else {
+        spans = prefixes.flatMap { prefix in
+          ranges.list.map { KeySpan($0, behind: prefix, isDescending: column.isDescending, isExact: isExact) }
+        }
+        break
+      }
+      if ranges.list.contains(where: { $0.lower.count > IndexKey.columnByteCount }) { isExact = false }
+      prefixes = prefixes.flatMap { prefix in ranges.list.map { prefix + column.keyBytes($0.lower) } }
+      if prefixes.count == 1 { fixedColumns += 1 }
+      pointColumns += 1
+    }
+    // Rows without elements have no entry, and others have several.
+    for column in index.columns where column.column.id.kind == .elements {
+      guard Self.part(column.column.id, conjuncts).map({ answered.contains($0.place) }) ?? false else { return nil }
+    }
+    let all = KeySpan.merged(spans ?? prefixes.map { KeySpan(prefix: $0, isExact: isExact) })
+    let count = try all.reduce(0) { try $0 + trees.count($1, in: number) }
+    return AccessPath(
+      index: number, spans: all, count: count, answered: answered, fixedColumns: fixedColumns,
+      isOrdered: fixedColumns == pointColumns || spans == nil && pointColumns == fixedColumns + 1,
+      isDistinct: isDistinct, isOnePoint: spans == nil && prefixes.count == 1 && pointColumns == index.columns.count)
+  }
+
+  /// The part of a condition that an index's column answers.
+  private static func part(
+    _ column: ColumnID, _ conjuncts: [Condition<Object, Metadata>.Node]
+  ) -> (place: Int, ranges: ByteRanges)? {
+    for (place, node) in conjuncts.enumerated() {
+      switch node {
+      case .value(let other, let ranges) where other.id == column: return (place, ranges)
+      case .elements(let other, let ranges, false) where other.id == column: return (place, ranges)
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  /// All indexes that hold every row of the condition, with what they answer of it.
+  func paths(_ condition: Condition<Object, Metadata>.Node) throws -> [AccessPath] {
+    let conjuncts = condition.conjuncts
+    return try indexes.indexes.indices.compactMap { number in
+      guard indexes.indexes[number].filter.holds(wherever: condition) else { return nil }
+      return try path(number, conjuncts)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// Walking an index in the order that a query asks for.
+
+internal import QuireDatabase
+
+/// A path whose entries are in the order of a query, forwards or backwards.
+struct OrderedPath {
+  let path: AccessPath
+  let isReversed: Bool
+  /// Whether entries that are equal in the order have keys that are equal but for the row's number.
+  let isWhole: Bool
+}
+
+extension IndexReader {
+  /// How a path gives an order; nil if it does not.
+  func ordered(_ path: AccessPath, by order: [IndexColumn<Object, Metadata>]) -> OrderedPath? {
+    guard path.isOrdered, path.isDistinct, !order.isEmpty else { return nil }
+    let columns = indexes.indexes[path.index].columns
+    let fixed = Set(columns.prefix(path.fixedColumns).map(\.column.id))
+    let asked = order.filter { !fixed.contains($0.column.id) }
+    let own = columns.dropFirst(path.fixedColumns)
+    guard asked.count <= own.count, zip(asked, own).allSatisfy({ $0.column.id == $1.column.id }) else { return nil }
+    let turned = zip(asked, own).map { $0.isDescending != $1.isDescending }
+    guard Set(turned).count <= 1 else { return nil }
+    return OrderedPath(path: path, isReversed: turned.first ?? false, isWhole: asked.count == own.count)
+  }
+
+  /// Calls `body` with the rows of a path in its order, those that are equal in it in the order of their numbers, until
+  /// it returns false. Returns false without having come to an end if an entry may hold a value that was cut: then the
+  /// order of keys need not be that of values.
+  func walk(
+    _ ordered: OrderedPath, by order: [IndexColumn<Object, Metadata>], from offset: Int,
+    _ body: (RowID) throws -> Bool
+  ) throws -> Bool {
+    let tree = trees.entries[ordered.path.index]
+    var skipped = offset
+    for span in ordered.isReversed ? ordered.path.spans.reversed() : ordered.path.spans {
+      let count = try trees.count(span, in: ordered.path.index)
+      if skipped >= count {
+        skipped -= count
+        continue
+      }
+      let start = span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
+      let ranks = start..<start + count
+      if ordered.isWhole, !ordered.isReversed {
+        guard let isDone = try walkForwards(tree, ranks.dropFirst(skipped), body) else { return false }
+        if isDone { return true }
+        skipped = 0
+        continue
+      }
+      var walk = RunWalk(tree: tree, ranks: ranks, isReversed: ordered.isReversed)
+      while let run = try walk.next(ordered.isWhole ? nil : { try prefix(of: $0, ordered, order) }, skipping: skipped) {
+        guard !run.mayBeCut else { return false }
+        for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return true }
+        skipped = 0
+      }
+    }
+    return true
+  }
+
+  /// Calls `body` with the rows of the entries of these ranks until it returns false. Whether it did so; nil if an
+  /// entry may hold a value that was cut.
+  private func walkForwards(
+    _ tree: ExtensionTree<[UInt8]>, _ ranks: Range<Int>, _ body: (RowID) throws -> Bool
+  ) throws -> Bool? {
+    let cursor = try tree.cursor()
+    var isOnEntry = try cursor.seek(toIndex: ranks.lowerBound)
+    var left = ranks.count
+    while isOnEntry, left > 0 {
+      let found = try cursor.withEntry { key, _ in
+        key.byteCount >= IndexKey.columnByteCount + IndexKey.rowIDByteCount ? nil : IndexKey.rowID(key)
+      }
+      guard let rowID = found ?? nil else { return nil }
+      if try !body(rowID) { return true }
+      left -= 1
+      isOnEntry = try cursor.next()
+    }
+    return false
+  }
+
+  /// The bytes that the keys of all rows begin with that are equal to one row in the order.
+  private func prefix(
+    of rowID: RowID, _ ordered: OrderedPath, _ order: [IndexColumn<Object, Metadata>]
+  ) throws -> [UInt8] {
+    let record = try record(rowID, try trees.records.value(for: rowID))
+    let columns = indexes.indexes[ordered.path.index].columns
+    let fixed = ordered.path.fixedColumns
+    let fixedIDs = Set(columns.prefix(fixed).map(\.column.id))
+    let count = fixed + order.filter { !fixedIDs.contains($0.column.id) }.count
+    var prefix: [UInt8] = []
+    for column in columns.prefix(count) {
+      prefix += column.keyBytes(indexes.layout.values(column.column.id, record).first ?? [])
+    }
+    return prefix
+  }
+}
+
+/// Goes through the entries of a range of ranks in runs of those that are equal in an order.
+private struct RunWalk {
+  struct Run {
+    /// In the order of their numbers.
+    let rowIDs: [RowID]
+    /// How many at the front were to be skipped.
+    let skippedInside: Int
+    let mayBeCut: Bool
+  }
+
+  let tree: ExtensionTree<[UInt8]>
+  /// What is still to come.
+  var ranks: Range<Int>
+  let isReversed: Bool
+
+  /// The next run, after as many rows as `skipping` says; nil at the end.
+  ///
+  /// - Parameter prefix: gives the bytes with which the keys of a row's run begin; without it these are the key's own
+  ///   but for the row's number.
+  mutating func next(_ prefix: ((RowID) throws -> [UInt8])?, skipping: Int) throws -> Run? {
+    guard skipping < ranks.count else { return nil }
+    let rank = isReversed ? ranks.upperBound - 1 - skipping : ranks.lowerBound + skipping
+    let cursor = try tree.cursor()
+    guard try cursor.seek(toIndex: rank), let key = cursor.key, let rowID = IndexKey.rowID(key) else { return nil }
+    let begin = try prefix?(rowID) ?? Array(key.dropLast(IndexKey.rowIDByteCount))
+    let mayBeCut = key.count >= IndexKey.columnByteCount + IndexKey.rowIDByteCount
+    let low = max(ranks.lowerBound, try tree.rank(of: begin))
+    let high = min(ranks.upperBound, try begin.endOfPrefix.map { try tree.rank(of: $0) } ?? ranks.upperBound)
+    let run = low..<max(high, rank + 1)
+    let skippedInside: Int
+    if isReversed {
+      skippedInside = skipping - (ranks.upperBound - run.upperBound)
+      ranks = ranks.lowerBound..<run.lowerBound
+    } else {
+      skippedInside = rank - run.lowerBound
+      ranks = run.upperBound..<ranks.upperBound
+    }
+    var rowIDs: [RowID] = []
+    rowIDs.reserveCapacity(run.count)
+    var isOnEntry = try cursor.seek(toIndex: run.lowerBound)
+    while isOnEntry, rowIDs.count < run.count {
+      guard let rowID = try cursor.withEntry({ key, _ in IndexKey.rowID(key) }) ?? nil else { break }
+      rowIDs.append(rowID)
+      isOnEntry = try cursor.next()
+    }
+    if prefix != nil { rowIDs.sort() }
+    return Run(rowIDs: rowIDs, skippedInside: skippedInside, mayBeCut: mayBeCut)
+  }
+}

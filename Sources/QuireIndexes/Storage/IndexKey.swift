@@ -1,0 +1,94 @@
+// The keys of an index's tree: the values of the columns, one behind the other, and the row's number.
+
+internal import QuireDatabase
+
+/// How keys are put together.
+///
+/// A value takes at most `columnByteCount` bytes of a key: of a longer one the rest stands in the tree of records
+/// alone, and decides there.
+enum IndexKey {
+  /// An index has at most so many columns.
+  static let columnLimit = 4
+  /// The most bytes of a value in a key: of four columns and the number 968, where keys may have 1,024.
+  static let columnByteCount = 240
+  /// The bytes of a row's number.
+  static let rowIDByteCount = 8
+
+  /// The number at the end of a key; nil if the key is too short.
+  static func rowID(_ key: [UInt8]) -> RowID? {
+    guard key.count >= rowIDByteCount else { return nil }
+    return RowID(orderedBytes: Array(key.suffix(rowIDByteCount)))
+  }
+
+  /// The number at the end of a key where it lies.
+  static func rowID(_ key: RawSpan) -> RowID? {
+    guard key.byteCount >= rowIDByteCount else { return nil }
+    let word = UInt64(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: key.byteCount - 8, as: UInt64.self))
+    return RowID(Int64(bitPattern: word ^ 1 << 63))
+  }
+}
+
+/// A range of values as a range of keys.
+struct KeySpan: Hashable {
+  var lower: [UInt8]
+  var upper: [UInt8]?
+  /// Whether all entries in the range are of values in the range: not where a bound was cut.
+  var isExact: Bool
+
+  var isEmpty: Bool { upper.map { !lower.lexicographicallyPrecedes($0) } ?? false }
+
+  /// The span of all keys that begin with `prefix`.
+  init(prefix: [UInt8], isExact: Bool) {
+    lower = prefix
+    upper = prefix.endOfPrefix
+    self.isExact = isExact
+  }
+
+  /// The span of a range of a column's values behind `prefix`.
+  init(_ range: ByteRange, behind prefix: [UInt8], isDescending: Bool, isExact: Bool) {
+    let limit = IndexKey.columnByteCount
+    let isCut = range.lower.count > limit || (range.upper?.count ?? 0) > limit
+    // What begins with a cut bound may lie on either side of the bound.
+    var low = Array(range.lower.prefix(limit))
+    var high = range.upper.flatMap { $0.count > limit ? Array($0.prefix(limit)).endOfPrefix : $0 }
+    if range.upper == nil { high = nil }
+    if isDescending { (low, high) = Self.turned(low, high) }
+    lower = prefix + low
+    upper = high.map { prefix + $0 } ?? (prefix.isEmpty ? nil : prefix.endOfPrefix)
+    self.isExact = isExact && !isCut
+  }
+
+  /// The spans in the order of their keys, each entry in one of them: where bounds were cut, neighbours may overlap.
+  static func merged(_ spans: [KeySpan]) -> [KeySpan] {
+    var merged: [KeySpan] = []
+    for span in spans.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+      guard let last = merged.last, last.upper.map({ span.lower.lexicographicallyPrecedes($0) }) ?? true else {
+        merged.append(span)
+        continue
+      }
+      let isLonger: Bool
+      if let end = last.upper, let upper = span.upper {
+        isLonger = end.lexicographicallyPrecedes(upper)
+      } else {
+        isLonger = last.upper != nil
+      }
+      if isLonger { merged[merged.count - 1].upper = span.upper }
+      merged[merged.count - 1].isExact = last.isExact && span.isExact
+    }
+    return merged
+  }
+
+  /// The bounds of the same values with each byte turned over: from the end down to the beginning.
+  ///
+  /// Of bytes v with low <= v < high, in order of ~v: all with ~v > ~high, that is, behind all that begins with ~high
+  /// but not with more of it, up to all that begins with ~low.
+  private static func turned(_ low: [UInt8], _ high: [UInt8]?) -> ([UInt8], [UInt8]?) {
+    // v >= low. If v begins with low, so does ~v with ~low; if v is above without, ~v is below ~low.
+    let upper = low.isEmpty ? nil : low.map { ~$0 }.endOfPrefix
+    // v < high, and does not begin with it: then ~v is above ~high, and does not begin with it.
+    guard let high else { return ([], upper) }
+    // Nothing is above all that begins with nothing but 0xff: then no value is below `high`.
+    guard let lower = high.map({ ~$0 }).endOfPrefix else { return ([0], [0]) }
+    return (lower, upper)
+  }
+}

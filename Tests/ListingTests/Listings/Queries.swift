@@ -1,0 +1,62 @@
+// The listings about indexes and queries: those of `Indexes`, `Index`, `Condition`, `FoundRows` and their values.
+
+import Foundation
+import Quire
+
+/// What is asked for.
+struct QueryListingSong: Codable, Sendable {
+  var title: String, artist: String, isbn: String, year: Int, rating: Double, plays: Int, tags: [String], added: Date
+}
+
+private typealias Song = QueryListingSong
+
+enum Genre: String, Codable, Sendable { case jazz, rock }
+
+extension Genre: SortKey {}
+
+extension RowCollection where Object == Song, Metadata == NoMetadata {
+  static var songs: Self { .init("songs") }
+}
+
+extension Indexes where Object == Song, Metadata == NoMetadata {
+  static var songs: Self {
+    .init("songs.indexes", over: .songs, version: "1") {
+      Index("artist", \.artist)
+      Index("year-rating", \.year, .descending(\.rating))
+      Index("tags", each: \.tags)
+    }
+  }
+}
+
+extension Indexes where Object == Song, Metadata == NoMetadata {
+  fileprivate static var more: Self {
+    .init("more", over: .songs) {
+      Index("artist", \.artist)
+      Index("year-rating", \.year, .descending(\.rating))
+      Index("isbn", \.isbn).unique()
+      Index("tags", each: \.tags)
+      Index("unplayed", \.added).where { $0.plays == 0 }
+      Index("title", \.title.folded)
+    }
+  }
+}
+
+enum QueryListings {
+  static func register(_ db: Database) throws {
+    try db.register(Indexes.songs)
+  }
+
+  static func find(_ db: Database) throws -> Int {
+    try db.read { tx in
+      let some =
+        tx[.songs].find { $0.year == 1990 && ($0.rating >= 3.5 || $0.tags.contains("jazz")) }
+      let found = tx[.songs].find { $0.year == 1990 && $0.rating >= 3.5 }.order(by: .descending(\.rating)).limit(10)
+      for row in try found.all { print(row.key, row.object.title) }
+      let folded =
+        tx[.songs].find { $0.title.folded == "émile" }  // also Emile and ÉMILE
+      let count =
+        try tx[.songs].find { $0.year == 1990 && $0.tags.contains("jazz") }.count
+      return try count + some.count + folded.count
+    }
+  }
+}
