@@ -74,7 +74,7 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> IndexReader<Object, Metadata> {
-    IndexReader(self, try IndexTrees(store, indexes.count))
+    IndexReader(self, try IndexTrees(store, indexes.map(\.name)))
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> IndexWriter<Object, Metadata> {

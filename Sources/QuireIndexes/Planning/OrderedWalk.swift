@@ -47,7 +47,8 @@ extension IndexReader {
         skipped = 0
         continue
       }
-      var walk = RunWalk(tree: tree, ranks: ranks, isReversed: ordered.isReversed)
+      var walk = RunWalk(
+        tree: tree, damage: trees.shortKey(in: ordered.path.index), ranks: ranks, isReversed: ordered.isReversed)
       while let run = try walk.next(ordered.isWhole ? nil : { try prefix(of: $0, ordered, order) }, skipping: skipped) {
         guard !run.mayBeCut else { return false }
         for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return true }
@@ -105,6 +106,8 @@ private struct RunWalk {
   }
 
   let tree: ExtensionTree<[UInt8]>
+  /// What is thrown for an entry without a row's number.
+  let damage: IndexError
   /// What is still to come.
   var ranks: Range<Int>
   let isReversed: Bool
@@ -117,7 +120,8 @@ private struct RunWalk {
     guard skipping < ranks.count else { return nil }
     let rank = isReversed ? ranks.upperBound - 1 - skipping : ranks.lowerBound + skipping
     let cursor = try tree.cursor()
-    guard try cursor.seek(toIndex: rank), let key = cursor.key, let rowID = IndexKey.rowID(key) else { return nil }
+    guard try cursor.seek(toIndex: rank), let key = cursor.key else { return nil }
+    guard let rowID = IndexKey.rowID(key) else { throw damage }
     let begin = try prefix?(rowID) ?? Array(key.dropLast(IndexKey.rowIDByteCount))
     let mayBeCut = key.count >= IndexKey.columnByteCount + IndexKey.rowIDByteCount
     let low = max(ranks.lowerBound, try tree.rank(of: begin))
@@ -135,7 +139,7 @@ private struct RunWalk {
     rowIDs.reserveCapacity(run.count)
     var isOnEntry = try cursor.seek(toIndex: run.lowerBound)
     while isOnEntry, rowIDs.count < run.count {
-      guard let rowID = try cursor.withEntry({ key, _ in IndexKey.rowID(key) }) ?? nil else { break }
+      guard let rowID = try cursor.withEntry({ key, _ in IndexKey.rowID(key) }) ?? nil else { throw damage }
       rowIDs.append(rowID)
       isOnEntry = try cursor.next()
     }

@@ -7,11 +7,14 @@ struct IndexTrees {
   let store: ExtensionStore
   let records: ExtensionTree<RowID>
   let entries: [ExtensionTree<[UInt8]>]
+  /// What the indexes are called, for errors.
+  private let names: [String]
 
-  init(_ store: ExtensionStore, _ count: Int) throws {
+  init(_ store: ExtensionStore, _ names: [String]) throws {
+    self.names = names
     self.store = store
     records = try store.tree("columns", of: RowID.self)
-    entries = try (0..<count).map { try store.tree("i\($0)", of: [UInt8].self) }
+    entries = try names.indices.map { try store.tree("i\($0)", of: [UInt8].self) }
   }
 
   /// The number of entries of an index in a span. O(log n).
@@ -22,6 +25,9 @@ struct IndexTrees {
     return max(0, end - start)
   }
 
+  /// The error for an entry whose key has no row's number.
+  func shortKey(in index: Int) -> IndexError { .damaged(index: names[index], detail: "an entry has too short a key") }
+
   /// The rows of the entries in a span, in the order of the keys.
   func rowIDs(_ span: KeySpan, in index: Int, _ body: (RowID) throws -> Void) throws {
     let cursor = try entries[index].cursor()
@@ -29,9 +35,7 @@ struct IndexTrees {
     while isOnEntry {
       let rowID = try cursor.withEntry { key, _ -> RowID? in
         if let upper = span.upper, !key.isBelow(upper) { return nil }
-        guard let rowID = IndexKey.rowID(key) else {
-          throw IndexError.damaged(index: "\(index)", detail: "a short key")
-        }
+        guard let rowID = IndexKey.rowID(key) else { throw shortKey(in: index) }
         return rowID
       }
       guard let rowID = rowID ?? nil else { return }

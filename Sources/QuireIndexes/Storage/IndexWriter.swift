@@ -16,7 +16,7 @@ public final class IndexWriter<Object: Sendable, Metadata: Sendable>: ExtensionW
   init(_ indexes: Indexes<Object, Metadata>, _ store: ExtensionStore) throws {
     self.indexes = indexes
     self.store = store
-    trees = try IndexTrees(store, indexes.indexes.count)
+    trees = try IndexTrees(store, indexes.indexes.map(\.name))
   }
 
   /// The indexes as they are in the transaction, its own changes included.
