@@ -87,16 +87,7 @@
         unsafe try context.encodeBinary(reinterpret(value, as: type)) { unsafe bytes.append(contentsOf: $0) }
       }
       try encode(type)
-    case .json(let type):
-      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
-        bytes.append(contentsOf: try context.encodeJSON(reinterpret(value, as: type)))
-      }
-      try encode(type)
-    case .propertyList(let type):
-      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
-        bytes.append(contentsOf: try context.encodePropertyList(reinterpret(value, as: type)))
-      }
-      try encode(type)
+    case .json, .propertyList: try encodeDocument(value, into: &bytes, context)
     case .timestamp:
       let bits = reinterpret(value, as: Date.self).timeIntervalSinceReferenceDate.bitPattern.littleEndian
       unsafe withUnsafeBytes(of: bits) { unsafe bytes.append(contentsOf: $0) }
@@ -116,6 +107,43 @@
         unsafe reinterpret(try context.decodeBinary(type, bytes), as: Value.self)
       }
       return try decode(type)
+    case .json, .propertyList: return unsafe try decodeDocument(bytes, context)
+    case .timestamp:
+      guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
+      let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+      return reinterpret(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)), as: Value.self)
+    case .bytes: return unsafe reinterpret([UInt8](bytes), as: Value.self)
+    case .data: return unsafe reinterpret(Data(bytes), as: Value.self)
+    case .custom(let coder): return unsafe try coder.decode(bytes.bytes, context.collection, key)
+    }
+  }
+}
+
+extension RowForm {
+  // Foundation's coders take so long that a copy of this for each type would save nothing.
+
+  /// Appends the document of a value.
+  @usableFromInline @inline(never)
+  func encodeDocument(_ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext) throws {
+    switch self {
+    case .json(let type):
+      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+        bytes.append(contentsOf: try context.encodeJSON(reinterpret(value, as: type)))
+      }
+      try encode(type)
+    case .propertyList(let type):
+      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+        bytes.append(contentsOf: try context.encodePropertyList(reinterpret(value, as: type)))
+      }
+      try encode(type)
+    default: preconditionFailure("the form is no document")
+    }
+  }
+
+  /// The value of a document.
+  @usableFromInline @inline(never)
+  func decodeDocument(_ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext) throws -> Value {
+    switch self {
     case .json(let type):
       func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws -> Value {
         unsafe reinterpret(try context.decodeJSON(type, bytes), as: Value.self)
@@ -126,13 +154,7 @@
         unsafe reinterpret(try context.decodePropertyList(type, bytes), as: Value.self)
       }
       return try decode(type)
-    case .timestamp:
-      guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
-      let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
-      return reinterpret(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)), as: Value.self)
-    case .bytes: return unsafe reinterpret([UInt8](bytes), as: Value.self)
-    case .data: return unsafe reinterpret(Data(bytes), as: Value.self)
-    case .custom(let coder): return unsafe try coder.decode(bytes.bytes, context.collection, key)
+    default: preconditionFailure("the form is no document")
     }
   }
 }

@@ -12,9 +12,15 @@
 /// 1. `count` is the number of operations in all lists.
 /// 2. `used` names the lists that have operations, each once, in the order in which they came to have any.
 /// 3. `restingCapacity` is the capacity of all other lists.
+/// 4. While the list of the tree `open` stands in `openList`, its place in `lists` has neither operations nor memory.
 final class OperationCollector {
   // Unchecked as in `TreeEditor`: every put that waits and every entry of a load goes through here.
   @exclusivity(unchecked) private var lists: [[SortableOperation]] = []
+  /// The list of the tree that operations come for, apart from the others: an array in an array is looked at twice
+  /// for whether it is shared.
+  @exclusivity(unchecked) private var openList: [SortableOperation] = []
+  /// Whose list that is; -1 if nobody's.
+  @exclusivity(unchecked) private var open = -1
   @exclusivity(unchecked) private var used: [Int] = []
   @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private var restingCapacity = 0
@@ -25,33 +31,59 @@ final class OperationCollector {
   static let byteCountPerOperation = 2 * MemoryLayout<SortableOperation>.stride
 
   /// Whether there is anything for the tree `index`.
-  @inline(__always) func has(treeAt index: Int) -> Bool { index < lists.count && !lists[index].isEmpty }
+  @inline(__always) func has(treeAt index: Int) -> Bool {
+    if index == open { return !openList.isEmpty }
+    return index < lists.count && !lists[index].isEmpty
+  }
 
   /// The operations for all trees.
-  var all: some Sequence<SortableOperation> { lists.joined() }
+  var all: some Sequence<SortableOperation> {
+    closeList()
+    return lists.joined()
+  }
 
   /// Adds an operation behind the others. Amortized O(1).
   @inline(__always) func append(_ operation: SortableOperation, treeAt index: Int) {
-    if !has(treeAt: index) { addList(index) }
-    lists[index].append(operation)
+    if index != open || openList.isEmpty { openList(of: index) }
+    openList.append(operation)
     count &+= 1
   }
 
-  @inline(never) private func addList(_ index: Int) {
-    assert(index >= 0, "a tree has an index")
-    if index >= lists.count { lists.append(contentsOf: repeatElement([], count: index + 1 - lists.count)) }
+  /// Takes the list of the tree `index` out, for operations to come.
+  @inline(never) private func openList(of index: Int) {
+    if index != open {
+      closeList()
+      if index >= lists.count { addLists(upTo: index) }
+      swap(&openList, &lists[index])
+      open = index
+    }
+    guard openList.isEmpty else { return }
     used.append(index)
-    restingCapacity -= lists[index].capacity
+    restingCapacity -= openList.capacity
+  }
+
+  private func addLists(upTo index: Int) {
+    assert(index >= 0, "a tree has an index")
+    lists.append(contentsOf: repeatElement([], count: index + 1 - lists.count))
+  }
+
+  /// Puts the list that is open back to the others.
+  private func closeList() {
+    guard open >= 0 else { return }
+    assert(lists[open].capacity == 0, "a list stands at two places")
+    swap(&openList, &lists[open])
+    open = -1
   }
 
   /// Reserves room for `number` operations on the tree `index`, which has none yet. Addresses, as a rule: memory that
   /// is reserved and not used costs nothing.
   func reserve(_ number: Int, treeAt index: Int) {
     assert(!has(treeAt: index), "room is reserved ahead of the first operation")
-    addList(index)
+    closeList()
+    if index >= lists.count { addLists(upTo: index) }
+    restingCapacity -= lists[index].capacity
     lists[index].reserveCapacity(number)
     restingCapacity += lists[index].capacity
-    used.removeLast()
   }
 
   /// Sorts the operations on each tree, keeps of equal keys the last one, and calls `body` with them and the tree's
@@ -72,6 +104,7 @@ final class OperationCollector {
   ) throws(Failure) -> Result {
     let sorter = sorter ?? OperationSorter()
     self.sorter = sorter
+    closeList()
     guard has(treeAt: index) else { return try body(UnsafeMutableBufferPointer(start: nil, count: 0)) }
     return try lists[index].withUnsafeMutableBufferPointer { (buffer) throws(Failure) in
       let kept = sorter.sort(buffer, kind)
@@ -81,11 +114,13 @@ final class OperationCollector {
 
   /// What the lists take, and the sorter when it is used, in bytes.
   var byteCount: Int {
-    used.reduce(restingCapacity) { $0 + lists[$1].capacity } * Self.byteCountPerOperation
+    closeList()
+    return used.reduce(restingCapacity) { $0 + lists[$1].capacity } * Self.byteCountPerOperation
   }
 
   /// Forgets all operations and keeps the memory for the next ones.
   func removeAll() {
+    closeList()
     for index in used {
       lists[index].removeAll(keepingCapacity: true)
       restingCapacity += lists[index].capacity
@@ -97,6 +132,8 @@ final class OperationCollector {
   /// Forgets all operations and gives the memory back.
   func giveBack() {
     lists = []
+    openList = []
+    open = -1
     used = []
     (count, restingCapacity) = (0, 0)
     sorter = nil
@@ -104,6 +141,8 @@ final class OperationCollector {
 
   /// Checks the invariants; returns what is broken.
   func checkInvariants() -> String? {
+    if open >= 0, lists[open].capacity > 0 { return "a list stands at two places" }
+    closeList()
     if lists.reduce(0, { $0 + $1.count }) != count { return "operations have been miscounted" }
     if used.sorted() != lists.indices.filter({ !lists[$0].isEmpty }) { return "a list of operations is forgotten" }
     let resting = lists.indices.filter { lists[$0].isEmpty }.reduce(0) { $0 + lists[$1].capacity }

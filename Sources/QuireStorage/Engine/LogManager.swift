@@ -115,15 +115,21 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   ) throws(AppendFailure) -> Result {
     do throws(AppendFailure) {
       return try latch.withLock { (alone: borrowing LogPermit) throws(AppendFailure) in
-        do throws(AppendFailure) { return try body(log, alone) } catch {
-          if case .unknown(let reason) = error { queue.stop(reason) }
-          throw error
-        }
+        do throws(AppendFailure) { return try body(log, alone) } catch { throw stopped(after: error) }
       }
-    } catch {
-      if case .unknown = error { queue.announceFailure() }
-      throw error
-    }
+    } catch { throw announced(error) }
+  }
+
+  /// Stops all writing if the failure of an append leaves the end of the log unknown; under the latch.
+  @inline(never) private func stopped(after failure: AppendFailure) -> AppendFailure {
+    if case .unknown(let reason) = failure { queue.stop(reason) }
+    return failure
+  }
+
+  /// Tells those who wait that writing has stopped, if it has; outside of the latch.
+  @inline(never) private func announced(_ failure: AppendFailure) -> AppendFailure {
+    if case .unknown = failure { queue.announceFailure() }
+    return failure
   }
 
   /// Whether there is a log.
@@ -165,9 +171,13 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
   /// - Returns: the LSN behind the record; nil if a mark has come in between and taken the room that there was, or if
   ///   writing has stopped.
   func appendRecord(_ kind: LogRecordKind, _ permit: borrowing WriterPermit) throws(AppendFailure) -> LSN? {
-    try changeOrStop { (log, alone) throws(AppendFailure) -> LSN? in
-      try log.map { (log) throws(AppendFailure) in try append(to: log, kind, alone) } ?? nil
-    }
+    // As `changeOrStop` does it, in one closure: every commit comes by.
+    do throws(AppendFailure) {
+      return try latch.withLock { (alone: borrowing LogPermit) throws(AppendFailure) -> LSN? in
+        guard let log else { return nil }
+        do throws(AppendFailure) { return try append(to: log, kind, alone) } catch { throw stopped(after: error) }
+      }
+    } catch { throw announced(error) }
   }
 
   @inline(__always)
