@@ -46,18 +46,7 @@ final class RunFile {
   ///
   /// - Throws: `diskFull`, `inputOutput`.
   init(_ fileSystem: any FileSystem, databasePath: String, pageSize: Int, salt: UInt64) throws(StorageError) {
-    // One write transaction at a time, so one name is enough; what a crash left between making and unlinking goes now.
-    let path = "\(databasePath)-run0"
-    do throws(SystemError) { try fileSystem.unlink(path) } catch {}
-    do throws(SystemError) {
-      file = try fileSystem.open(path, .createNew)
-    } catch {
-      throw StorageError(writing: error, path: path)
-    }
-    do throws(SystemError) { try fileSystem.unlink(path) } catch {
-      file.close()
-      throw StorageError(writing: error, path: path)
-    }
+    file = try Self.naming.withLock { (_) throws(StorageError) in try Self.makeFile(fileSystem, databasePath) }
     self.salt = salt
     blockByteCount = min(Self.largestBlock, 16 * pageSize)
     buffer = UnsafeMutableRawPointer.allocate(byteCount: blockByteCount, alignment: 4096)
@@ -66,6 +55,24 @@ final class RunFile {
   deinit {
     buffer.deallocate()
     file.close()
+  }
+
+  /// Held while a file has a name: one name is enough then.
+  private static let naming = Latch(())
+
+  private static func makeFile(_ fileSystem: any FileSystem, _ databasePath: String) throws(StorageError) -> any File {
+    let path = "\(databasePath)-run0"
+    // What a crash left between making and unlinking goes now.
+    do throws(SystemError) { try fileSystem.unlink(path) } catch {}
+    let file: any File
+    do throws(SystemError) { file = try fileSystem.open(path, .createNew) } catch {
+      throw StorageError(writing: error, path: path)
+    }
+    do throws(SystemError) { try fileSystem.unlink(path) } catch {
+      file.close()
+      throw StorageError(writing: error, path: path)
+    }
+    return file
   }
 
   // MARK: Writing

@@ -5,13 +5,9 @@ final class BulkLoad {
   private let context: WriteContext
   let tree: Tree
   private let options: BulkLoadOptions
-  private let buffer: EntryBuffer
-  private var file: RunFile?
+  private let sorter: EntrySorter
   // Unchecked as in `TreeEditor`: every entry goes through here.
-  @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private var written = 0
-  /// Set when entries could not be written to the temporary file: they are lost, and the load with them.
-  @exclusivity(unchecked) private var failure: StorageError?
   /// What the caller's progress threw.
   private var stopped: (any Error)?
   /// The bytes in the buffer at which the budget for pages is told of them again.
@@ -21,8 +17,6 @@ final class BulkLoad {
   private static let loggedByteCount = 1 << 20
   /// The least memory that a load takes if nobody says how much.
   private static let leastByteLimit = 64 << 20
-  /// The most runs that are merged at once; a block of memory for each.
-  private static let mergeWidth = 128
   /// Merging into a tree that has entries takes so much at a time.
   private static let batchByteCount = 8 << 20
   /// How many bytes the buffer grows by before the budget for pages is told.
@@ -41,87 +35,55 @@ final class BulkLoad {
     self.options = options
     let store = context.editor.store
     let byteLimit = options.bufferByteCount ?? max(Self.leastByteLimit, store.pool.budget * store.pageSize / 8 * 5)
-    buffer = try EntryBuffer(byteLimit: byteLimit, pageSize: store.pageSize)
+    sorter = try EntrySorter(tree.keys, byteLimit: byteLimit, pageSize: store.pageSize) {
+      () throws(StorageError) in try context.makeRunFile()
+    }
+  }
+
+  /// A load of what was sorted before the transaction.
+  ///
+  /// - Throws: `noSuchTree`, `transactionFailed`; `treeMismatch` if the keys are not of the tree's kind.
+  init(
+    _ context: WriteContext, into tree: Tree, _ sorter: EntrySorter, leafFill: Double
+  ) throws(StorageError) {
+    try context.checkCommittable()
+    _ = try context.index(of: tree)
+    guard sorter.kind == tree.keys else {
+      throw StorageError(.treeMismatch, "What was sorted has keys of another kind than the tree.")
+    }
+    self.context = context
+    self.tree = tree
+    self.sorter = sorter
+    options = BulkLoadOptions(leafFill: leafFill)
   }
 
   deinit { context.chargeLoad(0) }
 
+  /// The number of entries.
+  var count: Int { sorter.count }
+
   func append(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
-    if let failure { throw failure }
-    try context.checkLengths(key, value)
-    if context.isLong(key, value), !buffer.takes(valueByteCount: value.count) {
-      let spilled = try orFail { () throws(StorageError) in try runFile().appendValue(value) }
-      try withUnsafeTemporaryAllocation(byteCount: SpilledValue.byteCount, alignment: 8) {
-        (room) throws(StorageError) in
-        guard let base = room.baseAddress else { return }
-        spilled.store(to: base)
-        try add(key, UnsafeRawBufferPointer(room), .spilled)
-      }
-    } else {
-      try add(key, value, .value)
+    try sorter.append(key, value)
+    if sorter.usedByteCount >= nextCharge {
+      nextCharge = sorter.usedByteCount + Self.chargeStep
+      context.chargeLoad(nextCharge)
     }
-    count += 1
-  }
-
-  private func add(
-    _ key: SearchKey, _ value: UnsafeRawBufferPointer, _ content: SortableOperation.Content
-  ) throws(StorageError) {
-    if buffer.append(key, value, content, tree.keys) {
-      if buffer.usedByteCount >= nextCharge {
-        nextCharge = buffer.usedByteCount + Self.chargeStep
-        context.chargeLoad(nextCharge)
-      }
-      return
-    }
-    try orFail { () throws(StorageError) in try spill() }
-    _ = buffer.append(key, value, content, tree.keys)
-  }
-
-  /// Runs `work`, which writes to the temporary file; if that fails, the load has failed.
-  private func orFail<Result>(_ work: () throws(StorageError) -> Result) throws(StorageError) -> Result {
-    do throws(StorageError) { return try work() } catch {
-      failure = error
-      throw error
-    }
-  }
-
-  /// The temporary file, made when it is needed.
-  private func runFile() throws(StorageError) -> RunFile {
-    if let file { return file }
-    let made = try context.makeRunFile()
-    file = made
-    return made
-  }
-
-  /// Writes the buffer's entries to the temporary file, as a run.
-  private func spill() throws(StorageError) {
-    let file = try runFile()
-    let (keys, entryLimit) = (tree.keys, context.entryLimit)
-    try buffer.withSorted(keys) { (sorted) throws(StorageError) in
-      try EntryBuffer.spillLongValues(of: sorted, entryLimit: entryLimit, keys) { (value) throws(StorageError) in
-        try file.appendValue(value)
-      }
-      file.beginRun()
-      for operation in sorted { try file.append(operation, keys) }
-      try file.endRun()
-    }
-    buffer.removeAll()
   }
 
   /// Brings the entries into the tree; returns how many it has gained. An error that the body has gone over is thrown
   /// here, before anything has changed; any other leaves the transaction unfit to be committed.
   func finish(_ progress: ((StorageProgress) throws -> Void)?) throws -> Int {
-    if let failure { throw failure }
+    if let failure = sorter.failure { throw failure }
     assert(written == 0, "a load ends twice")
     let index = try context.settledIndex(of: tree)
     let before = context.trees[index].count
     guard count > 0 else { return 0 }
-    if let file {
-      try write(SortedSource(try mergedRuns(file)), progress)
-    } else if buffer.usedByteCount <= Self.loggedByteCount {
-      try buffer.withSorted(tree.keys) { (sorted) throws(StorageError) in try put(sorted) }
+    if sorter.hasRuns {
+      try write(SortedSource(try mergedRuns()), progress)
+    } else if sorter.usedByteCount <= Self.loggedByteCount {
+      try sorter.withBuffered { (sorted) throws(StorageError) in try put(sorted) }
     } else {
-      try buffer.withSorted(tree.keys) { try write(SortedSource(UnsafeBufferPointer($0)), progress) }
+      try sorter.withBuffered { try write(SortedSource(UnsafeBufferPointer($0)), progress) }
     }
     return context.trees[try context.index(of: tree)].count - before
   }
@@ -138,33 +100,10 @@ final class BulkLoad {
     }
   }
 
-  /// The entries of all runs, merged; what is still in the buffer is the last one.
-  private func mergedRuns(_ file: RunFile) throws(StorageError) -> RunMerger {
-    do throws(StorageError) {
-      try spill()
-      // From here on the memory is needed for merging.
-      buffer.giveBack()
-      context.chargeLoad(min(file.runs.count, Self.mergeWidth) * file.readByteCount + Self.batchByteCount)
-      try reduceRuns(file)
-      return try RunMerger(file, file.runs[...], tree.keys)
-    } catch {
-      throw context.fail(error)
-    }
-  }
-
-  /// Merges the oldest runs into one until there are few enough.
-  private func reduceRuns(_ file: RunFile) throws(StorageError) {
-    while file.runs.count > Self.mergeWidth {
-      // All of them, in groups of neighbours: of equal keys the latest must stay behind the others.
-      let old = file.runs.count
-      for start in stride(from: 0, to: old, by: Self.mergeWidth) {
-        let merger = try RunMerger(file, file.runs[start..<min(start + Self.mergeWidth, old)], tree.keys)
-        file.beginRun()
-        while let operation = try merger.next() { try file.append(operation, tree.keys) }
-        try file.endRun()
-      }
-      file.removeFirst(old)
-    }
+  /// The entries of all runs, merged.
+  private func mergedRuns() throws(StorageError) -> RunMerger {
+    context.chargeLoad(sorter.mergeByteCount + Self.batchByteCount)
+    do throws(StorageError) { return try sorter.mergedRuns() } catch { throw context.fail(error) }
   }
 
   /// Writes sorted entries to the tree, unlogged. Any failure leaves the transaction unfit to be committed.
@@ -244,7 +183,7 @@ final class BulkLoad {
 
   /// Whether the entry's value stands beside its key.
   @inline(__always) private func fitsLeaf(_ operation: SortableOperation) -> Bool {
-    operation.content != .spilled && !operation.isLong(entryLimit: context.entryLimit)
+    operation.content != .spilled && !operation.isLong(entryLimit: context.limits.entryByteCount)
   }
 
   /// Calls `body` with what the leaf will hold of a value that does not fit there: it is written to an extent before.
@@ -253,8 +192,8 @@ final class BulkLoad {
     of operation: SortableOperation, _ body: (CellValue) throws(StorageError) -> Void
   ) throws(StorageError) {
     let extent: ExtentReference
-    if operation.content == .spilled, let file {
-      let value = try file.read(SpilledValue(at: operation.value))
+    if operation.content == .spilled {
+      let value = try sorter.read(SpilledValue(at: operation.value))
       defer { value.deallocate() }
       extent = try context.writeExtent(UnsafeRawBufferPointer(value))
     } else {

@@ -23,7 +23,7 @@ extension ReplayBatch {
 
   /// What no transaction could have logged would not fit the pages either.
   func checkLengths(_ key: SearchKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
-    guard key.count <= context.keyLimit, value.count <= Limits.valueByteCount else {
+    guard key.count <= context.limits.keyByteCount, value.count <= Limits.valueByteCount else {
       throw unreplayable("has an entry that is too long")
     }
   }
@@ -51,7 +51,9 @@ extension ReplayBatch {
       guard let key else { continue }
       let bound = try checkedKey(key, index)
       // What no transaction could have logged.
-      guard bound.count <= context.keyLimit + 1 else { throw unreplayable("has a range with a bound that is too long") }
+      guard bound.count <= context.limits.keyByteCount + 1 else {
+        throw unreplayable("has a range with a bound that is too long")
+      }
       keys[end] = bound
     }
     if let lower = keys[0], let upper = keys[1] {

@@ -6,7 +6,7 @@ extension ReplayBatch {
   static func placeLongValues(
     of operations: UnsafeMutableBufferPointer<SortableOperation>, _ kind: KeyKind, in context: WriteContext
   ) throws(StorageError) -> UnsafeMutableRawPointer? {
-    let limit = context.entryLimit
+    let limit = context.limits.entryByteCount
     var byteCount = 0
     for operation in operations where operation.isLong(entryLimit: limit) {
       byteCount += Int(operation.keyCount) + ExtentReference.byteCount

@@ -30,7 +30,7 @@ extension WriteContext {
     let isAtTail = editor.rightmostLeaf.treeID == tree.id.rawValue
     if putScore >= deferralScore {
       let index = try index(of: tree)
-      if isLong(key, value) {
+      if limits.isLong(key, value) {
         try settle()
       } else if pending.has(treeAt: index) || (!isAtTail && mayWait(treeAt: index)) {
         return try deferPut(key, value, in: tree, at: index)
@@ -53,7 +53,7 @@ extension WriteContext {
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree, at index: Int
   ) throws(StorageError) {
     try checkUsable()
-    try checkLengths(key, value)
+    try limits.check(key, value)
     let copy = log.put(tree.id, tree.keys, key, value)
     hasGrown = true
     noteMutation()

@@ -23,6 +23,6 @@ extension WriteContext {
 
   /// A bound that orders with all possible keys as `key` does, and is at most one byte longer than they are.
   private func shortened(_ key: SearchKey) -> SearchKey {
-    key.count <= keyLimit ? key : SearchKey(base: key.base, count: keyLimit + 1)
+    key.count <= limits.keyByteCount ? key : SearchKey(base: key.base, count: limits.keyByteCount + 1)
   }
 }

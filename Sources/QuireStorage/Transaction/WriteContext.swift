@@ -54,8 +54,7 @@ package final class WriteContext {
   @exclusivity(unchecked) var putScore = 0
   @exclusivity(unchecked) var deferralScore = Int.max
   @exclusivity(unchecked) var fullDeferralScore = Int.max
-  let keyLimit: Int
-  let entryLimit: Int
+  let limits: EntryLimits
   /// How many operations have looked for their place in each tree: counted in debug builds, once a test has set it.
   package var walkCounts: [TreeID: Int]?
 
@@ -74,8 +73,7 @@ package final class WriteContext {
     rowIDCounter = base.nextRowID
     loggedRowID = base.nextRowID
     treeIDCounter = base.nextTreeID
-    keyLimit = Limits.keyByteCount(pageSize: store.pageSize)
-    entryLimit = Limits.entryByteCount(pageSize: store.pageSize)
+    limits = EntryLimits(pageSize: store.pageSize)
     log.loanCount = slot.loanCount
     log.stream { [unowned self] in host?.appendPart() ?? false }
   }
@@ -270,9 +268,9 @@ package final class WriteContext {
   ) throws(StorageError) -> PutOutcome {
     try checkUsable()
     let index = try index(of: tree)
-    try checkLengths(key, value)
+    try limits.check(key, value)
     do throws(StorageError) { try enter() } catch { throw fail(error) }
-    if isLong(key, value) { return try putLong(key, value, mode: mode, in: tree, at: index) }
+    if limits.isLong(key, value) { return try putLong(key, value, mode: mode, in: tree, at: index) }
     let before = log.position
     let copy = log.put(tree.id, tree.keys, key, value)
     mutations &+= 1
@@ -299,7 +297,7 @@ package final class WriteContext {
   package func delete(_ key: SearchKey, in tree: Tree) throws(StorageError) -> Bool {
     try checkUsable()
     let index = try settledIndex(of: tree)
-    if key.count > keyLimit { return false }
+    if key.count > limits.keyByteCount { return false }
     do throws(StorageError) { try enter() } catch { throw fail(error) }
     let before = log.position
     let copy = log.delete(tree.id, tree.keys, key)

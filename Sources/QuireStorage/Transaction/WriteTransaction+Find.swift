@@ -10,7 +10,7 @@ extension WriteTransaction {
     _ key: SearchKey, _ value: UnsafeRawBufferPointer, in tree: Tree
   ) throws(StorageError) -> BorrowedValue? {
     defer { leave() }
-    if context.isLong(key, value), let found = try lend(key, in: tree) { return found }
+    if context.limits.isLong(key, value), let found = try lend(key, in: tree) { return found }
     guard try context.put(key, value, mode: .insertIfAbsent, in: tree) == .kept else { return nil }
     let found = BorrowedValue(context.editor.foundCell)
     if lendsCopies { return BorrowedValue(copying: found) }
@@ -21,7 +21,7 @@ extension WriteTransaction {
   /// Whether an entry's value stands beside its key: then storing it either succeeds or leaves a transaction that can
   /// only be rolled back.
   package func standsBesideKey(_ key: SearchKey, _ value: UnsafeRawBufferPointer) -> Bool {
-    !context.isLong(key, value)
+    !context.limits.isLong(key, value)
   }
 
   /// The id that `allocateRowIDs` returns next.

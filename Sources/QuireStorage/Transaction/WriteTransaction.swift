@@ -74,6 +74,21 @@ public struct WriteTransaction: ~Copyable {
     return try BulkLoad(context, into: tree, options)
   }
 
+  /// Brings what was sorted before into `tree`, as a bulk load does; returns how many entries it has gained.
+  ///
+  /// - Parameters:
+  ///   - sorter: what to store; of no use afterwards.
+  ///   - leafFill: how much of each leaf is used where the tree is empty, from 0.5 to 1.
+  ///   - progress: called after some thousand entries; what it throws is thrown here. Units: entries.
+  /// - Throws: as a bulk load. The transaction can only be rolled back then.
+  package func load(
+    _ sorter: EntrySorter, into tree: Tree, leafFill: Double = 1, progress: ((StorageProgress) throws -> Void)? = nil
+  ) throws -> Int {
+    enter()
+    defer { leave() }
+    return try BulkLoad(context, into: tree, sorter, leafFill: leafFill).finish(progress)
+  }
+
   /// Ends a bulk load.
   func finishLoad(_ load: BulkLoad, _ progress: ((StorageProgress) throws -> Void)?) throws -> Int {
     enter()
