@@ -91,7 +91,8 @@ let package = Package(
       name: "QuireViews", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
-      name: "QuireIndexes", dependencies: ["QuireDatabase"], packageAccess: false, swiftSettings: safeSettings
+      name: "QuireIndexes", dependencies: ["QuireDatabase", "QuireViews"], packageAccess: false,
+      swiftSettings: safeSettings
     ),
     .target(
       name: "Quire",
@@ -176,7 +177,7 @@ let package = Package(
         "QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "QuireIndexesTests", dependencies: ["QuireDatabase", "QuireIndexes", "QuireTesting"],
+      name: "QuireIndexesTests", dependencies: ["QuireDatabase", "QuireIndexes", "QuireTesting", "QuireViews"],
       swiftSettings: settings),
     // What the guides and the comments show, compiled.
     .testTarget(

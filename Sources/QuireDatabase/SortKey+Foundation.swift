@@ -9,6 +9,10 @@
 extension Date: SortKey {
   /// By the seconds since 2001, as a `Double`.
   public func append(to bytes: inout [UInt8]) { timeIntervalSinceReferenceDate.append(to: &bytes) }
+  public init?(sortBytes: [UInt8]) {
+    guard let seconds = Double(sortBytes: sortBytes) else { return nil }
+    self.init(timeIntervalSinceReferenceDate: seconds)
+  }
   public static var unorderedBytes: [UInt8]? { Double.unorderedBytes }
 }
 
@@ -21,11 +25,24 @@ extension UUID: SortKey {
       all.15,
     ]
   }
+
+  public init?(sortBytes bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    self.init(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+  }
 }
 
 extension Data: SortKey {
   /// In the order of the bytes, as `[UInt8]`.
   public func append(to bytes: inout [UInt8]) { appendDelimited(self, to: &bytes) }
+  public init?(sortBytes: [UInt8]) {
+    guard let bytes = undelimited(sortBytes) else { return nil }
+    self.init(bytes)
+  }
 }
 
 extension Decimal: SortKey {

@@ -19,6 +19,10 @@ public protocol SortKey: SendableMetatype {
   /// come after all others. Nil, the default, if there are none.
   static var unorderedBytes: [UInt8]? { get }
 
+  /// The value of such bytes, which is equal to the one that they were made of; nil if they are of none, or if the type
+  /// does not come back from its bytes, as by default. What does is read from indexes without the row.
+  init?(sortBytes: [UInt8])
+
   /// The bytes of the value that stands for none, which is neither below nor above a value that is there, and comes
   /// before all of these. Nil, the default, if there is none.
   static var absentBytes: [UInt8]? { get }
@@ -27,6 +31,7 @@ public protocol SortKey: SendableMetatype {
 extension SortKey {
   public static var unorderedBytes: [UInt8]? { nil }
   public static var absentBytes: [UInt8]? { nil }
+  public init?(sortBytes: [UInt8]) { return nil }
 
   /// The value's bytes. Allocates them.
   public var sortBytes: [UInt8] {
@@ -38,6 +43,10 @@ extension SortKey {
 
 extension SortKey where Self: RawRepresentable, RawValue: SortKey {
   public func append(to bytes: inout [UInt8]) { rawValue.append(to: &bytes) }
+  public init?(sortBytes: [UInt8]) {
+    guard let raw = RawValue(sortBytes: sortBytes) else { return nil }
+    self.init(rawValue: raw)
+  }
   public static var unorderedBytes: [UInt8]? { RawValue.unorderedBytes }
 }
 
@@ -45,10 +54,12 @@ extension SortKey where Self: FixedWidthInteger {
   public func append(to bytes: inout [UInt8]) {
     // Two's complement with the sign turned over is in order, the most significant byte first.
     let sign = Self.isSigned ? (1 as Self) << (Self.bitWidth - 1) : 0
-    let word = self ^ sign
-    for shift in stride(from: Self.bitWidth - 8, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: word >> Self(shift)))
-    }
+    unsafe withUnsafeBytes(of: (self ^ sign).bigEndian) { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  public init?(sortBytes: [UInt8]) {
+    guard let word = Self(bigEndianBytes: sortBytes) else { return nil }
+    self = word ^ (Self.isSigned ? (1 as Self) << (Self.bitWidth - 1) : 0)
   }
 }
 
@@ -63,14 +74,26 @@ extension UInt16: SortKey {}
 
 extension Int8: SortKey {
   public func append(to bytes: inout [UInt8]) { bytes.append(UInt8(bitPattern: self) ^ 0x80) }
+  public init?(sortBytes: [UInt8]) {
+    guard sortBytes.count == 1 else { return nil }
+    self = Int8(bitPattern: sortBytes[0] ^ 0x80)
+  }
 }
 
 extension UInt8: SortKey {
   public func append(to bytes: inout [UInt8]) { bytes.append(self) }
+  public init?(sortBytes: [UInt8]) {
+    guard sortBytes.count == 1 else { return nil }
+    self = sortBytes[0]
+  }
 }
 
 extension Bool: SortKey {
   public func append(to bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
+  public init?(sortBytes: [UInt8]) {
+    guard sortBytes == [0] || sortBytes == [1] else { return nil }
+    self = sortBytes == [1]
+  }
 }
 
 extension Double: SortKey {
@@ -82,20 +105,55 @@ extension Double: SortKey {
     word.append(to: &bytes)
   }
 
+  public init?(sortBytes: [UInt8]) {
+    guard let word = UInt64(sortBytes: sortBytes) else { return nil }
+    self.init(bitPattern: word >> 63 == 1 ? word & ~(1 << 63) : ~word)
+    if isNaN { self = .nan }
+  }
+
   public static var unorderedBytes: [UInt8]? { Double.nan.sortBytes }
 }
 
 extension Float: SortKey {
   public func append(to bytes: inout [UInt8]) { Double(self).append(to: &bytes) }
+  public init?(sortBytes: [UInt8]) {
+    guard let wide = Double(sortBytes: sortBytes) else { return nil }
+    self.init(wide)
+  }
   public static var unorderedBytes: [UInt8]? { Double.unorderedBytes }
 }
 
 extension String: SortKey {
   public func append(to bytes: inout [UInt8]) { appendDelimited(utf8, to: &bytes) }
+  public init?(sortBytes: [UInt8]) {
+    guard let bytes = undelimited(sortBytes), let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    self = text
+  }
 }
 
 extension [UInt8]: SortKey {
   public func append(to bytes: inout [UInt8]) { appendDelimited(self, to: &bytes) }
+  public init?(sortBytes: [UInt8]) {
+    guard let bytes = undelimited(sortBytes) else { return nil }
+    self = bytes
+  }
+}
+
+/// The bytes that `appendDelimited` was given; nil if it has not made these.
+func undelimited(_ bytes: [UInt8]) -> [UInt8]? {
+  guard bytes.count >= 2, bytes.suffix(2) == [0, 0] else { return nil }
+  var source: [UInt8] = []
+  source.reserveCapacity(bytes.count - 2)
+  var index = 0
+  while index < bytes.count - 2 {
+    source.append(bytes[index])
+    if bytes[index] == 0 {
+      guard bytes[index + 1] == 0xff else { return nil }
+      index += 1
+    }
+    index += 1
+  }
+  return source
 }
 
 /// Appends bytes and an end that is below every continuation: a zero byte within gets a companion, and two zero bytes
@@ -114,6 +172,15 @@ extension Optional: SortKey where Wrapped: SortKey {
     guard let self else { return bytes.append(0) }
     bytes.append(1)
     self.append(to: &bytes)
+  }
+
+  public init?(sortBytes: [UInt8]) {
+    if sortBytes == [0] {
+      self = .none
+    } else {
+      guard sortBytes.first == 1, let value = Wrapped(sortBytes: Array(sortBytes.dropFirst())) else { return nil }
+      self = .some(value)
+    }
   }
 
   public static var unorderedBytes: [UInt8]? { Wrapped.unorderedBytes.map { [1] + $0 } }

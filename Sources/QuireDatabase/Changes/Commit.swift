@@ -47,6 +47,8 @@ public struct Commit: Sendable {
 struct CommitScope: Sendable {
   /// The extensions whose trees or values have changed, and those that came, went, or got further.
   var extensions: Set<ByteString> = []
+  /// What has changed of those of which that is known.
+  var changedParts: [ByteString: ExtensionParts] = [:]
   /// The extensions whose content readers see begin or end with it.
   var restarted: Set<ByteString> = []
   /// Whether a collection came or went.

@@ -54,6 +54,10 @@ struct ReadSet: Sendable {
   var collections: [ByteString: CollectionReads] = [:]
   /// The extensions that were asked for, by name.
   var extensions: Set<ByteString> = []
+  /// Those of them of which everything counts as read.
+  var wholeExtensions: Set<ByteString> = []
+  /// What was read of the trees of the others.
+  var parts: [ByteString: ExtensionParts] = [:]
   /// Whether the list of collections was read.
   var hasReadNames = false
   /// Whether something was read that depends on which rows there are in any collection.
@@ -63,10 +67,18 @@ struct ReadSet: Sendable {
   func isConcerned(by commit: Commit) -> Bool {
     let (changes, scope) = (commit.changes, commit.scope)
     if changes.isUnknown { return true }
-    if !scope.extensions.isDisjoint(with: extensions) { return true }
-    if commit.extensionChanges.keys.contains(where: extensions.contains) { return true }
+    if scope.extensions.contains(where: { extensions.contains($0) && hasRead($0, scope) }) { return true }
+    if commit.extensionChanges.keys.contains(where: wholeExtensions.contains) { return true }
     if hasReadNames, scope.hasChangedNames { return true }
     return changes.concerns(self)
+  }
+
+  /// Whether something was read of an extension that a commit has changed.
+  private func hasRead(_ name: ByteString, _ scope: CommitScope) -> Bool {
+    guard !wholeExtensions.contains(name), let changed = scope.changedParts[name], let read = parts[name] else {
+      return true
+    }
+    return read.overlaps(changed)
   }
 }
 

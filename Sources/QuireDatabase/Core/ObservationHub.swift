@@ -78,6 +78,9 @@ final class ObservationHub: Sendable {
     waiter?.resume(returning: false)
   }
 
+  /// Whether there are observers.
+  var isNeeded: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+
   /// Whether the database was closed.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 

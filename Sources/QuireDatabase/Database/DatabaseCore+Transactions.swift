@@ -253,6 +253,7 @@ extension DatabaseCore.WriteOutcome {
     unmarkedOthers = try transaction.extensions.markOthers(names)
     registered = writer.newRegistered
     scope.extensions = writer.changedExtensionNames
+    scope.changedParts = writer.changedParts
     scope.restarted = writer.restartedExtensionNames
     if writer.hasChangedForest {
       try transaction.extensions.numberForest()

@@ -1,5 +1,7 @@
 // The protocol of extensions: indexes, views and rules that live in the same transactions as the rows.
 
+public import QuireStorage
+
 /// An extension: something that follows the rows of a database and keeps what it makes of them in trees of its own, in
 /// the same transactions.
 ///
@@ -25,6 +27,11 @@ public protocol DatabaseExtension: Sendable {
   /// The version of the form in which this kind keeps its trees. Another one than what is stored has them built anew. 1
   /// by default.
   static var formatVersion: UInt32 { get }
+
+  /// Whether all that its readers tell comes from its trees and values, and from rows, and is read in the transaction
+  /// that asks: then an observed read is repeated only when what it has read of these has changed, and not with every
+  /// change of the extension. False by default.
+  static var readsTreesOnly: Bool { get }
 
   /// The name that it is registered under: at most `Limits.extensionNameByteCount` bytes of any text, but not empty.
   var name: String { get }
@@ -65,6 +72,17 @@ public protocol DatabaseExtension: Sendable {
   /// it. Trees are best opened here: what is made later may be undone by a savepoint.
   func makeWriter(_ store: ExtensionStore) throws -> Writer
 
+  /// Called when all rows were taken in, each time it is registered, on the thread that builds it and outside of
+  /// transactions, which it may open: for what is built in one go from trees that `build` has filled, as by
+  /// `Database.sorter(of:memory:)`. It can be asked for already, and must not show what is half built. Does nothing by
+  /// default.
+  ///
+  /// An error has the registration fail, as one of `build` does. Where that of `progress` is thrown, or the task was
+  /// cancelled, registering it again calls this again.
+  ///
+  /// - Parameter progress: to be called now and then.
+  func finishBuilding(in database: Database, progress: (StorageProgress) throws -> Void) throws
+
   /// Called when it is registered and has all rows, each time it is registered, on the thread that builds it and
   /// outside of transactions, which it may open: for work that an earlier opening has left. An error is thrown by
   /// `register`; the extension stays registered. Does nothing by default.
@@ -74,6 +92,7 @@ public protocol DatabaseExtension: Sendable {
 extension DatabaseExtension {
   public static var formerKinds: [String] { [] }
   public static var formatVersion: UInt32 { 1 }
+  public static var readsTreesOnly: Bool { false }
   public var version: String { "" }
   public var isPersistent: Bool { true }
   public var dependencies: [String] { [] }
@@ -83,5 +102,6 @@ extension DatabaseExtension {
   public var isBuiltFromRows: Bool { true }
   public var keepsOwnContent: Bool { !isBuiltFromRows }
   public func checkRegistration(beside others: [any DatabaseExtension]) throws {}
+  public func finishBuilding(in database: Database, progress: (StorageProgress) throws -> Void) throws {}
   public func didRegister(in database: Database) throws {}
 }

@@ -21,12 +21,15 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   private var rank = -1
   private var leaf: (node: MemoryTree.Node, index: Int)?
   private var isFresh = true
+  /// How far the cursor has gone, if the transaction is observed.
+  private let walk: RecordedTreeWalk?
 
   init(_ tree: ExtensionTree<Key>) throws(DatabaseError) {
     state = tree.state
     extensionName = tree.extensionName
     treeName = tree.name
     try state.check()
+    walk = state.recorder?.beginWalk(inTree: tree.name, of: tree.extensionName)
     mutationCount = state.mutationCount
     extensionChangeCount = state.writer?.extensionChangeCount ?? 0
     switch tree.backing {
@@ -74,49 +77,57 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Goes to `key`, or to the first entry above it. Returns whether there is an entry at or above it. O(log n).
   public func seek(_ key: Key) throws -> Bool {
     try state.check()
-    guard stored == nil else {
-      return try step { () throws(StorageError) in
+    let isFound: Bool
+    if stored == nil {
+      isFound = try moveInMemory(to: memory.rank(of: key.orderedBytes))
+    } else {
+      isFound = try step { () throws(StorageError) in
         if let number = key.number { _ = try stored?.seek(number) } else { _ = try stored?.seek(key.orderedBytes) }
         return stored?.isOnEntry ?? false
       }
     }
-    return try moveInMemory(to: memory.rank(of: key.orderedBytes))
+    if let walk { walk.look(from: key.orderedBytes, through: self.key?.orderedBytes) }
+    return isFound
   }
 
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
   public func seek(toIndex index: Int) throws -> Bool {
     try state.check()
-    guard stored == nil else {
-      guard index >= 0 else { return false }
-      return try step { () throws(StorageError) in try stored?.seek(toIndex: index) ?? false }
-    }
-    return try moveInMemory(to: index)
+    if stored != nil, index < 0 { return false }
+    return try moved(
+      { () throws(StorageError) in try stored?.seek(toIndex: index) ?? false }, orInMemoryTo: index, looking: .downwards
+    )
   }
 
   /// Goes to the first entry; false if there is none.
   public func seekFirst() throws -> Bool {
     try state.check()
-    guard stored == nil else {
-      return try step { () throws(StorageError) in try stored?.seekFirst() ?? false }
-    }
-    return try moveInMemory(to: 0)
+    return try moved(
+      { () throws(StorageError) in try stored?.seekFirst() ?? false }, orInMemoryTo: 0, looking: .downwards)
   }
 
   /// Goes to the last entry; false if there is none.
   public func seekLast() throws -> Bool {
     try state.check()
-    guard stored == nil else {
-      return try step { () throws(StorageError) in try stored?.seekLast() ?? false }
-    }
-    return try moveInMemory(to: memory.count - 1)
+    return try moved(
+      { () throws(StorageError) in try stored?.seekLast() ?? false }, orInMemoryTo: memory.count - 1, looking: .upwards)
   }
 
   /// Goes to the next entry; false behind the last one.
   public func next() throws -> Bool {
     try state.check()
-    guard stored == nil else {
-      return try step { () throws(StorageError) in try stored?.next() ?? false }
+    let before = walk == nil ? nil : key?.orderedBytes
+    let isOnEntry: Bool
+    if stored != nil {
+      isOnEntry = try step { () throws(StorageError) in try stored?.next() ?? false }
+    } else {
+      isOnEntry = try nextInMemory()
     }
+    if let walk { walk.look(from: before ?? [], through: key?.orderedBytes) }
+    return isOnEntry
+  }
+
+  private func nextInMemory() throws(DatabaseError) -> Bool {
     if isFresh { return try moveInMemory(to: 0) }
     try checkMemory()
     if let leaf, leaf.index + 1 < leaf.node.keys.count {
@@ -130,9 +141,18 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Goes to the entry before; false in front of the first one.
   public func previous() throws -> Bool {
     try state.check()
-    guard stored == nil else {
-      return try step { () throws(StorageError) in try stored?.previous() ?? false }
+    let before = walk == nil ? nil : key?.orderedBytes
+    let isOnEntry: Bool
+    if stored != nil {
+      isOnEntry = try step { () throws(StorageError) in try stored?.previous() ?? false }
+    } else {
+      isOnEntry = try previousInMemory()
     }
+    if let walk { walk.look(from: key?.orderedBytes ?? [], through: before) }
+    return isOnEntry
+  }
+
+  private func previousInMemory() throws(DatabaseError) -> Bool {
     if isFresh { return try moveInMemory(to: memory.count - 1) }
     try checkMemory()
     if let leaf, leaf.index > 0 {
@@ -141,6 +161,23 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
       return true
     }
     return try moveInMemory(to: max(rank, 0) - 1)
+  }
+
+  /// Which entries decide where a jump leads: those below where it ends, or those above.
+  private enum Direction { case downwards, upwards }
+
+  /// Makes a jump in the stored tree or in that in memory.
+  private func moved(
+    _ jump: () throws(StorageError) -> Bool, orInMemoryTo rank: Int, looking direction: Direction
+  ) throws(DatabaseError) -> Bool {
+    let isOnEntry = try stored != nil ? step(jump) : moveInMemory(to: rank)
+    guard let walk else { return isOnEntry }
+    let found = key?.orderedBytes
+    switch direction {
+    case .downwards: walk.look(from: [], through: found)
+    case .upwards: walk.look(from: found ?? [], through: nil)
+    }
+    return isOnEntry
   }
 
   private func moveInMemory(to rank: Int) throws(DatabaseError) -> Bool {

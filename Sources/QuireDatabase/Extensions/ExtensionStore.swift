@@ -60,7 +60,7 @@ public struct ExtensionStore {
   /// Removes all entries of all trees; the trees and the values stay.
   public func removeAllEntries() throws {
     try state.checkWriting()
-    state.noteChange(of: id)
+    state.noteWholeChange(of: id)
     guard isPersistent else { return try state.changeForest { forest in forest.removeTrees(of: id) } }
     for tree in try state.extensionCatalog.storedTrees(of: id) {
       try state.wrapping { () throws(StorageError) in try state.deleteAll(in: tree) }
@@ -77,6 +77,7 @@ public struct ExtensionStore {
     _ valueName: String, as: Value.Type = Value.self, persistent: Bool = true
   ) throws -> Value? {
     try state.check()
+    state.recorder?.note(ByteInterval([UInt8](valueName.utf8)), inTree: ExtensionParts.values, of: name)
     let bytes: [UInt8]? =
       persistent && isPersistent
       ? try state.extensionCatalog.storedValue(valueName, of: id)
@@ -91,7 +92,7 @@ public struct ExtensionStore {
   /// - Throws: `nameTooLong`, `readOnly`, `transactionClosed`, `damagedPage`, `inputOutput`, `diskFull`.
   public func set<Value: ExtensionValue>(_ value: Value?, for valueName: String, persistent: Bool = true) throws {
     try state.checkWriting()
-    state.noteChange(of: id)
+    state.noteChange(of: id, inTree: ExtensionParts.values, ByteInterval([UInt8](valueName.utf8)))
     guard valueName.utf8.count <= Limits.extensionNameByteCount else {
       throw DatabaseError(
         .nameTooLong, "The name of a value has more than \(Limits.extensionNameByteCount) bytes.",
@@ -111,7 +112,7 @@ public struct ExtensionStore {
   /// - Throws: `readOnly`, `transactionClosed`, `damagedPage`, `inputOutput`, `diskFull`.
   public func removeValues(beginningWith prefix: String) throws {
     try state.checkWriting()
-    state.noteChange(of: id)
+    state.noteWholeChange(of: id)
     try state.extensionCatalog.removeValues(of: id, beginningWith: prefix)
     guard let values = try state.forest().values[id] else { return }
     let rest = values.filter { !$0.key.string.utf8.starts(with: prefix.utf8) }

@@ -9,6 +9,7 @@ extension ExtensionTree {
   /// - Throws: also what `body` throws. `body` may read, and change nothing.
   public func withValue<Result>(for key: Key, _ body: (RawSpan) throws -> Result) throws -> Result? {
     try state.check()
+    noteRead(key)
     switch backing {
     case .stored(let tree):
       return try namingErrors {
@@ -28,6 +29,7 @@ extension ExtensionTree {
   /// - Throws: also what `body` throws, which may have been called for some of the keys then.
   public func withValues(for keys: [Key], _ body: (Int, RawSpan?) throws -> Void) throws {
     try state.check()
+    if state.recorder != nil { for key in keys { noteRead(key) } }
     switch backing {
     case .stored(let tree):
       try namingErrors {

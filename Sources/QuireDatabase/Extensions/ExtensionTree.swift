@@ -54,11 +54,17 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   // MARK: Reading
 
   /// The number of entries. O(1).
-  public var count: Int { get throws { try entries.count() } }
+  public var count: Int {
+    get throws {
+      noteRead(from: nil, upTo: nil)
+      return try entries.count()
+    }
+  }
 
   /// The value under `key`, copied. O(log n).
   public func value(for key: Key) throws -> [UInt8]? {
-    try naming { () throws(DatabaseError) in try entries.value(key) }
+    noteRead(key)
+    return try naming { () throws(DatabaseError) in try entries.value(key) }
   }
 
   /// Whether there is an entry under `key`. O(log n).
@@ -66,6 +72,11 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
 
   /// The number of entries whose keys are below `key`. O(log n).
   public func rank(of key: Key) throws -> Int {
+    noteRead(from: nil, upTo: key)
+    return try rankWithoutNoting(of: key)
+  }
+
+  private func rankWithoutNoting(of key: Key) throws(DatabaseError) -> Int {
     try naming { () throws(DatabaseError) in try entries.rank(of: key) }
   }
 
@@ -77,9 +88,12 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
     }
   }
 
-  /// The number of entries whose keys are in the range. O(log n).
-  public func count(from lower: Key, upTo upper: Key) throws -> Int {
-    max(0, try rank(of: upper) - rank(of: lower))
+  /// The number of entries whose keys are from `lower` up to `upper`, which is not among them; nil means no bound.
+  /// O(log n).
+  public func count(from lower: Key?, upTo upper: Key?) throws -> Int {
+    noteRead(from: lower, upTo: upper)
+    let end = try upper.map { key throws(DatabaseError) in try rankWithoutNoting(of: key) } ?? entries.count()
+    return max(0, try end - (lower.map { key throws(DatabaseError) in try rankWithoutNoting(of: key) } ?? 0))
   }
 
   /// The entry with `index` entries below it; nil if there are not so many. O(log n).
@@ -95,14 +109,14 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
 
   /// Stores a value under `key`, in the place of what was there. O(log n).
   public func put(_ value: [UInt8], for key: Key) throws {
-    state.noteChange(of: owner)
+    state.noteChange(of: owner, inTree: name, key)
     try entries.put(value, for: key)
   }
 
   /// Removes the entry under `key`; returns whether there was one. O(log n).
   @discardableResult
   public func remove(_ key: Key) throws -> Bool {
-    state.noteChange(of: owner)
+    state.noteChange(of: owner, inTree: name, key)
     return try entries.remove(key)
   }
 
@@ -110,7 +124,8 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   /// there were. A stored tree lets go of whole pages without reading them.
   @discardableResult
   public func remove(from lower: Key?, upTo upper: Key?) throws -> Int {
-    state.noteChange(of: owner)
+    state.noteChange(
+      of: owner, inTree: name, ByteInterval(lower: lower?.orderedBytes ?? [], upper: upper?.orderedBytes))
     return try entries.removeRange(from: lower, upTo: upper)
   }
 

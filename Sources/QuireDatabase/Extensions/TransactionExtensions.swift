@@ -96,7 +96,7 @@ struct TransactionExtensions {
     named name: String, _: Kind.Type, version: String? = nil
   ) throws(DatabaseError) -> Kind.Reader {
     try transaction.check()
-    transaction.recorder?.note(extensionNamed: name)
+    transaction.recorder?.note(extensionNamed: name, notesParts: Kind.readsTreesOnly)
     for known in transaction.readers where known.registered.name.hasSameBytes(as: name) {
       guard known.kind == Kind.self, let reader = known.reader as? Kind.Reader else { continue }
       try check(version, known.registered)

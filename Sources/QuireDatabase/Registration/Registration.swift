@@ -67,6 +67,7 @@ struct Registration {
     let begun = try core.write(nil) { tx in try begin(tx.state) }
     do {
       while try step(begun.id) {}
+      try finishBuilding()
     } catch {
       try stop(begun, after: error)
       throw error
@@ -289,6 +290,23 @@ struct Registration {
     return (rows, last, true)
   }
 
+  /// Has the extension build what it builds in one go.
+  private func finishBuilding() throws {
+    var stopping: (any Error)?
+    do {
+      try value.finishBuilding(in: Database(core)) { now in
+        do { try now.report(to: progress) } catch {
+          stopping = error
+          throw error
+        }
+      }
+    } catch {
+      if stopping != nil || error is DatabaseError { throw error }
+      throw DatabaseError(
+        .extensionFailed, "The extension “\(name)” could not be built. See the cause.", path: core.path, cause: error)
+    }
+  }
+
   // MARK: Stopping
 
   /// Takes the extension off the list after `error`. One that was stopped goes on where it was when it is registered
@@ -317,73 +335,6 @@ struct Registration {
       let current = core.extensions.current
       core.extensions.apply(current.map { $0.without($0.dependents(of: name)) })
       core.observers.extensionChanged(name)
-    }
-  }
-}
-
-/// Taking an extension away.
-struct Removal {
-  let core: DatabaseCore
-  let name: String
-  /// Has what another extension keeps for those that go forgotten, in the same transaction.
-  var keeper: (name: String, forget: (ExtensionStore, [String]) throws -> Void)?
-
-  /// Unregisters the extension and all that depend on it, and removes what is stored of them. Returns their names.
-  func run() throws -> [String] {
-    try core.extensions.begin(name)
-    defer { core.extensions.end(name) }
-    return try core.write(nil) { tx in
-      let state = tx.state
-      guard let writer = state.writer else { throw state.notWriting() }
-      // Its writer must not settle what is about to go.
-      let registered = writer.registered ?? RegisteredExtensions([])
-      var names: Set<ByteString> = [ByteString(name)]
-      let records = try state.extensionCatalog.storedRecords()
-      // Those that are registered and those that are only stored.
-      var count: Int
-      repeat {
-        count = names.count
-        for record in records where record.record.dependencies.contains(where: { names.contains(ByteString($0)) }) {
-          names.insert(ByteString(record.name))
-        }
-        for dependent in registered.list
-        where dependent.value.dependencies.contains(where: { names.contains(ByteString($0)) }) {
-          names.insert(ByteString(dependent.name))
-        }
-      } while names.count > count
-      var removed: [String] = []
-      for (stored, record) in records where names.contains(ByteString(stored)) {
-        try state.extensionCatalog.forgetStored(stored, record.id)
-        removed.append(stored)
-      }
-      for one in registered.list where names.contains(ByteString(one.name)) && !one.isPersistent {
-        try state.extensionCatalog.forgetInMemory(one.name, one.id)
-        removed.append(one.name)
-      }
-      guard removed.contains(where: { $0.hasSameBytes(as: name) }) else {
-        throw DatabaseError(
-          .extensionNotRegistered, "There is no extension “\(name)”, registered or stored.", path: core.path)
-      }
-      if registered.list.contains(where: { names.contains(ByteString($0.name)) }) {
-        writer.newRegistered = registered.without(names)
-      }
-      if let keeper, !names.contains(ByteString(keeper.name)),
-        let store = store(of: keeper.name, records, registered, state)
-      {
-        try keeper.forget(store, removed)
-      }
-      return removed
-    }
-  }
-
-  /// What the keeper has, also if it is only stored. Its writer follows nothing of this transaction.
-  private func store(
-    of keeper: String, _ records: [(name: String, record: ExtensionRecord)], _ registered: RegisteredExtensions,
-    _ state: TransactionState
-  ) -> ExtensionStore? {
-    if let one = registered[keeper] { return state.extensions.store(of: one) }
-    return records.first { $0.name.hasSameBytes(as: keeper) }.map {
-      ExtensionStore(state: state, id: $0.record.id, isPersistent: true, name: keeper)
     }
   }
 }

@@ -15,6 +15,9 @@ final class ReadRecorder {
   private var reads = ReadSet()
   /// Walks that have not ended, or may be gone on with.
   private var walks: [RecordedWalk] = []
+  private var treeWalks: [RecordedTreeWalk] = []
+  /// How many calls run whose reads are not noted, one inside the other.
+  private var suspensionCount = 0
 
   /// Notes that the row under `key` was looked at, and those halves of it.
   func note(_ key: String, in collection: String, _ halves: RowHalves) {
@@ -68,7 +71,46 @@ final class ReadRecorder {
   func noteAllRows() { reads.hasReadAllRows = true }
 
   /// Notes that an extension was asked for, with or without success.
-  func note(extensionNamed name: String) { reads.extensions.insert(ByteString(name)) }
+  ///
+  /// - Parameter notesParts: whether what is read of its trees is noted by itself.
+  func note(extensionNamed name: String, notesParts: Bool = false) {
+    let isNew = reads.extensions.insert(ByteString(name)).inserted
+    if !notesParts {
+      reads.wholeExtensions.insert(ByteString(name))
+    } else if isNew {
+      reads.parts[ByteString(name)] = .init()
+    }
+  }
+
+  /// Notes that a part of a tree of an extension was looked at.
+  func note(_ interval: ByteInterval, inTree tree: String, of extensionName: String) {
+    guard suspensionCount == 0 else { return }
+    reads.parts[ByteString(extensionName), default: ExtensionParts()].insert(
+      interval, inTree: tree, limit: Limits.observedKeyCount)
+  }
+
+  /// Begins to note how far a walk through a tree goes; nil while nothing is noted.
+  func beginWalk(inTree tree: String, of extensionName: String) -> RecordedTreeWalk? {
+    guard suspensionCount == 0 else { return nil }
+    let walk = RecordedTreeWalk(extensionName, tree)
+    treeWalks.append(walk)
+    if treeWalks.count > Limits.observedKeyCount {
+      // Too many to be told apart.
+      for walk in treeWalks { note(ByteInterval(lower: [], upper: nil), inTree: walk.treeName, of: walk.extensionName) }
+      treeWalks = []
+    }
+    return walk
+  }
+
+  /// Runs `body` without noting what it reads of trees of extensions and of collections.
+  func withoutNoting<Result>(_ body: () throws -> Result) rethrows -> Result {
+    suspensionCount += 1
+    defer { suspensionCount -= 1 }
+    return try body()
+  }
+
+  /// Notes that a collection was opened, and that all that was read of it is noted otherwise.
+  func noteOpened(_ collection: String) { change(collection) { _ in } }
 
   /// What was read, all in all.
   ///
@@ -81,11 +123,17 @@ final class ReadRecorder {
       if !walks.contains(where: { $0.collection.hasSameBytes(as: name) }) { noteAll(of: name, [.object, .metadata]) }
     }
     walks = []
+    for walk in treeWalks {
+      if let reached = walk.reached { note(reached, inTree: walk.treeName, of: walk.extensionName) }
+    }
+    treeWalks = []
     return reads
   }
 
   private func change(_ collection: String, _ body: (inout CollectionReads) -> Void) {
-    body(&reads.collections[ByteString(collection), default: CollectionReads()])
+    var known = reads.collections[ByteString(collection)] ?? CollectionReads()
+    if suspensionCount == 0 { body(&known) }
+    reads.collections[ByteString(collection)] = known
   }
 }
 

@@ -86,7 +86,7 @@ internal import QuireStorage
     self.connection = connection
     self.outer = outer
     isWriting = true
-    writer = WriterState(database.extensions.current)
+    writer = WriterState(database.extensions.current, isObserved: database.observers.isNeeded)
     pinnedCollections = nil
     recorder = nil
     super.init(unsafe .writing(scratch.writing))

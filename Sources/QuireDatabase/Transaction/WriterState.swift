@@ -28,8 +28,13 @@ final class WriterState {
   private var lastChangedExtension: ExtensionID?
   /// How often an extension has changed a tree or a value: what cursors over trees in memory must not go on after.
   private(set) var extensionChangeCount = 0
+  /// What was changed in trees of extensions, if somebody observed when the transaction began.
+  var treeChanges: TreeChanges?
 
-  init(_ registered: RegisteredExtensions?) { self.registered = registered }
+  init(_ registered: RegisteredExtensions?, isObserved: Bool) {
+    self.registered = registered
+    if isObserved, registered != nil { treeChanges = TreeChanges() }
+  }
 
   /// Notes that an extension changes a tree or a value of its own.
   func noteChange(of id: ExtensionID) {

@@ -36,6 +36,9 @@ struct Layers {
     Layers(
       module: "QuireRelationships", folders: ["Edges", "Writing", "Graph", "Relationship"]),
     Layers(
+      module: "QuireIndexes",
+      folders: ["Values", "Conditions", "Declaring", "Storage", "Planning", "Registering", "Querying"]),
+    Layers(
       module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
     // `Core` has the four types that hold each other, databases, connections, transactions and extensions, with what
     // they store; what apps call of them stands above, in extensions.

@@ -12,7 +12,7 @@ enum ModuleImports {
     // Extensions see what a third party sees: the public API of QuireDatabase and nothing else.
     "QuireViews": ["QuireDatabase"],
     "QuireRelationships": ["QuireDatabase"],
-    "QuireIndexes": ["QuireDatabase"],
+    "QuireIndexes": ["QuireDatabase", "QuireViews"],
     "Quire": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireViews", "QuireRelationships"],
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
