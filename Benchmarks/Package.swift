@@ -61,6 +61,7 @@ let package = Package(
       name: "QuireBench",
       dependencies: [
         .product(name: "QuireDatabase", package: "quire"),
+        .product(name: "QuireIndexes", package: "quire"),
         .product(name: "QuireStorage", package: "quire"),
         .product(name: "QuireTesting", package: "quire"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

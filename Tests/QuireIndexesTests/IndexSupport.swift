@@ -47,6 +47,20 @@ extension Indexes where Object == Track, Metadata == Plays {
   }
 }
 
+/// A folder that is gone when nobody has it any more.
+final class TemporaryFolder {
+  private let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("quire-index-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+}
+
 /// The seed of a long run, if one is asked for.
 func seeds(_ count: Int) -> [UInt64] {
   if let text = ProcessInfo.processInfo.environment["QUIRE_INDEX_SEED"], let seed = UInt64(text) { return [seed] }

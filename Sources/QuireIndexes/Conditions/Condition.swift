@@ -156,9 +156,7 @@ extension Condition.Node {
     case .none: return false
     case .value(let column, let ranges): return ranges.contains(try column.value(of: object, metadata))
     case .elements(let column, let ranges, let isNegated):
-      var isFound = false
-      try column.read(object, metadata) { if !isFound { isFound = ranges.contains(copy $0) } }
-      return isFound != isNegated
+      return try column.values(of: object, metadata).contains { ranges.contains($0) } != isNegated
     case .closure(let body): return try body(object, metadata)
     case .and(let nodes): return try nodes.allSatisfy { try $0.isTrue(object, metadata) }
     case .or(let nodes): return try nodes.contains { try $0.isTrue(object, metadata) }

@@ -43,6 +43,9 @@
     self.isMetadata = isMetadata
   }
 
+  /// A field of the object.
+  init(_ path: FieldPath<Half, Value>) { self.init(path, isMetadata: false) }
+
   private init(_ path: FieldPath<Half, Value>, isMetadata: Bool) {
     self.path = path
     self.isMetadata = isMetadata

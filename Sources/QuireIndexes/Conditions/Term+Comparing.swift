@@ -34,7 +34,7 @@ extension Term where Value: SortKey {
 
   private static func point(_ value: Value) -> ByteRanges {
     let bytes = value.sortBytes
-    return bytes == Value.unorderedBytes ? .none : ByteRanges(ByteRange(prefix: bytes))
+    return bytes == Value.unorderedBytes ? .none : ByteRanges(ByteRange(value: bytes))
   }
 
   /// Equal.
@@ -140,7 +140,7 @@ where Value: Sequence & SendableMetatype, Value.Element: SortKey, Value.Iterator
   /// Whether one of the elements is equal to one of `elements`.
   public func contains(anyOf elements: some Sequence<Value.Element>) -> Condition<Object, Metadata> {
     let bytes = elements.map(\.sortBytes).filter { $0 != Value.Element.unorderedBytes }
-    let ranges = ByteRanges(bytes.map { ByteRange(prefix: $0) })
+    let ranges = ByteRanges(bytes.map { ByteRange(value: $0) })
     guard !ranges.isEmpty else { return .none }
     if let path = path as? FieldPath<Object, Value>, !isMetadata {
       return Condition(.elements(Column(each: path), ranges, isNegated: false))

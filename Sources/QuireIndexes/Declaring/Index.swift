@@ -141,10 +141,17 @@ public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
     Self(column: Column(metadataEach: FieldPath(path)), isDescending: false)
   }
 
-  /// The bytes of a value in a key of the index: as they are, or each turned over, and no longer than `byteLimit`.
-  func keyBytes(_ value: [UInt8]) -> ArraySlice<UInt8> {
-    let cut = value.prefix(IndexKey.columnByteCount)
-    return isDescending ? ArraySlice(cut.map { ~$0 }) : cut
+  /// The bytes of a value in a key of the index: as they are, or each turned over, and no longer than a key has them.
+  func keyBytes(_ value: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    unsafe value.withUnsafeBytes { unsafe appendKeyBytes($0, to: &bytes) }
+    return bytes
+  }
+
+  /// Appends these bytes to a key.
+  func appendKeyBytes(_ value: UnsafeRawBufferPointer, to key: inout [UInt8]) {
+    let cut = unsafe value.prefix(IndexKey.columnByteCount)
+    if isDescending { unsafe key.append(contentsOf: cut.lazy.map { ~$0 }) } else { unsafe key.append(contentsOf: cut) }
   }
 }
 

@@ -30,7 +30,7 @@ extension IndexReader {
 
   /// The ways in which an index answers some of the parts of a condition; nil if it answers none.
   func path(_ number: Int, _ conjuncts: [Condition<Object, Metadata>.Node]) throws -> AccessPath? {
-    let index = indexes.indexes[number]
+    let index = list.indexes[number]
     var (prefixes, spans) = ([[UInt8]()], [KeySpan]?.none)
     var (answered, isExact, isDistinct) = (Set<Int>(), true, true)
     var (fixedColumns, pointColumns) = (0, 0)
@@ -75,11 +75,15 @@ extension IndexReader {
     return nil
   }
 
-  /// All indexes that hold every row of the condition, with what they answer of it.
-  func paths(_ condition: Condition<Object, Metadata>.Node) throws -> [AccessPath] {
+  /// The indexes that hold every row of the condition, with what they answer of it.
+  ///
+  /// - Parameter orders: whether those that answer nothing and hold all rows are wanted, for their order.
+  func paths(_ condition: Condition<Object, Metadata>.Node, orders: Bool) throws -> [AccessPath] {
     let conjuncts = condition.conjuncts
-    return try indexes.indexes.indices.compactMap { number in
-      guard indexes.indexes[number].filter.holds(wherever: condition) else { return nil }
+    return try list.indexes.indices.compactMap { number in
+      let index = list.indexes[number]
+      if !orders, index.filter.conjuncts.isEmpty, Self.part(index.columns[0].column.id, conjuncts) == nil { return nil }
+      guard map.isReady[number], list.indexes[number].filter.holds(wherever: condition) else { return nil }
       return try path(number, conjuncts)
     }
   }

@@ -14,7 +14,7 @@ extension IndexReader {
   /// How a path gives an order; nil if it does not.
   func ordered(_ path: AccessPath, by order: [IndexColumn<Object, Metadata>]) -> OrderedPath? {
     guard path.isOrdered, path.isDistinct, !order.isEmpty else { return nil }
-    let columns = indexes.indexes[path.index].columns
+    let columns = list.indexes[path.index].columns
     let fixed = Set(columns.prefix(path.fixedColumns).map(\.column.id))
     let asked = order.filter { !fixed.contains($0.column.id) }
     let own = columns.dropFirst(path.fixedColumns)
@@ -31,66 +31,90 @@ extension IndexReader {
     _ ordered: OrderedPath, by order: [IndexColumn<Object, Metadata>], from offset: Int,
     _ body: (RowID) throws -> Bool
   ) throws -> Bool {
-    let tree = trees.entries[ordered.path.index]
+    let tree = try trees.tree(ordered.path.index)
     var skipped = offset
     for span in ordered.isReversed ? ordered.path.spans.reversed() : ordered.path.spans {
+      if ordered.isWhole, !ordered.isReversed, skipped == 0 {
+        guard let isDone = try walkForwards(tree, span, body) else { return false }
+        if isDone { return true }
+        continue
+      }
       let count = try trees.count(span, in: ordered.path.index)
       if skipped >= count {
         skipped -= count
         continue
       }
-      let start = span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
-      let ranks = start..<start + count
-      if ordered.isWhole, !ordered.isReversed {
-        guard let isDone = try walkForwards(tree, ranks.dropFirst(skipped), body) else { return false }
-        if isDone { return true }
-        skipped = 0
-        continue
+      let end = try tree.reading(from: span.lower, upTo: span.upper) { () throws -> RunEnd in
+        let start = span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
+        return try walkRuns(tree, ordered, order, start..<start + count, &skipped, body)
       }
-      var walk = RunWalk(
-        tree: tree, damage: trees.shortKey(in: ordered.path.index), ranks: ranks, isReversed: ordered.isReversed)
-      while let run = try walk.next(ordered.isWhole ? nil : { try prefix(of: $0, ordered, order) }, skipping: skipped) {
-        guard !run.mayBeCut else { return false }
-        for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return true }
-        skipped = 0
+      switch end {
+      case .untrusted: return false
+      case .done: return true
+      case .behind: continue
       }
     }
     return true
   }
 
-  /// Calls `body` with the rows of the entries of these ranks until it returns false. Whether it did so; nil if an
-  /// entry may hold a value that was cut.
+  /// How a walk through runs ended: with an entry that may hold a value that was cut, with what the caller wanted, or
+  /// behind the last one.
+  private enum RunEnd { case untrusted, done, behind }
+
+  private func walkRuns(
+    _ tree: ExtensionTree<[UInt8]>, _ ordered: OrderedPath, _ order: [IndexColumn<Object, Metadata>],
+    _ ranks: Range<Int>, _ skipped: inout Int, _ body: (RowID) throws -> Bool
+  ) throws -> RunEnd {
+    var walk = RunWalk(
+      tree: tree, damage: trees.shortKey(in: ordered.path.index), ranks: ranks, isReversed: ordered.isReversed)
+    while let run = try walk.next(ordered.isWhole ? nil : { try prefix(of: $0, ordered, order) }, skipping: skipped) {
+      guard !run.mayBeCut else { return .untrusted }
+      for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return .done }
+      skipped = 0
+    }
+    return .behind
+  }
+
+  /// Calls `body` with the rows of the entries of a span until it returns false. Whether it did so; nil if an entry may
+  /// hold a value that was cut.
   private func walkForwards(
-    _ tree: ExtensionTree<[UInt8]>, _ ranks: Range<Int>, _ body: (RowID) throws -> Bool
+    _ tree: ExtensionTree<[UInt8]>, _ span: KeySpan, _ body: (RowID) throws -> Bool
   ) throws -> Bool? {
     let cursor = try tree.cursor()
-    var isOnEntry = try cursor.seek(toIndex: ranks.lowerBound)
-    var left = ranks.count
-    while isOnEntry, left > 0 {
-      let found = try cursor.withEntry { key, _ in
-        key.byteCount >= IndexKey.columnByteCount + IndexKey.rowIDByteCount ? nil : IndexKey.rowID(key)
+    var isOnEntry = try cursor.seek(span.lower)
+    while isOnEntry {
+      let found = try cursor.withEntry { key, _ -> Step in
+        if let upper = span.upper, !key.isBelow(upper) { return .behind }
+        if key.byteCount >= IndexKey.columnByteCount + IndexKey.rowIDByteCount { return .untrusted }
+        return IndexKey.rowID(key).map { .row($0) } ?? .untrusted
       }
-      guard let rowID = found ?? nil else { return nil }
-      if try !body(rowID) { return true }
-      left -= 1
+      switch found {
+      case .row(let rowID): if try !body(rowID) { return true }
+      case .untrusted: return nil
+      case .behind, nil: return false
+      }
       isOnEntry = try cursor.next()
     }
     return false
   }
 
+  /// What an entry is to a walk.
+  private enum Step { case row(RowID), untrusted, behind }
+
   /// The bytes that the keys of all rows begin with that are equal to one row in the order.
   private func prefix(
     of rowID: RowID, _ ordered: OrderedPath, _ order: [IndexColumn<Object, Metadata>]
   ) throws -> [UInt8] {
-    let record = try record(rowID, try trees.records.value(for: rowID))
-    let columns = indexes.indexes[ordered.path.index].columns
+    let columns = list.indexes[ordered.path.index].columns
     let fixed = ordered.path.fixedColumns
     let fixedIDs = Set(columns.prefix(fixed).map(\.column.id))
     let count = fixed + order.filter { !fixedIDs.contains($0.column.id) }.count
-    var prefix: [UInt8] = []
-    for column in columns.prefix(count) {
-      prefix += column.keyBytes(indexes.layout.values(column.column.id, record).first ?? [])
+    let prefix = try trees.records.withValue(for: rowID) { bytes in
+      try withRecord(rowID, bytes) { record in
+        columns.prefix(count).reduce(into: [UInt8]()) { $0 += $1.keyBytes(value($1.column.id, record)) }
+      }
     }
+    guard let prefix else { throw noRecord(rowID) }
     return prefix
   }
 }

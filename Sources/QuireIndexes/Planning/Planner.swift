@@ -61,8 +61,8 @@ struct Planner<Object: Sendable, Metadata: Sendable> {
     guard let reader else { return whole }
     if case .scan = choice { return whole }
     let conjuncts = node.conjuncts
-    var drivers = try reader.paths(node).filter { path in
-      !path.answered.isEmpty || !reader.indexes.indexes[path.index].filter.conjuncts.isEmpty
+    var drivers = try reader.paths(node, orders: false).filter { path in
+      !path.answered.isEmpty || !reader.list.indexes[path.index].filter.conjuncts.isEmpty
     }.map { Driver(source: .path($0), answered: $0.isExact ? $0.answered : [], count: $0.count) }
     for (place, part) in conjuncts.enumerated() {
       guard case .or(let nodes) = part, let plan = try union(nodes) else { continue }

@@ -71,7 +71,7 @@ struct RowFinder<Object: Sendable, Metadata: Sendable> {
   /// The rows of all that satisfy a condition; each is decoded.
   private func scan(_ tests: Condition<Object, Metadata>.Node) throws -> [RowID] {
     if case .all = tests { return try rows.rowIDs.sorted() }
-    if let reader, reader.indexes.layout.tells(tests) { return try filter(try rows.rowIDs.sorted(), tests) }
+    if let reader, reader.tells(tests) { return try filter(try rows.rowIDs.sorted(), tests) }
     var found: [RowID] = []
     var failure: (any Error)?
     for row in rows.rows {
@@ -104,20 +104,14 @@ struct RowFinder<Object: Sendable, Metadata: Sendable> {
   private func test(
     _ batch: [RowID], _ tests: Condition<Object, Metadata>.Node, _ body: (RowID) throws -> Void
   ) throws {
-    if let reader, reader.indexes.layout.tells(tests) {
+    if let reader, reader.tells(tests) {
       try reader.trees.records.withValues(for: batch) { index, bytes in
-        let record = try reader.record(batch[index], Self.copy(bytes))
-        if reader.indexes.layout.isTrue(tests, record) { try body(batch[index]) }
+        let isTrue = try reader.withRecord(batch[index], bytes) { reader.isTrue(tests, $0) }
+        if isTrue { try body(batch[index]) }
       }
     } else {
       for row in try rows.rows(withIDs: batch) where try tests.isTrue(row.object, row.metadata) { try body(row.rowID) }
     }
-  }
-
-  /// A copy of borrowed bytes, if there are some.
-  private static func copy(_ bytes: RawSpan?) -> [UInt8]? {
-    guard let bytes else { return nil }
-    return unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
   }
 
   // MARK: Sorting
@@ -130,11 +124,12 @@ struct RowFinder<Object: Sendable, Metadata: Sendable> {
     while start < rowIDs.count {
       let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
       start += batch.count
-      if let reader, reader.indexes.layout.tells(order) {
-        let layout = reader.indexes.layout
+      if let reader, reader.tells(order) {
         try reader.trees.records.withValues(for: batch) { index, bytes in
-          let record = try reader.record(batch[index], Self.copy(bytes))
-          keyed.append((OrderKey.bytes(order) { layout.values($0.id, record).first ?? [] }, batch[index]))
+          let key = try reader.withRecord(batch[index], bytes) { record in
+            OrderKey.bytes(order) { reader.value($0.id, record) }
+          }
+          keyed.append((key, batch[index]))
         }
       } else {
         for row in try rows.rows(withIDs: batch) {

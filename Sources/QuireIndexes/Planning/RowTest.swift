@@ -2,39 +2,53 @@
 
 internal import QuireDatabase
 
-extension RecordLayout {
+extension IndexReader {
+  /// Where every record has the values of a column; nil if not all have them.
+  func place(of column: ColumnID) -> Int? {
+    guard let field = list.fields.field(column), map.isComplete[field] else { return nil }
+    return map.places[field]
+  }
+
   /// Whether records tell all that a condition asks.
   func tells(_ node: Condition<Object, Metadata>.Node) -> Bool {
     switch node {
     case .all, .none: true
-    case .value(let column, _): columns.contains { $0.id == column.id }
-    case .elements(let column, _, _): columns.contains { $0.id == column.id }
+    case .value(let column, _), .elements(let column, _, _): place(of: column.id) != nil
     case .closure: false
     case .and(let nodes), .or(let nodes): nodes.allSatisfy { tells($0) }
     }
   }
 
   /// Whether a row with this record satisfies a condition that records tell.
-  func isTrue(_ node: Condition<Object, Metadata>.Node, _ record: RowRecord) -> Bool {
+  func isTrue(_ node: Condition<Object, Metadata>.Node, _ record: RecordView) -> Bool {
     switch node {
     case .all: true
     case .none, .closure: false
-    case .value(let column, let ranges): values(column.id, record).contains { ranges.contains($0) }
-    case .elements(let column, let ranges, let isNegated):
-      values(column.id, record).contains { ranges.contains($0) } != isNegated
+    case .value(let column, let ranges): has(column.id, record, ranges)
+    case .elements(let column, let ranges, let isNegated): has(column.id, record, ranges) != isNegated
     case .and(let nodes): nodes.allSatisfy { isTrue($0, record) }
     case .or(let nodes): nodes.contains { isTrue($0, record) }
     }
   }
 
-  /// The values of a column that records have.
-  func values(_ column: ColumnID, _ record: RowRecord) -> [[UInt8]] {
-    columns.firstIndex { $0.id == column }.map { record.values[$0] } ?? []
+  /// Whether one of the values of a column is in `ranges`.
+  private func has(_ column: ColumnID, _ record: RecordView, _ ranges: ByteRanges) -> Bool {
+    guard let place = place(of: column) else { return false }
+    var isFound = false
+    unsafe record.forEachValue(at: place) { value in
+      if !isFound { isFound = unsafe ranges.contains(value) }
+    }
+    return isFound
   }
 
   /// Whether records tell the values by which an order goes.
   func tells(_ order: [IndexColumn<Object, Metadata>]) -> Bool {
-    order.allSatisfy { column in columns.contains { $0.id == column.column.id } }
+    order.allSatisfy { place(of: $0.column.id) != nil }
+  }
+
+  /// The first value of a column in a record; no bytes if it has none.
+  func value(_ column: ColumnID, _ record: RecordView) -> [UInt8] {
+    place(of: column).flatMap { record.values(at: $0).first } ?? []
   }
 }
 

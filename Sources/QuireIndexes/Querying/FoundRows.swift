@@ -16,30 +16,35 @@ public import QuireDatabase
 /// condition throws, and `IndexError`.
 public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   let rows: ReadableRows<Object, Metadata>
-  let condition: Condition<Object, Metadata>.Node
-  private(set) var order: [IndexColumn<Object, Metadata>] = []
-  private(set) var limit: Int?
-  private(set) var offset = 0
-  private(set) var needsIndex = false
+  private(set) var query: RowQuery<Object, Metadata>
   /// For tests: what to choose where there is a choice.
   var choice = PlanChoice.best
 
-  init(_ rows: ReadableRows<Object, Metadata>, _ condition: Condition<Object, Metadata>) {
+  init(_ rows: ReadableRows<Object, Metadata>, _ query: RowQuery<Object, Metadata>) {
     self.rows = rows
-    self.condition = condition.node
+    self.query = query
+    rows.readTransaction.noteOpened(rows.collection.name)
   }
 
+  var condition: Condition<Object, Metadata>.Node { query.condition }
+  var order: [IndexColumn<Object, Metadata>] { query.order }
+  var limit: Int? { query.limit }
+  var offset: Int { query.offset }
+  var needsIndex: Bool { query.needsIndex }
+
   // MARK: The query
+
+  private func with(_ query: RowQuery<Object, Metadata>) -> Self {
+    var copy = self
+    copy.query = query
+    return copy
+  }
 
   /// The same rows in an order: of the first column, then of the second among those that are equal in the first, and so
   /// on. Columns of lists give no order, and are left out.
   public func order(by columns: IndexColumn<Object, Metadata>...) -> Self { ordered(by: columns) }
 
-  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self {
-    var copy = self
-    copy.order = columns.filter { $0.column.id.kind == .value }
-    return copy
-  }
+  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(query.ordered(by: columns)) }
 
   /// The same rows by one field, the least first.
   public func order<Value: SortKey>(by path: any KeyPath<Object, Value> & Sendable) -> Self {
@@ -47,25 +52,13 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   }
 
   /// The first `count` of these rows.
-  public func limit(_ count: Int) -> Self {
-    var copy = self
-    copy.limit = Swift.min(limit ?? .max, Swift.max(0, count))
-    return copy
-  }
+  public func limit(_ count: Int) -> Self { with(query.limit(count)) }
 
   /// These rows without the first `count`. With a limit, the limit counts from there.
-  public func offset(_ count: Int) -> Self {
-    var copy = self
-    copy.offset = Swift.max(0, count)
-    return copy
-  }
+  public func offset(_ count: Int) -> Self { with(query.offset(count)) }
 
-  /// The same query, which throws `IndexError.needsScan` rather than read all rows of the collection.
-  public func requireIndex() -> Self {
-    var copy = self
-    copy.needsIndex = true
-    return copy
-  }
+  /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
+  public func requireIndex() -> Self { with(query.requireIndex()) }
 
   // MARK: Results
 
@@ -110,59 +103,4 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
 
   /// How the query is answered, with what was counted for it. Reads no row.
   public var plan: QueryPlan { get throws { try QueryRun(self).description } }
-
-  // MARK: Values
-
-  /// One field of each row.
-  public func values<Value>(_ path: KeyPath<Object, Value>) throws -> [Value] {
-    try objects.map { $0[keyPath: path] }
-  }
-
-  /// The least value of a field; nil if there is no row.
-  public func min<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) throws -> Value? {
-    try alone(by: .ascending(path)).first?.object[keyPath: path]
-  }
-
-  /// The greatest value of a field; nil if there is no row.
-  public func max<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) throws -> Value? {
-    try alone(by: .descending(path)).first?.object[keyPath: path]
-  }
-
-  private func alone(by column: IndexColumn<Object, Metadata>) -> Self {
-    limit == nil && offset == 0 ? order(by: column) : self
-  }
-
-  /// The sum of a field.
-  public func sum<Value: AdditiveArithmetic>(_ path: KeyPath<Object, Value>) throws -> Value {
-    try objects.reduce(.zero) { $0 + $1[keyPath: path] }
-  }
-
-  /// The mean of a field; nil if there is no row.
-  public func average<Value: BinaryInteger>(_ path: KeyPath<Object, Value>) throws -> Double? {
-    let objects = try objects
-    return objects.isEmpty ? nil : objects.reduce(0) { $0 + Double($1[keyPath: path]) } / Double(objects.count)
-  }
-
-  /// The mean of a field; nil if there is no row.
-  public func average<Value: BinaryFloatingPoint>(_ path: KeyPath<Object, Value>) throws -> Value? {
-    let objects = try objects
-    return objects.isEmpty ? nil : objects.reduce(0) { $0 + $1[keyPath: path] } / Value(objects.count)
-  }
-
-  /// The different values of a field, in order.
-  public func distinct<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) throws -> [Value] {
-    try groupCounts(by: path).map(\.value)
-  }
-
-  /// The different values of a field, in order, with the number of rows of each.
-  public func groupCounts<Value: SortKey>(
-    by path: any KeyPath<Object, Value> & Sendable
-  ) throws -> [(value: Value, count: Int)] {
-    var groups: [[UInt8]: (value: Value, count: Int)] = [:]
-    for object in try objects {
-      let value = object[keyPath: path]
-      groups[value.sortBytes, default: (value, 0)].count += 1
-    }
-    return groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
-  }
 }

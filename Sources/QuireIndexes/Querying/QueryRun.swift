@@ -4,8 +4,8 @@ internal import QuireDatabase
 
 /// A query in its transaction: what is planned, and what is read by that.
 struct QueryRun<Object: Sendable, Metadata: Sendable> {
-  private let query: FoundRows<Object, Metadata>
-  private let reader: IndexReader<Object, Metadata>?
+  let query: FoundRows<Object, Metadata>
+  let reader: IndexReader<Object, Metadata>?
   private let planner: Planner<Object, Metadata>
   private let plan: RowPlan<Object, Metadata>
   private let ordered: OrderedPath?
@@ -15,10 +15,13 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
     self.query = query
     let rows = query.rows
     reader = try Self.reader(of: rows)
-    planner = Planner(reader: reader, rowCount: rows.count, choice: query.choice)
-    plan = try planner.plan(query.condition)
     finder = RowFinder(rows: rows, reader: reader)
-    ordered = try Self.choose(query, plan, planner, reader)
+    // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
+    (planner, plan, ordered) = try rows.readTransaction.withoutNotingReads { [reader] in
+      let planner = Planner(reader: reader, rowCount: rows.count, choice: query.choice)
+      let plan = try planner.plan(query.condition)
+      return (planner, plan, try Self.choose(query, plan, planner, reader))
+    }
     if query.needsIndex, plan.source.scans, ordered == nil {
       throw IndexError.needsScan(collection: rows.collection.name, plan: description.description)
     }
@@ -28,7 +31,7 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
   private static func reader(of rows: ReadableRows<Object, Metadata>) throws -> IndexReader<Object, Metadata>? {
     let (transaction, name) = (rows.readTransaction, rows.collection.name)
     let all = try transaction.registeredExtensions(Indexes<Object, Metadata>.self)
-    guard let indexes = all.first(where: { $0.collection.name.utf8.elementsEqual(name.utf8) }) else { return nil }
+    guard let indexes = all.first(where: { $0.list.collection.name.utf8.elementsEqual(name.utf8) }) else { return nil }
     do { return try transaction.access(to: indexes) } catch {
       switch error.code {
       case .extensionNotReady, .extensionNotRegistered, .extensionMismatch: return nil
@@ -47,7 +50,7 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
     if case .nothing = plan.source { return nil }
     let wanted = (query.limit ?? plan.count) + query.offset
     var best: (path: OrderedPath, cost: Int)?
-    for path in try reader.paths(query.condition) {
+    for path in try reader.paths(query.condition, orders: true) {
       guard let ordered = reader.ordered(path, by: query.order) else { continue }
       let isAnswered = path.isExact && path.answered.count == query.condition.conjuncts.count
       // Without tests the walk ends with the last row that is wanted. With tests about every count-th of what the plan
@@ -64,8 +67,11 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
   // MARK: Results
 
   func count() throws -> Int {
-    if case .path(let path) = plan.source, case .all = plan.tests, path.isDistinct { return path.count }
-    if case .scan = plan.source, case .all = plan.tests { return plan.count }
+    if case .path(let path) = plan.source, case .all = plan.tests, path.isDistinct, path.isExact, let reader {
+      for span in path.spans { try reader.trees.noteCounted(span, in: path.index) }
+      return path.count
+    }
+    if case .scan = plan.source, case .all = plan.tests { return query.rows.count }
     if case .nothing = plan.source { return 0 }
     return try finder.rowIDs(plan).count
   }
@@ -126,7 +132,7 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
     }
     text.testCount = tests.count
     text.testsRows =
-      !tests.isEmpty && !(reader.map { reader in tests.allSatisfy { reader.indexes.layout.tells($0) } } ?? false)
+      !tests.isEmpty && !(reader.map { reader in tests.allSatisfy { reader.tells($0) } } ?? false)
     return text
   }
 }

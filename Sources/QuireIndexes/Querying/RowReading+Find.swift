@@ -1,5 +1,6 @@
 // Asking a collection for rows by their fields.
 
+public import Foundation
 public import QuireDatabase
 
 extension RowReading {
@@ -19,7 +20,15 @@ extension RowReading {
 
   /// The rows that satisfy a condition.
   public func find(_ condition: Condition<Object, Metadata>) -> FoundRows<Object, Metadata> {
-    FoundRows(readTransaction[collection], condition)
+    FoundRows(readTransaction[collection], collection.query(condition))
+  }
+
+  /// The rows that satisfy one of Foundation's predicates.
+  ///
+  /// - Throws: `IndexError.unplannable` if it says more than comparisons of fields with values; see
+  ///   `Condition.init(_:)`.
+  public func find(_ predicate: Predicate<Object>) throws -> FoundRows<Object, Metadata> {
+    find(try Condition<Object, Metadata>(predicate))
   }
 
   /// The object whose field is equal to `value`, of several the one that was stored first; for unique fields.

@@ -6,23 +6,74 @@ internal import QuireDatabase
 struct IndexTrees {
   let store: ExtensionStore
   let records: ExtensionTree<RowID>
-  let entries: [ExtensionTree<[UInt8]>]
+  private let entries: Entries
   /// What the indexes are called, for errors.
   private let names: [String]
 
-  init(_ store: ExtensionStore, _ names: [String]) throws {
+  /// The trees of entries, opened when they are asked for: most queries need one.
+  private final class Entries {
+    /// For each index the number of its tree; nil if nothing is stored of it.
+    let numbers: [Int?]
+    var opened: [ExtensionTree<[UInt8]>?]
+
+    init(_ numbers: [Int?]) {
+      self.numbers = numbers
+      opened = [ExtensionTree<[UInt8]>?](repeating: nil, count: numbers.count)
+    }
+  }
+
+  /// The name of the value that has the catalog.
+  static let catalogName = "indexes"
+
+  init(_ store: ExtensionStore, _ names: [String], _ trees: [Int?]) throws {
     self.names = names
     self.store = store
     records = try store.tree("columns", of: RowID.self)
-    entries = try names.indices.map { try store.tree("i\($0)", of: [UInt8].self) }
+    entries = Entries(trees)
+  }
+
+  /// Opens the trees of all indexes: before a savepoint that would take away those that it makes.
+  func openAll() throws {
+    for index in entries.numbers.indices where entries.numbers[index] != nil { _ = try tree(index) }
+  }
+
+  /// The name of a tree of entries.
+  static func entriesName(_ tree: Int) -> String { "i\(tree)" }
+  /// The name of the tree of what changes while a tree of entries is built: a key, and whether it has an entry now.
+  static func deltaName(_ tree: Int) -> String { "d\(tree)" }
+
+  /// What the file says of the indexes; nothing before the first time.
+  static func catalog(_ store: ExtensionStore) throws -> IndexCatalog {
+    let bytes = try catalogBytes(store)
+    if bytes.isEmpty { return IndexCatalog() }
+    guard let catalog = IndexCatalog(bytes) else {
+      throw IndexError.damaged(index: store.name, detail: "what is stored about the indexes breaks the format")
+    }
+    return catalog
+  }
+
+  /// Its bytes; none before the first time.
+  static func catalogBytes(_ store: ExtensionStore) throws -> [UInt8] { try store.value(catalogName) ?? [] }
+
+  /// The entries of an index.
+  func tree(_ index: Int) throws -> ExtensionTree<[UInt8]> {
+    if let tree = entries.opened[index] { return tree }
+    guard let number = entries.numbers[index] else {
+      throw IndexError.damaged(index: names[index], detail: "nothing is stored of it")
+    }
+    let tree = try store.tree(Self.entriesName(number), of: [UInt8].self)
+    entries.opened[index] = tree
+    return tree
   }
 
   /// The number of entries of an index in a span. O(log n).
   func count(_ span: KeySpan, in index: Int) throws -> Int {
-    let tree = entries[index]
-    let start = span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
-    let end = try span.upper.map { try tree.rank(of: $0) } ?? tree.count
-    return max(0, end - start)
+    try tree(index).count(from: span.lower.isEmpty ? nil : span.lower, upTo: span.upper)
+  }
+
+  /// Notes that the result of an observed read depends on the number of entries in a span.
+  func noteCounted(_ span: KeySpan, in index: Int) throws {
+    try tree(index).reading(from: span.lower, upTo: span.upper) {}
   }
 
   /// The error for an entry whose key has no row's number.
@@ -30,7 +81,7 @@ struct IndexTrees {
 
   /// The rows of the entries in a span, in the order of the keys.
   func rowIDs(_ span: KeySpan, in index: Int, _ body: (RowID) throws -> Void) throws {
-    let cursor = try entries[index].cursor()
+    let cursor = try tree(index).cursor()
     var isOnEntry = try cursor.seek(span.lower)
     while isOnEntry {
       let rowID = try cursor.withEntry { key, _ -> RowID? in

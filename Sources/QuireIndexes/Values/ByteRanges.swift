@@ -4,32 +4,38 @@
 ///
 /// As no value's bytes begin another value's, a value is in a range exactly if everything that begins with its bytes
 /// is: ranges of values are ranges of keys.
-struct ByteRange: Hashable, Sendable {
-  var lower: [UInt8]
-  var upper: [UInt8]?
+struct ByteRange: Sendable {
+  let lower: [UInt8]
+  let upper: [UInt8]?
+  /// Whether it is known to hold one value and no other: all that begins with the value's bytes.
+  let isPoint: Bool
 
   /// Everything.
   static let all = ByteRange(lower: [], upper: nil)
 
-  /// All that begins with `prefix`; one value, if these are its bytes.
-  init(prefix: [UInt8]) {
-    lower = prefix
-    upper = prefix.endOfPrefix
-  }
+  /// All values whose bytes begin with `prefix`.
+  init(prefix: [UInt8]) { self.init(lower: prefix, upper: prefix.endOfPrefix) }
 
-  init(lower: [UInt8], upper: [UInt8]?) {
+  /// The one value of these bytes.
+  init(value: [UInt8]) { self.init(lower: value, upper: value.endOfPrefix, isPoint: !value.isEmpty) }
+
+  init(lower: [UInt8], upper: [UInt8]?, isPoint: Bool = false) {
     self.lower = lower
     self.upper = upper
+    self.isPoint = isPoint
   }
 
   var isEmpty: Bool { upper.map { !lower.lexicographicallyPrecedes($0) } ?? false }
 
-  /// Whether the range holds one value at most: all that begins with its lower bound.
-  var isPoint: Bool { !lower.isEmpty && upper == lower.endOfPrefix }
+}
 
-  func contains(_ bytes: [UInt8]) -> Bool {
-    if bytes.lexicographicallyPrecedes(lower) { return false }
-    return upper.map { bytes.lexicographicallyPrecedes($0) } ?? true
+extension ByteRange: Hashable {
+  // The bounds say what is in it.
+  static func == (left: Self, right: Self) -> Bool { left.lower == right.lower && left.upper == right.upper }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(lower)
+    hasher.combine(upper)
   }
 }
 
@@ -78,9 +84,11 @@ struct ByteRanges: Hashable, Sendable {
       if end.lexicographicallyPrecedes(range.lower) {
         list.append(range)
       } else if let upper = range.upper {
-        if end.lexicographicallyPrecedes(upper) { list[list.count - 1].upper = upper }
+        if end.lexicographicallyPrecedes(upper) {
+          list[list.count - 1] = ByteRange(lower: last.lower, upper: upper)
+        }
       } else {
-        list[list.count - 1].upper = nil
+        list[list.count - 1] = ByteRange(lower: last.lower, upper: nil)
       }
     }
     assert(isSound, "ranges are out of order")
@@ -93,13 +101,18 @@ struct ByteRanges: Hashable, Sendable {
   var arePoints: Bool { list.allSatisfy(\.isPoint) }
 
   /// O(log ranges).
-  func contains(_ bytes: [UInt8]) -> Bool {
+  func contains(_ bytes: [UInt8]) -> Bool { unsafe bytes.withUnsafeBytes { unsafe contains($0) } }
+
+  /// The same for bytes where they lie.
+  func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var (low, high) = (0, list.count)
     while low < high {
       let middle = (low + high) / 2
-      if bytes.lexicographicallyPrecedes(list[middle].lower) { high = middle } else { low = middle + 1 }
+      if unsafe bytes.lexicographicallyPrecedes(list[middle].lower) { high = middle } else { low = middle + 1 }
     }
-    return low > 0 && list[low - 1].contains(bytes)
+    // The last range that begins at the value or before it.
+    guard low > 0 else { return false }
+    return list[low - 1].upper.map { unsafe bytes.lexicographicallyPrecedes($0) } ?? true
   }
 
   func union(_ other: ByteRanges) -> ByteRanges { ByteRanges(list + other.list) }
@@ -110,7 +123,8 @@ struct ByteRanges: Hashable, Sendable {
     while left < list.count, right < other.list.count {
       let (one, two) = (list[left], other.list[right])
       let lower = one.lower.lexicographicallyPrecedes(two.lower) ? two.lower : one.lower
-      let range = ByteRange(lower: lower, upper: Self.least(one.upper, two.upper))
+      var range = ByteRange(lower: lower, upper: Self.least(one.upper, two.upper))
+      if range == one, one.isPoint { range = one } else if range == two, two.isPoint { range = two }
       if !range.isEmpty { common.append(range) }
       // The one that ends first has nothing more in common.
       if range.upper == one.upper { left += 1 } else { right += 1 }
@@ -136,7 +150,11 @@ struct ByteRanges: Hashable, Sendable {
   /// The same values with `prefix` in front of their bytes.
   func behind(_ prefix: [UInt8]) -> ByteRanges {
     ByteRanges(
-      list.map { ByteRange(lower: prefix + $0.lower, upper: $0.upper.map { prefix + $0 } ?? prefix.endOfPrefix) })
+      list.map { range in
+        ByteRange(
+          lower: prefix + range.lower, upper: range.upper.map { prefix + $0 } ?? prefix.endOfPrefix,
+          isPoint: range.isPoint)
+      })
   }
 
   private static func least(_ one: [UInt8]?, _ two: [UInt8]?) -> [UInt8]? {

@@ -28,6 +28,9 @@ struct FieldPath<Root, Value>: @unchecked Sendable {
 
   private init(appended path: KeyPath<Root, Value>) { self.path = path }
 
+  /// A key path that a predicate has, which takes those alone that are `Sendable`.
+  init(known path: KeyPath<Root, Value>) { self.path = path }
+
   func appending<Member>(_ member: any KeyPath<Value, Member> & Sendable) -> FieldPath<Root, Member> {
     FieldPath<Root, Member>(appended: path.appending(path: member))
   }
@@ -38,20 +41,26 @@ struct Column<Object: Sendable, Metadata: Sendable>: Sendable {
   let id: ColumnID
   /// The type, for messages and for what is stored about an index.
   let typeName: String
-  /// Calls its argument with the bytes of each value of a row: of the one, or of each element.
-  let read: @Sendable (Object, Metadata?, (borrowing [UInt8]) throws -> Void) throws -> Void
+  /// The bytes of the value that stands for none, if the type has one.
+  let absentBytes: [UInt8]?
+  /// Appends the bytes of a row's value; those of one element after the other, calling the closure behind each.
+  let append: @Sendable (Object, Metadata?, inout [UInt8], (inout [UInt8]) throws -> Void) throws -> Void
 
   /// The bytes of the one value of a row.
   func value(of object: Object, _ metadata: Metadata?) throws -> [UInt8] {
     var found: [UInt8] = []
-    try read(object, metadata) { found = copy $0 }
+    try append(object, metadata, &found) { _ in }
     return found
   }
 
   /// The bytes of a row's values, in order, each once.
   func values(of object: Object, _ metadata: Metadata?) throws -> [[UInt8]] {
     var found: [[UInt8]] = []
-    try read(object, metadata) { found.append(copy $0) }
+    var bytes: [UInt8] = []
+    try append(object, metadata, &bytes) { value in
+      found.append(value)
+      value.removeAll(keepingCapacity: true)
+    }
     guard found.count > 1 else { return found }
     found.sort { $0.lexicographicallyPrecedes($1) }
     var distinct: [[UInt8]] = []
@@ -65,14 +74,22 @@ extension Column {
   init<Value: SortKey>(_ field: FieldPath<Object, Value>) {
     id = ColumnID(half: .object, path: field.path, kind: .value)
     typeName = "\(Value.self)"
-    read = { object, _, body in try body(object[keyPath: field.path].sortBytes) }
+    absentBytes = Value.absentBytes
+    append = { object, _, bytes, end in
+      object[keyPath: field.path].append(to: &bytes)
+      try end(&bytes)
+    }
   }
 
   /// A value of the metadata: of a row without metadata it is absent, which comes first.
   init<Value: SortKey>(metadata field: FieldPath<Metadata, Value>) {
     id = ColumnID(half: .metadata, path: field.path, kind: .value)
     typeName = "\(Value.self)"
-    read = { _, metadata, body in try body(metadata.map { $0[keyPath: field.path] }.sortBytes) }
+    absentBytes = Value?.absentBytes
+    append = { _, metadata, bytes, end in
+      metadata.map { $0[keyPath: field.path] }.append(to: &bytes)
+      try end(&bytes)
+    }
   }
 
   /// The elements of a list or set of the object.
@@ -80,7 +97,13 @@ extension Column {
   where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
     id = ColumnID(half: .object, path: field.path, kind: .elements)
     typeName = "\(Elements.self)"
-    read = { object, _, body in for element in object[keyPath: field.path] { try body(element.sortBytes) } }
+    absentBytes = Elements.Element.absentBytes
+    append = { object, _, bytes, end in
+      for element in object[keyPath: field.path] {
+        element.append(to: &bytes)
+        try end(&bytes)
+      }
+    }
   }
 
   /// The elements of a list or set of the metadata; a row without metadata has none.
@@ -88,9 +111,13 @@ extension Column {
   where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
     id = ColumnID(half: .metadata, path: field.path, kind: .elements)
     typeName = "\(Elements.self)"
-    read = { _, metadata, body in
+    absentBytes = Elements.Element.absentBytes
+    append = { _, metadata, bytes, end in
       guard let metadata else { return }
-      for element in metadata[keyPath: field.path] { try body(element.sortBytes) }
+      for element in metadata[keyPath: field.path] {
+        element.append(to: &bytes)
+        try end(&bytes)
+      }
     }
   }
 }

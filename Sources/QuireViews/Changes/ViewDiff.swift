@@ -27,6 +27,14 @@ public struct ViewDiff: Hashable, Sendable {
   /// The number of rows of each section of the new state.
   public let rowCounts: [Int]
 
+  /// Puts a change set together: for lists that are no views, like those of queries, and for tests of what draws them.
+  public init(sections: [SectionChange], rows: [ViewRowChange], isReload: Bool, rowCounts: [Int]) {
+    self.sections = sections
+    self.rows = rows
+    self.isReload = isReload
+    self.rowCounts = rowCounts
+  }
+
   /// Whether nothing on the screen changed.
   public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && !isReload }
 }

@@ -35,6 +35,20 @@ public struct ViewRowChange: Hashable, Sendable, CustomStringConvertible {
   /// window, moved with its group, or removed with all others of it.
   public let key: RowKey?
 
+  /// Puts a change together: see ``ViewDiff/init(sections:rows:isReload:rowCounts:)``.
+  public init(
+    kind: Kind, originalPath: ViewPath?, finalPath: ViewPath?, aspects: ViewAspects, originalGroup: String?,
+    finalGroup: String?, key: RowKey?
+  ) {
+    self.kind = kind
+    self.originalPath = originalPath
+    self.finalPath = finalPath
+    self.aspects = aspects
+    self.originalGroup = originalGroup
+    self.finalGroup = finalGroup
+    self.key = key
+  }
+
   public var description: String {
     let original = originalPath.map { "\($0)" } ?? ""
     let final = finalPath.map { "→\($0)" } ?? ""

@@ -60,3 +60,39 @@ enum QueryListings {
     }
   }
 }
+
+enum WatchingListings {
+  static func count(_ db: Database) async throws {
+    for try await count in db.observe({ tx in try tx[.songs].find { $0.year == 1990 }.count }) { print(count) }
+  }
+
+  static func keys(_ db: Database) throws -> [String] {
+    let jazz = RowCollection.songs.query { $0.tags.contains("jazz") }.order(by: \.year).limit(50)
+    let keys = try db.read { tx in try tx.find(jazz).keys }
+    return keys
+  }
+
+  static func follow(_ db: Database) async throws {
+    var titles: [[String?]] = []
+    let jazz = RowCollection.songs.query { $0.tags.contains("jazz") }.order(by: \.year)
+    for try await update in try db.updates(of: jazz) {
+      try update.snapshot.read { tx in
+        try update.diff.apply(to: &titles) { path in try tx[.songs].get(update.keys[path.row])?.title }
+      }
+    }
+  }
+}
+
+struct SongID: RawRepresentable, RowKeyConvertible { var rawValue: UUID }
+
+extension WatchingListings {
+  static func plan() throws -> Condition<QueryListingSong, NoMetadata> {
+    typealias Song = QueryListingSong
+    let condition = try Condition<Song, NoMetadata>(#Predicate { $0.year == 1990 && $0.tags.contains("jazz") })
+    return condition
+  }
+
+  static func store(_ song: QueryListingSong, _ tx: WriteTransaction) throws {
+    try tx[.songs].set(song, for: SongID(rawValue: UUID()))
+  }
+}

@@ -10,6 +10,7 @@ struct Command: ParsableCommand {
     abstract: "Measures Quire beside its peers: same rows, same order, alternating runs.",
     subcommands: [
       Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, Objects.self, ObjectCompression.self,
+      IndexBench.self,
     ],
     defaultSubcommand: Run.self)
 }

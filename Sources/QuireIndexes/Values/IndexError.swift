@@ -15,6 +15,8 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
   case severalForCollection(collection: String, other: String)
   /// A query that must be served by an index would read all rows.
   case needsScan(collection: String, plan: String)
+  /// A predicate says something that no plan serves; the text says what.
+  case unplannable(String)
   /// What is stored of an index breaks the format, or differs from the rows.
   case damaged(index: String, detail: String)
 
@@ -34,6 +36,10 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
     case .needsScan(let collection, let plan):
       "The query would read all rows of “\(collection)”: \(plan). Declare an index for one of its conditions, or for "
         + "its order, or leave `requireIndex` out."
+    case .unplannable(let what):
+      "A predicate cannot be planned: \(what). Compare fields with values, by the operators or by `contains` and "
+        + "`starts(with:)`; or write the condition with find { $0.field == value }, and what is left as "
+        + "$0.field.satisfies { … }."
     case .damaged(let index, let detail):
       "The index “\(index)” is damaged: \(detail). Unregister the indexes and register them again, which builds them "
         + "from the rows."

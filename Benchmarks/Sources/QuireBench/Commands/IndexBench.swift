@@ -1,0 +1,126 @@
+// Indexes and queries beside SQLite: the same rows, indexes and questions, in turns.
+
+internal import ArgumentParser
+internal import Foundation
+internal import QuireDatabase
+
+/// Measures indexes and queries.
+struct IndexBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "indexes", abstract: "Measures indexes and queries beside SQLite.")
+
+  @Option(help: "Rows.")
+  var count = 200_000
+  @Option(help: "Alternating runs.")
+  var runs = 5
+
+  private static var stores: [any IndexedStore.Type] {
+    #if PEER_SQLITE
+      [QuireIndexedStore.self, SQLiteIndexedStore.self]
+    #else
+      [QuireIndexedStore.self]
+    #endif
+  }
+
+  func run() throws {
+    var table = IndexTable()
+    for run in 0..<runs {
+      let songs = IndexedSongs(count: count, seed: UInt64(run + 1)).songs
+      var answers: [String: [Double]] = [:]
+      for store in run % 2 == 0 ? Self.stores : Self.stores.reversed() {
+        let folder =
+          FileManager.default.temporaryDirectory.path
+          + "/quire-indexes-\(ProcessInfo.processInfo.processIdentifier)-\(run)-\(store.name)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let own = try measure(store, songs, folder, &table)
+        for (row, answer) in own { answers[row, default: []].append(answer) }
+      }
+      for (row, all) in answers {
+        try expect(all.allSatisfy { abs($0 - all[0]) < 1e-6 }, "\(row): the stores answered \(all)")
+      }
+    }
+    table.print()
+  }
+
+  /// Measures one store; returns its answers.
+  private func measure(
+    _ type: any IndexedStore.Type, _ songs: [IndexedSong], _ folder: String, _ table: inout IndexTable
+  ) throws -> [String: Double] {
+    let store = try type.init(folder)
+    let half = songs.count / 2
+    func time(_ row: String, _ unit: String, per operations: Int, _ body: () throws -> Void) rethrows {
+      let start = Clocks.thread()
+      try body()
+      table.add(row, unit, type.name, Double(Clocks.thread() - start) / Double(operations) / 1000)
+    }
+    // What a row costs without and with three indexes: a third of the difference is what one costs.
+    let bare = Clocks.thread()
+    for start in stride(from: 0, to: half, by: 1000) {
+      try store.store(Array(songs[start..<min(half, start + 1000)]), from: start)
+    }
+    let bareTime = Double(Clocks.thread() - bare)
+    let bareBytes = try store.fileByteCount()
+    let wall = Clocks.wall()
+    try store.makeIndexes()
+    table.add("build", "µs/row and index", type.name, Double(Clocks.wall() - wall) / Double(half) / 3000)
+    table.add(
+      "size", "bytes/entry", type.name, Double(try store.fileByteCount() - bareBytes) / Double(half) / 3)
+    let indexed = Clocks.thread()
+    for start in stride(from: half, to: songs.count, by: 1000) {
+      try store.store(Array(songs[start..<min(songs.count, start + 1000)]), from: start)
+    }
+    let upkeep = Double(Clocks.thread() - indexed) - bareTime
+    table.add("upkeep", "µs/row and index", type.name, upkeep / Double(songs.count - half) / 3000)
+    let numbers = (0..<10_000).map { ($0 * 7919) % songs.count }
+    try time("update-unindexed", "µs", per: numbers.count) { try store.countPlays(of: numbers) }
+    return try ask(store, songs, time)
+  }
+
+  private func ask(
+    _ store: any IndexedStore, _ songs: [IndexedSong],
+    _ time: (String, String, Int, () throws -> Void) throws -> Void
+  ) throws -> [String: Double] {
+    var answers: [String: Double] = [:]
+    func ask(_ row: String, _ times: Int, _ body: (Int) throws -> Double) throws {
+      var sum = 0.0
+      // Once before, so that each finds its memory warm.
+      _ = try body(0)
+      try time(row, "µs", times) { for turn in 0..<times { sum += try body(turn) } }
+      answers[row] = sum
+    }
+    let count = songs.count
+    try ask("first-id", 5000) { Double(try store.firstID(artist: songs[$0 * 13 % count].artist)) }
+    try ask("ids-100", 2000) { Double(try store.idCount(artist: songs[$0 * 13 % count].artist)) }
+    try ask("ordered-10", 2000) { try store.best(year: 1950 + $0 % 75, limit: 10, offset: 0) }
+    try ask("ordered-offset-1000", 500) { try store.best(year: 1950 + $0 % 75, limit: 10, offset: 1000) }
+    try ask("offset-half", 20) { try store.rating(atOffset: count / 2 + $0) }
+    try ask("count-range", 20) { Double(try store.count(ratingFrom: 1 + Double($0) / 100, to: 3.5)) }
+    try ask("count-prefix", 20) { Double(try store.count(artistPrefix: "artist\(1 + $0 % 9)")) }
+    let many = (0..<min(40_000, count / 5)).map { "artist\($0)" }
+    try ask("in-many", 3) { _ in Double(try store.count(artists: many)) }
+    try ask("scan", 3) { Double(try store.count(playsBelow: 10 + $0)) }
+    return answers
+  }
+}
+
+/// What was measured, by row and store.
+private struct IndexTable {
+  private var rows: [(name: String, unit: String, times: [String: [Double]])] = []
+
+  mutating func add(_ row: String, _ unit: String, _ store: String, _ value: Double) {
+    let index = rows.firstIndex { $0.name == row } ?? rows.count
+    if index == rows.count { rows.append((row, unit, [:])) }
+    rows[index].times[store, default: []].append(value)
+  }
+
+  func print() {
+    for row in rows {
+      let medians = row.times.mapValues { $0.sorted()[$0.count / 2] }
+      let text = medians.sorted { $0.key < $1.key }.map { "\($0.key) \(number($0.value))" }.joined(separator: "  ")
+      var ratio = ""
+      if let own = medians["quire"], let other = medians["sqlite"] { ratio = "  × \(number(own / other))" }
+      Swift.print("\(row.name) (\(row.unit)): \(text)\(ratio)")
+    }
+  }
+}

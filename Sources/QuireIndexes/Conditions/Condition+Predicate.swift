@@ -1,0 +1,245 @@
+// Foundation's predicates as conditions.
+
+public import Foundation
+internal import QuireDatabase
+
+extension Condition {
+  /// The condition that a predicate states.
+  ///
+  /// Comparisons of fields with values, `&&`, `||`, `!`, `contains` of a list of values or of a field that is a list,
+  /// and `starts(with:)` of a text are taken over, and served by indexes. What else a predicate can say has no plan.
+  ///
+  /// ```swift
+  /// let condition = try Condition<Song, NoMetadata>(#Predicate { $0.year == 1990 && $0.tags.contains("jazz") })
+  /// ```
+  ///
+  /// - Throws: `IndexError.unplannable` with what there is no plan for, and what to write instead.
+  public init(_ predicate: Predicate<Object>) throws {
+    self.init(try PredicateReader<Object, Metadata>().node(predicate.expression))
+  }
+}
+
+/// What stands on a side of a comparison.
+private enum PredicateOperand {
+  /// A field of the row.
+  case field(AnyKeyPath)
+  case constant(Any)
+}
+
+/// An expression that is a field or a value.
+private protocol OperandExpression { func operand() throws -> PredicateOperand }
+
+/// An expression that is true or false.
+private protocol ConditionExpression {
+  func node<Object, Metadata>(_ reader: PredicateReader<Object, Metadata>) throws -> Condition<Object, Metadata>.Node
+}
+
+/// A list whose elements are compared.
+private protocol ComparableElements { static var element: any SortKey.Type { get } }
+
+extension Array: ComparableElements where Element: SortKey {
+  fileprivate static var element: any SortKey.Type { Element.self }
+}
+
+/// Makes conditions of expressions.
+private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
+  typealias Node = Condition<Object, Metadata>.Node
+
+  func node(_ expression: any PredicateExpression) throws -> Node {
+    guard let expression = expression as? any ConditionExpression else { throw unplannable(expression) }
+    return try expression.node(self)
+  }
+
+  func operand(_ expression: any PredicateExpression) throws -> PredicateOperand {
+    guard let expression = expression as? any OperandExpression else { throw unplannable(expression) }
+    return try expression.operand()
+  }
+
+  func unplannable(_ what: Any) -> IndexError {
+    let name = String(describing: type(of: what)).prefix { $0 != "<" }
+    return .unplannable("\(name) has no plan")
+  }
+
+  /// A term over a field whose type is opened by the caller.
+  private func term<Value>(_ path: AnyKeyPath, _: Value.Type) throws -> Term<Object, Metadata, Object, Value> {
+    guard let path = path as? KeyPath<Object, Value> else {
+      throw IndexError.unplannable("\(path) is no field of \(Object.self)")
+    }
+    return Term(FieldPath(known: path))
+  }
+
+  /// Compares two operands, of which one is a field and one a value.
+  func compare(
+    _ left: any PredicateExpression, _ right: any PredicateExpression, _ comparison: PredicateComparison
+  ) throws -> Node {
+    switch (try operand(left), try operand(right)) {
+    case (.field(let path), .constant(let value)): return try compare(path, value, comparison)
+    case (.constant(let value), .field(let path)): return try compare(path, value, comparison.turned)
+    case (.constant, .constant): throw IndexError.unplannable("two values are compared, and no field")
+    case (.field, .field): throw IndexError.unplannable("two fields are compared with each other")
+    }
+  }
+
+  private func compare(_ path: AnyKeyPath, _ value: Any, _ comparison: PredicateComparison) throws -> Node {
+    guard let type = type(of: path).valueType as? any SortKey.Type else {
+      throw IndexError.unplannable("\(type(of: path).valueType) is no SortKey")
+    }
+    func compare<Value: SortKey>(_: Value.Type) throws -> Node {
+      guard let value = value as? Value else {
+        throw IndexError.unplannable("\(value) is no \(Value.self)")
+      }
+      return comparison.condition(try term(path, Value.self), value).node
+    }
+    return try compare(type)
+  }
+
+  /// Whether one of the elements of a list is a value: the list a field, or the value one.
+  func contains(_ list: any PredicateExpression, _ element: any PredicateExpression) throws -> Node {
+    switch (try operand(list), try operand(element)) {
+    case (.field(let path), .constant(let value)): return try contains(path, value)
+    case (.constant(let list), .field(let path)):
+      guard let list = list as? any Sequence else { throw unplannable(list) }
+      var all = Node.none
+      for value in list { all = .either(all, try compare(path, value, .equal)) }
+      return all
+    default: throw IndexError.unplannable("contains is asked of a field, or about one")
+    }
+  }
+
+  private func contains(_ path: AnyKeyPath, _ value: Any) throws -> Node {
+    let type = type(of: path).valueType
+    guard let list = type as? any ComparableElements.Type else {
+      throw IndexError.unplannable("\(type) is no Array of SortKey")
+    }
+    func contains<Element: SortKey>(_: Element.Type) throws -> Node {
+      guard let value = value as? Element else { throw IndexError.unplannable("\(value) is no \(Element.self)") }
+      if type is [Element].Type { return try term(path, [Element].self).contains(value).node }
+      throw IndexError.unplannable("\(type) is no Array of SortKey")
+    }
+    return try contains(list.element)
+  }
+
+  /// Whether a text begins with another.
+  func starts(_ text: any PredicateExpression, _ prefix: any PredicateExpression) throws -> Node {
+    guard case .field(let path) = try operand(text), case .constant(let value) = try operand(prefix),
+      let prefix = value as? String
+    else { throw IndexError.unplannable("starts(with:) is asked of a text of the row") }
+    return try term(path, String.self).hasPrefix(prefix).node
+  }
+}
+
+/// How two operands are compared.
+private enum PredicateComparison {
+  case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+
+  /// The same with the sides exchanged.
+  var turned: Self {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    }
+  }
+
+  func condition<Object, Metadata, Value: SortKey>(
+    _ term: Term<Object, Metadata, Object, Value>, _ value: Value
+  ) -> Condition<Object, Metadata> {
+    switch self {
+    case .equal: term == value
+    case .notEqual: term != value
+    case .less: term < value
+    case .lessOrEqual: term <= value
+    case .greater: term > value
+    case .greaterOrEqual: term >= value
+    }
+  }
+}
+
+// MARK: - Foundation's expressions
+
+extension PredicateExpressions.Variable: OperandExpression {
+  fileprivate func operand() -> PredicateOperand { .field(\Output.self) }
+}
+
+extension PredicateExpressions.KeyPath: OperandExpression {
+  fileprivate func operand() throws -> PredicateOperand {
+    guard let root = root as? any OperandExpression, case .field(let base) = try root.operand(),
+      let path = base.appending(path: keyPath)
+    else { throw IndexError.unplannable("\(keyPath) is no field of the row") }
+    return .field(path)
+  }
+}
+
+extension PredicateExpressions.Value: OperandExpression {
+  fileprivate func operand() -> PredicateOperand { .constant(value) }
+}
+
+extension PredicateExpressions.NilLiteral: OperandExpression {
+  fileprivate func operand() -> PredicateOperand { .constant(Wrapped?.none as Any) }
+}
+
+extension PredicateExpressions.Equal: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { try reader.compare(lhs, rhs, .equal) }
+}
+
+extension PredicateExpressions.NotEqual: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { try reader.compare(lhs, rhs, .notEqual) }
+}
+
+extension PredicateExpressions.Comparison: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node {
+    let comparison: PredicateComparison =
+      switch op {
+      case .lessThan: .less
+      case .lessThanOrEqual: .lessOrEqual
+      case .greaterThan: .greater
+      case .greaterThanOrEqual: .greaterOrEqual
+      @unknown default: throw reader.unplannable(self)
+      }
+    return try reader.compare(lhs, rhs, comparison)
+  }
+}
+
+extension PredicateExpressions.Conjunction: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { .both(try reader.node(lhs), try reader.node(rhs)) }
+}
+
+extension PredicateExpressions.Disjunction: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { .either(try reader.node(lhs), try reader.node(rhs)) }
+}
+
+extension PredicateExpressions.Negation: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { try reader.node(wrapped).negated }
+}
+
+extension PredicateExpressions.SequenceContains: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { try reader.contains(sequence, element) }
+}
+
+extension PredicateExpressions.SequenceStartsWith: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> Condition<Object, Metadata>.Node { try reader.starts(base, prefix) }
+}
+
+extension PredicateExpressions.Value: ConditionExpression where Output == Bool {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) -> Condition<Object, Metadata>.Node { value ? .all : .none }
+}

@@ -1,0 +1,60 @@
+// What records hold, as the list of indexes says.
+
+internal import QuireDatabase
+
+/// What rows are asked for on behalf of a list of indexes: the distinct columns of all, and which filtered indexes hold
+/// a row.
+struct IndexFields<Object: Sendable, Metadata: Sendable>: Sendable {
+  /// One thing that a record holds.
+  enum Field: Sendable {
+    case column(Column<Object, Metadata>)
+    /// Whether the condition of an index lets the row through.
+    case isHeld(index: Int)
+  }
+
+  let fields: [Field]
+  /// For each index the fields of its columns.
+  let columns: [[Int]]
+  /// For each index the field that tells whether it holds the row; nil for those that hold all.
+  let held: [Int?]
+  let filters: [Condition<Object, Metadata>.Node]
+  let needsMetadata: Bool
+  private let needsObject: Bool
+
+  init(_ indexes: [Index<Object, Metadata>]) {
+    var fields: [Field] = []
+    columns = indexes.map { index in
+      index.columns.map { column in
+        if let known = fields.firstIndex(where: { $0.column?.id == column.column.id }) { return known }
+        fields.append(.column(column.column))
+        return fields.count - 1
+      }
+    }
+    filters = indexes.map(\.filter)
+    held = indexes.indices.map { number in
+      if indexes[number].filter.conjuncts.isEmpty { return nil }
+      fields.append(.isHeld(index: number))
+      return fields.count - 1
+    }
+    self.fields = fields
+    let isFiltered = held.contains { $0 != nil }
+    needsMetadata = isFiltered || fields.contains { $0.column?.id.half == .metadata }
+    needsObject = isFiltered || fields.contains { $0.column?.id.half == .object }
+  }
+
+  /// The halves of rows that records are made of.
+  var halves: ChangedHalves {
+    var halves: ChangedHalves = []
+    if needsObject { halves.insert(.storedObject) }
+    if needsMetadata { halves.insert(.storedMetadata) }
+    return halves
+  }
+
+  /// The field of a column; nil if no index has it.
+  func field(_ column: ColumnID) -> Int? { fields.firstIndex { $0.column?.id == column } }
+}
+
+extension IndexFields.Field {
+  /// The column, if it is one.
+  var column: Column<Object, Metadata>? { if case .column(let column) = self { column } else { nil } }
+}

@@ -1,0 +1,133 @@
+// The changes of a query as a sequence.
+
+public import QuireDatabase
+public import QuireViews
+
+/// What changed among the rows of a query, again and again, as commits change them: the change sets that screens of
+/// views have, in one section.
+///
+/// ```swift
+/// let jazz = RowCollection.songs.query { $0.tags.contains("jazz") }.order(by: \.year)
+/// for try await update in try db.updates(of: jazz) {
+///   try update.snapshot.read { tx in
+///     try update.diff.apply(to: &titles) { path in try tx[.songs].get(update.keys[path.row])?.title }
+///   }
+/// }
+/// ```
+///
+/// The first element is a reload with the rows as they are. The query is run for that one alone; afterwards each row
+/// that a commit has changed is tested by itself, and a commit that changes no row of the query is no element. So is
+/// what is committed while the consumer is busy: it comes as one change set. Keeps key and order of each row that
+/// satisfies the condition in memory, also of those that a limit leaves out. Ends when the database is closed, or with
+/// an error when a failed write has stopped it. One consumer at a time.
+public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence, Sendable {
+  /// One change of the rows.
+  public struct Element: Sendable {
+    /// What changed. All rows are in section 0.
+    public let diff: ViewDiff
+    /// The keys of the rows after it, in order.
+    public let keys: [String]
+    /// The snapshot to read rows from, until the next element is asked for.
+    public let snapshot: PinnedSnapshot
+  }
+
+  private let commits: CommitStream
+  private let snapshot: PinnedSnapshot
+  private let query: RowQuery<Object, Metadata>
+
+  init(_ db: Database, _ query: RowQuery<Object, Metadata>) throws(DatabaseError) {
+    // The stream first: no commit may fall between the two.
+    commits = db.commits
+    snapshot = try db.pin()
+    self.query = query
+  }
+
+  /// Begins with the rows as they are.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(commits: commits.makeAsyncIterator(), snapshot: snapshot, query: query)
+  }
+
+  /// Waits for changes.
+  public struct Iterator: AsyncIteratorProtocol {
+    private var commits: CommitStream.Iterator
+    private let snapshot: PinnedSnapshot
+    private let collection: String
+    private var screen: QueryScreen<Object, Metadata>
+    private var hasBegun = false
+
+    fileprivate init(
+      commits: CommitStream.Iterator, snapshot: PinnedSnapshot, query: RowQuery<Object, Metadata>
+    ) {
+      self.commits = commits
+      self.snapshot = snapshot
+      collection = query.collection.name
+      screen = QueryScreen(query)
+    }
+
+    /// The next change of the rows; waits for it. Nil when the database was closed, or the task cancelled.
+    ///
+    /// - Throws: what the query does, and what a closure of its condition throws.
+    public mutating func next() async throws -> Element? {
+      if !hasBegun {
+        hasBegun = true
+        try snapshot.advance()
+        let diff = try snapshot.read { tx in try screen.load(tx) }
+        return element(diff)
+      }
+      while let commit = try await commits.next() {
+        if let element = try take(commit) { return element }
+      }
+      return nil
+    }
+
+    /// The next change of the rows, if one was committed; waits for nothing. Nil also before the first `next`.
+    ///
+    /// - Throws: as ``next()``.
+    public mutating func nextIfReady() throws -> Element? {
+      guard hasBegun else { return nil }
+      while let commit = commits.nextIfReady() {
+        if let element = try take(commit) { return element }
+      }
+      return nil
+    }
+
+    /// What a commit, and those after it, have changed; nil if that is nothing.
+    private mutating func take(_ commit: Commit) throws -> Element? {
+      guard commit.changes.isUnknown || commit.changes.hasChanges(inCollection: collection) else { return nil }
+      // Also what later commits have changed; when these come, nothing is left of them.
+      let passed = try snapshot.advance()
+      if passed.isEmpty { return nil }
+      let diff = try snapshot.read { tx in try update(passed, tx) }
+      return diff.isEmpty ? nil : element(diff)
+    }
+
+    private func element(_ diff: ViewDiff) -> Element { Element(diff: diff, keys: screen.keys, snapshot: snapshot) }
+
+    private mutating func update(_ commits: [Commit], _ tx: ReadTransaction) throws -> ViewDiff {
+      var changed: [ByteString: ViewAspects] = [:]
+      for commit in commits {
+        if commit.changes.isUnknown || commit.changes.didClear(collectionNamed: collection) {
+          return try screen.load(tx)
+        }
+        for key in commit.changes.changedKeys(inCollection: collection, .object) {
+          changed[ByteString(key), default: []].insert(.object)
+        }
+        for key in commit.changes.changedKeys(inCollection: collection, .metadata) {
+          changed[ByteString(key), default: []].insert(.metadata)
+        }
+      }
+      return try screen.update(changed, tx)
+    }
+  }
+}
+
+extension Database {
+  /// What changes among the rows of a query from now on, beginning with all of them.
+  ///
+  /// - Throws: `closed`.
+  public func updates<Object, Metadata>(
+    of query: RowQuery<Object, Metadata>
+  ) throws(DatabaseError) -> QueryUpdates<Object, Metadata> {
+    try QueryUpdates(self, query)
+  }
+}

@@ -1,0 +1,87 @@
+// A query as a value.
+
+public import QuireDatabase
+
+/// What is asked of a collection: a condition, an order, a limit and an offset. Belongs to no transaction.
+///
+/// ```swift
+/// let jazz = RowCollection.songs.query { $0.tags.contains("jazz") }.order(by: \.year).limit(50)
+/// let keys = try db.read { tx in try tx.find(jazz).keys }
+/// ```
+public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
+  let collection: RowCollection<Object, Metadata>
+  let condition: Condition<Object, Metadata>.Node
+  private(set) var order: [IndexColumn<Object, Metadata>] = []
+  private(set) var limit: Int?
+  private(set) var offset = 0
+  private(set) var needsIndex = false
+
+  init(_ collection: RowCollection<Object, Metadata>, _ condition: Condition<Object, Metadata>) {
+    self.collection = collection
+    self.condition = condition.node
+  }
+
+  /// The same rows in an order: of the first column, then of the second among those that are equal in the first, and so
+  /// on. Columns of lists give no order, and are left out.
+  public func order(by columns: IndexColumn<Object, Metadata>...) -> Self { ordered(by: columns) }
+
+  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self {
+    var copy = self
+    copy.order = columns.filter { $0.column.id.kind == .value }
+    return copy
+  }
+
+  /// The same rows by one field, the least first.
+  public func order<Value: SortKey>(by path: any KeyPath<Object, Value> & Sendable) -> Self {
+    order(by: .ascending(path))
+  }
+
+  /// The first `count` of these rows.
+  public func limit(_ count: Int) -> Self {
+    var copy = self
+    copy.limit = Swift.min(limit ?? .max, Swift.max(0, count))
+    return copy
+  }
+
+  /// These rows without the first `count`. With a limit, the limit counts from there.
+  public func offset(_ count: Int) -> Self {
+    var copy = self
+    copy.offset = Swift.max(0, count)
+    return copy
+  }
+
+  /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
+  public func requireIndex() -> Self {
+    var copy = self
+    copy.needsIndex = true
+    return copy
+  }
+}
+
+extension RowCollection {
+  /// The rows that satisfy a condition on their fields, as a value.
+  public func query(
+    _ condition: (Fields<Object, Metadata>) throws -> Condition<Object, Metadata>
+  ) rethrows -> RowQuery<Object, Metadata> {
+    RowQuery(self, try condition(Fields()))
+  }
+
+  /// The rows that satisfy a condition, as a value.
+  public func query(_ condition: Condition<Object, Metadata> = .all) -> RowQuery<Object, Metadata> {
+    RowQuery(self, condition)
+  }
+}
+
+extension ReadTransaction {
+  /// The rows of a query.
+  public func find<Object, Metadata>(_ query: RowQuery<Object, Metadata>) -> FoundRows<Object, Metadata> {
+    FoundRows(self[query.collection], query)
+  }
+}
+
+extension WriteTransaction {
+  /// The rows of a query, as they are in the transaction.
+  public func find<Object, Metadata>(_ query: RowQuery<Object, Metadata>) -> FoundRows<Object, Metadata> {
+    FoundRows(self[query.collection].readTransaction[query.collection], query)
+  }
+}

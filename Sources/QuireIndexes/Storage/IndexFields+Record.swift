@@ -1,0 +1,70 @@
+// Making the record of a row, and the keys of its entries.
+
+internal import QuireDatabase
+
+extension IndexFields {
+  /// The record of a row, with fields at the places of `map`.
+  func record(_ object: Object, _ metadata: Metadata?, _ map: IndexMap) throws -> RowRecord {
+    var record = RowRecord()
+    for (place, field) in map.placedFields {
+      switch fields[field] {
+      case .isHeld(let index):
+        record.append(at: place, try filters[index].isTrue(object, metadata) ? [[]] : [])
+      case .column(let column) where column.id.kind == .value:
+        try record.append(at: place) { try column.append(object, metadata, &$0) { _ in } }
+      case .column(let column): record.append(at: place, try column.values(of: object, metadata))
+      }
+    }
+    return record
+  }
+}
+
+extension IndexList {
+  /// The keys of a row in an index, in order and each once; none if its condition leaves the row out, or if the record
+  /// does not know one of its columns.
+  func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) -> [[UInt8]] {
+    if let held = fields.held[number] {
+      guard let place = map.places[held], record.hasValue(at: place) else { return [] }
+    }
+    var keys: [[UInt8]] = [[]]
+    for (field, column) in zip(fields.columns[number], indexes[number].columns) {
+      guard let place = map.places[field] else { return [] }
+      if column.column.id.kind == .value {
+        unsafe record.forEachValue(at: place) { value in
+          for index in keys.indices { unsafe column.appendKeyBytes(value, to: &keys[index]) }
+        }
+      } else {
+        let before = keys
+        keys = []
+        unsafe record.forEachValue(at: place) { value in
+          for var key in before {
+            unsafe column.appendKeyBytes(value, to: &key)
+            keys.append(key)
+          }
+        }
+      }
+      guard record.knows(place) else { return [] }
+    }
+    let suffix = rowID.orderedBytes
+    if keys.count == 1 { return [keys[0] + suffix] }
+    // Elements that are the same as far as keys have them are one entry.
+    var distinct: [[UInt8]] = []
+    for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where distinct.last != key { distinct.append(key) }
+    return distinct.map { $0 + suffix }
+  }
+
+  /// Whether one of the values is none, which a unique index lets through.
+  func hasAbsent(_ record: RecordView, in number: Int, _ map: IndexMap) -> Bool {
+    zip(fields.columns[number], indexes[number].columns).contains { field, column in
+      guard let absent = column.column.absentBytes, let place = map.places[field] else { return false }
+      return record.values(at: place).contains(absent)
+    }
+  }
+
+  /// Whether two records have the same of all that the entries of an index are made of.
+  func isSame(_ one: RecordView, as other: RecordView, in number: Int, _ map: IndexMap) -> Bool {
+    (fields.columns[number] + (fields.held[number].map { [$0] } ?? [])).allSatisfy { field in
+      map.places[field].map { one.isSame(as: other, at: $0) } ?? true
+    }
+  }
+}

@@ -1,0 +1,227 @@
+// Building indexes: alone, beside writers, stopped and begun again.
+
+import Foundation
+import QuireDatabase
+@testable import QuireIndexes
+import QuireTesting
+import Synchronization
+import Testing
+
+@Suite struct IndexBuildingTests {
+  private struct Stopped: Error {}
+
+  private func track(_ number: Int) -> Track {
+    Track(
+      title: "t\(number % 97)", year: 1900 + number % 120, rating: number % 3 == 0 ? nil : Double(number % 10),
+      mood: Track.Mood.allCases[number % 3], tags: (0..<number % 4).map { "tag\($0 + number % 5)" },
+      album: .init(name: "a\(number % 11)"), added: Date(timeIntervalSinceReferenceDate: Double(number)),
+      score: Double(number % 13))
+  }
+
+  private func store(_ numbers: Range<Int>, in db: Database) throws {
+    try db.write { tx in
+      for number in numbers {
+        try tx[.tracks].set(
+          track(number), metadata: number % 2 == 0 ? Plays(count: number % 7) : nil, for: "k\(number)")
+      }
+    }
+  }
+
+  /// The index of this place among all that the tests know.
+  private func number(of name: String) throws -> Int {
+    try #require(Indexes<Track, Plays>.all.firstIndex { $0.name == name })
+  }
+
+  private func count(_ db: Database, year: Int) throws -> Int {
+    try db.read { tx in try tx[.tracks].find { $0.year == year }.count }
+  }
+
+  @Test("A changed list builds what is new, and leaves the rest as it is")
+  func buildsWhatHasChanged() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("db")
+    let (title, year, tags, recent) =
+      (try number(of: "title"), try number(of: "year"), try number(of: "tags"), try number(of: "recent"))
+    var tree: Int?
+    do {
+      let db = try Database(at: path)
+      try store(0..<5000, in: db)
+      let first = Indexes.tracks([title, year])
+      try db.register(first)
+      tree = try db.read { tx in try tx.access(to: first).map.trees[1] }
+      try db.close()
+    }
+    let db = try Database(at: path)
+    // The columns of “tags” and “recent” are in no record yet.
+    let second = Indexes.tracks([tags, year, recent])
+    let seen = Mutex<Set<Int>>([])
+    try db.register(second) { now in seen.withLock { _ = $0.insert(now.total) } }
+    try db.read { tx in
+      let reader = try tx.access(to: second)
+      #expect(reader.map.trees[1] == tree && reader.map.unready.isEmpty)
+      try reader.verify()
+    }
+    #expect(try db.read { tx in try tx[.tracks].find { $0.tags.contains("tag3") }.requireIndex().count } > 0)
+    // Records of rows that were not changed meanwhile forget nothing of what is left.
+    try store(100..<200, in: db)
+    try db.read { tx in try tx.access(to: second).verify() }
+    // The same list again: nothing is to be done.
+    try db.close()
+    let again = try Database(at: path)
+    let before = try again.read { $0.csn }
+    try again.register(second)
+    #expect(try again.read { $0.csn } == before)
+    try again.close()
+  }
+
+  @Test("An index that is being built serves nobody, and building goes on where it was stopped")
+  func stopsAndGoesOn() throws {
+    let db = try Database.inMemory()
+    try store(0..<20_000, in: db)
+    let indexes = Indexes.tracks()
+    var calls = 0
+    #expect(throws: Stopped.self) {
+      try db.register(indexes) { _ in
+        calls += 1
+        if calls == 30 { throw Stopped() }
+      }
+    }
+    #expect(calls == 30)
+    #expect(try count(db, year: 1950) == 167)
+    try db.register(indexes)
+    try db.read { tx in
+      let reader = try tx.access(to: indexes)
+      #expect(reader.map.unready.isEmpty)
+      try reader.verify()
+    }
+    try db.close()
+  }
+
+  @Test("What writers do while indexes are built is in them", arguments: [false, true])
+  func takesChangesMeanwhile(clears: Bool) throws {
+    let db = try Database.inMemory()
+    try store(0..<12_000, in: db)
+    let indexes = Indexes.tracks()
+    let isDone = Atomic(false)
+    let writer = DispatchQueue(label: "writer")
+    let group = DispatchGroup()
+    writer.async(group: group) {
+      var random = SeededRandom(seed: 7)
+      var turn = 0
+      while !isDone.load(ordering: .relaxed) {
+        turn += 1
+        do {
+          try db.write { tx in
+            for _ in 0..<20 {
+              let number = random.below(14_000)
+              if random.below(3) == 0 {
+                try tx[.tracks].remove("k\(number)")
+              } else {
+                try tx[.tracks].set(track(number + 1), metadata: Plays(count: random.below(9)), for: "k\(number)")
+              }
+            }
+            if clears, turn % 40 == 20 { try tx[.tracks].removeAll() }
+          }
+        } catch { Issue.record("\(error)") }
+      }
+    }
+    try db.register(indexes)
+    isDone.store(true, ordering: .relaxed)
+    group.wait()
+    try db.read { tx in
+      let reader = try tx.access(to: indexes)
+      #expect(reader.map.unready.isEmpty)
+      try reader.verify()
+    }
+    try db.close()
+  }
+
+  @Test("Rows with the same value leave nothing of a unique index that is registered late")
+  func refusesWhatIsNotUnique() throws {
+    let db = try Database.inMemory()
+    try store(0..<300, in: db)
+    let indexes = Indexes<Track, Plays>("unique", over: .tracks) {
+      Index("added", \.added).unique()
+      Index("title", \.title).unique()
+    }
+    do {
+      try db.register(indexes)
+      Issue.record("rows have one title")
+    } catch let error as DatabaseError {
+      #expect(error.code == .extensionFailed)
+      guard case .notUnique(index: "title", let keys)? = error.cause as? IndexError else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(Set(keys) == ["k0", "k97"])
+    }
+    #expect(try db.extensions().isEmpty)
+    let good = Indexes<Track, Plays>("unique", over: .tracks) { Index("added", \.added).unique() }
+    try db.register(good)
+    try db.read { tx in try tx.access(to: good).verify() }
+    try db.close()
+  }
+
+  @Test("A unique index lets rows share none, and nothing else that looks like it")
+  func tellsNoneFromFalse() throws {
+    struct Flag: Codable, Sendable { var isOn: Bool, name: String? }
+    let flags = RowCollection<Flag, NoMetadata>("flags")
+    let db = try Database.inMemory()
+    try db.register(
+      Indexes<Flag, NoMetadata>("flags", over: flags) {
+        Index("on", \.isOn).unique(.immediate)
+        Index("name", \.name).unique(.immediate)
+      })
+    try db.write { tx in
+      try tx[flags].set(Flag(isOn: false, name: nil), for: "a")
+      try tx[flags].set(Flag(isOn: true, name: nil), for: "b")
+    }
+    #expect(throws: DatabaseError.self) {
+      try db.write { tx in try tx[flags].set(Flag(isOn: false, name: "c"), for: "c") }
+    }
+    try db.close()
+  }
+
+  @Test("What is stored about indexes is believed only where it holds together")
+  func catalogIsChecked() throws {
+    var catalog = IndexCatalog()
+    catalog.nextTree = 3
+    catalog.nextPlace = 5
+    catalog.entries = [
+      .init(name: "a", signature: "x", tree: 0, isReady: true, places: [0, 2], heldPlace: nil),
+      .init(name: "ü", signature: "", tree: 2, isReady: false, places: [4], heldPlace: 3),
+    ]
+    let bytes = catalog.bytes
+    #expect(IndexCatalog(bytes) == catalog)
+    for count in bytes.indices { #expect(IndexCatalog(Array(bytes[..<count])) == nil) }
+    var random = SeededRandom(seed: 3)
+    for _ in 0..<2000 {
+      var forged = bytes
+      forged[random.below(forged.count)] = UInt8(random.below(256))
+      // Whatever it is, reading it ends.
+      _ = IndexCatalog(forged)
+    }
+  }
+
+  @Test("Forged records are refused, and never read beyond their end")
+  func recordsAreChecked() throws {
+    var record = RowRecord()
+    record.append(at: 0) { $0 += [1, 2, 3] }
+    record.append(at: 3, [[], [9], [9, 9]])
+    record.append(at: 300) { $0 += [UInt8](repeating: 7, count: 500) }
+    record.withView { view in
+      #expect(view.values(at: 0) == [[1, 2, 3]] && view.values(at: 3) == [[], [9], [9, 9]])
+      #expect(view.values(at: 300).first?.count == 500 && view.values(at: 1).isEmpty && !view.knows(299))
+    }
+    var random = SeededRandom(seed: 5)
+    for _ in 0..<5000 {
+      var forged = record.bytes
+      forged[random.below(12)] = UInt8(random.below(256))
+      if random.below(2) == 0 { forged.removeLast(random.below(forged.count)) }
+      unsafe forged.withUnsafeBytes { bytes in
+        guard let view = unsafe RecordView(bytes) else { return }
+        for place in [0, 3, 300, random.below(400)] { _ = view.values(at: place) }
+      }
+    }
+  }
+}
