@@ -13,20 +13,22 @@ struct OrderedWalk {
   private static let batchCount = 64
 
   /// Nil if the query has another order, or if gathering its rows and sorting them costs less.
-  init?(_ query: SecondaryIndexQuery) {
+  init?(_ query: SecondaryIndexQuery) throws {
     guard let term = query.query.order.first, case .column(let column) = term.column, term.collation == .binary else {
       return nil
     }
     self.query = query
     self.column = column
-    tests = query.plan.tests
     switch query.plan.source {
-    case .column(column, let ranges): self.ranges = ranges
+    case .column(column, let ranges): (self.ranges, tests) = (ranges, query.plan.tests)
     case .all:
-      self.ranges = .all
+      (ranges, tests) = (.all, query.plan.tests)
       // Without tests no record is read. With them a row is looked up for each entry until there are enough.
-      guard tests.isEmpty || query.fewAreWanted(of: query.plan.count) else { return nil }
-    default: return nil
+      guard try tests.isEmpty || query.walksFewer(than: query.plan.count) else { return nil }
+    default:
+      // The whole condition is asked of the rows in their order, as long as it takes.
+      guard try query.walksFewer(than: query.plan.count) else { return nil }
+      (ranges, tests) = (.all, query.query.condition?.conjuncts ?? [])
     }
   }
 
@@ -80,10 +82,11 @@ struct OrderedWalk {
 }
 
 extension SecondaryIndexQuery {
-  /// Whether so few of the rows are wanted that it pays to look each one up alone.
-  fileprivate func fewAreWanted(of count: Int) -> Bool {
-    guard let limit = query.limit else { return false }
-    return limit < count / 8 && query.offset < count / 8
+  /// Whether fewer rows have to be looked up in the query's order than half of those that its source gives: if `count`
+  /// of all rows are found, and lie anywhere in that order, one of `rows / count` is.
+  fileprivate func walksFewer(than count: Int) throws -> Bool {
+    guard let wanted else { return false }
+    return Double(wanted) * Double(try trees.rows.count) < Double(count) * Double(count) / 2
   }
 }
 

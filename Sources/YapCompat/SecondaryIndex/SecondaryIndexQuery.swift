@@ -18,7 +18,7 @@ struct SecondaryIndexQuery {
   }
 
   /// How many rows are to be found at the most; nil for all.
-  private var wanted: Int? {
+  var wanted: Int? {
     query.limit.map { limit in
       let (sum, isTooLarge) = limit.addingReportingOverflow(query.offset)
       return isTooLarge ? .max : sum
@@ -44,7 +44,7 @@ struct SecondaryIndexQuery {
       }
       return cut(found)
     }
-    if let walk = OrderedWalk(self) { return cut(try walk.rowIDs(wanted)) }
+    if let walk = try OrderedWalk(self) { return cut(try walk.rowIDs(wanted)) }
     var found: [QueryRow] = []
     try forEachRow(plan, needsValues: true) { _, row in
       found.append(row)
