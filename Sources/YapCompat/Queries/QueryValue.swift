@@ -16,7 +16,15 @@ enum QueryValue: Hashable, Sendable {
   ///
   /// Dates are seconds since the beginning of 2001. Whole numbers that no `Int64` holds are reals.
   init?(_ value: Any) {
-    if let text = value as? String {
+    // The usual types are asked for by name: a cast to a protocol takes far longer.
+    let type = Swift.type(of: value)
+    if type == Int.self, let integer = value as? Int {
+      self = .integer(Int64(integer))
+    } else if type == Double.self, let real = value as? Double {
+      self = Self(real: real)
+    } else if type is NSNumber.Type, let number = value as? NSNumber {
+      self.init(number)
+    } else if let text = value as? String {
       self = .text(Array(text.utf8))
     } else if let integer = value as? any BinaryInteger {
       self = Int64(exactly: integer).map { .integer($0) } ?? .real(Double(integer))
@@ -26,12 +34,10 @@ enum QueryValue: Hashable, Sendable {
       self = .blob(Array(data))
     } else if let date = value as? Date {
       self = Self(real: date.timeIntervalSinceReferenceDate)
-    } else if let truth = value as? Bool, type(of: value) == Bool.self {
+    } else if type == Bool.self, let truth = value as? Bool {
       self = .integer(truth ? 1 : 0)
     } else if value is NSNull {
       self = .null
-    } else if let number = value as? NSNumber {
-      self.init(number)
     } else {
       return nil
     }
