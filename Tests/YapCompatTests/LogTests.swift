@@ -47,4 +47,26 @@ import YapCompat
     }
     #expect(log.values == ["warning"] && !connection.isInLongLivedReadTransaction())
   }
+
+  @Test func whatAnIndexCannotTakeOrAnswerIsLogged() async throws {
+    let name = "index of \(UUID().uuidString)"
+    try await collecting(name) {
+      let setup = YapDatabaseSecondaryIndexSetup()
+      for column in ["good", "bad"] { setup.addColumn(column, with: .integer) }
+      let handler = YapDatabaseSecondaryIndexHandler.withKeyBlock { _, dict, _, _ in
+        dict["good"] = 1
+        dict["bad"] = URL(fileURLWithPath: "/")
+      }
+      let index = YapDatabaseSecondaryIndex(setup: setup, handler: handler)
+      #expect(fixture.database.register(index, withName: name))
+      try connection.readWrite { $0.setObject("v", forKey: "key", inCollection: nil) }
+      #expect(log.values == ["warning"])
+      try connection.read { transaction in
+        let index = try #require(transaction.ext(name) as? YapDatabaseSecondaryIndexTransaction)
+        #expect(index.numberOfRows(matching: YapDatabaseQuery(string: "WHERE bad IS NULL AND good = 1")) == 1)
+        #expect(index.numberOfRows(matching: YapDatabaseQuery(string: "WHERE worse = 1")) == nil)
+      }
+    }
+    #expect(log.values == ["warning", "error"])
+  }
 }

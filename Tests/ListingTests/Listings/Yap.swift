@@ -42,4 +42,23 @@ extension YapListings {
       transaction.setObject(song, forKey: "s1", inCollection: "songs")
     }
   }
+
+  static func index(_ database: YapDatabase, _ connection: YapDatabaseConnection) throws {
+    let setup = YapDatabaseSecondaryIndexSetup()
+    setup.addColumn("title", with: .text)
+    setup.addColumn("seconds", with: .integer)
+    let handler = YapDatabaseSecondaryIndexHandler.withObjectBlock { _, dict, _, _, object in
+      guard let song = object as? Song else { return }
+      dict["title"] = song.title
+      dict["seconds"] = song.seconds
+    }
+    let index = YapDatabaseSecondaryIndex(setup: setup, handler: handler, versionTag: "1")
+    database.register(index, withName: "songIndex")
+
+    let query = YapDatabaseQuery(string: "WHERE seconds < ? ORDER BY title LIMIT 10", parameters: [180])
+    try connection.read { transaction in
+      let index = transaction.ext("songIndex") as? YapDatabaseSecondaryIndexTransaction
+      index?.iterateKeysAndObjects(matching: query) { collection, key, object, stop in print(key, object) }
+    }
+  }
 }

@@ -45,8 +45,8 @@ struct Layers {
     Layers(
       module: "YapCompat",
       folders: [
-        "Archives", "Settings", "Collections", "Notifications", "Core", "Transaction", "Connection", "Screens",
-        "Extensions", "Views", "Database",
+        "Archives", "Queries", "Settings", "Collections", "Notifications", "Core", "Transaction", "Connection",
+        "Screens", "Extensions", "Views", "SecondaryIndex", "Database",
       ]),
     Layers(module: "YapExtensions", folders: ["Coding", "Items", "Database", "Verbs"]),
     Layers(
