@@ -16,6 +16,8 @@
 //   8..<16   bytes of the value
 //   16..<24  checksum: XXH3-64 of the value, seeded by the file's salt and the offset
 
+internal import Synchronization
+
 /// The runs of one bulk load, in the order in which they were written.
 final class RunFile {
   /// A run: blocks in a row.

@@ -49,11 +49,6 @@ struct IndexBench: ParsableCommand {
   ) throws -> [String: Double] {
     let store = try type.init(folder)
     let half = songs.count / 2
-    func time(_ row: String, _ unit: String, per operations: Int, _ body: () throws -> Void) rethrows {
-      let start = Clocks.thread()
-      try body()
-      table.add(row, unit, type.name, Double(Clocks.thread() - start) / Double(operations) / 1000)
-    }
     // What a row costs without and with three indexes: a third of the difference is what one costs.
     let bare = Clocks.thread()
     for start in stride(from: 0, to: half, by: 1000) {
@@ -73,20 +68,24 @@ struct IndexBench: ParsableCommand {
     let upkeep = Double(Clocks.thread() - indexed) - bareTime
     table.add("upkeep", "µs/row and index", type.name, upkeep / Double(songs.count - half) / 3000)
     let numbers = (0..<10_000).map { ($0 * 7919) % songs.count }
-    try time("update-unindexed", "µs", per: numbers.count) { try store.countPlays(of: numbers) }
-    return try ask(store, songs, time)
+    let start = Clocks.thread()
+    try store.countPlays(of: numbers)
+    table.add("update-unindexed", "µs", type.name, Double(Clocks.thread() - start) / Double(numbers.count) / 1000)
+    return try ask(store, type.name, songs, &table)
   }
 
+  /// Asks one store all questions; returns its answers.
   private func ask(
-    _ store: any IndexedStore, _ songs: [IndexedSong],
-    _ time: (String, String, Int, () throws -> Void) throws -> Void
+    _ store: any IndexedStore, _ name: String, _ songs: [IndexedSong], _ table: inout IndexTable
   ) throws -> [String: Double] {
     var answers: [String: Double] = [:]
     func ask(_ row: String, _ times: Int, _ body: (Int) throws -> Double) throws {
       var sum = 0.0
       // Once before, so that each finds its memory warm.
       _ = try body(0)
-      try time(row, "µs", times) { for turn in 0..<times { sum += try body(turn) } }
+      let start = Clocks.thread()
+      for turn in 0..<times { sum += try body(turn) }
+      table.add(row, "µs", name, Double(Clocks.thread() - start) / Double(times) / 1000)
       answers[row] = sum
     }
     let count = songs.count
