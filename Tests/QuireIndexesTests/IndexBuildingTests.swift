@@ -48,7 +48,7 @@ import Testing
       try store(0..<5000, in: db)
       let first = Indexes.tracks([title, year])
       try db.register(first)
-      tree = try db.read { tx in try tx.access(to: first).map.trees[1] }
+      tree = try db.read { tx in try tx.access(to: first).view.map.trees[1] }
       try db.close()
     }
     let db = try Database(at: path)
@@ -58,7 +58,7 @@ import Testing
     try db.register(second) { now in seen.withLock { _ = $0.insert(now.total) } }
     try db.read { tx in
       let reader = try tx.access(to: second)
-      #expect(reader.map.trees[1] == tree && reader.map.unready.isEmpty)
+      #expect(reader.view.map.trees[1] == tree && reader.view.map.unready.isEmpty)
       try reader.verify()
     }
     #expect(try db.read { tx in try tx[.tracks].find { $0.tags.contains("tag3") }.requireIndex().count } > 0)
@@ -91,7 +91,7 @@ import Testing
     try db.register(indexes)
     try db.read { tx in
       let reader = try tx.access(to: indexes)
-      #expect(reader.map.unready.isEmpty)
+      #expect(reader.view.map.unready.isEmpty)
       try reader.verify()
     }
     try db.close()
@@ -130,7 +130,7 @@ import Testing
     group.wait()
     try db.read { tx in
       let reader = try tx.access(to: indexes)
-      #expect(reader.map.unready.isEmpty)
+      #expect(reader.view.map.unready.isEmpty)
       try reader.verify()
     }
     try db.close()

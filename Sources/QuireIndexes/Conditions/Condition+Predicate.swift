@@ -31,7 +31,7 @@ private protocol OperandExpression { func operand() throws -> PredicateOperand }
 
 /// An expression that is true or false.
 private protocol ConditionExpression {
-  func node<Object, Metadata>(_ reader: PredicateReader<Object, Metadata>) throws -> Condition<Object, Metadata>.Node
+  func node<Object, Metadata>(_ reader: PredicateReader<Object, Metadata>) throws -> ConditionNode
 }
 
 /// A list whose elements are compared.
@@ -43,9 +43,7 @@ extension Array: ComparableElements where Element: SortKey {
 
 /// Makes conditions of expressions.
 private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
-  typealias Node = Condition<Object, Metadata>.Node
-
-  func node(_ expression: any PredicateExpression) throws -> Node {
+  func node(_ expression: any PredicateExpression) throws -> ConditionNode {
     guard let expression = expression as? any ConditionExpression else { throw unplannable(expression) }
     return try expression.node(self)
   }
@@ -71,7 +69,7 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
   /// Compares two operands, of which one is a field and one a value.
   func compare(
     _ left: any PredicateExpression, _ right: any PredicateExpression, _ comparison: PredicateComparison
-  ) throws -> Node {
+  ) throws -> ConditionNode {
     switch (try operand(left), try operand(right)) {
     case (.field(let path), .constant(let value)): return try compare(path, value, comparison)
     case (.constant(let value), .field(let path)): return try compare(path, value, comparison.turned)
@@ -80,11 +78,11 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
     }
   }
 
-  private func compare(_ path: AnyKeyPath, _ value: Any, _ comparison: PredicateComparison) throws -> Node {
+  private func compare(_ path: AnyKeyPath, _ value: Any, _ comparison: PredicateComparison) throws -> ConditionNode {
     guard let type = type(of: path).valueType as? any SortKey.Type else {
       throw IndexError.unplannable("\(type(of: path).valueType) is no SortKey")
     }
-    func compare<Value: SortKey>(_: Value.Type) throws -> Node {
+    func compare<Value: SortKey>(_: Value.Type) throws -> ConditionNode {
       guard let value = value as? Value else {
         throw IndexError.unplannable("\(value) is no \(Value.self)")
       }
@@ -94,24 +92,24 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
   }
 
   /// Whether one of the elements of a list is a value: the list a field, or the value one.
-  func contains(_ list: any PredicateExpression, _ element: any PredicateExpression) throws -> Node {
+  func contains(_ list: any PredicateExpression, _ element: any PredicateExpression) throws -> ConditionNode {
     switch (try operand(list), try operand(element)) {
     case (.field(let path), .constant(let value)): return try contains(path, value)
     case (.constant(let list), .field(let path)):
       guard let list = list as? any Sequence else { throw unplannable(list) }
-      var all = Node.none
+      var all = ConditionNode.none
       for value in list { all = .either(all, try compare(path, value, .equal)) }
       return all
     default: throw IndexError.unplannable("contains is asked of a field, or about one")
     }
   }
 
-  private func contains(_ path: AnyKeyPath, _ value: Any) throws -> Node {
+  private func contains(_ path: AnyKeyPath, _ value: Any) throws -> ConditionNode {
     let type = type(of: path).valueType
     guard let list = type as? any ComparableElements.Type else {
       throw IndexError.unplannable("\(type) is no Array of SortKey")
     }
-    func contains<Element: SortKey>(_: Element.Type) throws -> Node {
+    func contains<Element: SortKey>(_: Element.Type) throws -> ConditionNode {
       guard let value = value as? Element else { throw IndexError.unplannable("\(value) is no \(Element.self)") }
       if type is [Element].Type { return try term(path, [Element].self).contains(value).node }
       throw IndexError.unplannable("\(type) is no Array of SortKey")
@@ -120,7 +118,7 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
   }
 
   /// Whether a text begins with another.
-  func starts(_ text: any PredicateExpression, _ prefix: any PredicateExpression) throws -> Node {
+  func starts(_ text: any PredicateExpression, _ prefix: any PredicateExpression) throws -> ConditionNode {
     guard case .field(let path) = try operand(text), case .constant(let value) = try operand(prefix),
       let prefix = value as? String
     else { throw IndexError.unplannable("starts(with:) is asked of a text of the row") }
@@ -183,19 +181,19 @@ extension PredicateExpressions.NilLiteral: OperandExpression {
 extension PredicateExpressions.Equal: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { try reader.compare(lhs, rhs, .equal) }
+  ) throws -> ConditionNode { try reader.compare(lhs, rhs, .equal) }
 }
 
 extension PredicateExpressions.NotEqual: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { try reader.compare(lhs, rhs, .notEqual) }
+  ) throws -> ConditionNode { try reader.compare(lhs, rhs, .notEqual) }
 }
 
 extension PredicateExpressions.Comparison: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node {
+  ) throws -> ConditionNode {
     let comparison: PredicateComparison =
       switch op {
       case .lessThan: .less
@@ -211,35 +209,35 @@ extension PredicateExpressions.Comparison: ConditionExpression {
 extension PredicateExpressions.Conjunction: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { .both(try reader.node(lhs), try reader.node(rhs)) }
+  ) throws -> ConditionNode { .both(try reader.node(lhs), try reader.node(rhs)) }
 }
 
 extension PredicateExpressions.Disjunction: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { .either(try reader.node(lhs), try reader.node(rhs)) }
+  ) throws -> ConditionNode { .either(try reader.node(lhs), try reader.node(rhs)) }
 }
 
 extension PredicateExpressions.Negation: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { try reader.node(wrapped).negated }
+  ) throws -> ConditionNode { try reader.node(wrapped).negated }
 }
 
 extension PredicateExpressions.SequenceContains: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { try reader.contains(sequence, element) }
+  ) throws -> ConditionNode { try reader.contains(sequence, element) }
 }
 
 extension PredicateExpressions.SequenceStartsWith: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) throws -> Condition<Object, Metadata>.Node { try reader.starts(base, prefix) }
+  ) throws -> ConditionNode { try reader.starts(base, prefix) }
 }
 
 extension PredicateExpressions.Value: ConditionExpression where Output == Bool {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
-  ) -> Condition<Object, Metadata>.Node { value ? .all : .none }
+  ) -> ConditionNode { value ? .all : .none }
 }

@@ -12,23 +12,9 @@ internal import QuireDatabase
 /// not there, is equal to nil alone, and neither below nor above any value; so is what is not a number, which is equal
 /// to nothing.
 public struct Condition<Object: Sendable, Metadata: Sendable>: Sendable {
-  /// Without negations above others than elements and closures.
-  indirect enum Node: Sendable {
-    case all
-    case none
-    /// The value of a column is one of some.
-    case value(Column<Object, Metadata>, ByteRanges)
-    /// One of the elements is one of some; or none is.
-    case elements(Column<Object, Metadata>, ByteRanges, isNegated: Bool)
-    /// What only a closure can tell.
-    case closure(@Sendable (Object, Metadata?) throws -> Bool)
-    case and([Node])
-    case or([Node])
-  }
+  let node: ConditionNode
 
-  let node: Node
-
-  init(_ node: Node) { self.node = node }
+  init(_ node: ConditionNode) { self.node = node }
 
   /// Every row.
   public static var all: Self { Self(.all) }
@@ -38,24 +24,55 @@ public struct Condition<Object: Sendable, Metadata: Sendable>: Sendable {
   /// The rows that a closure lets through: for what fields cannot say. No index serves it, and each row that the rest
   /// of the condition leaves is decoded.
   public static func closure(_ body: @escaping @Sendable (Object, Metadata?) throws -> Bool) -> Self {
-    Self(.closure(body))
+    Self(.closure(ClosureTest(body)))
   }
 
   /// Both.
   public static func && (left: Self, right: @autoclosure () throws -> Self) rethrows -> Self {
-    Self(Node.both(left.node, try right().node))
+    Self(ConditionNode.both(left.node, try right().node))
   }
 
   /// Either, or both.
   public static func || (left: Self, right: @autoclosure () throws -> Self) rethrows -> Self {
-    Self(Node.either(left.node, try right().node))
+    Self(ConditionNode.either(left.node, try right().node))
   }
 
   /// Not.
   public static prefix func ! (condition: Self) -> Self { Self(condition.node.negated) }
 }
 
-extension Condition.Node {
+/// A condition without the types of the rows, and without negations above others than elements and closures.
+indirect enum ConditionNode: Sendable {
+  case all
+  case none
+  /// The value of a column is one of some.
+  case value(Column, ByteRanges)
+  /// One of the elements is one of some; or none is.
+  case elements(Column, ByteRanges, isNegated: Bool)
+  /// What only a closure can tell.
+  case closure(RowTest)
+  case and([ConditionNode])
+  case or([ConditionNode])
+}
+
+/// A closure of the app's, behind its types: `ClosureTest` of those of the collection.
+class RowTest: @unchecked Sendable {
+  // Sendable: safe because subclasses have nothing that changes.
+  /// What is true where this is false.
+  var negated: RowTest { self }
+}
+
+/// A closure over rows of a collection.
+final class ClosureTest<Object: Sendable, Metadata: Sendable>: RowTest, @unchecked Sendable {
+  // Sendable: safe because the closure is, and never changes.
+  let body: @Sendable (Object, Metadata?) throws -> Bool
+
+  init(_ body: @escaping @Sendable (Object, Metadata?) throws -> Bool) { self.body = body }
+
+  override var negated: RowTest { ClosureTest { [body] in try !body($0, $1) } }
+}
+
+extension ConditionNode {
   /// What is true where this is false. Goes down to the comparisons, whose ranges are turned around.
   var negated: Self {
     switch self {
@@ -63,7 +80,7 @@ extension Condition.Node {
     case .none: .all
     case .value(let column, let ranges): .value(column, ranges.complement)
     case .elements(let column, let ranges, let isNegated): .elements(column, ranges, isNegated: !isNegated)
-    case .closure(let body): .closure { try !body($0, $1) }
+    case .closure(let test): .closure(test.negated)
     case .and(let nodes): nodes.reduce(.none) { Self.either($0, $1.negated) }
     case .or(let nodes): nodes.reduce(.all) { Self.both($0, $1.negated) }
     }
@@ -150,14 +167,16 @@ extension Condition.Node {
   }
 
   /// Whether a row satisfies it.
-  func isTrue(_ object: Object, _ metadata: Metadata?) throws -> Bool {
+  func isTrue<Object: Sendable, Metadata: Sendable>(_ object: Object, _ metadata: Metadata?) throws -> Bool {
     switch self {
     case .all: return true
     case .none: return false
     case .value(let column, let ranges): return ranges.contains(try column.value(of: object, metadata))
     case .elements(let column, let ranges, let isNegated):
       return try column.values(of: object, metadata).contains { ranges.contains($0) } != isNegated
-    case .closure(let body): return try body(object, metadata)
+    case .closure(let test):
+      // Conditions of a collection have its types.
+      return try unsafe unsafeDowncast(test, to: ClosureTest<Object, Metadata>.self).body(object, metadata)
     case .and(let nodes): return try nodes.allSatisfy { try $0.isTrue(object, metadata) }
     case .or(let nodes): return try nodes.contains { try $0.isTrue(object, metadata) }
     }

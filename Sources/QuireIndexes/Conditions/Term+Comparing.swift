@@ -3,10 +3,10 @@
 public import QuireDatabase
 
 extension Term where Value: SortKey {
-  private var column: Column<Object, Metadata> {
+  private var column: Column {
     // `Half` is one of the two: only `Fields` and `MetadataFields` make terms.
-    if let path = path as? FieldPath<Object, Value>, !isMetadata { return Column(path) }
-    if let path = path as? FieldPath<Metadata, Value> { return Column(metadata: path) }
+    if let path = path as? FieldPath<Object, Value>, !isMetadata { return Column(path, beside: Metadata.self) }
+    if let path = path as? FieldPath<Metadata, Value> { return Column(metadata: path, beside: Object.self) }
     preconditionFailure("a term is of neither half")
   }
 
@@ -143,9 +143,9 @@ where Value: Sequence & SendableMetatype, Value.Element: SortKey, Value.Iterator
     let ranges = ByteRanges(bytes.map { ByteRange(value: $0) })
     guard !ranges.isEmpty else { return .none }
     if let path = path as? FieldPath<Object, Value>, !isMetadata {
-      return Condition(.elements(Column(each: path), ranges, isNegated: false))
+      return Condition(.elements(Column(each: path, beside: Metadata.self), ranges, isNegated: false))
     }
     guard let path = path as? FieldPath<Metadata, Value> else { preconditionFailure("a term is of neither half") }
-    return Condition(.elements(Column(metadataEach: path), ranges, isNegated: false))
+    return Condition(.elements(Column(metadataEach: path, beside: Object.self), ranges, isNegated: false))
   }
 }

@@ -22,17 +22,17 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
 
   /// What it is called in the file, in plans and in errors.
   public let name: String
-  let columns: [IndexColumn<Object, Metadata>]
+  let columns: [KeyColumn]
   private(set) var uniqueness: Uniqueness?
   /// Which rows it holds.
-  private(set) var filter = Condition<Object, Metadata>.Node.all
+  private(set) var filter = ConditionNode.all
   /// What stands for `filter` in the file.
   private(set) var filterVersion = ""
 
   /// An index over columns.
   public init(_ name: String, columns: [IndexColumn<Object, Metadata>]) {
     self.name = name
-    self.columns = columns
+    self.columns = columns.map(\.key)
   }
 
   /// An index over columns.
@@ -102,27 +102,28 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
 
 /// A column of an index, or of an order: a field and a direction.
 public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
-  let column: Column<Object, Metadata>
-  let isDescending: Bool
+  let key: KeyColumn
+
+  private init(_ column: Column, isDescending: Bool = false) { key = KeyColumn(column, isDescending: isDescending) }
 
   /// The least first.
   public static func ascending<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) -> Self {
-    Self(column: Column(FieldPath(path)), isDescending: false)
+    Self(Column(FieldPath(path), beside: Metadata.self))
   }
 
   /// The greatest first.
   public static func descending<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) -> Self {
-    Self(column: Column(FieldPath(path)), isDescending: true)
+    Self(Column(FieldPath(path), beside: Metadata.self), isDescending: true)
   }
 
   /// A field of the metadata; rows without metadata come first.
   public static func metadata<Value: SortKey>(_ path: any KeyPath<Metadata, Value> & Sendable) -> Self {
-    Self(column: Column(metadata: FieldPath(path)), isDescending: false)
+    Self(Column(metadata: FieldPath(path), beside: Object.self))
   }
 
   /// A field of the metadata, the greatest first.
   public static func metadataDescending<Value: SortKey>(_ path: any KeyPath<Metadata, Value> & Sendable) -> Self {
-    Self(column: Column(metadata: FieldPath(path)), isDescending: true)
+    Self(Column(metadata: FieldPath(path), beside: Object.self), isDescending: true)
   }
 
   /// Each distinct element of a list or set.
@@ -130,7 +131,7 @@ public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
     _ path: any KeyPath<Object, Elements> & Sendable
   ) -> Self
   where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
-    Self(column: Column(each: FieldPath(path)), isDescending: false)
+    Self(Column(each: FieldPath(path), beside: Metadata.self))
   }
 
   /// Each distinct element of a list or set of the metadata.
@@ -138,20 +139,7 @@ public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
     _ path: any KeyPath<Metadata, Elements> & Sendable
   ) -> Self
   where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
-    Self(column: Column(metadataEach: FieldPath(path)), isDescending: false)
-  }
-
-  /// The bytes of a value in a key of the index: as they are, or each turned over, and no longer than a key has them.
-  func keyBytes(_ value: [UInt8]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    unsafe value.withUnsafeBytes { unsafe appendKeyBytes($0, to: &bytes) }
-    return bytes
-  }
-
-  /// Appends these bytes to a key.
-  func appendKeyBytes(_ value: UnsafeRawBufferPointer, to key: inout [UInt8]) {
-    let cut = unsafe value.prefix(IndexKey.columnByteCount)
-    if isDescending { unsafe key.append(contentsOf: cut.lazy.map { ~$0 }) } else { unsafe key.append(contentsOf: cut) }
+    Self(Column(metadataEach: FieldPath(path), beside: Object.self))
   }
 }
 

@@ -4,10 +4,10 @@ internal import QuireDatabase
 
 /// What rows are asked for on behalf of a list of indexes: the distinct columns of all, and which filtered indexes hold
 /// a row.
-struct IndexFields<Object: Sendable, Metadata: Sendable>: Sendable {
+struct IndexFields: Sendable {
   /// One thing that a record holds.
   enum Field: Sendable {
-    case column(Column<Object, Metadata>)
+    case column(Column)
     /// Whether the condition of an index lets the row through.
     case isHeld(index: Int)
   }
@@ -17,11 +17,11 @@ struct IndexFields<Object: Sendable, Metadata: Sendable>: Sendable {
   let columns: [[Int]]
   /// For each index the field that tells whether it holds the row; nil for those that hold all.
   let held: [Int?]
-  let filters: [Condition<Object, Metadata>.Node]
+  let filters: [ConditionNode]
   let needsMetadata: Bool
   private let needsObject: Bool
 
-  init(_ indexes: [Index<Object, Metadata>]) {
+  init(_ indexes: [IndexDeclaration]) {
     var fields: [Field] = []
     columns = indexes.map { index in
       index.columns.map { column in
@@ -56,5 +56,5 @@ struct IndexFields<Object: Sendable, Metadata: Sendable>: Sendable {
 
 extension IndexFields.Field {
   /// The column, if it is one.
-  var column: Column<Object, Metadata>? { if case .column(let column) = self { column } else { nil } }
+  var column: Column? { if case .column(let column) = self { column } else { nil } }
 }

@@ -2,34 +2,27 @@
 
 internal import QuireDatabase
 
-/// A list of indexes, and what follows from it alone.
-struct IndexList<Object: Sendable, Metadata: Sendable>: Sendable {
-  /// What they are registered under.
+/// One index, without the types of the rows.
+struct IndexDeclaration: Sendable {
+  /// When a unique index is checked.
+  enum Uniqueness: Sendable { case atCommit, immediate }
+
   let name: String
-  let collection: RowCollection<Object, Metadata>
-  let indexes: [Index<Object, Metadata>]
-  /// What records hold.
-  let fields: IndexFields<Object, Metadata>
-  /// For each index what its declaration says, as far as its entries depend on it.
-  let signatures: [String]
-  let names: [String]
+  let columns: [KeyColumn]
+  let uniqueness: Uniqueness?
+  /// Which rows it holds.
+  let filter: ConditionNode
+  /// What stands for `filter` in the file.
+  let filterVersion: String
 
-  init(_ name: String, _ collection: RowCollection<Object, Metadata>, _ indexes: [Index<Object, Metadata>]) {
-    self.name = name
-    self.collection = collection
-    self.indexes = indexes
-    fields = IndexFields(indexes)
-    signatures = indexes.map(\.signature)
-    names = indexes.map(\.name)
-  }
-}
+  /// Whether it holds all rows.
+  var holdsAll: Bool { filter.conjuncts.isEmpty }
 
-extension Index {
   /// What the file depends on of the declaration, in words; of key paths only the types can be told.
-  var signature: String {
+  fileprivate var signature: String {
     var text = ""
-    for column in columns {
-      text += "\(column.column.id.half),\(column.column.id.kind),\(column.column.typeName),\(column.isDescending)|"
+    for key in columns {
+      text += "\(key.column.id.half),\(key.column.id.kind),\(key.column.typeName),\(key.isDescending)|"
     }
     text += "\(uniqueness.map { "\($0)" } ?? "")|\(filterVersion)|"
     for node in filter.conjuncts {
@@ -40,6 +33,44 @@ extension Index {
       }
     }
     return Fingerprint(text).digits
+  }
+}
+
+extension IndexDeclaration {
+  init<Object, Metadata>(_ index: Index<Object, Metadata>) {
+    name = index.name
+    columns = index.columns
+    uniqueness =
+      switch index.uniqueness {
+      case .atCommit: .atCommit
+      case .immediate: .immediate
+      case nil: nil
+      }
+    filter = index.filter
+    filterVersion = index.filterVersion
+  }
+}
+
+/// A list of indexes, and what follows from it alone.
+struct IndexList: Sendable {
+  /// What they are registered under.
+  let name: String
+  /// The name of the collection.
+  let collection: String
+  let indexes: [IndexDeclaration]
+  /// What records hold.
+  let fields: IndexFields
+  /// For each index what its declaration says, as far as its entries depend on it.
+  let signatures: [String]
+  let names: [String]
+
+  init(_ name: String, _ collection: String, _ indexes: [IndexDeclaration]) {
+    self.name = name
+    self.collection = collection
+    self.indexes = indexes
+    fields = IndexFields(indexes)
+    signatures = indexes.map(\.signature)
+    names = indexes.map(\.name)
   }
 }
 

@@ -24,12 +24,12 @@ struct AccessPath {
   var isExact: Bool { spans.allSatisfy(\.isExact) }
 }
 
-extension IndexReader {
+extension IndexView {
   /// At most so many values are put in front of further columns; with more the columns behind do not count.
   private static var pointLimit: Int { 256 }
 
   /// The ways in which an index answers some of the parts of a condition; nil if it answers none.
-  func path(_ number: Int, _ conjuncts: [Condition<Object, Metadata>.Node]) throws -> AccessPath? {
+  func path(_ number: Int, _ conjuncts: [ConditionNode]) throws -> AccessPath? {
     let index = list.indexes[number]
     var (prefixes, spans) = ([[UInt8]()], [KeySpan]?.none)
     var (answered, isExact, isDistinct) = (Set<Int>(), true, true)
@@ -63,7 +63,7 @@ extension IndexReader {
 
   /// The part of a condition that an index's column answers.
   private static func part(
-    _ column: ColumnID, _ conjuncts: [Condition<Object, Metadata>.Node]
+    _ column: ColumnID, _ conjuncts: [ConditionNode]
   ) -> (place: Int, ranges: ByteRanges)? {
     for (place, node) in conjuncts.enumerated() {
       switch node {
@@ -78,7 +78,7 @@ extension IndexReader {
   /// The indexes that hold every row of the condition, with what they answer of it.
   ///
   /// - Parameter orders: whether those that answer nothing and hold all rows are wanted, for their order.
-  func paths(_ condition: Condition<Object, Metadata>.Node, orders: Bool) throws -> [AccessPath] {
+  func paths(_ condition: ConditionNode, orders: Bool) throws -> [AccessPath] {
     let conjuncts = condition.conjuncts
     return try list.indexes.indices.compactMap { number in
       let index = list.indexes[number]

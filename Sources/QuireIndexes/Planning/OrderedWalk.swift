@@ -10,9 +10,9 @@ struct OrderedPath {
   let isWhole: Bool
 }
 
-extension IndexReader {
+extension IndexView {
   /// How a path gives an order; nil if it does not.
-  func ordered(_ path: AccessPath, by order: [IndexColumn<Object, Metadata>]) -> OrderedPath? {
+  func ordered(_ path: AccessPath, by order: [KeyColumn]) -> OrderedPath? {
     guard path.isOrdered, path.isDistinct, !order.isEmpty else { return nil }
     let columns = list.indexes[path.index].columns
     let fixed = Set(columns.prefix(path.fixedColumns).map(\.column.id))
@@ -28,7 +28,7 @@ extension IndexReader {
   /// it returns false. Returns false without having come to an end if an entry may hold a value that was cut: then the
   /// order of keys need not be that of values.
   func walk(
-    _ ordered: OrderedPath, by order: [IndexColumn<Object, Metadata>], from offset: Int,
+    _ ordered: OrderedPath, by order: [KeyColumn], from offset: Int,
     _ body: (RowID) throws -> Bool
   ) throws -> Bool {
     let tree = try trees.tree(ordered.path.index)
@@ -62,7 +62,7 @@ extension IndexReader {
   private enum RunEnd { case untrusted, done, behind }
 
   private func walkRuns(
-    _ tree: ExtensionTree<[UInt8]>, _ ordered: OrderedPath, _ order: [IndexColumn<Object, Metadata>],
+    _ tree: ExtensionTree<[UInt8]>, _ ordered: OrderedPath, _ order: [KeyColumn],
     _ ranks: Range<Int>, _ skipped: inout Int, _ body: (RowID) throws -> Bool
   ) throws -> RunEnd {
     var walk = RunWalk(
@@ -103,7 +103,7 @@ extension IndexReader {
 
   /// The bytes that the keys of all rows begin with that are equal to one row in the order.
   private func prefix(
-    of rowID: RowID, _ ordered: OrderedPath, _ order: [IndexColumn<Object, Metadata>]
+    of rowID: RowID, _ ordered: OrderedPath, _ order: [KeyColumn]
   ) throws -> [UInt8] {
     let columns = list.indexes[ordered.path.index].columns
     let fixed = ordered.path.fixedColumns

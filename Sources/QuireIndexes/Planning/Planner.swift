@@ -3,18 +3,18 @@
 internal import QuireDatabase
 
 /// Where the rows of a query come from.
-indirect enum RowSource<Object: Sendable, Metadata: Sendable> {
+indirect enum RowSource {
   case nothing
   case scan
   case path(AccessPath)
-  case union([RowPlan<Object, Metadata>])
+  case union([RowPlan])
   case intersection([RowSource])
 }
 
 /// A source, and what is to be tested on each of its rows.
-struct RowPlan<Object: Sendable, Metadata: Sendable> {
-  var source: RowSource<Object, Metadata>
-  var tests: Condition<Object, Metadata>.Node
+struct RowPlan {
+  var source: RowSource
+  var tests: ConditionNode
   /// No more rows than these.
   var count: Int
 }
@@ -33,15 +33,15 @@ enum PlanChoice {
 ///
 /// Every part of a condition that an index answers is spans of keys whose sizes two descents each tell exactly. The
 /// smallest source drives; others are intersected with it where walking their entries costs less than testing rows.
-struct Planner<Object: Sendable, Metadata: Sendable> {
-  let reader: IndexReader<Object, Metadata>?
+struct Planner {
+  let view: IndexView?
   /// The number of rows of the collection.
   let rowCount: Int
   let choice: PlanChoice
 
   /// What could drive a conjunction.
   private struct Driver {
-    let source: RowSource<Object, Metadata>
+    let source: RowSource
     let answered: Set<Int>
     let count: Int
   }
@@ -51,18 +51,18 @@ struct Planner<Object: Sendable, Metadata: Sendable> {
   /// Below so many rows an intersection saves nothing.
   private static var leastForIntersection: Int { 32 }
 
-  func plan(_ node: Condition<Object, Metadata>.Node) throws -> RowPlan<Object, Metadata> {
+  func plan(_ node: ConditionNode) throws -> RowPlan {
     let whole = RowPlan(source: .scan, tests: node, count: rowCount)
     switch node {
     case .none: return RowPlan(source: .nothing, tests: .all, count: 0)
     case .or(let nodes): return try union(nodes) ?? whole
     default: break
     }
-    guard let reader else { return whole }
+    guard let view else { return whole }
     if case .scan = choice { return whole }
     let conjuncts = node.conjuncts
-    var drivers = try reader.paths(node, orders: false).filter { path in
-      !path.answered.isEmpty || !reader.list.indexes[path.index].filter.conjuncts.isEmpty
+    var drivers = try view.paths(node, orders: false).filter { path in
+      !path.answered.isEmpty || !view.list.indexes[path.index].filter.conjuncts.isEmpty
     }.map { Driver(source: .path($0), answered: $0.isExact ? $0.answered : [], count: $0.count) }
     for (place, part) in conjuncts.enumerated() {
       guard case .or(let nodes) = part, let plan = try union(nodes) else { continue }
@@ -93,8 +93,8 @@ struct Planner<Object: Sendable, Metadata: Sendable> {
   }
 
   /// The rows of all branches together; nil if one of them would read all rows.
-  private func union(_ nodes: [Condition<Object, Metadata>.Node]) throws -> RowPlan<Object, Metadata>? {
-    var plans: [RowPlan<Object, Metadata>] = []
+  private func union(_ nodes: [ConditionNode]) throws -> RowPlan? {
+    var plans: [RowPlan] = []
     for node in nodes {
       let plan = try plan(node)
       if plan.source.scans { return nil }
@@ -116,13 +116,13 @@ extension RowSource {
   }
 
   /// In words.
-  func description(_ reader: IndexReader<Object, Metadata>?, rowCount: Int) -> QueryPlan.Source {
+  func description(_ view: IndexView?, rowCount: Int) -> QueryPlan.Source {
     switch self {
     case .nothing: .nothing
     case .scan: .scan(rowCount: rowCount)
-    case .path(let path): .index(reader?.names[path.index] ?? "", entryCount: path.count)
-    case .union(let plans): .union(plans.map { $0.source.description(reader, rowCount: rowCount) })
-    case .intersection(let sources): .intersection(sources.map { $0.description(reader, rowCount: rowCount) })
+    case .path(let path): .index(view?.names[path.index] ?? "", entryCount: path.count)
+    case .union(let plans): .union(plans.map { $0.source.description(view, rowCount: rowCount) })
+    case .intersection(let sources): .intersection(sources.map { $0.description(view, rowCount: rowCount) })
     }
   }
 }

@@ -3,20 +3,20 @@
 internal import QuireDatabase
 
 /// Finds rows in one transaction.
-struct RowFinder<Object: Sendable, Metadata: Sendable> {
-  let rows: ReadableRows<Object, Metadata>
-  let reader: IndexReader<Object, Metadata>?
+struct RowFinder {
+  let rows: any RowAccess
+  let view: IndexView?
 
   /// So many rows are looked up side by side.
   private static var batchCount: Int { 256 }
 
   /// The rows of a plan, in the order of their numbers, each once.
-  func rowIDs(_ plan: RowPlan<Object, Metadata>) throws -> [RowID] {
+  func rowIDs(_ plan: RowPlan) throws -> [RowID] {
     if case .scan = plan.source { return try scan(plan.tests) }
     return try filter(try rowIDs(plan.source), plan.tests)
   }
 
-  private func rowIDs(_ source: RowSource<Object, Metadata>) throws -> [RowID] {
+  private func rowIDs(_ source: RowSource) throws -> [RowID] {
     switch source {
     case .nothing: return []
     case .scan: return try scan(.all)
@@ -35,10 +35,10 @@ struct RowFinder<Object: Sendable, Metadata: Sendable> {
 
   /// The rows of the entries in a path's spans.
   private func rowIDs(_ path: AccessPath) throws -> [RowID] {
-    guard let reader else { return [] }
+    guard let view else { return [] }
     var found: [RowID] = []
     found.reserveCapacity(path.count)
-    for span in path.spans { try reader.trees.rowIDs(span, in: path.index) { found.append($0) } }
+    for span in path.spans { try view.trees.rowIDs(span, in: path.index) { found.append($0) } }
     if !path.isOnePoint { found.sort() }
     return path.isDistinct ? found : Self.distinct(found)
   }
@@ -68,10 +68,84 @@ struct RowFinder<Object: Sendable, Metadata: Sendable> {
 
   // MARK: Testing
 
-  /// The rows of all that satisfy a condition; each is decoded.
-  private func scan(_ tests: Condition<Object, Metadata>.Node) throws -> [RowID] {
-    if case .all = tests { return try rows.rowIDs.sorted() }
-    if let reader, reader.tells(tests) { return try filter(try rows.rowIDs.sorted(), tests) }
+  /// The rows of all that satisfy a condition; each is decoded unless records tell.
+  private func scan(_ tests: ConditionNode) throws -> [RowID] {
+    if case .all = tests { return try rows.allRowIDs().sorted() }
+    if let view, view.tells(tests) { return try filter(try rows.allRowIDs().sorted(), tests) }
+    return try rows.scan(tests).sorted()
+  }
+
+  /// Those of the rows that satisfy a condition, in the order given.
+  func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
+    if case .all = tests { return rowIDs }
+    var found: [RowID] = []
+    var start = 0
+    while start < rowIDs.count {
+      let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
+      start += batch.count
+      guard let view, view.tells(tests) else {
+        found += try rows.filter(batch, tests)
+        continue
+      }
+      try view.trees.records.withValues(for: batch) { index, bytes in
+        if try view.withRecord(batch[index], bytes, { view.isTrue(tests, $0) }) { found.append(batch[index]) }
+      }
+    }
+    return found
+  }
+
+  // MARK: Sorting
+
+  /// The rows in an order; those that are equal in it in the order of their numbers.
+  func sort(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [RowID] {
+    var keyed: [(key: [UInt8], rowID: RowID)] = []
+    keyed.reserveCapacity(rowIDs.count)
+    var start = 0
+    while start < rowIDs.count {
+      let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
+      start += batch.count
+      guard let view, view.tells(order) else {
+        keyed += try rows.orderKeys(batch, order)
+        continue
+      }
+      try view.trees.records.withValues(for: batch) { index, bytes in
+        let key = try view.withRecord(batch[index], bytes) { record in
+          OrderKey.bytes(order) { view.value($0.id, record) }
+        }
+        keyed.append((key, batch[index]))
+      }
+    }
+    keyed.sort { left, right in
+      if left.key == right.key { return left.rowID < right.rowID }
+      return left.key.lexicographicallyPrecedes(right.key)
+    }
+    return keyed.map(\.rowID)
+  }
+}
+
+/// The rows of a collection, for what only they can tell.
+protocol RowAccess {
+  /// The number of rows.
+  var count: Int { get }
+  /// The numbers of all rows.
+  func allRowIDs() throws -> [RowID]
+  /// The numbers of the rows that satisfy a condition; each row is decoded.
+  func scan(_ tests: ConditionNode) throws -> [RowID]
+  /// Those of some rows that satisfy a condition, in the order given; each is decoded.
+  func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID]
+  /// For some rows the bytes by which they stand in an order; each is decoded.
+  func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)]
+}
+
+/// The rows of a collection of certain types.
+struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
+  let rows: ReadableRows<Object, Metadata>
+
+  var count: Int { rows.count }
+
+  func allRowIDs() throws -> [RowID] { try rows.rowIDs }
+
+  func scan(_ tests: ConditionNode) throws -> [RowID] {
     var found: [RowID] = []
     var failure: (any Error)?
     for row in rows.rows {
@@ -85,62 +159,16 @@ struct RowFinder<Object: Sendable, Metadata: Sendable> {
     if let failure { throw failure }
     // A loop cannot throw: an error in it is thrown by the next call.
     _ = try rows.contains("")
-    return found.sorted()
-  }
-
-  /// Those of the rows that satisfy a condition, in the order given.
-  func filter(_ rowIDs: [RowID], _ tests: Condition<Object, Metadata>.Node) throws -> [RowID] {
-    if case .all = tests { return rowIDs }
-    var found: [RowID] = []
-    var start = 0
-    while start < rowIDs.count {
-      let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
-      start += batch.count
-      try test(batch, tests) { found.append($0) }
-    }
     return found
   }
 
-  private func test(
-    _ batch: [RowID], _ tests: Condition<Object, Metadata>.Node, _ body: (RowID) throws -> Void
-  ) throws {
-    if let reader, reader.tells(tests) {
-      try reader.trees.records.withValues(for: batch) { index, bytes in
-        let isTrue = try reader.withRecord(batch[index], bytes) { reader.isTrue(tests, $0) }
-        if isTrue { try body(batch[index]) }
-      }
-    } else {
-      for row in try rows.rows(withIDs: batch) where try tests.isTrue(row.object, row.metadata) { try body(row.rowID) }
-    }
+  func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
+    try rows.rows(withIDs: rowIDs).filter { try tests.isTrue($0.object, $0.metadata) }.map(\.rowID)
   }
 
-  // MARK: Sorting
-
-  /// The rows in an order; those that are equal in it in the order of their numbers.
-  func sort(_ rowIDs: [RowID], _ order: [IndexColumn<Object, Metadata>]) throws -> [RowID] {
-    var keyed: [(key: [UInt8], rowID: RowID)] = []
-    keyed.reserveCapacity(rowIDs.count)
-    var start = 0
-    while start < rowIDs.count {
-      let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
-      start += batch.count
-      if let reader, reader.tells(order) {
-        try reader.trees.records.withValues(for: batch) { index, bytes in
-          let key = try reader.withRecord(batch[index], bytes) { record in
-            OrderKey.bytes(order) { reader.value($0.id, record) }
-          }
-          keyed.append((key, batch[index]))
-        }
-      } else {
-        for row in try rows.rows(withIDs: batch) {
-          keyed.append((try OrderKey.bytes(order) { try $0.value(of: row.object, row.metadata) }, row.rowID))
-        }
-      }
+  func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] {
+    try rows.rows(withIDs: rowIDs).map { row in
+      (try OrderKey.bytes(order) { try $0.value(of: row.object, row.metadata) }, row.rowID)
     }
-    keyed.sort { left, right in
-      if left.key == right.key { return left.rowID < right.rowID }
-      return left.key.lexicographicallyPrecedes(right.key)
-    }
-    return keyed.map(\.rowID)
   }
 }

@@ -2,7 +2,7 @@
 
 internal import QuireDatabase
 
-extension IndexReader {
+extension IndexView {
   /// Where every record has the values of a column; nil if not all have them.
   func place(of column: ColumnID) -> Int? {
     guard let field = list.fields.field(column), map.isComplete[field] else { return nil }
@@ -10,7 +10,7 @@ extension IndexReader {
   }
 
   /// Whether records tell all that a condition asks.
-  func tells(_ node: Condition<Object, Metadata>.Node) -> Bool {
+  func tells(_ node: ConditionNode) -> Bool {
     switch node {
     case .all, .none: true
     case .value(let column, _), .elements(let column, _, _): place(of: column.id) != nil
@@ -20,7 +20,7 @@ extension IndexReader {
   }
 
   /// Whether a row with this record satisfies a condition that records tell.
-  func isTrue(_ node: Condition<Object, Metadata>.Node, _ record: RecordView) -> Bool {
+  func isTrue(_ node: ConditionNode, _ record: RecordView) -> Bool {
     switch node {
     case .all: true
     case .none, .closure: false
@@ -42,7 +42,7 @@ extension IndexReader {
   }
 
   /// Whether records tell the values by which an order goes.
-  func tells(_ order: [IndexColumn<Object, Metadata>]) -> Bool {
+  func tells(_ order: [KeyColumn]) -> Bool {
     order.allSatisfy { place(of: $0.column.id) != nil }
   }
 
@@ -55,8 +55,8 @@ extension IndexReader {
 /// Bytes by which rows stand in an order.
 enum OrderKey {
   /// Of the values in the order's directions, one behind the other.
-  static func bytes<Object, Metadata>(
-    _ order: [IndexColumn<Object, Metadata>], _ value: (Column<Object, Metadata>) throws -> [UInt8]
+  static func bytes(
+    _ order: [KeyColumn], _ value: (Column) throws -> [UInt8]
   ) rethrows -> [UInt8] {
     var bytes: [UInt8] = []
     for column in order {

@@ -14,7 +14,7 @@ extension FoundRows {
   public func values<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) throws -> [Value] {
     let run = try QueryRun(self)
     let rowIDs = try run.rowIDs()
-    return try run.indexedValues(of: Column(FieldPath(path)), rowIDs)
+    return try run.indexedValues(of: Column(FieldPath(path), beside: Metadata.self), rowIDs)
       ?? rows.objects(withIDs: rowIDs)
       .map { $0[keyPath: path] }
   }
@@ -81,7 +81,7 @@ extension FoundRows {
   public func groupCounts<Value: SortKey>(
     by path: any KeyPath<Object, Value> & Sendable
   ) throws -> [(value: Value, count: Int)] {
-    let column = Column<Object, Metadata>(FieldPath(path))
+    let column = Column(FieldPath(path), beside: Metadata.self)
     if limit == nil, offset == 0, case .all = condition,
       let groups = try QueryRun(self).groups(of: column) as [(value: Value, count: Int)]?
     {

@@ -26,11 +26,9 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
     rows.readTransaction.noteOpened(rows.collection.name)
   }
 
-  var condition: Condition<Object, Metadata>.Node { query.condition }
-  var order: [IndexColumn<Object, Metadata>] { query.order }
-  var limit: Int? { query.limit }
-  var offset: Int { query.offset }
-  var needsIndex: Bool { query.needsIndex }
+  var condition: ConditionNode { query.terms.condition }
+  var limit: Int? { query.terms.limit }
+  var offset: Int { query.terms.offset }
 
   // MARK: The query
 

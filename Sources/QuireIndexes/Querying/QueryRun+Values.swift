@@ -5,12 +5,12 @@ internal import QuireDatabase
 extension QueryRun {
   /// The values of a column of rows, in the order given; nil if records do not tell them, or if they do not come back
   /// from their bytes.
-  func indexedValues<Value: SortKey>(of column: Column<Object, Metadata>, _ rowIDs: [RowID]) throws -> [Value]? {
-    guard let reader, case .best = query.choice, let place = reader.place(of: column.id) else { return nil }
+  func indexedValues<Value: SortKey>(of column: Column, _ rowIDs: [RowID]) throws -> [Value]? {
+    guard let view, case .best = choice, let place = view.place(of: column.id) else { return nil }
     var values: [Value] = []
     values.reserveCapacity(rowIDs.count)
-    try reader.trees.records.withValues(for: rowIDs) { index, bytes in
-      try reader.withRecord(rowIDs[index], bytes) { record in
+    try view.trees.records.withValues(for: rowIDs) { index, bytes in
+      try view.withRecord(rowIDs[index], bytes) { record in
         if let value = record.values(at: place).first.flatMap({ Value(sortBytes: $0) }) { values.append(value) }
       }
     }
@@ -19,24 +19,24 @@ extension QueryRun {
 
   /// The different values of a column in all rows, with the number of rows of each: by skipping in an index that begins
   /// with the column from one value to the next. Nil if there is none, or if values do not come back from their bytes.
-  func groups<Value: SortKey>(of column: Column<Object, Metadata>) throws -> [(value: Value, count: Int)]? {
-    guard let reader, case .best = query.choice else { return nil }
-    let index = reader.list.indexes.indices.first { number in
-      let own = reader.list.indexes[number]
+  func groups<Value: SortKey>(of column: Column) throws -> [(value: Value, count: Int)]? {
+    guard let view, case .best = choice else { return nil }
+    let index = view.list.indexes.indices.first { number in
+      let own = view.list.indexes[number]
       // A list further behind would give a row several entries, or none.
-      return reader.map.isReady[number] && own.filter.conjuncts.isEmpty && own.columns[0].column.id == column.id
+      return view.map.isReady[number] && own.holdsAll && own.columns[0].column.id == column.id
         && own.columns.allSatisfy { $0.column.id.kind == .value }
     }
     guard let index else { return nil }
-    let tree = try reader.trees.tree(index)
-    let first = reader.list.indexes[index].columns[0]
+    let tree = try view.trees.tree(index)
+    let first = view.list.indexes[index].columns[0]
     var groups: [(value: Value, count: Int)] = []
     var lower: [UInt8]? = []
     while let from = lower {
       let cursor = try tree.cursor()
       guard try cursor.seek(from), let key = cursor.key, let rowID = IndexKey.rowID(key) else { break }
-      let found = try reader.trees.records.withValue(for: rowID) { bytes in
-        try reader.withRecord(rowID, bytes) { reader.value(column.id, $0) }
+      let found = try view.trees.records.withValue(for: rowID) { bytes in
+        try view.withRecord(rowID, bytes) { view.value(column.id, $0) }
       }
       // A value that was cut need not be alone with its beginning.
       guard let bytes = found, bytes.count < IndexKey.columnByteCount, let value = Value(sortBytes: bytes) else {

@@ -3,36 +3,46 @@
 internal import QuireDatabase
 
 /// A query in its transaction: what is planned, and what is read by that.
-struct QueryRun<Object: Sendable, Metadata: Sendable> {
-  let query: FoundRows<Object, Metadata>
-  let reader: IndexReader<Object, Metadata>?
-  private let planner: Planner<Object, Metadata>
-  private let plan: RowPlan<Object, Metadata>
+struct QueryRun {
+  let terms: QueryTerms
+  let choice: PlanChoice
+  let view: IndexView?
+  private let rows: any RowAccess
+  private let planner: Planner
+  private let plan: RowPlan
   private let ordered: OrderedPath?
-  private let finder: RowFinder<Object, Metadata>
+  private let finder: RowFinder
 
-  init(_ query: FoundRows<Object, Metadata>) throws {
-    self.query = query
+  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>) throws {
     let rows = query.rows
-    reader = try Self.reader(of: rows)
-    finder = RowFinder(rows: rows, reader: reader)
+    try self.init(
+      query.query.terms, query.choice, try Self.view(of: rows), TypedRows(rows: rows), rows.readTransaction,
+      rows.collection.name)
+  }
+
+  private init(
+    _ terms: QueryTerms, _ choice: PlanChoice, _ view: IndexView?, _ rows: any RowAccess, _ tx: ReadTransaction,
+    _ collection: String
+  ) throws {
+    (self.terms, self.choice, self.view, self.rows) = (terms, choice, view, rows)
+    finder = RowFinder(rows: rows, view: view)
     // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
-    (planner, plan, ordered) = try rows.readTransaction.withoutNotingReads { [reader] in
-      let planner = Planner(reader: reader, rowCount: rows.count, choice: query.choice)
-      let plan = try planner.plan(query.condition)
-      return (planner, plan, try Self.choose(query, plan, planner, reader))
+    (planner, plan, ordered) = try tx.withoutNotingReads {
+      let planner = Planner(view: view, rowCount: rows.count, choice: choice)
+      let plan = try planner.plan(terms.condition)
+      return (planner, plan, try Self.choose(terms, choice, plan, view))
     }
-    if query.needsIndex, plan.source.scans, ordered == nil {
-      throw IndexError.needsScan(collection: rows.collection.name, plan: description.description)
+    if terms.needsIndex, plan.source.scans, ordered == nil {
+      throw IndexError.needsScan(collection: collection, plan: description.description)
     }
   }
 
   /// The indexes of a collection, if they are registered and have all rows of the snapshot.
-  private static func reader(of rows: ReadableRows<Object, Metadata>) throws -> IndexReader<Object, Metadata>? {
+  private static func view<Object, Metadata>(of rows: ReadableRows<Object, Metadata>) throws -> IndexView? {
     let (transaction, name) = (rows.readTransaction, rows.collection.name)
     let all = try transaction.registeredExtensions(Indexes<Object, Metadata>.self)
-    guard let indexes = all.first(where: { $0.list.collection.name.utf8.elementsEqual(name.utf8) }) else { return nil }
-    do { return try transaction.access(to: indexes) } catch {
+    guard let indexes = all.first(where: { $0.list.collection.utf8.elementsEqual(name.utf8) }) else { return nil }
+    do { return try transaction.access(to: indexes).view } catch {
       switch error.code {
       case .extensionNotReady, .extensionNotRegistered, .extensionMismatch: return nil
       default: throw error
@@ -42,16 +52,15 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
 
   /// A path that gives the query's order, if walking it reads less than sorting what the plan finds.
   private static func choose(
-    _ query: FoundRows<Object, Metadata>, _ plan: RowPlan<Object, Metadata>, _ planner: Planner<Object, Metadata>,
-    _ reader: IndexReader<Object, Metadata>?
+    _ query: QueryTerms, _ choice: PlanChoice, _ plan: RowPlan, _ view: IndexView?
   ) throws -> OrderedPath? {
-    guard let reader, !query.order.isEmpty else { return nil }
-    if case .scan = query.choice { return nil }
+    guard let view, !query.order.isEmpty else { return nil }
+    if case .scan = choice { return nil }
     if case .nothing = plan.source { return nil }
     let wanted = (query.limit ?? plan.count) + query.offset
     var best: (path: OrderedPath, cost: Int)?
-    for path in try reader.paths(query.condition, orders: true) {
-      guard let ordered = reader.ordered(path, by: query.order) else { continue }
+    for path in try view.paths(query.condition, orders: true) {
+      guard let ordered = view.ordered(path, by: query.order) else { continue }
       let isAnswered = path.isExact && path.answered.count == query.condition.conjuncts.count
       // Without tests the walk ends with the last row that is wanted. With tests about every count-th of what the plan
       // finds at most is let through.
@@ -67,33 +76,33 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
   // MARK: Results
 
   func count() throws -> Int {
-    if case .path(let path) = plan.source, case .all = plan.tests, path.isDistinct, path.isExact, let reader {
-      for span in path.spans { try reader.trees.noteCounted(span, in: path.index) }
+    if case .path(let path) = plan.source, case .all = plan.tests, path.isDistinct, path.isExact, let view {
+      for span in path.spans { try view.trees.noteCounted(span, in: path.index) }
       return path.count
     }
-    if case .scan = plan.source, case .all = plan.tests { return query.rows.count }
+    if case .scan = plan.source, case .all = plan.tests { return rows.count }
     if case .nothing = plan.source { return 0 }
     return try finder.rowIDs(plan).count
   }
 
   func rowIDs() throws -> [RowID] {
-    if query.limit == 0 { return [] }
-    if let ordered, let reader, let found = try walk(ordered, reader) { return found }
+    if terms.limit == 0 { return [] }
+    if let ordered, let view, let found = try walk(ordered, view) { return found }
     let found = try finder.rowIDs(plan)
-    let sorted = query.order.isEmpty ? found : try finder.sort(found, query.order)
-    return Array(sorted.dropFirst(query.offset).prefix(query.limit ?? .max))
+    let sorted = terms.order.isEmpty ? found : try finder.sort(found, terms.order)
+    return Array(sorted.dropFirst(terms.offset).prefix(terms.limit ?? .max))
   }
 
   /// The rows in the order of a path; nil if that order is not to be trusted.
-  private func walk(_ ordered: OrderedPath, _ reader: IndexReader<Object, Metadata>) throws -> [RowID]? {
+  private func walk(_ ordered: OrderedPath, _ view: IndexView) throws -> [RowID]? {
     let path = ordered.path
     let answered = path.isExact ? path.answered : []
-    let rest = query.condition.conjuncts.enumerated().filter { !answered.contains($0.offset) }.map(\.element)
-    let tests = rest.reduce(Condition<Object, Metadata>.Node.all) { .both($0, $1) }
-    let limit = query.limit ?? .max
+    let rest = terms.condition.conjuncts.enumerated().filter { !answered.contains($0.offset) }.map(\.element)
+    let tests = rest.reduce(ConditionNode.all) { .both($0, $1) }
+    let limit = terms.limit ?? .max
     var found: [RowID] = []
     if case .all = tests {
-      let isTrusted = try reader.walk(ordered, by: query.order, from: query.offset) { rowID in
+      let isTrusted = try view.walk(ordered, by: terms.order, from: terms.offset) { rowID in
         found.append(rowID)
         return found.count < limit
       }
@@ -102,12 +111,12 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
     var (waiting, skipped, batchCount) = ([RowID](), 0, 16)
     func settle() throws {
       for rowID in try finder.filter(waiting, tests) {
-        if skipped < query.offset { skipped += 1 } else if found.count < limit { found.append(rowID) }
+        if skipped < terms.offset { skipped += 1 } else if found.count < limit { found.append(rowID) }
       }
       waiting = []
       batchCount = min(256, 2 * batchCount)
     }
-    let isTrusted = try reader.walk(ordered, by: query.order, from: 0) { rowID in
+    let isTrusted = try view.walk(ordered, by: terms.order, from: 0) { rowID in
       waiting.append(rowID)
       if waiting.count >= batchCount { try settle() }
       return found.count < limit
@@ -119,20 +128,20 @@ struct QueryRun<Object: Sendable, Metadata: Sendable> {
 
   /// The plan in words.
   var description: QueryPlan {
-    var text = QueryPlan(source: plan.source.description(reader, rowCount: planner.rowCount))
+    var text = QueryPlan(source: plan.source.description(view, rowCount: planner.rowCount))
     var tests = plan.tests.conjuncts
-    if let ordered, let reader {
+    if let ordered, let view {
       let path = ordered.path
-      text.source = .index(reader.names[path.index], entryCount: path.count)
+      text.source = .index(view.names[path.index], entryCount: path.count)
       let answered = path.isExact ? path.answered : []
-      tests = query.condition.conjuncts.enumerated().filter { !answered.contains($0.offset) }.map(\.element)
-      text.order = .index(reader.names[path.index], isReversed: ordered.isReversed)
-    } else if !query.order.isEmpty {
+      tests = terms.condition.conjuncts.enumerated().filter { !answered.contains($0.offset) }.map(\.element)
+      text.order = .index(view.names[path.index], isReversed: ordered.isReversed)
+    } else if !terms.order.isEmpty {
       text.order = .sort
     }
     text.testCount = tests.count
     text.testsRows =
-      !tests.isEmpty && !(reader.map { reader in tests.allSatisfy { reader.tells($0) } } ?? false)
+      !tests.isEmpty && !(view.map { view in tests.allSatisfy { view.tells($0) } } ?? false)
     return text
   }
 }

@@ -32,8 +32,8 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
 
   /// The rows that the query's limit and offset leave.
   private var shown: ArraySlice<Place> {
-    let start = min(query.offset, places.count)
-    return places[start..<min(places.count, start + min(query.limit ?? places.count, places.count - start))]
+    let start = min(query.terms.offset, places.count)
+    return places[start..<min(places.count, start + min(query.terms.limit ?? places.count, places.count - start))]
   }
 
   /// The keys of the rows that are shown, in order.
@@ -41,15 +41,15 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
 
   private func place(_ row: Row<Object, Metadata>) throws -> Place {
     Place(
-      order: try OrderKey.bytes(query.order) { try $0.value(of: row.object, row.metadata) }, rowID: row.rowID,
+      order: try OrderKey.bytes(query.terms.order) { try $0.value(of: row.object, row.metadata) }, rowID: row.rowID,
       key: ByteString(row.key))
   }
 
   /// Reads all rows of the query.
   mutating func load(_ tx: ReadTransaction) throws -> ViewDiff {
     var found: [Place] = []
-    let all = FoundRows(tx[query.collection], query.collection.query(Condition(query.condition)))
-    try (query.needsIndex ? all.requireIndex() : all).forEach { row in found.append(try place(row)) }
+    let all = FoundRows(tx[query.collection], query.collection.query(Condition(query.terms.condition)))
+    try (query.terms.needsIndex ? all.requireIndex() : all).forEach { row in found.append(try place(row)) }
     places = found.sorted()
     byKey = Dictionary(found.map { ($0.key, $0) }) { $1 }
     return ViewDiff(sections: [], rows: [], isReload: true, rowCounts: [shown.count])
@@ -62,7 +62,8 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
     for key in changed.keys {
       let old = byKey[key]
       var now: Place?
-      if let row = try tx[query.collection].row(key.string), try query.condition.isTrue(row.object, row.metadata) {
+      if let row = try tx[query.collection].row(key.string), try query.terms.condition.isTrue(row.object, row.metadata)
+      {
         now = try place(row)
       }
       if old == now { continue }

@@ -10,15 +10,11 @@ public import QuireDatabase
 /// ```
 public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   let collection: RowCollection<Object, Metadata>
-  let condition: Condition<Object, Metadata>.Node
-  private(set) var order: [IndexColumn<Object, Metadata>] = []
-  private(set) var limit: Int?
-  private(set) var offset = 0
-  private(set) var needsIndex = false
+  private(set) var terms: QueryTerms
 
   init(_ collection: RowCollection<Object, Metadata>, _ condition: Condition<Object, Metadata>) {
     self.collection = collection
-    self.condition = condition.node
+    terms = QueryTerms(condition: condition.node)
   }
 
   /// The same rows in an order: of the first column, then of the second among those that are equal in the first, and so
@@ -27,7 +23,7 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
 
   func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self {
     var copy = self
-    copy.order = columns.filter { $0.column.id.kind == .value }
+    copy.terms.order = columns.map(\.key).filter { $0.column.id.kind == .value }
     return copy
   }
 
@@ -39,23 +35,32 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   /// The first `count` of these rows.
   public func limit(_ count: Int) -> Self {
     var copy = self
-    copy.limit = Swift.min(limit ?? .max, Swift.max(0, count))
+    copy.terms.limit = min(terms.limit ?? .max, max(0, count))
     return copy
   }
 
   /// These rows without the first `count`. With a limit, the limit counts from there.
   public func offset(_ count: Int) -> Self {
     var copy = self
-    copy.offset = Swift.max(0, count)
+    copy.terms.offset = max(0, count)
     return copy
   }
 
   /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
   public func requireIndex() -> Self {
     var copy = self
-    copy.needsIndex = true
+    copy.terms.needsIndex = true
     return copy
   }
+}
+
+/// What a query says, without the types of the rows.
+struct QueryTerms: Sendable {
+  let condition: ConditionNode
+  var order: [KeyColumn] = []
+  var limit: Int?
+  var offset = 0
+  var needsIndex = false
 }
 
 extension RowCollection {

@@ -13,7 +13,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   let database: Database
   let progress: (Database.Progress) throws -> Void
 
-  private var list: IndexList<Object, Metadata> { indexes.list }
+  private var list: IndexList { indexes.list }
   /// The memory for entries that wait to be sorted.
   private static var sortedByteCount: Int { 16 << 20 }
   /// After so many rows progress is reported.
@@ -41,9 +41,9 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   /// Begins with the first index that is not ready; nil if all are.
   private func begin() throws -> Work? {
     // Nothing is written where nothing is to be done.
-    if try database.read({ try $0.access(to: indexes).map.unready.isEmpty }) { return nil }
+    if try database.read({ try $0.access(to: indexes).view.map.unready.isEmpty }) { return nil }
     return try database.write { tx in
-      let writer = try tx.access(to: indexes)
+      let writer = try tx.access(to: indexes).upkeep
       guard let number = writer.map.unready.first else { return nil }
       try writer.delta(number)?.removeAll()
       return Work(number: number, clearCount: writer.catalog.clearCount)
@@ -54,7 +54,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   private func sort(_ work: Work) throws -> ExtensionSorter<[UInt8]>? {
     let sorter = try database.sorter(of: [UInt8].self, memory: Self.sortedByteCount)
     let isComplete = try database.read { tx -> Bool in
-      let reader = try tx.access(to: indexes)
+      let reader = try tx.access(to: indexes).view
       let places = (list.fields.columns[work.number] + (list.fields.held[work.number].map { [$0] } ?? []))
         .compactMap { reader.map.places[$0] }
       let total = try reader.trees.records.count
@@ -91,7 +91,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   }
 
   private func completeRecords(after last: RowID?, _ tx: WriteTransaction) throws -> RowID? {
-    let writer = try tx.access(to: indexes)
+    let writer = try tx.access(to: indexes).upkeep
     let places = writer.map.placedFields.map(\.place)
     var (rowIDs, end) = ([RowID](), last)
     let cursor = try writer.trees.records.cursor()
@@ -99,13 +99,13 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
     var steps = 0
     while isOnEntry, steps < Self.stepCount, let rowID = cursor.key {
       let isComplete = try cursor.withEntry { _, bytes in
-        try writer.reader.withRecord(rowID, bytes) { record in places.allSatisfy { record.knows($0) } }
+        try writer.view.withRecord(rowID, bytes) { record in places.allSatisfy { record.knows($0) } }
       }
       if isComplete != true { rowIDs.append(rowID) }
       (end, steps) = (rowID, steps + 1)
       isOnEntry = try cursor.next()
     }
-    for row in try tx[list.collection].rows(withIDs: rowIDs) {
+    for row in try tx[indexes.collection].rows(withIDs: rowIDs) {
       let record = try list.fields.record(row.object, row.metadata, writer.map)
       try writer.trees.records.put(record.bytes, for: row.rowID)
     }
@@ -116,13 +116,13 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   /// rows were removed at once meanwhile.
   private func finish(_ work: Work, _ sorter: ExtensionSorter<[UInt8]>) throws {
     try database.write { tx in
-      let writer = try tx.access(to: indexes)
+      let writer = try tx.access(to: indexes).upkeep
       guard writer.catalog.clearCount == work.clearCount, let delta = writer.delta(work.number) else { return }
       let tree = try writer.trees.tree(work.number)
       try tree.removeAll()
       try tree.load(sorter)
       try apply(delta, to: tree)
-      if list.indexes[work.number].uniqueness != nil { try writer.reader.checkAllUnique(in: work.number) }
+      if list.indexes[work.number].uniqueness != nil { try writer.view.checkAllUnique(in: work.number) }
       try delta.removeAll()
       var catalog = writer.catalog
       for index in catalog.entries.indices where catalog.entries[index].tree == writer.map.trees[work.number] {

@@ -32,7 +32,8 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   public let halves: ChangedHalves
   public var handlesClearing: Bool { true }
 
-  let list: IndexList<Object, Metadata>
+  let list: IndexList
+  let collection: RowCollection<Object, Metadata>
   private let cache = MapCache()
 
   /// Describes the indexes of a collection.
@@ -49,7 +50,8 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
     @IndexListBuilder<Object, Metadata> _ list: () -> [Index<Object, Metadata>]
   ) {
     self.name = name
-    self.list = IndexList(name, collection, list())
+    self.collection = collection
+    self.list = IndexList(name, collection.name, list().map { IndexDeclaration($0) })
     self.version = version
     collections = .only([collection.name])
     halves = self.list.fields.halves
@@ -68,18 +70,17 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
     if let twice = names.first(where: { name in names.filter { $0 == name }.count > 1 }) {
       throw IndexError.nameUsedTwice(index: twice)
     }
-    for case let other as Self in others where other.list.collection.name.utf8.elementsEqual(list.collection.name.utf8)
-    {
-      throw IndexError.severalForCollection(collection: list.collection.name, other: other.name)
+    for case let other as Self in others where other.list.collection.utf8.elementsEqual(list.collection.utf8) {
+      throw IndexError.severalForCollection(collection: list.collection, other: other.name)
     }
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> IndexReader<Object, Metadata> {
-    try IndexReader(list, store, cache)
+    try IndexReader(collection, list, store, cache)
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> IndexWriter<Object, Metadata> {
-    try IndexWriter(list, store)
+    IndexWriter(collection, try IndexUpkeep(list, store))
   }
 
   public func finishBuilding(in database: Database, progress: (Database.Progress) throws -> Void) throws {

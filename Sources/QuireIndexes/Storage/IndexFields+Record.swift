@@ -4,14 +4,17 @@ internal import QuireDatabase
 
 extension IndexFields {
   /// The record of a row, with fields at the places of `map`.
-  func record(_ object: Object, _ metadata: Metadata?, _ map: IndexMap) throws -> RowRecord {
+  func record<Object: Sendable, Metadata: Sendable>(
+    _ object: Object, _ metadata: Metadata?, _ map: IndexMap
+  ) throws -> RowRecord {
     var record = RowRecord()
     for (place, field) in map.placedFields {
       switch fields[field] {
       case .isHeld(let index):
         record.append(at: place, try filters[index].isTrue(object, metadata) ? [[]] : [])
       case .column(let column) where column.id.kind == .value:
-        try record.append(at: place) { try column.append(object, metadata, &$0) { _ in } }
+        let source = column.source(of: Object.self, Metadata.self)
+        try record.append(at: place) { try source.append(object, metadata, &$0) { _ in } }
       case .column(let column): record.append(at: place, try column.values(of: object, metadata))
       }
     }

@@ -16,7 +16,7 @@ struct IndexMap: Sendable {
   let placedFields: [(place: Int, field: Int)]
 
   /// Finds the declared indexes in the catalog: those of the same name, of which both say the same.
-  init<Object, Metadata>(_ list: IndexList<Object, Metadata>, _ catalog: IndexCatalog) {
+  init(_ list: IndexList, _ catalog: IndexCatalog) {
     let fields = list.fields
     var trees = [Int?](repeating: nil, count: list.indexes.count)
     var isReady = [Bool](repeating: false, count: list.indexes.count)
@@ -56,7 +56,7 @@ extension IndexCatalog {
   /// declared any more go. Returns the numbers of the trees that are nobody's now.
   ///
   /// - Parameter isEmpty: whether there is no row, so that a new index is ready at once.
-  mutating func adopt<Object, Metadata>(_ list: IndexList<Object, Metadata>, isEmpty: Bool) -> [Int] {
+  mutating func adopt(_ list: IndexList, isEmpty: Bool) -> [Int] {
     let map = IndexMap(list, self)
     let old = entries
     var places = map.places

@@ -15,8 +15,24 @@ struct ColumnID: Hashable, @unchecked Sendable {
   let half: RowHalf
   let path: AnyKeyPath
   let kind: Kind
+  /// Tells nearly all paths apart: comparing two walks through both.
+  private let hash: Int
 
   enum RowHalf: Hashable { case object, metadata }
+
+  init(_ half: RowHalf, _ path: AnyKeyPath, _ kind: Kind) {
+    self.half = half
+    self.path = path
+    self.kind = kind
+    hash = path.hashValue
+  }
+
+  static func == (left: Self, right: Self) -> Bool {
+    left.hash == right.hash && left.half == right.half && left.kind == right.kind
+      && (left.path === right.path || left.path == right.path)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 /// A key path that may go from thread to thread.
@@ -37,27 +53,46 @@ struct FieldPath<Root, Value>: @unchecked Sendable {
 }
 
 /// A value that is read from rows, as bytes in order.
-struct Column<Object: Sendable, Metadata: Sendable>: Sendable {
+///
+/// Without the types of the rows, as all that plans are made of: code that does not know them by name would ask at run
+/// time, at every step, what types it is for. What reads rows stands behind `source`.
+struct Column: Sendable {
   let id: ColumnID
   /// The type, for messages and for what is stored about an index.
   let typeName: String
   /// The bytes of the value that stands for none, if the type has one.
   let absentBytes: [UInt8]?
-  /// Appends the bytes of a row's value; those of one element after the other, calling the closure behind each.
-  let append: @Sendable (Object, Metadata?, inout [UInt8], (inout [UInt8]) throws -> Void) throws -> Void
+  /// A `ColumnSource` of the types of the collection.
+  private let source: any AnyObject & Sendable
+
+  fileprivate init<Object: Sendable, Metadata: Sendable>(
+    _ id: ColumnID, _ type: Any.Type, _ absentBytes: [UInt8]?, _ source: ColumnSource<Object, Metadata>
+  ) {
+    self.id = id
+    typeName = "\(type)"
+    self.absentBytes = absentBytes
+    self.source = source
+  }
+
+  /// What reads the value from rows of these types, which are those of the fields that the column was made of.
+  func source<Object: Sendable, Metadata: Sendable>(
+    of _: Object.Type, _: Metadata.Type
+  ) -> ColumnSource<Object, Metadata> {
+    unsafe unsafeDowncast(source, to: ColumnSource<Object, Metadata>.self)
+  }
 
   /// The bytes of the one value of a row.
-  func value(of object: Object, _ metadata: Metadata?) throws -> [UInt8] {
+  func value<Object: Sendable, Metadata: Sendable>(of object: Object, _ metadata: Metadata?) throws -> [UInt8] {
     var found: [UInt8] = []
-    try append(object, metadata, &found) { _ in }
+    try source(of: Object.self, Metadata.self).append(object, metadata, &found) { _ in }
     return found
   }
 
   /// The bytes of a row's values, in order, each once.
-  func values(of object: Object, _ metadata: Metadata?) throws -> [[UInt8]] {
+  func values<Object: Sendable, Metadata: Sendable>(of object: Object, _ metadata: Metadata?) throws -> [[UInt8]] {
     var found: [[UInt8]] = []
     var bytes: [UInt8] = []
-    try append(object, metadata, &bytes) { value in
+    try source(of: Object.self, Metadata.self).append(object, metadata, &bytes) { value in
       found.append(value)
       value.removeAll(keepingCapacity: true)
     }
@@ -69,55 +104,67 @@ struct Column<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 }
 
+/// Reads a column from rows of a collection.
+final class ColumnSource<Object: Sendable, Metadata: Sendable>: Sendable {
+  /// Appends the bytes of a row's value; those of one element after the other, calling the closure behind each.
+  let append: @Sendable (Object, Metadata?, inout [UInt8], (inout [UInt8]) throws -> Void) throws -> Void
+
+  init(
+    _ append: @escaping @Sendable (Object, Metadata?, inout [UInt8], (inout [UInt8]) throws -> Void) throws -> Void
+  ) { self.append = append }
+}
+
 extension Column {
   /// A value of the object.
-  init<Value: SortKey>(_ field: FieldPath<Object, Value>) {
-    id = ColumnID(half: .object, path: field.path, kind: .value)
-    typeName = "\(Value.self)"
-    absentBytes = Value.absentBytes
-    append = { object, _, bytes, end in
-      object[keyPath: field.path].append(to: &bytes)
-      try end(&bytes)
-    }
+  init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
+    _ field: FieldPath<Object, Value>, beside _: Metadata.Type
+  ) {
+    self.init(
+      ColumnID(.object, field.path, .value), Value.self, Value.absentBytes,
+      ColumnSource<Object, Metadata> { object, _, bytes, end in
+        object[keyPath: field.path].append(to: &bytes)
+        try end(&bytes)
+      })
   }
 
   /// A value of the metadata: of a row without metadata it is absent, which comes first.
-  init<Value: SortKey>(metadata field: FieldPath<Metadata, Value>) {
-    id = ColumnID(half: .metadata, path: field.path, kind: .value)
-    typeName = "\(Value.self)"
-    absentBytes = Value?.absentBytes
-    append = { _, metadata, bytes, end in
-      metadata.map { $0[keyPath: field.path] }.append(to: &bytes)
-      try end(&bytes)
-    }
+  init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
+    metadata field: FieldPath<Metadata, Value>, beside _: Object.Type
+  ) {
+    self.init(
+      ColumnID(.metadata, field.path, .value), Value.self, Value?.absentBytes,
+      ColumnSource<Object, Metadata> { _, metadata, bytes, end in
+        metadata.map { $0[keyPath: field.path] }.append(to: &bytes)
+        try end(&bytes)
+      })
   }
 
   /// The elements of a list or set of the object.
-  init<Elements: Sequence & SendableMetatype>(each field: FieldPath<Object, Elements>)
-  where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
-    id = ColumnID(half: .object, path: field.path, kind: .elements)
-    typeName = "\(Elements.self)"
-    absentBytes = Elements.Element.absentBytes
-    append = { object, _, bytes, end in
-      for element in object[keyPath: field.path] {
-        element.append(to: &bytes)
-        try end(&bytes)
-      }
-    }
+  init<Object: Sendable, Metadata: Sendable, Elements: Sequence & SendableMetatype>(
+    each field: FieldPath<Object, Elements>, beside _: Metadata.Type
+  ) where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
+    self.init(
+      ColumnID(.object, field.path, .elements), Elements.self, Elements.Element.absentBytes,
+      ColumnSource<Object, Metadata> { object, _, bytes, end in
+        for element in object[keyPath: field.path] {
+          element.append(to: &bytes)
+          try end(&bytes)
+        }
+      })
   }
 
   /// The elements of a list or set of the metadata; a row without metadata has none.
-  init<Elements: Sequence & SendableMetatype>(metadataEach field: FieldPath<Metadata, Elements>)
-  where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
-    id = ColumnID(half: .metadata, path: field.path, kind: .elements)
-    typeName = "\(Elements.self)"
-    absentBytes = Elements.Element.absentBytes
-    append = { _, metadata, bytes, end in
-      guard let metadata else { return }
-      for element in metadata[keyPath: field.path] {
-        element.append(to: &bytes)
-        try end(&bytes)
-      }
-    }
+  init<Object: Sendable, Metadata: Sendable, Elements: Sequence & SendableMetatype>(
+    metadataEach field: FieldPath<Metadata, Elements>, beside _: Object.Type
+  ) where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
+    self.init(
+      ColumnID(.metadata, field.path, .elements), Elements.self, Elements.Element.absentBytes,
+      ColumnSource<Object, Metadata> { _, metadata, bytes, end in
+        guard let metadata else { return }
+        for element in metadata[keyPath: field.path] {
+          element.append(to: &bytes)
+          try end(&bytes)
+        }
+      })
   }
 }

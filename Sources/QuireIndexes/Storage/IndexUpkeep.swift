@@ -1,0 +1,169 @@
+// Keeping the entries of indexes as the records of rows are.
+
+internal import QuireDatabase
+
+/// The indexes of a collection in one write transaction, without the types of the rows.
+///
+/// Invariants, after each hook:
+/// 1. The entries of every index that is ready are those that the records of the rows have, and each row that the
+///    extension follows has a record.
+/// 2. Of an index that is being built, the tree of changes says of every key that was put or taken out since the tree
+///    was emptied whether it has an entry now.
+final class IndexUpkeep {
+  let list: IndexList
+  let store: ExtensionStore
+  private(set) var catalog: IndexCatalog
+  private(set) var map: IndexMap
+  private(set) var trees: IndexTrees
+  /// For each index that is being built what changes meanwhile.
+  private var deltas: [ExtensionTree<[UInt8]>?]
+  /// Whether rows are handed over that were there before: indexes are built of their records in the end.
+  private var isTakingRows = false
+  /// Values of unique indexes that got another row: to be checked before the commit.
+  private var gained: [(index: Int, prefix: [UInt8])] = []
+
+  init(_ list: IndexList, _ store: ExtensionStore) throws {
+    self.list = list
+    self.store = store
+    catalog = try IndexTrees.catalog(store)
+    map = IndexMap(list, catalog)
+    trees = try IndexTrees(store, list.names, map.trees)
+    deltas = []
+    try adopt()
+  }
+
+  /// Takes in the declared indexes, if the catalog has others.
+  private func adopt() throws {
+    var adopted = catalog
+    for tree in adopted.adopt(list, isEmpty: try trees.records.count == 0 && !isTakingRows) {
+      try store.tree(IndexTrees.entriesName(tree), of: [UInt8].self).removeAll()
+      try store.tree(IndexTrees.deltaName(tree), of: [UInt8].self).removeAll()
+    }
+    if adopted != catalog { return try keep(adopted) }
+    try trees.openAll()
+    try openDeltas()
+  }
+
+  /// Stores another catalog.
+  func keep(_ new: IndexCatalog) throws {
+    try store.set(new.bytes, for: IndexTrees.catalogName)
+    catalog = new
+    map = IndexMap(list, new)
+    trees = try IndexTrees(store, list.names, map.trees)
+    try trees.openAll()
+    try openDeltas()
+    assert(map.isWhole, "an index that is declared is not stored")
+  }
+
+  private func openDeltas() throws {
+    deltas = try map.trees.indices.map { number in
+      guard !map.isReady[number], let tree = map.trees[number] else { return nil }
+      return try store.tree(IndexTrees.deltaName(tree), of: [UInt8].self)
+    }
+  }
+
+  /// The indexes as they are in the transaction, its own changes included.
+  var view: IndexView { IndexView(list: list, map: map, trees: trees) }
+
+  /// What has changed of an index that is being built; nil if it is ready.
+  func delta(_ number: Int) -> ExtensionTree<[UInt8]>? { deltas[number] }
+
+  // MARK: Building
+
+  /// Begins anew, with nothing built.
+  func begin() throws {
+    try store.removeEverything()
+    isTakingRows = true
+    defer { isTakingRows = false }
+    catalog = IndexCatalog()
+    map = IndexMap(list, catalog)
+    trees = try IndexTrees(store, list.names, map.trees)
+    try adopt()
+  }
+
+  /// Takes in the record of a row that was there before.
+  func take(_ record: RowRecord, _ rowID: RowID) throws { try trees.records.put(record.bytes, for: rowID) }
+
+  // MARK: Changes
+
+  /// The row has another record now; nil if it is gone.
+  func change(_ rowID: RowID, to new: RowRecord?, isInsert: Bool) throws {
+    let old = isInsert ? nil : try trees.records.value(for: rowID)
+    if old == new?.bytes { return }
+    try replace(old, with: new, rowID)
+    if let new { try trees.records.put(new.bytes, for: rowID) } else { try trees.records.remove(rowID) }
+  }
+
+  /// Takes the entries of one record out, and puts those of another in, as far as they differ.
+  private func replace(_ old: [UInt8]?, with new: RowRecord?, _ rowID: RowID) throws {
+    try unsafe (old ?? []).withUnsafeBytes { oldBytes in
+      guard let before = unsafe RecordView(oldBytes) else {
+        throw IndexError.damaged(index: list.name, detail: "the record of \(rowID) breaks the format")
+      }
+      try unsafe (new?.bytes ?? []).withUnsafeBytes { newBytes in
+        guard let after = unsafe RecordView(newBytes) else { preconditionFailure("a record is put together wrongly") }
+        for number in list.indexes.indices {
+          if old != nil, new != nil, list.isSame(before, as: after, in: number, map) { continue }
+          try replace(
+            old == nil ? [] : list.keys(of: before, in: number, map, rowID),
+            with: new == nil ? [] : list.keys(of: after, in: number, map, rowID), in: number,
+            isUnique: list.indexes[number].uniqueness != nil && new != nil && !list.hasAbsent(after, in: number, map))
+        }
+      }
+    }
+  }
+
+  private func replace(_ before: [[UInt8]], with after: [[UInt8]], in number: Int, isUnique: Bool) throws {
+    if let delta = deltas[number] {
+      for key in before where !after.contains(key) { try delta.put([0], for: key) }
+      for key in after where !before.contains(key) { try delta.put([1], for: key) }
+      return
+    }
+    let tree = try trees.tree(number)
+    for key in before where !after.contains(key) { try tree.remove(key) }
+    for key in after where !before.contains(key) {
+      try tree.put([], for: key)
+      guard isUnique else { continue }
+      let prefix = Array(key.dropLast(IndexKey.rowIDByteCount))
+      if list.indexes[number].uniqueness == .immediate {
+        try view.checkUnique(prefix, in: number)
+      } else {
+        gained.append((number, prefix))
+      }
+    }
+  }
+
+  /// Checks what has changed in unique indexes.
+  func settle() throws {
+    for (index, prefix) in gained { try view.checkUnique(prefix, in: index) }
+    gained = []
+  }
+
+  // MARK: Clearing and savepoints
+
+  /// All rows were removed at once.
+  func clear() throws {
+    try store.removeAllEntries()
+    gained = []
+    guard !map.unready.isEmpty else { return }
+    var cleared = catalog
+    cleared.clearCount += 1
+    try keep(cleared)
+  }
+
+  /// What `restore` goes back to.
+  func makeMark() -> Any? { Mark(gained: gained.count, catalog: catalog) }
+
+  /// Goes back to a mark of a savepoint.
+  func restore(_ mark: Any?) {
+    guard let mark = mark as? Mark else { return }
+    if mark.gained < gained.count { gained.removeLast(gained.count - mark.gained) }
+    // Trees and places are given out outside of savepoints; only the count of clears can go back.
+    catalog = mark.catalog
+  }
+
+  private struct Mark {
+    let gained: Int
+    let catalog: IndexCatalog
+  }
+}

@@ -1,0 +1,82 @@
+// What is stored of indexes in one transaction.
+
+internal import QuireDatabase
+
+/// The declared indexes of a collection with their trees in one transaction, without the types of the rows.
+///
+/// For the thread and the life of its transaction.
+struct IndexView {
+  let list: IndexList
+  let map: IndexMap
+  let trees: IndexTrees
+
+  /// The names of the indexes, in the order of their list.
+  var names: [String] { list.names }
+
+  // MARK: Records
+
+  /// Calls `body` with the record of a row where it lies.
+  func withRecord<Result>(
+    _ rowID: RowID, _ bytes: RawSpan?, _ body: (RecordView) throws -> Result
+  ) throws -> Result {
+    guard let bytes else { throw noRecord(rowID) }
+    return try unsafe bytes.withUnsafeBytes { bytes in
+      guard let view = unsafe RecordView(bytes) else { throw noRecord(rowID) }
+      return try body(view)
+    }
+  }
+
+  /// The error for a row whose record is not there, or is none.
+  func noRecord(_ rowID: RowID) -> IndexError {
+    .damaged(index: list.name, detail: "\(rowID) has no record that could be read")
+  }
+
+  // MARK: Unique values
+
+  /// Throws if two rows have the same values in an index, none of them absent.
+  func checkUnique(_ prefix: [UInt8], in number: Int) throws {
+    let span = KeySpan(prefix: prefix, isExact: true)
+    guard try trees.count(span, in: number) > 1 else { return }
+    // Values that are too long for a key may still differ: their records tell.
+    let mayBeCut = prefix.count >= IndexKey.columnByteCount
+    var known: [[[[UInt8]]]: RowID] = [:]
+    var first: RowID?
+    try trees.rowIDs(span, in: number) { rowID in
+      if !mayBeCut, let first { throw notUnique(number, [first, rowID]) }
+      let values = try trees.records.withValue(for: rowID) { bytes in
+        try withRecord(rowID, bytes) { record in
+          list.hasAbsent(record, in: number, map)
+            ? nil
+            : list.fields.columns[number].map { field in
+              map.places[field].map { record.values(at: $0) } ?? []
+            }
+        }
+      }
+      guard let values = values ?? nil else { return }
+      if !mayBeCut { first = rowID }
+      if let other = known[values] { throw notUnique(number, [other, rowID]) }
+      known[values] = rowID
+    }
+  }
+
+  private func notUnique(_ number: Int, _ rows: [RowID]) -> any Error {
+    do {
+      let keys = try rows.compactMap { try trees.store.readTransaction.key(of: $0)?.key }
+      return IndexError.notUnique(index: list.indexes[number].name, keys: keys)
+    } catch { return error }
+  }
+
+  /// Throws if two rows have the same values anywhere in an index. Reads all entries.
+  func checkAllUnique(in number: Int) throws {
+    let cursor = try trees.tree(number).cursor()
+    var last: (prefix: [UInt8], isChecked: Bool)?
+    var isOnEntry = try cursor.seekFirst()
+    while isOnEntry, let key = cursor.key {
+      let prefix = Array(key.dropLast(IndexKey.rowIDByteCount))
+      let isSame = prefix == last?.prefix
+      if isSame, last?.isChecked == false { try checkUnique(prefix, in: number) }
+      last = (prefix, isSame)
+      isOnEntry = try cursor.next()
+    }
+  }
+}
