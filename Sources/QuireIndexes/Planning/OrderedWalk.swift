@@ -80,26 +80,17 @@ extension IndexView {
   private func walkForwards(
     _ tree: ExtensionTree<[UInt8]>, _ span: KeySpan, _ body: (RowID) throws -> Bool
   ) throws -> Bool? {
-    let cursor = try tree.cursor()
-    var isOnEntry = try cursor.seek(span.lower)
-    while isOnEntry {
-      let found = try cursor.withEntry { key, _ -> Step in
-        if let upper = span.upper, !key.isBelow(upper) { return .behind }
-        if key.byteCount >= IndexKey.columnByteCount + IndexKey.rowIDByteCount { return .untrusted }
-        return IndexKey.rowID(key).map { .row($0) } ?? .untrusted
+    var (isDone, isTrusted) = (false, true)
+    try tree.forEach(from: span.lower, upTo: span.upper, limit: 16) { key, _ in
+      guard key.byteCount < IndexKey.columnByteCount + IndexKey.rowIDByteCount, let rowID = IndexKey.rowID(key) else {
+        isTrusted = false
+        return false
       }
-      switch found {
-      case .row(let rowID): if try !body(rowID) { return true }
-      case .untrusted: return nil
-      case .behind, nil: return false
-      }
-      isOnEntry = try cursor.next()
+      isDone = try !body(rowID)
+      return !isDone
     }
-    return false
+    return isTrusted ? isDone : nil
   }
-
-  /// What an entry is to a walk.
-  private enum Step { case row(RowID), untrusted, behind }
 
   /// The bytes that the keys of all rows begin with that are equal to one row in the order.
   private func prefix(
@@ -161,13 +152,18 @@ private struct RunWalk {
     }
     var rowIDs: [RowID] = []
     rowIDs.reserveCapacity(run.count)
-    var isOnEntry = try cursor.seek(toIndex: run.lowerBound)
-    while isOnEntry, rowIDs.count < run.count {
-      guard let rowID = try cursor.withEntry({ key, _ in IndexKey.rowID(key) }) ?? nil else { throw damage }
+    let start = run.lowerBound == rank ? key : try firstKey(cursor, at: run.lowerBound)
+    try tree.forEach(from: start, upTo: nil, limit: run.count) { key, _ in
+      guard let rowID = IndexKey.rowID(key) else { throw damage }
       rowIDs.append(rowID)
-      isOnEntry = try cursor.next()
+      return rowIDs.count < run.count
     }
     if prefix != nil { rowIDs.sort() }
     return Run(rowIDs: rowIDs, skippedInside: skippedInside, mayBeCut: mayBeCut)
+  }
+
+  private func firstKey(_ cursor: ExtensionCursor<[UInt8]>, at rank: Int) throws -> [UInt8] {
+    guard try cursor.seek(toIndex: rank), let key = cursor.key else { throw damage }
+    return key
   }
 }

@@ -11,8 +11,13 @@ struct RowFinder {
   private static var batchCount: Int { 256 }
 
   /// The rows of a plan, in the order of their numbers, each once.
-  func rowIDs(_ plan: RowPlan) throws -> [RowID] {
+  ///
+  /// - Parameter limit: so many are enough.
+  func rowIDs(_ plan: RowPlan, limit: Int = .max) throws -> [RowID] {
     if case .scan = plan.source { return try scan(plan.tests) }
+    if case .path(let path) = plan.source, path.isOnePoint, case .all = plan.tests {
+      return try rowIDs(path, limit: limit)
+    }
     return try filter(try rowIDs(plan.source), plan.tests)
   }
 
@@ -33,12 +38,17 @@ struct RowFinder {
     }
   }
 
-  /// The rows of the entries in a path's spans.
-  private func rowIDs(_ path: AccessPath) throws -> [RowID] {
+  /// The rows of the entries in a path's spans. With a limit only where all entries are of one value.
+  private func rowIDs(_ path: AccessPath, limit: Int = .max) throws -> [RowID] {
     guard let view else { return [] }
     var found: [RowID] = []
-    found.reserveCapacity(path.count)
-    for span in path.spans { try view.trees.rowIDs(span, in: path.index) { found.append($0) } }
+    found.reserveCapacity(min(path.count, limit))
+    for span in path.spans {
+      try view.trees.rowIDs(span, in: path.index, limit: limit) {
+        found.append($0)
+        return found.count < limit
+      }
+    }
     if !path.isOnePoint { found.sort() }
     return path.isDistinct ? found : Self.distinct(found)
   }

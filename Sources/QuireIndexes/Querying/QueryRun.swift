@@ -88,7 +88,8 @@ struct QueryRun {
   func rowIDs() throws -> [RowID] {
     if terms.limit == 0 { return [] }
     if let ordered, let view, let found = try walk(ordered, view) { return found }
-    let found = try finder.rowIDs(plan)
+    let wanted = terms.order.isEmpty ? terms.limit.map { $0 + terms.offset } : nil
+    let found = try finder.rowIDs(plan, limit: wanted ?? .max)
     let sorted = terms.order.isEmpty ? found : try finder.sort(found, terms.order)
     return Array(sorted.dropFirst(terms.offset).prefix(terms.limit ?? .max))
   }

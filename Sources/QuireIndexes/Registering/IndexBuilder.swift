@@ -58,20 +58,21 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
       let places = (list.fields.columns[work.number] + (list.fields.held[work.number].map { [$0] } ?? []))
         .compactMap { reader.map.places[$0] }
       let total = try reader.trees.records.count
-      let cursor = try reader.trees.records.cursor()
-      var (isOnEntry, done) = (try cursor.seekFirst(), 0)
-      while isOnEntry, let rowID = cursor.key {
-        let keys = try cursor.withEntry { _, bytes in
-          try reader.withRecord(rowID, bytes) { record in
-            places.allSatisfy { record.knows($0) } ? list.keys(of: record, in: work.number, reader.map, rowID) : nil
-          }
+      var (done, isComplete) = (0, true)
+      try reader.trees.records.forEach(from: nil) { rowID, bytes in
+        let keys = try reader.withRecord(rowID, bytes) { record in
+          places.allSatisfy { record.knows($0) } ? list.keys(of: record, in: work.number, reader.map, rowID) : nil
         }
-        guard let keys = keys ?? nil else { return false }
+        guard let keys else {
+          isComplete = false
+          return false
+        }
         for key in keys { try sorter.append(key) }
         done += 1
         if done % Self.reportedCount == 0 { try report(done, total) }
-        isOnEntry = try cursor.next()
+        return true
       }
+      guard isComplete else { return false }
       try report(done, max(done, total))
       return true
     }

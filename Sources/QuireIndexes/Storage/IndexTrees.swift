@@ -79,26 +79,13 @@ struct IndexTrees {
   /// The error for an entry whose key has no row's number.
   func shortKey(in index: Int) -> IndexError { .damaged(index: names[index], detail: "an entry has too short a key") }
 
-  /// The rows of the entries in a span, in the order of the keys.
-  func rowIDs(_ span: KeySpan, in index: Int, _ body: (RowID) throws -> Void) throws {
-    let cursor = try tree(index).cursor()
-    var isOnEntry = try cursor.seek(span.lower)
-    while isOnEntry {
-      let rowID = try cursor.withEntry { key, _ -> RowID? in
-        if let upper = span.upper, !key.isBelow(upper) { return nil }
-        guard let rowID = IndexKey.rowID(key) else { throw shortKey(in: index) }
-        return rowID
-      }
-      guard let rowID = rowID ?? nil else { return }
-      try body(rowID)
-      isOnEntry = try cursor.next()
+  /// The rows of the entries in a span, in the order of the keys, until `body` returns false.
+  ///
+  /// - Parameter limit: about how many are wanted.
+  func rowIDs(_ span: KeySpan, in index: Int, limit: Int = .max, _ body: (RowID) throws -> Bool) throws {
+    try tree(index).forEach(from: span.lower, upTo: span.upper, limit: limit) { key, _ in
+      guard let rowID = IndexKey.rowID(key) else { throw shortKey(in: index) }
+      return try body(rowID)
     }
-  }
-}
-
-extension RawSpan {
-  /// Whether the bytes come before `other`.
-  func isBelow(_ other: [UInt8]) -> Bool {
-    unsafe withUnsafeBytes { unsafe $0.lexicographicallyPrecedes(other) }
   }
 }

@@ -52,10 +52,11 @@ struct IndexView {
             }
         }
       }
-      guard let values = values ?? nil else { return }
+      guard let values = values ?? nil else { return true }
       if !mayBeCut { first = rowID }
       if let other = known[values] { throw notUnique(number, [other, rowID]) }
       known[values] = rowID
+      return true
     }
   }
 
