@@ -3,9 +3,9 @@
 internal import QuireStorage
 
 extension ExtensionTree where Key == [UInt8] {
-  /// Calls `body` with key and value of the entries from `lower` up to `upper`, which is not among them, in order, until
-  /// it returns false, where they lie; nil means no bound. A leaf at a time: in a fraction of the time that the steps of
-  /// a cursor take.
+  /// Calls `body` with key and value of the entries from `lower` up to `upper`, which is not among them, in order,
+  /// until it returns false, where they lie; nil means no bound. A leaf at a time: in a fraction of the time that the
+  /// steps of a cursor take.
   ///
   /// - Parameters:
   ///   - limit: about how many entries are wanted; more are handed over all the same until `body` returns false.

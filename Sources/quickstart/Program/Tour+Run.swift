@@ -1,7 +1,7 @@
 // The chapters in their order, and the run through all of them.
 
 extension Chapter {
-  static let all: [Chapter] = [.importing, .looking, .connecting, .sectioning, .watching, .surviving]
+  static let all: [Chapter] = [.importing, .looking, .finding, .connecting, .sectioning, .watching, .surviving]
 }
 
 extension Tour {
