@@ -47,7 +47,7 @@ struct Planner {
   }
 
   /// Walking an entry costs about a quarter of a test on a record: so many times as many entries may be walked.
-  private static var entriesPerTest: Int { 4 }
+  static var entriesPerTest: Int { 4 }
   /// Below so many rows an intersection saves nothing.
   private static var leastForIntersection: Int { 32 }
 
@@ -84,8 +84,11 @@ struct Planner {
     var chosen = [drivers[0]]
     var answered = drivers[0].answered
     guard drivers[0].count >= Self.leastForIntersection else { return chosen }
+    // All of them together may cost as much as the tests.
+    var budget = Self.entriesPerTest * drivers[0].count
     for driver in drivers.dropFirst() where !driver.answered.isSubset(of: answered) {
-      guard driver.count <= Self.entriesPerTest * drivers[0].count else { break }
+      guard driver.count <= budget else { break }
+      budget -= driver.count
       chosen.append(driver)
       answered.formUnion(driver.answered)
     }

@@ -6,6 +6,7 @@ internal import QuireDatabase
 struct RowFinder {
   let rows: any RowAccess
   let view: IndexView?
+  let cost: QueryCost
 
   /// So many rows are looked up side by side.
   private static var batchCount: Int { 256 }
@@ -46,6 +47,7 @@ struct RowFinder {
     for span in path.spans {
       try view.trees.rowIDs(span, in: path.index, limit: limit) {
         found.append($0)
+        cost.entries += 1
         return found.count < limit
       }
     }
@@ -80,14 +82,19 @@ struct RowFinder {
 
   /// The rows of all that satisfy a condition; each is decoded unless records tell.
   private func scan(_ tests: ConditionNode) throws -> [RowID] {
-    if case .all = tests { return try rows.allRowIDs().sorted() }
+    if case .all = tests {
+      cost.rows += rows.count
+      return try rows.allRowIDs().sorted()
+    }
     if let view, view.tells(tests) { return try filter(try rows.allRowIDs().sorted(), tests) }
+    cost.rows += rows.count
     return try rows.scan(tests).sorted()
   }
 
   /// Those of the rows that satisfy a condition, in the order given.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
     if case .all = tests { return rowIDs }
+    cost.rows += rowIDs.count
     var found: [RowID] = []
     var start = 0
     while start < rowIDs.count {
@@ -108,6 +115,7 @@ struct RowFinder {
 
   /// The rows in an order; those that are equal in it in the order of their numbers.
   func sort(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [RowID] {
+    cost.rows += rowIDs.count
     var keyed: [(key: [UInt8], rowID: RowID)] = []
     keyed.reserveCapacity(rowIDs.count)
     var start = 0

@@ -12,6 +12,8 @@ struct QueryRun {
   private let plan: RowPlan
   private let ordered: OrderedPath?
   private let finder: RowFinder
+  /// What was read since the plan was made.
+  let cost = QueryCost()
 
   init<Object, Metadata>(_ query: FoundRows<Object, Metadata>) throws {
     let rows = query.rows
@@ -25,7 +27,7 @@ struct QueryRun {
     _ collection: String
   ) throws {
     (self.terms, self.choice, self.view, self.rows) = (terms, choice, view, rows)
-    finder = RowFinder(rows: rows, view: view)
+    finder = RowFinder(rows: rows, view: view, cost: cost)
     // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
     (planner, plan, ordered) = try tx.withoutNotingReads {
       let planner = Planner(view: view, rowCount: rows.count, choice: choice)
@@ -105,6 +107,7 @@ struct QueryRun {
     if case .all = tests {
       let isTrusted = try view.walk(ordered, by: terms.order, from: terms.offset) { rowID in
         found.append(rowID)
+        cost.entries += 1
         return found.count < limit
       }
       return isTrusted ? found : nil
@@ -119,6 +122,7 @@ struct QueryRun {
     }
     let isTrusted = try view.walk(ordered, by: terms.order, from: 0) { rowID in
       waiting.append(rowID)
+      cost.entries += 1
       if waiting.count >= batchCount { try settle() }
       return found.count < limit
     }
