@@ -92,6 +92,8 @@ public final class IndexWriter<Object: Sendable, Metadata: Sendable>: ExtensionW
   public func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID, change.kind.isStore || change.kind == .remove else { return }
     let new = change.kind == .remove ? nil : try record(change)
+    // The first that is heard of a row is its insert, whatever hooks have done to it meanwhile.
+    assert(change.kind != .insert || (try? trees.records.value(for: rowID)) == nil, "a new row has a record")
     let old = change.kind == .insert ? nil : try trees.records.value(for: rowID)
     if old == new?.bytes { return }
     try replace(old, with: new, rowID)
