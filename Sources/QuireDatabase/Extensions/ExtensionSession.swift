@@ -177,6 +177,8 @@ final class ExtensionSession {
     let first = entries.firstIndex { isNew ? $0.follows(rowID) : $0.concerns(kind, rowID) }
     guard let first else { return }
     let change = RowChange(kind, rowID, key, state.name, transaction, content())
+    // For the last one nobody waits behind.
+    if first == entries.count - 1 { return try tell(change, to: entries[first], at: first, of: state.id) }
     try tell(.row(change), of: state.id, to: entries, from: first)
   }
 

@@ -32,8 +32,8 @@ struct HookRound {
   var isFinished: Bool { heardCount == entries.count }
 
   /// Whether it tells of a row that is there, under this key.
-  func isOfRow(_ id: CollectionID, _ key: String) -> Bool {
-    guard case .row(let change) = change, change.kind != .remove else { return false }
+  func isOfRow(_ id: CollectionID?, _ key: String?) -> Bool {
+    guard let id, let key, case .row(let change) = change, change.kind != .remove else { return false }
     return collection == id && change.key.hasSameBytes(as: key)
   }
 
@@ -52,10 +52,12 @@ extension ExtensionSession {
   func finishRounds(before row: (id: CollectionID?, key: String)?) throws(DatabaseError) {
     // The inner ones first: they are about what happened last.
     for index in rounds.indices.reversed() where !rounds[index].isFinished {
-      if let row, let id = row.id, rounds[index].isOfRow(id, row.key) { continue }
+      if rounds[index].isOfRow(row?.id, row?.key) { continue }
       try finish(index)
     }
-    assert(row != nil || rounds.allSatisfy(\.isFinished), "rows change together of which something is to be told")
+    assert(
+      rounds.allSatisfy { $0.isFinished || $0.isOfRow(row?.id, row?.key) },
+      "a row changes, and something is to be told of another")
   }
 
   /// Tells a change to all of `entries`, from the one at `first` on.
@@ -111,7 +113,7 @@ extension ExtensionSession {
   }
 
   /// Tells one extension of a change of one row. The first that it hears of a new row is that it is new.
-  private func tell(
+  func tell(
     _ change: RowChange, to entry: ExtensionEntry, at place: Int, of collection: CollectionID?
   ) throws(DatabaseError) {
     guard let rowID = change.rowID, entry.follows(rowID), !isLeftOut(entry, collection) else { return }
