@@ -49,8 +49,9 @@ public protocol DatabaseExtension: Sendable {
   /// The halves of rows that it reads: it hears of no change that concerns another half alone. With none of them, it
   /// hears of inserted and removed rows only. Both by default.
   var halves: ChangedHalves { get }
-  /// Whether it handles the removal of all rows of a collection as a whole, in `didClear`. If not, its hooks for
-  /// removed rows are called with all of them, some at a time. False by default.
+  /// Whether it handles the removal of all rows of a collection as a whole, in `didClear`: it hears of no row until
+  /// then, and afterwards of those that hooks have stored, as inserts. If not, its hooks for removed rows are called
+  /// with all of them, some at a time. False by default.
   var handlesClearing: Bool { get }
 
   /// Whether it is built from the rows that are there when it is registered for the first time. If not, it is ready at

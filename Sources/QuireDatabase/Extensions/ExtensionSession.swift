@@ -45,8 +45,9 @@ struct Listeners {
 ///
 /// Invariants:
 /// 1. `entries` are in the order of registration.
-/// 2. `depth` is the number of rounds of hooks that run, one inside the other, at most `Limits.hookDepth`.
+/// 2. `depth` is the number of hooks that run, one because of the other, at most `Limits.hookDepth`.
 /// 3. Rows change only in the phases `body` and `rows`.
+/// 4. When a row changes, those of `rounds` that are not finished are of that row, and of no removal.
 final class ExtensionSession {
   /// What the transaction is at.
   enum Phase {
@@ -58,10 +59,14 @@ final class ExtensionSession {
     case trees
   }
 
-  private unowned let transaction: TransactionState
+  unowned let transaction: TransactionState
   private(set) var entries: [ExtensionEntry] = []
   private(set) var phase = Phase.body
-  private var depth = 0
+  var depth = 0
+  /// What is being told, the innermost last.
+  var rounds: [HookRound] = []
+  /// The collections that are being cleared.
+  var cleared: [CollectionID] = []
   /// Whose hooks run, the innermost last.
   private var running: [String] = []
   /// Who cares for a collection, by its name.
@@ -154,6 +159,7 @@ final class ExtensionSession {
     try checkRowsMayChange()
     var change: RowChange?
     for entry in listeners(of: state.name).entries where entry.needsWillChange && entry.concerns(kind, rowID) {
+      if isLeftOut(entry, state.id) { continue }
       let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
       change = current
       try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(current) }
@@ -165,12 +171,15 @@ final class ExtensionSession {
     _ kind: RowChange.Kind, _ rowID: RowID, _ key: String, _ state: CollectionState,
     _ content: @autoclosure () -> RowContent
   ) throws(DatabaseError) {
-    var change: RowChange?
-    for entry in listeners(of: state.name).entries where entry.concerns(kind, rowID) {
-      let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
-      change = current
-      try run(entry, "didChange", collection: state.name, key: key) { try entry.writer.didChange(current) }
-    }
+    let entries = listeners(of: state.name).entries
+    // While the row's insertion is being told, any change of it may be the first that an extension hears of it.
+    let isNew = !rounds.isEmpty && rounds.contains { $0.isInsert(of: rowID) && !$0.isFinished }
+    let first = entries.firstIndex { isNew ? $0.follows(rowID) : $0.concerns(kind, rowID) }
+    guard let first else { return }
+    let change = RowChange(kind, rowID, key, state.name, transaction, content())
+    // For the last one nobody waits behind.
+    if first == entries.count - 1 { return try tell(change, to: entries[first], at: first, of: state.id) }
+    try tell(.row(change), of: state.id, to: entries, from: first)
   }
 
   // MARK: Many rows
@@ -180,8 +189,10 @@ final class ExtensionSession {
     _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool
   ) throws(DatabaseError) {
     try checkRowsMayChange()
-    try forEachListener(rows, state, isClearing, .stored) { entry, changes throws(DatabaseError) in
-      try run(entry, "willRemove", collection: state.name) { try entry.writer.willRemove(changes) }
+    for entry in listeners(of: state.name).entries {
+      try forRows(entry, rows, state, isClearing, .stored) { changes throws(DatabaseError) in
+        try run(entry, "willRemove", collection: state.name) { try entry.writer.willRemove(changes) }
+      }
     }
   }
 
@@ -189,20 +200,7 @@ final class ExtensionSession {
   func didRemove(
     _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool
   ) throws(DatabaseError) {
-    try forEachListener(rows, state, isClearing, .gone) { entry, changes throws(DatabaseError) in
-      try run(entry, "didRemove", collection: state.name) { try entry.writer.didRemove(changes) }
-    }
-  }
-
-  private func forEachListener(
-    _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, _ isClearing: Bool, _ content: RowContent,
-    _ body: (ExtensionEntry, [RowChange]) throws(DatabaseError) -> Void
-  ) throws(DatabaseError) {
-    for entry in listeners(of: state.name).entries where !(isClearing && entry.registered.handlesClearing) {
-      let followed = rows.filter { entry.follows($0.rowID) }
-      if followed.isEmpty { continue }
-      try body(entry, followed.map { RowChange(.remove, $0.rowID, $0.key, state.name, transaction, content) })
-    }
+    try tell(.removed(rows, state, isClearing: isClearing), to: listeners(of: state.name).entries)
   }
 
   /// Whether anybody wants to see the rows of a collection one by one when all are removed.
@@ -218,11 +216,9 @@ final class ExtensionSession {
     }
   }
 
-  /// All rows of a collection were removed.
-  func didClear(_ collection: String) throws(DatabaseError) {
-    for entry in listeners(of: collection).entries {
-      try run(entry, "didClear", collection: collection) { try entry.writer.didClear(collection) }
-    }
+  /// All rows of a collection were removed but those that hooks have stored meanwhile.
+  func didClear(_ state: CollectionState, left: [(key: String, rowID: RowID)]) throws(DatabaseError) {
+    try tell(.cleared(state, left: left), to: listeners(of: state.name).entries)
   }
 
   /// All rows are about to be removed.
@@ -233,7 +229,7 @@ final class ExtensionSession {
 
   /// All rows were removed.
   func didClearAll() throws(DatabaseError) {
-    for entry in entries { try run(entry, "didClearAll") { try entry.writer.didClearAll() } }
+    try tell(.clearedAll, to: entries)
   }
 
   // MARK: Ending
@@ -273,11 +269,21 @@ final class ExtensionSession {
 
   // MARK: Savepoints
 
-  /// What every writer has gathered.
-  func makeMarks() -> [Any?] { entries.map { $0.writer.makeMark() } }
+  /// What every writer has gathered, and who has heard of what is being told.
+  struct Marks {
+    fileprivate let writers: [Any?]
+    fileprivate let heardCounts: [Int]
+  }
+
+  /// The state to go back to.
+  func makeMarks() -> Marks {
+    Marks(writers: entries.map { $0.writer.makeMark() }, heardCounts: rounds.map(\.heardCount))
+  }
 
   /// Back to `marks`.
-  func restore(_ marks: [Any?]) {
-    for (entry, mark) in zip(entries, marks) { entry.writer.restore(mark) }
+  func restore(_ marks: Marks) {
+    for (entry, mark) in zip(entries, marks.writers) { entry.writer.restore(mark) }
+    assert(rounds.count == marks.heardCounts.count, "a savepoint ends in another hook than it began in")
+    for (index, count) in marks.heardCounts.enumerated() { rounds[index].heardCount = count }
   }
 }

@@ -6,6 +6,19 @@
 /// and change rows themselves, which calls hooks again, up to `Limits.hookDepth` deep. An error that one throws fails
 /// the transaction: nothing of it remains, and the error names the extension.
 ///
+/// What `didChange` is told last of a row is true, also if hooks of extensions before have changed rows meanwhile:
+///
+/// - Before a hook changes another row than the one at hand, the extensions behind hear of the change at hand. So they
+///   do before a hook changes anything when rows were removed.
+/// - If a hook changes the row at hand itself, the extensions behind hear of that first. The first that an extension
+///   hears of a new row is an insert, and it hears of no other insert of it. A change that was overtaken is told with
+///   what the row holds by then, and is not told any more if the row is gone: of such a row an extension may hear the
+///   removal alone.
+/// - An extension that handles clearing hears of no row of a collection while that is being cleared. After its
+///   `didClear` the rows that hooks have stored meanwhile are handed over as inserts.
+///
+/// `willChange` says what was about to happen when the change began; a hook may have made it another one, or none.
+///
 /// A change goes through these steps: every extension's `willChange`, the change, every extension's `didChange`. When
 /// the transaction's closure has returned come `settleRows`, again and again until no extension has changed a row any
 /// more, then `settleTrees`, then `takeChanges`.

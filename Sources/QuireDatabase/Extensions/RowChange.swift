@@ -77,6 +77,11 @@ public struct RowChange {
     self.content = content
   }
 
+  /// The change of the same row as another one.
+  func with(_ kind: Kind, _ content: RowContent) -> RowChange {
+    RowChange(kind, rowID, key, collection, transaction, content)
+  }
+
   /// Where the row is.
   public var rowKey: RowKey { RowKey(collection, key) }
 

@@ -22,7 +22,7 @@ extension TransactionState {
     guard encodingCount == 0 else { throw savepointInCoder() }
     // Writers must be older than the savepoint, or it would take their trees away from them.
     let session = try session()
-    let extensionMarks = session?.makeMarks() ?? []
+    let extensionMarks = session?.makeMarks()
     let (forest, hasChangedForest, newRegistered) = (loadedForest, writer.hasChangedForest, writer.newRegistered)
     let changes = writer.changes.position
     let actionCount = writer.actions.count
@@ -54,7 +54,7 @@ extension TransactionState {
       writer.newRegistered = newRegistered
       pendingError = nil
       mutationCount &+= 1
-      session?.restore(extensionMarks)
+      if let extensionMarks { session?.restore(extensionMarks) }
       if let error = error as? ClosureError { throw error.error }
       throw wrap(error)
     }

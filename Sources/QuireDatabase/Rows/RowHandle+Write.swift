@@ -162,6 +162,7 @@ extension OpenedCollection {
       var known: RowID?
       if let session = try transaction.session() {
         try session.checkRowsMayChange()
+        try transaction.finishRounds(before: key, of: state)
         // Who hears of a row before it is stored is told whether it is new.
         if session.needsWillChange(of: state.name) {
           known = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
@@ -207,6 +208,7 @@ extension OpenedCollection {
     try build(&part)
     let kind = half == .object ? RowChange.Kind.replaceObject : .replaceMetadata
     if let session = try transaction.session() {
+      try transaction.finishRounds(before: key, of: state)
       guard let id = state.id, let existing = try transaction.rowID(id, key) else { return false }
       try session.will(kind, existing, key, state, content())
     }
@@ -232,6 +234,7 @@ extension OpenedCollection {
   /// Reports a row as changed.
   func touch(_ key: String, _ halves: RowHalves) throws -> Bool {
     try checkWriting()
+    try transaction.finishRounds(before: key, of: state)
     guard let id = state.id, let rowID = try transaction.rowID(id, key) else { return false }
     let kind: RowChange.Kind =
       switch halves {

@@ -11,6 +11,7 @@ struct RowRemoval {
   /// Removes a row. Returns whether there was one.
   func removeRow(_ collection: CollectionState, _ key: String) throws(DatabaseError) -> Bool {
     guard let session = try transaction.session() else { return try deleteRow(collection, key) != nil }
+    try transaction.finishRounds(before: key, of: collection)
     guard let id = collection.id, let existing = try transaction.rowID(id, key) else { return false }
     try session.will(.remove, existing, key, collection, .stored)
     // Unless a hook has done it.
@@ -29,6 +30,7 @@ struct RowRemoval {
     var count = 0
     var start = 0
     while start < keys.count {
+      try transaction.finishRounds(before: nil, of: collection)
       let end = min(start + Limits.removalBatchCount, keys.count)
       var seen: Set<ByteString> = []
       var rows: [(key: String, rowID: RowID)] = []
@@ -86,6 +88,7 @@ struct RowRemoval {
   /// Reads the collection's part of the key index for the rows' ids; these are removed in runs of neighbours, unless an
   /// extension wants to see them.
   func removeAll(_ collection: CollectionState) throws -> Int {
+    try transaction.finishRounds(before: nil, of: collection)
     guard let id = collection.id else { return 0 }
     let count = try transaction.count(id)
     guard count > 0 else { return 0 }
@@ -94,15 +97,17 @@ struct RowRemoval {
       return count
     }
     try session.willClear(collection.name)
+    var left: [(key: String, rowID: RowID)] = []
     if let id = collection.id {
       if session.wantsRows(of: collection.name) {
         transaction.writer?.changes.clear(id)
-        try removeInBatches(collection, id, session)
+        try session.clearing(id) { try removeInBatches(collection, id, session) }
+        left = try allRows(of: id)
       } else {
         try deleteAllRows(collection, id, try transaction.count(id))
       }
     }
-    try session.didClear(collection.name)
+    try session.didClear(collection, left: left)
     return count
   }
 
@@ -115,9 +120,7 @@ struct RowRemoval {
       var rows: [(key: String, rowID: RowID)] = []
       var next: [UInt8]?
       try unsafe forEachKey(of: id, from: start) { (bytes, rowID) throws(DatabaseError) in
-        guard let key = unsafe String(validating: bytes.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
-          throw RowView.damaged()
-        }
+        let key = try unsafe key(bytes)
         if rows.count == Limits.removalBatchCount {
           next = unsafe Array(bytes)
           return false
@@ -129,6 +132,24 @@ struct RowRemoval {
       guard let next else { return }
       start = next
     }
+  }
+
+  /// Key and id of each row of a collection.
+  private func allRows(of id: CollectionID) throws -> [(key: String, rowID: RowID)] {
+    var rows: [(key: String, rowID: RowID)] = []
+    try unsafe forEachKey(of: id, from: id.prefix) { bytes, rowID in
+      rows.append((try unsafe key(bytes), RowID(rowID)))
+      return true
+    }
+    return rows
+  }
+
+  /// The key of a row in its entry of the key index.
+  private func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> String {
+    guard let key = unsafe String(validating: bytes.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
+      throw RowView.damaged()
+    }
+    return key
   }
 
   private func deleteAllRows(_ collection: CollectionState, _ id: CollectionID, _ count: Int) throws {
@@ -205,6 +226,7 @@ struct RowRemoval {
   /// Removes all rows of all collections. Returns how many there were.
   func removeAll() throws(DatabaseError) -> Int {
     guard let writer = transaction.writer else { throw transaction.notWriting() }
+    try transaction.finishRounds(before: nil, of: nil)
     let trees = transaction.trees
     let count = try transaction.wrapping { () throws(StorageError) in try transaction.count(of: trees.keys) }
     guard count > 0 else { return 0 }

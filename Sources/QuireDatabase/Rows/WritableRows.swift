@@ -130,6 +130,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// - Returns: whether there is a row.
   @discardableResult
   public func update(_ key: String, _ body: (inout Object) throws -> Void) throws -> Bool {
+    try handle.transaction.finishRounds(before: key, of: handle.state)
     guard var object = try get(key) else { return false }
     try body(&object)
     return try replace(object, for: key)

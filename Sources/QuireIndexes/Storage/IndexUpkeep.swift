@@ -88,6 +88,8 @@ final class IndexUpkeep {
 
   /// The row has another record now; nil if it is gone.
   func change(_ rowID: RowID, to new: RowRecord?, isInsert: Bool) throws {
+    // The first that is heard of a row is its insert, whatever hooks have done to it meanwhile.
+    assert(!isInsert || (try? trees.records.value(for: rowID)) == nil, "a new row has a record")
     let old = isInsert ? nil : try trees.records.value(for: rowID)
     if old == new?.bytes { return }
     try replace(old, with: new, rowID)

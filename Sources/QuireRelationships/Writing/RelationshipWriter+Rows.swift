@@ -47,8 +47,8 @@ extension RelationshipWriter {
         try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert,
         silently: false)
     }
-    // An extension that was registered before may have changed this row when it heard of it, and that was told here
-    // already: what counts is the row as it is now.
+    // Rows were changed since this store began, by a coder or a hook, and it may be this row: what counts is the row as
+    // it is now.
     guard let row = try store.row(rowID) else { return }
     try setDerived(
       try deriver(row), of: row.rowKey, rowID, isNew: false, silently: false)

@@ -131,8 +131,7 @@ final class SecondaryIndexWriter: ExtensionWriter {
   func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID else { return }
     let new = change.kind == .remove ? nil : try index.values(change)
-    // Of a new row, too: an extension before this one may have changed it already.
-    let oldRecord = try trees.rows.value(for: rowID)
+    let oldRecord = change.kind == .insert ? nil : try trees.rows.value(for: rowID)
     let newRecord = new.map { values in values.reduce(into: [UInt8]()) { $1.append(to: &$0) } }
     if oldRecord == newRecord { return }
     let old = try oldRecord.map { try unsafe trees.row(rowID, $0.span.bytes).values }
