@@ -33,6 +33,7 @@ import Testing
     let calls: [(OperationKind, () throws -> Void)] = [
       (.open, { _ = try disk.open("/a", .readOnly) }),
       (.link, { try disk.link("/a", to: "/b") }),
+      (.rename, { try disk.rename("/a", to: "/b") }),
       (.unlink, { try disk.unlink("/a") }),
       (.synchronizeDirectory, { try disk.synchronizeDirectory(of: "/a") }),
       (.read, { _ = try file.get(1, at: 0) }),
@@ -222,11 +223,12 @@ import Testing
     for step in 0..<150 {
       _ = errorCode {
         let path = "/f\(random.below(3))"
-        switch random.below(12) {
+        switch random.below(13) {
         case 0: files.append(try disk.open(path, random.oneIn(2) ? .createNew : .readWrite))
         case 1: try disk.link(path, to: "/f\(random.below(5))")
         case 2: if random.oneIn(4) { try disk.unlink(path) }
         case 3: try disk.synchronizeDirectory(of: path)
+        case 12: try disk.rename(path, to: "/f\(random.below(5))")
         case 4 where !files.isEmpty: try files[random.below(files.count)].synchronize()
         case 5 where !files.isEmpty: try files[random.below(files.count)].resize(to: random.below(9000))
         case 6 where !files.isEmpty: try files.remove(at: random.below(files.count)).lock(.exclusive)

@@ -134,7 +134,8 @@ import Testing
     #expect(disk.durableBytes(of: "/a")?.count == 100)
     disk.install([8, 8], at: "/b")
     let identity = try file.status().identity
-    disk.rename("/b", to: "/a")
+    try disk.rename("/b", to: "/a")
+    try disk.synchronizeDirectory(of: "/a")
     #expect(disk.names == ["/a"])
     #expect(try file.status().linkCount == 0)
     #expect(try disk.open("/a", .readOnly).get(9, at: 0) == [8, 8])

@@ -201,10 +201,10 @@ extension DatabaseError {
     }
   }
 
-  private static func open(_ disk: SimulatedDisk) throws -> StorageEngine {
+  private static func open(_ disk: SimulatedDisk, salt: UInt64 = 7) throws -> StorageEngine {
     try StorageEngine(
       at: "/db", options: StorageOptions(),
-      environment: StorageEnvironment(fileSystem: disk, random: { 7 }, scheduling: .stepped))
+      environment: StorageEnvironment(fileSystem: disk, random: { salt }, scheduling: .stepped))
   }
 
   /// Whoever made the database was killed before its name was durable, and the first transaction of the next process
@@ -219,7 +219,7 @@ extension DatabaseError {
     naming.release()
     _ = making.get()
     #expect(disk.names.contains("/db") && !disk.durableNames.contains("/db"))
-    let engine = try Self.open(disk)
+    let engine = try Self.open(disk, salt: 8)
     disk.failNext(.synchronizeDirectory, with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
     var acknowledged: [String] = []
     for name in ["a", "b", "c"] {
@@ -230,9 +230,51 @@ extension DatabaseError {
     }
     let image = disk.crashImage(.allOld)
     do {
-      let found = try Self.open(image).read { tx in tx.treeNames }
+      let found = try Self.open(image, salt: 9).read { tx in tx.treeNames }
       #expect(found == acknowledged)
     } catch { Issue.record("\(acknowledged) were acknowledged, \(image.names) are there, and opening threw \(error)") }
+  }
+
+  /// Whoever made the database was killed before its name was durable, the next process could not make it so,
+  /// and the one after that finds nothing wrong.
+  @Test("A name that was forgotten before anybody wrote is made anew", arguments: [0, 1, 2])
+  func nameThatWasForgottenLater(failingCall: Int) throws {
+    let made = SimulatedDisk()
+    let naming = made.hold(.synchronizeDirectory)
+    let making = Promise { _ = try? Self.open(made) }
+    try #require(naming.awaitCall())
+    let killed = made.processKillImage()
+    naming.release()
+    _ = making.get()
+    killed.failNext(
+      .synchronizeDirectory, skipping: failingCall,
+      with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
+    do {
+      let engine = try Self.open(killed, salt: 8)
+      try engine.write { tx in try tx.createTree("a", keys: .bytes) }
+      #expect(failingCall > 0, "nobody synced the folder")
+    } catch {}
+    let disk = killed.processKillImage()
+    let engine = try Self.open(disk, salt: 9)
+    try engine.write { tx in try tx.createTree("b", keys: .bytes) }
+    for mode in [CrashMode.allOld, .allNew, .random(1)] {
+      let names = try Self.open(disk.crashImage(mode)).read { tx in tx.treeNames }
+      #expect(names.contains("b"), "\(mode)")
+    }
+  }
+
+  @Test func nameThatIsDurableIsLeftAlone() throws {
+    let disk = SimulatedDisk()
+    _ = try Self.open(disk)
+    let again = disk.processKillImage()
+    _ = try Self.open(again)
+    #expect(again.counters[.rename] == 0)
+    // The note was not synced; without it the file has another one in its place.
+    let cut = disk.crashImage(.allOld)
+    let engine = try Self.open(cut, salt: 8)
+    #expect(cut.counters[.rename] == 1)
+    try engine.write { tx in try tx.createTree("a", keys: .bytes) }
+    #expect(try Self.open(cut.crashImage(.allOld)).read { tx in tx.treeNames } == ["a"])
   }
 
   /// A sync of the folder that has failed may have forgotten the name: no later one would make it durable, and what
@@ -318,7 +360,7 @@ extension DatabaseError {
     case .write:
       if call.operation.count > MetaPage.byteCount, callCount > 30, call.number % 6 != 0 { return [] }
       return [.error(eio), .errorAfter(call.operation.count, eio), .error(full)]
-    case .open, .link, .unlink, .resize, .allocate: return [.error(eio), .error(full)]
+    case .open, .link, .rename, .unlink, .resize, .allocate: return [.error(eio), .error(full)]
     }
   }
 

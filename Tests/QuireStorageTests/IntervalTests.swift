@@ -22,6 +22,7 @@ private final class SlowDisk: FileSystem {
     SlowFile(try disk.open(path, mode), self)
   }
   func link(_ path: String, to newPath: String) throws(SystemError) { try disk.link(path, to: newPath) }
+  func rename(_ path: String, to newPath: String) throws(SystemError) { try disk.rename(path, to: newPath) }
   func unlink(_ path: String) throws(SystemError) { try disk.unlink(path) }
   func synchronizeDirectory(of path: String) throws(SystemError) { try disk.synchronizeDirectory(of: path) }
   func exists(_ path: String) -> Bool { disk.exists(path) }

@@ -24,12 +24,13 @@ package struct Opener {
   /// - Throws: see `StorageEngine.init`.
   package func open() throws(StorageError) -> EngineCore {
     try options.check(allowsTestPages: environment.allowsTestPages)
-    return try open(attempts: 4)
+    return try open(attempts: 4, isMadeHere: false)
   }
 
   /// - Parameter attempts: how often a new database may be gone again before it could be opened, or its name turn out
   ///   to be taken by a link that leads nowhere.
-  private func open(attempts: Int) throws(StorageError) -> EngineCore {
+  /// - Parameter isMadeHere: whether this opening has made the name of a new database durable.
+  private func open(attempts: Int, isMadeHere: Bool) throws(StorageError) -> EngineCore {
     let file: any File
     do throws(SystemError) {
       file = try environment.fileSystem.open(path, options.isReadOnly ? .readOnly : .readWrite)
@@ -44,22 +45,23 @@ package struct Opener {
             systemError: error)
         }
         try create()
-        return try open(attempts: attempts - 1)
+        return try open(attempts: attempts - 1, isMadeHere: true)
       }
       throw StorageError(opening: error, path: path)
     }
-    return try openExisting(file)
-  }
-
-  private func openExisting(_ file: any File) throws(StorageError) -> EngineCore {
     do throws(StorageError) {
       try own(file)
       let meta = try MetaPages.open(file)
-      return try recover(file, meta)
+      let mayRenew = !isMadeHere && !options.isReadOnly && attempts > 0
+      let renews = mayRenew ? try isUntouched(file, meta) : false
+      if !renews { return try recover(file, meta) }
+      try renew(file, meta.current)
     } catch {
       file.close()
       throw error
     }
+    file.close()
+    return try open(attempts: attempts - 1, isMadeHere: true)
   }
 
   // MARK: Ownership
@@ -94,6 +96,14 @@ package struct Opener {
   /// opened it, first.
   private func create() throws(StorageError) {
     try checkAbsence()
+    let id = DatabaseID(high: environment.random(), low: environment.random())
+    try make(MetaPage(pageSize: options.pageSize, databaseID: id), publish)
+  }
+
+  /// Writes a database without rows to a file of its own, has it published, and notes in it that its name is durable.
+  func make(
+    _ page: MetaPage, _ publish: (any File, _ temporary: String) throws(StorageError) -> Void
+  ) throws(StorageError) {
     let temporary = "\(path)-new-\(hexadecimal(environment.random()))"
     let file: any File
     do throws(SystemError) { file = try environment.fileSystem.open(temporary, .createNew) } catch {
@@ -101,17 +111,11 @@ package struct Opener {
       // The name that the user knows.
       throw StorageError(writing: error, path: path)
     }
-    do throws(StorageError) {
-      let id = DatabaseID(high: environment.random(), low: environment.random())
-      _ = try MetaPages.create(in: file, MetaPage(pageSize: options.pageSize, databaseID: id))
-      try publish(file, temporary)
-    } catch {
-      remove(temporary)
-      file.close()
-      throw error
-    }
-    remove(temporary)
-    file.close()
+    defer { file.close() }
+    defer { remove(temporary) }
+    _ = try MetaPages.create(in: file, page)
+    try publish(file, temporary)
+    noteDurableName(file, pageSize: page.pageSize)
   }
 
   /// - Throws: `invalidOption` if the name leaves no room for what the names of the files beside it add.
@@ -131,9 +135,8 @@ package struct Opener {
 
   /// A log without its data file is what is left of a database, and not to be overwritten by a new one.
   private func checkAbsence() throws(StorageError) {
-    let logFiles = LogFiles(
-      fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
-    guard let fileIndex = (0..<Limits.segmentFileCount).first(where: { logFiles.exists($0) }),
+    let logFiles = filesOfLogs
+    guard let fileIndex = firstLogFile(logFiles),
       // Another opener may have created the data file but not yet its log.
       !environment.fileSystem.exists(path)
     else { return }
@@ -144,6 +147,17 @@ package struct Opener {
       the log away.
       """, path: logFiles.path(fileIndex))
   }
+
+  private var filesOfLogs: LogFiles {
+    LogFiles(fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
+  }
+
+  private func firstLogFile(_ logFiles: LogFiles) -> Int? {
+    (0..<Limits.segmentFileCount).first { logFiles.exists($0) }
+  }
+
+  /// Whether files of a log stand beside the path.
+  var hasLogFiles: Bool { firstLogFile(filesOfLogs) != nil }
 
   /// Makes the file durable and gives it its name, unless that has been taken meanwhile.
   ///
@@ -168,7 +182,7 @@ package struct Opener {
   }
 
   /// Locks a file that nobody else has a name for. Returns whether it could be, which not all file systems can.
-  private func lock(_ file: any File) -> Bool {
+  func lock(_ file: any File) -> Bool {
     do throws(SystemError) {
       try file.lock(.exclusive)
       return true

@@ -114,6 +114,8 @@ package protocol FileSystem: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
   /// Gives the file at `path` a second name; fails with `EEXIST` if that is taken.
   func link(_ path: String, to newPath: String) throws(SystemError)
+  /// Gives the file at `path` the name `newPath`, which is taken from whatever file has it, in one step.
+  func rename(_ path: String, to newPath: String) throws(SystemError)
   func unlink(_ path: String) throws(SystemError)
   /// Makes the names in the directory that holds `path` durable.
   func synchronizeDirectory(of path: String) throws(SystemError)

@@ -216,6 +216,15 @@ final class MemoryFileSystem: FileSystem {
     if code != 0 { throw SystemError(code: code, call: "link") }
   }
 
+  func rename(_ path: String, to newPath: String) throws(SystemError) {
+    let isThere = state.withLock { state in
+      guard let entry = state.entries.removeValue(forKey: path) else { return false }
+      state.entries[newPath] = entry
+      return true
+    }
+    if !isThere { throw SystemError(code: ENOENT, call: "rename") }
+  }
+
   func unlink(_ path: String) throws(SystemError) {
     let entry = state.withLock { $0.entries.removeValue(forKey: path) }
     if entry == nil { throw SystemError(code: ENOENT, call: "unlink") }

@@ -48,6 +48,16 @@ package final class RealFileSystem: FileSystem {
     if result != 0 { throw SystemError(code: errno, call: "link") }
   }
 
+  package func rename(_ path: String, to newPath: String) throws(SystemError) {
+    try fork.check("rename")
+    #if canImport(Darwin)
+      let result = Darwin.rename(path, newPath)
+    #else
+      let result = Glibc.rename(path, newPath)
+    #endif
+    if result != 0 { throw SystemError(code: errno, call: "rename") }
+  }
+
   package func unlink(_ path: String) throws(SystemError) {
     try fork.check("unlink")
     #if canImport(Darwin)

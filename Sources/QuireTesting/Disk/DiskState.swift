@@ -131,6 +131,18 @@ extension DiskState {
     setName(newPath, to: inode)
   }
 
+  /// Moves a name over another one, pending. The disk may learn the new meaning and not the end of the old name.
+  mutating func rename(_ path: String, to newPath: String, _ operation: DiskOperation) throws(SystemError) {
+    try failIfPlanned(operation)
+    guard let inode = names[path] else { throw SystemError(code: SystemCode.noEntry, call: "rename") }
+    let replaced = names[newPath]
+    // As POSIX has it: of two names of one file, both stay.
+    if replaced == inode { return }
+    setName(newPath, to: inode)
+    setName(path, to: nil)
+    if let replaced { retireIfUnreachable(replaced) }
+  }
+
   /// Takes a name away, pending.
   mutating func unlink(_ path: String, _ operation: DiskOperation) throws(SystemError) {
     try failIfPlanned(operation)

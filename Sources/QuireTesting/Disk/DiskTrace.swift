@@ -7,6 +7,8 @@ package enum OperationKind: UInt8, Sendable, CaseIterable {
   case open
   /// Gives a file another name.
   case link
+  /// Moves a name over another one.
+  case rename
   /// Takes a name away.
   case unlink
   /// Makes names durable.
@@ -31,6 +33,7 @@ package enum OperationKind: UInt8, Sendable, CaseIterable {
     switch self {
     case .open: "open"
     case .link: "link"
+    case .rename: "rename"
     case .unlink: "unlink"
     case .synchronizeDirectory: "fsync"
     case .read: "pread"

@@ -80,7 +80,7 @@ struct FaultState: Sendable {
       let codes = [SystemCode.tooManyFiles, SystemCode.tooManyFiles, SystemCode.systemTableFull, SystemCode.denied]
       return .error(codes[random.below(codes.count)])
     case .synchronizeDirectory: return strikes(.directorySyncError) ? failedSync(SystemCode.inputOutput) : nil
-    case .link: return strikes(.linkError) ? .error(SystemCode.inputOutput) : nil
+    case .link, .rename: return strikes(.linkError) ? .error(SystemCode.inputOutput) : nil
     case .unlink: return strikes(.unlinkError) ? .error(SystemCode.inputOutput) : nil
     case .lock: return strikes(.lockError) ? .error(SystemCode.noLocks) : nil
     case .status: return strikes(.statusError) ? .error(SystemCode.inputOutput) : nil

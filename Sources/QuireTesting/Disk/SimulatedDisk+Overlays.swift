@@ -96,18 +96,6 @@ extension SimulatedDisk {
 
   /// Deletes the name durably. Files that are open stay, without a name.
   package func remove(_ path: String) { withState { $0.remove(path) } }
-
-  /// Gives the file another name durably, in the place of what had that name: a rename over it.
-  package func rename(_ path: String, to newPath: String) {
-    withState { state in
-      guard path != newPath, let inode = state.names[path] else { return }
-      state.remove(newPath)
-      state.names[newPath] = inode
-      state.durableNames[newPath] = inode
-      state.inodes[inode].linkCount += 1
-      state.remove(path)
-    }
-  }
 }
 
 extension DiskState {

@@ -63,6 +63,14 @@ package final class SimulatedDisk: FileSystem {
     }
   }
 
+  package func rename(_ path: String, to newPath: String) throws(SystemError) {
+    let operation = DiskOperation(kind: .rename, path: newPath, isChange: true)
+    _ = try perform(operation) { (state) throws(SystemError) in
+      try state.rename(path, to: newPath, operation)
+      return 0
+    }
+  }
+
   package func unlink(_ path: String) throws(SystemError) {
     let operation = DiskOperation(kind: .unlink, path: path, isChange: true)
     _ = try perform(operation) { (state) throws(SystemError) in
