@@ -42,7 +42,8 @@ extension Indexes where Object == Track, Metadata == Plays {
       Index("mood-year-title", \.mood, \.year, \.title), Index("album", \.album.name),
       Index("plays", metadata: \.count), Index("folded", \.title.folded),
       Index("recent", \.added).where { $0.year >= 1995 }, Index("score", \.score),
-      Index("tag-year", .each(\.tags), .descending(\.year)),
+      Index("tag-year", .each(\.tags), .descending(\.year)), Index(StoredField("when", \.added)),
+      Index(StoredField("labels", each: \.tags)), Index(StoredField("count", metadata: \.count)),
     ]
   }
 }

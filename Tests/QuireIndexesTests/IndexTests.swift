@@ -67,6 +67,51 @@ private typealias People = Indexes<Person, NoMetadata>
     try db.read { tx in try tx.access(to: indexes).verify() }
   }
 
+  @Test func storedFieldsAreReadInsteadOfRows() throws {
+    func list(stored: Bool) -> People {
+      People("people.indexes", over: .people) {
+        Index("mail", \.mail)
+        if stored { StoredField("age", \.age) }
+      }
+    }
+    let folder = try TemporaryFolder()
+    var db = try Database(at: folder.path("people"))
+    try db.write { tx in
+      for number in 0..<100 { try tx[.people].set(person(number), for: "p\(number)") }
+    }
+    try db.register(list(stored: false))
+    func plan() throws -> (count: Int, plan: QueryPlan, ages: [Int]) {
+      try db.read { tx in
+        let found = tx[.people].find { $0.age >= 3 && $0.age < 5 }
+        return (try found.count, try found.plan, try found.order(by: .descending(\.age)).limit(3).values(\.age))
+      }
+    }
+    #expect(try plan().plan.testsRows)
+    try db.close()
+    db = try Database(at: folder.path("people"))
+    try db.register(list(stored: true))
+    try db.write { tx in
+      try tx[.people].update("p30") { $0.age = 50 }
+      try tx[.people].remove("p31")
+    }
+    let found = try plan()
+    #expect(found.count == 18 && found.ages == [4, 4, 4])
+    #expect(!found.plan.testsRows && found.plan.source == .scan(rowCount: 99))
+    #expect(throws: IndexError.self) { try db.read { tx in try tx[.people].find { $0.age == 3 }.requireIndex().count } }
+    try db.read { tx in
+      let reader = try tx.access(to: list(stored: true))
+      try reader.verify()
+      #expect(reader.names == ["mail"] && reader.isReady(indexNamed: "age"))
+      #expect(try reader.entryCount(ofIndexNamed: "age") == nil)
+    }
+    let twice = People("people.indexes", over: .people) {
+      Index("age", \.mail)
+      StoredField("age", \.age)
+    }
+    let other = try database(nil)
+    #expect(indexError { try other.register(twice) } == .nameUsedTwice(index: "age"))
+  }
+
   @Test func longValuesOfUniqueIndexesAreComparedWhole() throws {
     let db = try database(people())
     let long = String(repeating: "long", count: 200)

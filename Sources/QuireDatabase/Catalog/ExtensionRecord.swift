@@ -23,7 +23,7 @@ extension ExtensionID {
   /// The name that a tree of the extension has in the engine.
   func treeName(_ name: String) -> String { treePrefix + name }
   /// What the names of all of its trees begin with.
-  var treePrefix: String { "quire.extension.\(rawValue)." }
+  var treePrefix: String { "quire.extension." + String(rawValue) + "." }
 
   /// Extensions in memory count from here.
   static let firstInMemory: UInt32 = 1 << 31

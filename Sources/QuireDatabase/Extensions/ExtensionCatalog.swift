@@ -26,19 +26,26 @@ struct ExtensionCatalog {
   // MARK: Records
 
   /// What is noted under a name; of an extension in memory what the process knows.
-  func record(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
+  ///
+  /// - Parameter registered: what is registered under it, which may know the record.
+  func record(
+    _ name: String, knownTo registered: RegisteredExtension? = nil
+  ) throws(DatabaseError) -> ExtensionRecord? {
     if let record = try transaction.forest().records[ByteString(name)] { return record }
-    return try storedRecord(name)
+    return try storedRecord(name, knownTo: registered)
   }
 
   /// What is stored under a name.
-  func storedRecord(_ name: String) throws(DatabaseError) -> ExtensionRecord? {
+  func storedRecord(
+    _ name: String, knownTo registered: RegisteredExtension? = nil
+  ) throws(DatabaseError) -> ExtensionRecord? {
     try transaction.check()
     guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return nil }
     let bytes = try transaction.wrapping { () throws(StorageError) in
       try transaction.value(Self.recordKey(name), in: catalog)
     }
     guard let bytes else { return nil }
+    if let registered { return try registered.record(bytes) }
     return try ExtensionRecord(bytes, name: name)
   }
 

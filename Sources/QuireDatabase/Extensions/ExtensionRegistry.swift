@@ -18,6 +18,17 @@ final class RegisteredExtension: Sendable {
   /// The versions that it had in this opening before it was replaced, the last ones: older snapshots have them.
   let formerVersions: [String]
 
+  /// The record that snapshots had when it was last looked up, with its bytes: the same for nearly all of them.
+  private let known = Latch<(bytes: [UInt8], record: ExtensionRecord)?>(nil)
+
+  /// The record that some bytes are, which the last look-up may know.
+  func record(_ bytes: [UInt8]) throws(DatabaseError) -> ExtensionRecord {
+    if let known = known.withLock({ $0 }), known.bytes == bytes { return known.record }
+    let record = try ExtensionRecord(bytes, name: name)
+    known.withLock { $0 = (bytes, record) }
+    return record
+  }
+
   /// How many former versions are remembered.
   private static let formerVersionLimit = 256
 

@@ -120,7 +120,7 @@ struct TransactionExtensions {
   private func found(_ name: String) throws(DatabaseError) -> (RegisteredExtension, isComplete: Bool) {
     let current = transaction.database.extensions.current?[name]
     if current == nil, !transaction.database.extensions.hasFormer { throw notRegistered(name) }
-    let record = try catalog.record(name)
+    let record = try catalog.record(name, knownTo: current)
     if let current, let record, current.reads(record) { return (current, true) }
     if let record, let former = transaction.database.extensions.former(record) { return (former, true) }
     guard let current else { throw notRegistered(name) }

@@ -6,6 +6,9 @@ extension RowReading {
   /// The transaction that the rows are read in, as a reading one: also in a write transaction, whose changes it shows.
   public var readTransaction: ReadTransaction { ReadTransaction(state: handle.transaction) }
 
+  /// The name of the collection. Cheaper than that of its description.
+  public var collectionName: String { handle.opened.name }
+
   /// The description of the collection.
   public var collection: RowCollection<Object, Metadata> {
     let handle = handle
@@ -99,7 +102,11 @@ extension OpenedCollection {
     do {
       let cursor = try IndexCursor(scan, bounds)
       var rowIDs: [RowID] = []
-      while let entry = try cursor.next() { rowIDs.append(entry.rowID) }
+      if transaction.recorder == nil {
+        while let rowID = try cursor.nextRowID() { rowIDs.append(rowID) }
+      } else {
+        while let entry = try cursor.next() { rowIDs.append(entry.rowID) }
+      }
       return rowIDs
     } catch {
       throw failure(error, nil)

@@ -96,16 +96,30 @@ final class IndexCursor {
     }
   }
 
+  /// The number of the row of the next entry, for who has no filter and is not observed: no key is made.
+  func nextRowID() throws -> RowID? {
+    assert(filter == nil && recorded == nil, "a key that somebody wants is not made")
+    try check()
+    guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
+    let isWithin = unsafe cursor.withKey { key in unsafe key.withUnsafeBytes { unsafe isWithinBounds($0) } }
+    return isWithin == true ? try rowID() : nil
+  }
+
   private func step() throws -> IndexEntry? {
     guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
     let key = unsafe try cursor.withKey { key in try unsafe key.withUnsafeBytes { try unsafe keyWithinBounds($0) } }
     guard let key = key ?? nil else { return nil }
+    return IndexEntry(key: key, rowID: try rowID())
+  }
+
+  /// The number of the row of the entry that the cursor is on.
+  private func rowID() throws -> RowID {
     let rowID = unsafe try cursor.withValue { value -> RowID in
       guard value.byteCount == 8 else { throw RowView.damaged() }
       return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
     }
     guard let rowID else { throw RowView.damaged() }
-    return IndexEntry(key: key, rowID: rowID)
+    return rowID
   }
 
   /// Goes to the first entry; false if there is none.
@@ -119,12 +133,15 @@ final class IndexCursor {
     return unsafe try cursor.isOnEntry ? cursor.previous() : cursor.seekLast()
   }
 
+  /// Whether an entry's key has not passed the bound that the walk goes to.
+  private func isWithinBounds(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    unsafe isReversed
+      ? !bytes.lexicographicallyPrecedes(bounds.lower) : bytes.lexicographicallyPrecedes(bounds.upper)
+  }
+
   /// The row's key of an entry, or nil if that lies beyond the bounds.
   private func keyWithinBounds(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> String? {
-    let isWithin =
-      unsafe isReversed
-      ? !bytes.lexicographicallyPrecedes(bounds.lower) : bytes.lexicographicallyPrecedes(bounds.upper)
-    guard isWithin else { return nil }
+    guard unsafe isWithinBounds(bytes) else { return nil }
     // Keys are stored from strings, so that bytes that are no UTF-8 are damage; repaired they would be another key.
     guard let key = unsafe String(validating: bytes.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
       throw RowView.damaged()

@@ -166,6 +166,16 @@ extension ConditionNode {
     return nil
   }
 
+  /// Whether it asks for more than the object.
+  var readsMetadata: Bool {
+    switch self {
+    case .all, .none: false
+    case .value(let column, _), .elements(let column, _, _): column.id.half == .metadata
+    case .closure: true
+    case .and(let nodes), .or(let nodes): nodes.contains(where: \.readsMetadata)
+    }
+  }
+
   /// Whether a row satisfies it.
   func isTrue<Object: Sendable, Metadata: Sendable>(_ object: Object, _ metadata: Metadata?) throws -> Bool {
     switch self {

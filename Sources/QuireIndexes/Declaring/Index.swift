@@ -28,11 +28,21 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
   private(set) var filter = ConditionNode.all
   /// What stands for `filter` in the file.
   private(set) var filterVersion = ""
+  /// False for what `StoredField` makes.
+  let hasEntries: Bool
 
   /// An index over columns.
   public init(_ name: String, columns: [IndexColumn<Object, Metadata>]) {
     self.name = name
     self.columns = columns.map(\.key)
+    hasEntries = true
+  }
+
+  /// A field that is stored beside the columns of indexes.
+  init(_ field: StoredField<Object, Metadata>) {
+    name = field.name
+    columns = [field.column.key]
+    hasEntries = false
   }
 
   /// An index over columns.
@@ -143,10 +153,47 @@ public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 }
 
+/// A field that is stored beside the columns of a collection's indexes, and has no index of its own.
+///
+/// ```swift
+/// Index("artist", \.artist)
+/// StoredField("plays", \.plays)
+/// ```
+///
+/// Conditions on it, orders by it and `values` of it read the few bytes that stand there instead of decoding rows: for
+/// fields that are asked about together with others, or in a scan. Costs its bytes, and no entry.
+public struct StoredField<Object: Sendable, Metadata: Sendable>: Sendable {
+  /// What it is called in the file and in errors; different from the names of the indexes.
+  public let name: String
+  let column: IndexColumn<Object, Metadata>
+
+  /// A field of the object.
+  public init<Value: SortKey>(_ name: String, _ path: any KeyPath<Object, Value> & Sendable) {
+    (self.name, column) = (name, .ascending(path))
+  }
+
+  /// The elements of a list or set of the object.
+  public init<Elements: Sequence & SendableMetatype>(
+    _ name: String, each path: any KeyPath<Object, Elements> & Sendable
+  )
+  where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
+    (self.name, column) = (name, .each(path))
+  }
+
+  /// A field of the metadata.
+  public init<Value: SortKey>(_ name: String, metadata path: any KeyPath<Metadata, Value> & Sendable) {
+    (self.name, column) = (name, .metadata(path))
+  }
+}
+
 /// Puts the indexes of a list together.
 @resultBuilder public enum IndexListBuilder<Object: Sendable, Metadata: Sendable> {
   /// One index.
   public static func buildExpression(_ index: Index<Object, Metadata>) -> [Index<Object, Metadata>] { [index] }
+  /// One field without an index.
+  public static func buildExpression(_ field: StoredField<Object, Metadata>) -> [Index<Object, Metadata>] {
+    [Index(field)]
+  }
   /// All of them.
   public static func buildBlock(_ lists: [Index<Object, Metadata>]...) -> [Index<Object, Metadata>] {
     lists.flatMap { $0 }

@@ -2,8 +2,8 @@
 
 internal import QuireDatabase
 
-/// One index, without the types of the rows.
-struct IndexDeclaration: Sendable {
+/// One index, without the types of the rows. A class, as plans look at many of them.
+final class IndexDeclaration: Sendable {
   /// When a unique index is checked.
   enum Uniqueness: Sendable { case atCommit, immediate }
 
@@ -14,6 +14,22 @@ struct IndexDeclaration: Sendable {
   let filter: ConditionNode
   /// What stands for `filter` in the file.
   let filterVersion: String
+  /// False for a field whose values stand in records, and that has no entries.
+  let hasEntries: Bool
+
+  init<Object, Metadata>(_ index: Index<Object, Metadata>) {
+    name = index.name
+    hasEntries = index.hasEntries
+    columns = index.columns
+    uniqueness =
+      switch index.uniqueness {
+      case .atCommit: .atCommit
+      case .immediate: .immediate
+      case nil: nil
+      }
+    filter = index.filter
+    filterVersion = index.filterVersion
+  }
 
   /// Whether it holds all rows.
   var holdsAll: Bool { filter.conjuncts.isEmpty }
@@ -25,6 +41,7 @@ struct IndexDeclaration: Sendable {
       text += "\(key.column.id.half),\(key.column.id.kind),\(key.column.typeName),\(key.isDescending)|"
     }
     text += "\(uniqueness.map { "\($0)" } ?? "")|\(filterVersion)|"
+    if !hasEntries { text += "stored|" }
     for node in filter.conjuncts {
       switch node {
       case .value(let column, let ranges): text += "\(column.typeName)\(ranges.list)"
@@ -36,23 +53,8 @@ struct IndexDeclaration: Sendable {
   }
 }
 
-extension IndexDeclaration {
-  init<Object, Metadata>(_ index: Index<Object, Metadata>) {
-    name = index.name
-    columns = index.columns
-    uniqueness =
-      switch index.uniqueness {
-      case .atCommit: .atCommit
-      case .immediate: .immediate
-      case nil: nil
-      }
-    filter = index.filter
-    filterVersion = index.filterVersion
-  }
-}
-
 /// A list of indexes, and what follows from it alone.
-struct IndexList: Sendable {
+final class IndexList: Sendable {
   /// What they are registered under.
   let name: String
   /// The name of the collection.

@@ -82,6 +82,7 @@ extension IndexView {
     let conjuncts = condition.conjuncts
     return try list.indexes.indices.compactMap { number in
       let index = list.indexes[number]
+      guard index.hasEntries else { return nil }
       if !orders, index.filter.conjuncts.isEmpty, Self.part(index.columns[0].column.id, conjuncts) == nil { return nil }
       guard map.isReady[number], list.indexes[number].filter.holds(wherever: condition) else { return nil }
       return try path(number, conjuncts)

@@ -67,7 +67,8 @@ extension IndexView {
   ) throws -> RunEnd {
     var walk = RunWalk(
       tree: tree, damage: trees.shortKey(in: ordered.path.index), ranks: ranks, isReversed: ordered.isReversed)
-    while let run = try walk.next(ordered.isWhole ? nil : { try prefix(of: $0, ordered, order) }, skipping: skipped) {
+    let prefix = { (rowID: RowID) throws in try self.prefix(of: rowID, ordered, order) }
+    while let run = try walk.next(ordered.isWhole ? nil : prefix, skipping: skipped) {
       guard !run.mayBeCut else { return .untrusted }
       for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return .done }
       skipped = 0

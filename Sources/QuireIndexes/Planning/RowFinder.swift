@@ -9,7 +9,7 @@ struct RowFinder {
   let cost: QueryCost
 
   /// So many rows are looked up side by side.
-  private static var batchCount: Int { 256 }
+  fileprivate static var batchCount: Int { 256 }
 
   /// The rows of a plan, in the order of their numbers, each once.
   ///
@@ -82,30 +82,49 @@ struct RowFinder {
 
   /// The rows of all that satisfy a condition; each is decoded unless records tell.
   private func scan(_ tests: ConditionNode) throws -> [RowID] {
-    if case .all = tests {
-      cost.rows += rows.count
-      return try rows.allRowIDs().sorted()
-    }
-    if let view, view.tells(tests) { return try filter(try rows.allRowIDs().sorted(), tests) }
     cost.rows += rows.count
-    return try rows.scan(tests).sorted()
+    if let view, let test = view.test(tests) {
+      var found: [RowID] = []
+      try scan(view, test) { found.append($0) }
+      return found
+    }
+    if case .all = tests { return try rows.allRowIDs().sorted() }
+    return try rows.scan(tests)
+  }
+
+  /// Calls `body` with the rows of all records that satisfy a test, in the order of their numbers.
+  private func scan(_ view: IndexView, _ test: RecordTest, _ body: (RowID) -> Void) throws {
+    try view.trees.records.forEach(from: nil) { rowID, bytes in
+      if try view.withRecord(rowID, bytes, { test.isTrue($0) }) { body(rowID) }
+      return true
+    }
+  }
+
+  /// How many rows satisfy a condition, of all; nil if records do not tell.
+  func countByRecords(_ tests: ConditionNode) throws -> Int? {
+    guard let view, let test = view.test(tests) else { return nil }
+    cost.rows += rows.count
+    var count = 0
+    try scan(view, test) { _ in count += 1 }
+    return count
   }
 
   /// Those of the rows that satisfy a condition, in the order given.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
     if case .all = tests { return rowIDs }
     cost.rows += rowIDs.count
+    let test = view?.test(tests)
     var found: [RowID] = []
     var start = 0
     while start < rowIDs.count {
       let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
       start += batch.count
-      guard let view, view.tells(tests) else {
+      guard let view, let test else {
         found += try rows.filter(batch, tests)
         continue
       }
       try view.trees.records.withValues(for: batch) { index, bytes in
-        if try view.withRecord(batch[index], bytes, { view.isTrue(tests, $0) }) { found.append(batch[index]) }
+        if try view.withRecord(batch[index], bytes, { test.isTrue($0) }) { found.append(batch[index]) }
       }
     }
     return found
@@ -164,24 +183,31 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
   func allRowIDs() throws -> [RowID] { try rows.rowIDs }
 
   func scan(_ tests: ConditionNode) throws -> [RowID] {
+    // In the order of the numbers, in which rows lie beside each other.
+    let rowIDs = try allRowIDs().sorted()
     var found: [RowID] = []
-    var failure: (any Error)?
-    for row in rows.rows {
-      do {
-        if try tests.isTrue(row.object, row.metadata) { found.append(row.rowID) }
-      } catch {
-        failure = error
-        break
-      }
+    for start in stride(from: 0, to: rowIDs.count, by: RowFinder.batchCount) {
+      found += try filter(Array(rowIDs[start..<min(rowIDs.count, start + RowFinder.batchCount)]), tests)
     }
-    if let failure { throw failure }
-    // A loop cannot throw: an error in it is thrown by the next call.
-    _ = try rows.contains("")
     return found
   }
 
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
-    try rows.rows(withIDs: rowIDs).filter { try tests.isTrue($0.object, $0.metadata) }.map(\.rowID)
+    var found: [RowID] = []
+    if !tests.readsMetadata {
+      let objects = try rows.objects(withIDs: rowIDs)
+      // All are there, unless the file is damaged.
+      if objects.count == rowIDs.count {
+        for (object, rowID) in zip(objects, rowIDs) where try tests.isTrue(object, Metadata?.none) {
+          found.append(rowID)
+        }
+        return found
+      }
+    }
+    for row in try rows.rows(withIDs: rowIDs) where try tests.isTrue(row.object, row.metadata) {
+      found.append(row.rowID)
+    }
+    return found
   }
 
   func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] {

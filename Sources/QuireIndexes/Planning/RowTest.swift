@@ -19,26 +19,22 @@ extension IndexView {
     }
   }
 
-  /// Whether a row with this record satisfies a condition that records tell.
-  func isTrue(_ node: ConditionNode, _ record: RecordView) -> Bool {
+  /// A condition as a test of records; nil if records do not tell all that it asks.
+  func test(_ node: ConditionNode) -> RecordTest? {
     switch node {
-    case .all: true
-    case .none, .closure: false
-    case .value(let column, let ranges): has(column.id, record, ranges)
-    case .elements(let column, let ranges, let isNegated): has(column.id, record, ranges) != isNegated
-    case .and(let nodes): nodes.allSatisfy { isTrue($0, record) }
-    case .or(let nodes): nodes.contains { isTrue($0, record) }
+    case .all: return .constant(true)
+    case .none: return .constant(false)
+    case .value(let column, let ranges): return place(of: column.id).map { .values($0, ranges, isNegated: false) }
+    case .elements(let column, let ranges, let isNegated):
+      return place(of: column.id).map { .values($0, ranges, isNegated: isNegated) }
+    case .closure: return nil
+    case .and(let nodes):
+      let tests = nodes.compactMap { test($0) }
+      return tests.count == nodes.count ? .and(tests) : nil
+    case .or(let nodes):
+      let tests = nodes.compactMap { test($0) }
+      return tests.count == nodes.count ? .or(tests) : nil
     }
-  }
-
-  /// Whether one of the values of a column is in `ranges`.
-  private func has(_ column: ColumnID, _ record: RecordView, _ ranges: ByteRanges) -> Bool {
-    guard let place = place(of: column) else { return false }
-    var isFound = false
-    unsafe record.forEachValue(at: place) { value in
-      if !isFound { isFound = unsafe ranges.contains(value) }
-    }
-    return isFound
   }
 
   /// Whether records tell the values by which an order goes.
@@ -49,6 +45,30 @@ extension IndexView {
   /// The first value of a column in a record; no bytes if it has none.
   func value(_ column: ColumnID, _ record: RecordView) -> [UInt8] {
     place(of: column).flatMap { record.values(at: $0).first } ?? []
+  }
+}
+
+/// A condition that records tell, with the places where they do.
+indirect enum RecordTest {
+  case constant(Bool)
+  /// One of the values at a place is in the ranges; or none is.
+  case values(Int, ByteRanges, isNegated: Bool)
+  case and([RecordTest])
+  case or([RecordTest])
+
+  /// Whether a row with this record satisfies it.
+  func isTrue(_ record: RecordView) -> Bool {
+    switch self {
+    case .constant(let isTrue): return isTrue
+    case .values(let place, let ranges, let isNegated):
+      var isFound = false
+      unsafe record.forEachValue(at: place) { value in
+        if !isFound { isFound = unsafe ranges.contains(value) }
+      }
+      return isFound != isNegated
+    case .and(let tests): return tests.allSatisfy { $0.isTrue(record) }
+    case .or(let tests): return tests.contains { $0.isTrue(record) }
+    }
   }
 }
 

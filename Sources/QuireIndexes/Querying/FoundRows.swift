@@ -23,7 +23,7 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   init(_ rows: ReadableRows<Object, Metadata>, _ query: RowQuery<Object, Metadata>) {
     self.rows = rows
     self.query = query
-    rows.readTransaction.noteOpened(rows.collection.name)
+    rows.readTransaction.noteOpened(rows.collectionName)
   }
 
   var condition: ConditionNode { query.terms.condition }

@@ -24,7 +24,7 @@ extension QueryRun {
     let index = view.list.indexes.indices.first { number in
       let own = view.list.indexes[number]
       // A list further behind would give a row several entries, or none.
-      return view.map.isReady[number] && own.holdsAll && own.columns[0].column.id == column.id
+      return own.hasEntries && view.map.isReady[number] && own.holdsAll && own.columns[0].column.id == column.id
         && own.columns.allSatisfy { $0.column.id.kind == .value }
     }
     guard let index else { return nil }

@@ -19,7 +19,7 @@ struct QueryRun {
     let rows = query.rows
     try self.init(
       query.query.terms, query.choice, try Self.view(of: rows), TypedRows(rows: rows), rows.readTransaction,
-      rows.collection.name)
+      rows.collectionName)
   }
 
   private init(
@@ -41,7 +41,7 @@ struct QueryRun {
 
   /// The indexes of a collection, if they are registered and have all rows of the snapshot.
   private static func view<Object, Metadata>(of rows: ReadableRows<Object, Metadata>) throws -> IndexView? {
-    let (transaction, name) = (rows.readTransaction, rows.collection.name)
+    let (transaction, name) = (rows.readTransaction, rows.collectionName)
     let all = try transaction.registeredExtensions(Indexes<Object, Metadata>.self)
     guard let indexes = all.first(where: { $0.list.collection.utf8.elementsEqual(name.utf8) }) else { return nil }
     do { return try transaction.access(to: indexes).view } catch {
@@ -84,6 +84,7 @@ struct QueryRun {
     }
     if case .scan = plan.source, case .all = plan.tests { return rows.count }
     if case .nothing = plan.source { return 0 }
+    if case .scan = plan.source, let count = try finder.countByRecords(plan.tests) { return count }
     return try finder.rowIDs(plan).count
   }
 

@@ -26,6 +26,7 @@ extension IndexList {
   /// The keys of a row in an index, in order and each once; none if its condition leaves the row out, or if the record
   /// does not know one of its columns.
   func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) -> [[UInt8]] {
+    guard indexes[number].hasEntries else { return [] }
     if let held = fields.held[number] {
       guard let place = map.places[held], record.hasValue(at: place) else { return [] }
     }

@@ -22,16 +22,17 @@ public struct IndexReader<Object: Sendable, Metadata: Sendable> {
   }
 
   /// The names of the indexes, in the order of their list.
-  public var names: [String] { view.names }
+  public var names: [String] { view.list.indexes.filter(\.hasEntries).map(\.name) }
 
   /// Whether an index has all rows and serves queries; false while it is built, and if there is none of this name.
   public func isReady(indexNamed name: String) -> Bool {
-    names.firstIndex(of: name).map { view.map.isReady[$0] } ?? false
+    view.names.firstIndex(of: name).map { view.map.isReady[$0] } ?? false
   }
 
   /// The number of entries of an index; nil if there is none of this name, or if it is being built. O(1).
   public func entryCount(ofIndexNamed name: String) throws -> Int? {
-    guard let number = names.firstIndex(of: name), view.map.isReady[number] else { return nil }
+    guard let number = view.names.firstIndex(of: name), view.map.isReady[number], view.list.indexes[number].hasEntries
+    else { return nil }
     return try view.trees.tree(number).count
   }
 }
@@ -43,7 +44,7 @@ extension IndexReader {
   /// is being built only the records.
   public func verify() throws {
     let rows = view.trees.store.readTransaction[collection]
-    var counts = [Int](repeating: 0, count: names.count)
+    var counts = [Int](repeating: 0, count: view.names.count)
     var rowCount = 0
     for row in rows.rows {
       rowCount += 1
@@ -55,7 +56,7 @@ extension IndexReader {
     guard try view.trees.records.count == rowCount else {
       throw IndexError.damaged(index: view.list.name, detail: "there are records of rows that are gone")
     }
-    for (number, name) in names.enumerated()
+    for (number, name) in view.names.enumerated()
     where try view.map.isReady[number] && view.trees.tree(number).count != counts[number] {
       throw IndexError.damaged(index: name, detail: "there are entries that no row has")
     }
@@ -79,11 +80,11 @@ extension IndexReader {
     guard isSame else {
       throw IndexError.damaged(index: view.list.name, detail: "the record of “\(key)” is not that of the row")
     }
-    for number in names.indices where view.map.isReady[number] {
+    for number in view.names.indices where view.map.isReady[number] {
       let keys = record.withView { view.list.keys(of: $0, in: number, view.map, rowID) }
       counts[number] += keys.count
       for entry in keys where try !view.trees.tree(number).contains(entry) {
-        throw IndexError.damaged(index: names[number], detail: "an entry of “\(key)” is missing")
+        throw IndexError.damaged(index: view.names[number], detail: "an entry of “\(key)” is missing")
       }
     }
   }

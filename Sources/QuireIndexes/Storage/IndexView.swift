@@ -4,11 +4,17 @@ internal import QuireDatabase
 
 /// The declared indexes of a collection with their trees in one transaction, without the types of the rows.
 ///
-/// For the thread and the life of its transaction.
-struct IndexView {
+/// For the thread and the life of its transaction. A class, as what a query is made of has it in several places.
+final class IndexView {
   let list: IndexList
   let map: IndexMap
   let trees: IndexTrees
+
+  init(list: IndexList, map: IndexMap, trees: IndexTrees) {
+    self.list = list
+    self.map = map
+    self.trees = trees
+  }
 
   /// The names of the indexes, in the order of their list.
   var names: [String] { list.names }

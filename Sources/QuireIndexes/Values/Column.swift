@@ -55,8 +55,9 @@ struct FieldPath<Root, Value>: @unchecked Sendable {
 /// A value that is read from rows, as bytes in order.
 ///
 /// Without the types of the rows, as all that plans are made of: code that does not know them by name would ask at run
-/// time, at every step, what types it is for. What reads rows stands behind `source`.
-struct Column: Sendable {
+/// time, at every step, what types it is for. What reads rows stands behind `source`. A class, as conditions and plans
+/// have it in many places.
+final class Column: Sendable {
   let id: ColumnID
   /// The type, for messages and for what is stored about an index.
   let typeName: String
@@ -116,7 +117,7 @@ final class ColumnSource<Object: Sendable, Metadata: Sendable>: Sendable {
 
 extension Column {
   /// A value of the object.
-  init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
+  convenience init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
     _ field: FieldPath<Object, Value>, beside _: Metadata.Type
   ) {
     self.init(
@@ -128,7 +129,7 @@ extension Column {
   }
 
   /// A value of the metadata: of a row without metadata it is absent, which comes first.
-  init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
+  convenience init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
     metadata field: FieldPath<Metadata, Value>, beside _: Object.Type
   ) {
     self.init(
@@ -140,7 +141,7 @@ extension Column {
   }
 
   /// The elements of a list or set of the object.
-  init<Object: Sendable, Metadata: Sendable, Elements: Sequence & SendableMetatype>(
+  convenience init<Object: Sendable, Metadata: Sendable, Elements: Sequence & SendableMetatype>(
     each field: FieldPath<Object, Elements>, beside _: Metadata.Type
   ) where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
     self.init(
@@ -154,7 +155,7 @@ extension Column {
   }
 
   /// The elements of a list or set of the metadata; a row without metadata has none.
-  init<Object: Sendable, Metadata: Sendable, Elements: Sequence & SendableMetatype>(
+  convenience init<Object: Sendable, Metadata: Sendable, Elements: Sequence & SendableMetatype>(
     metadataEach field: FieldPath<Metadata, Elements>, beside _: Object.Type
   ) where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
     self.init(

@@ -37,6 +37,7 @@ extension Indexes where Object == Song, Metadata == NoMetadata {
       Index("tags", each: \.tags)
       Index("unplayed", \.added).where { $0.plays == 0 }
       Index("title", \.title.folded)
+      StoredField("plays", \.plays)
     }
   }
 }

@@ -32,7 +32,8 @@ struct Instructions: ParsableCommand {
     }
     try withWorkDirectory(nil) { folder in
       for kind in kinds {
-        let costs = try Callgrind.count(chosenSections, of: kind.name, rows: rows, directory: folder)
+        let sections = chosenSections.filter { kind.name == QuireStore.name || !$0.asksIndexes }
+        let costs = try Callgrind.count(sections, of: kind.name, rows: rows, directory: folder)
         for (section, cost) in costs { print(line(kind.name, section, cost)) }
         if kind.name != QuireStore.name { continue }
         if let write {

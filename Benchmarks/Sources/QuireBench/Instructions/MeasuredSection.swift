@@ -1,5 +1,7 @@
 // Sections that run once each, between two marks that a profiler can find.
 
+internal import Foundation
+
 /// What a section does.
 enum MeasuredSection: String, CaseIterable, Codable {
   /// Gets every loaded key once.
@@ -22,12 +24,30 @@ enum MeasuredSection: String, CaseIterable, Codable {
   case delete
   /// All rows into an empty store, by the call for many rows.
   case bulkLoad = "bulk-load"
+  /// The first row with a value in an index, one to a transaction; in Quire alone, as all that follow.
+  case findFirst = "find-first"
+  /// How many rows have a value in a range.
+  case findCount = "find-count"
+  /// The ten best rows of a year, whole.
+  case findOrdered = "find-ordered-10"
+  /// New rows with three indexes, as many to a transaction as in batch rows of the table.
+  case indexedPut = "indexed-put"
+  /// A count by a field without an index, for each row that there is.
+  case findScan = "find-scan"
 
   /// Whether it only reads. While it writes, threads of the store are at work as well, and what they do is counted.
   var reads: Bool {
     switch self {
-    case .get, .multiGet, .range, .scan: true
-    case .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
+    case .get, .multiGet, .range, .scan, .findFirst, .findCount, .findOrdered, .findScan: true
+    case .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
+    }
+  }
+
+  /// Whether it asks indexes, which only Quire's object layer has here.
+  var asksIndexes: Bool {
+    switch self {
+    case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan: true
+    default: false
     }
   }
 
@@ -95,7 +115,36 @@ enum MeasuredSection: String, CaseIterable, Codable {
         try measuredSection { try store.load(bench.rows) }
         return bench.rows.count
       }
+    case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan:
+      return try runAskingIndexes(bench)
     }
+  }
+
+  /// Runs a section over songs with three indexes.
+  private func runAskingIndexes(_ bench: Bench) throws -> Int {
+    let songs = IndexedSongs(count: bench.plan.count, seed: bench.plan.seed).songs
+    let folder = "\(bench.directory)/\(rawValue)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let store = try QuireIndexedStore(folder)
+    try store.makeIndexes()
+    let perTransaction = bench.plan.batchRows
+    for start in stride(from: 0, to: songs.count, by: perTransaction) {
+      try store.store(Array(songs[start..<min(songs.count, start + perTransaction)]), from: start)
+    }
+    _ = try store.fileByteCount()
+    let batch = Array(songs.prefix(perTransaction))
+    let questions: (count: Int, operations: Int, ask: (Int) throws -> Void) =
+      switch self {
+      case .findFirst: (1000, 1000, { _ = try store.firstID(artist: songs[$0 * 13 % songs.count].artist) })
+      case .findCount: (1000, 1000, { _ = try store.count(ratingFrom: 1 + Double($0) / 1000, to: 3.5) })
+      case .findOrdered: (300, 300, { _ = try store.best(year: 1950 + $0 % 75, limit: 10, offset: 0) })
+      case .indexedPut: (5, 5 * batch.count, { try store.store(batch, from: songs.count + ($0 + 1) * batch.count) })
+      default: (1, songs.count, { _ = try store.count(playsBelow: 10 + $0) })
+      }
+    // What the language's runtime finds out at the first use of a type is no section's.
+    if reads { try questions.ask(0) } else { try store.store(batch, from: songs.count) }
+    try measuredSection { for turn in 0..<questions.count { try questions.ask(turn) } }
+    return questions.operations
   }
 }
 
