@@ -21,9 +21,17 @@ struct ExtensionID: Hashable, Comparable, Sendable {
 
 extension ExtensionID {
   /// The name that a tree of the extension has in the engine.
-  func treeName(_ name: String) -> String { treePrefix + name }
+  func treeName(_ name: String) -> String {
+    // Every transaction that reads an extension makes some.
+    var text = "quire.extension."
+    text.reserveCapacity(32 + name.utf8.count)
+    text += String(rawValue)
+    text += "."
+    text += name
+    return text
+  }
   /// What the names of all of its trees begin with.
-  var treePrefix: String { "quire.extension." + String(rawValue) + "." }
+  var treePrefix: String { treeName("") }
 
   /// Extensions in memory count from here.
   static let firstInMemory: UInt32 = 1 << 31

@@ -46,6 +46,38 @@ extension RowReading {
     return objects
   }
 
+  /// Calls `body` with the objects of the rows of these numbers that are in this collection, in the order of the
+  /// numbers as given, each decoded when its turn comes and kept nowhere. Cost as `rows(withIDs:)`.
+  ///
+  /// - Parameter body: may read, and change nothing.
+  /// - Throws: also what `body` throws.
+  public func forEachObject(withIDs rowIDs: [RowID], _ body: (RowID, Object) throws -> Void) throws {
+    let handle = handle
+    var failure: (any Error)?
+    do {
+      try handle.opened.forEachRow(withIDs: rowIDs, .object) { rowID, key, row in
+        if handle.isCached, let object = handle.objectCached(rowID) {
+          do { try body(rowID, object) } catch {
+            failure = error
+            throw error
+          }
+          return
+        }
+        try unsafe handle.opened.withObject(of: row, key, handle.protections) { bytes, context in
+          let object = try unsafe handle.decode(bytes, context, key)
+          do { try body(rowID, object) } catch {
+            failure = error
+            throw error
+          }
+        }
+      }
+      withExtendedLifetime(handle.own) {}
+    } catch {
+      // What the closure threw is no error of the row's.
+      throw failure ?? error
+    }
+  }
+
   /// The keys of the rows of these numbers that are in this collection, in the order of the numbers as given. Decodes
   /// nothing. Cost as `rows(withIDs:)`.
   public func keys(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [String] {

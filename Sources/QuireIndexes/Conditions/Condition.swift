@@ -178,17 +178,32 @@ extension ConditionNode {
 
   /// Whether a row satisfies it.
   func isTrue<Object: Sendable, Metadata: Sendable>(_ object: Object, _ metadata: Metadata?) throws -> Bool {
+    var bytes: [UInt8] = []
+    return try isTrue(object, metadata, &bytes)
+  }
+
+  /// The same, with memory for the bytes of values that is there for the next row as well.
+  func isTrue<Object: Sendable, Metadata: Sendable>(
+    _ object: Object, _ metadata: Metadata?, _ bytes: inout [UInt8]
+  ) throws -> Bool {
     switch self {
     case .all: return true
     case .none: return false
-    case .value(let column, let ranges): return ranges.contains(try column.value(of: object, metadata))
+    case .value(let column, let ranges):
+      bytes.removeAll(keepingCapacity: true)
+      try column.source(of: Object.self, Metadata.self).append(object, metadata, &bytes) { _ in }
+      return ranges.contains(bytes)
     case .elements(let column, let ranges, let isNegated):
       return try column.values(of: object, metadata).contains { ranges.contains($0) } != isNegated
     case .closure(let test):
       // Conditions of a collection have its types.
       return try unsafe unsafeDowncast(test, to: ClosureTest<Object, Metadata>.self).body(object, metadata)
-    case .and(let nodes): return try nodes.allSatisfy { try $0.isTrue(object, metadata) }
-    case .or(let nodes): return try nodes.contains { try $0.isTrue(object, metadata) }
+    case .and(let nodes):
+      for node in nodes where try !node.isTrue(object, metadata, &bytes) { return false }
+      return true
+    case .or(let nodes):
+      for node in nodes where try node.isTrue(object, metadata, &bytes) { return true }
+      return false
     }
   }
 

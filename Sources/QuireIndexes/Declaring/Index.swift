@@ -156,7 +156,7 @@ public struct IndexColumn<Object: Sendable, Metadata: Sendable>: Sendable {
 /// A field that is stored beside the columns of a collection's indexes, and has no index of its own.
 ///
 /// ```swift
-/// Index("artist", \.artist)
+/// Index("title", \.title.folded)
 /// StoredField("plays", \.plays)
 /// ```
 ///

@@ -35,9 +35,11 @@ enum PlanChoice {
 /// smallest source drives; others are intersected with it where walking their entries costs less than testing rows.
 struct Planner {
   let view: IndexView?
-  /// The number of rows of the collection.
-  let rowCount: Int
+  let rows: any RowAccess
   let choice: PlanChoice
+
+  /// The number of rows of the collection: looked up for who reads them all.
+  var rowCount: Int { rows.count }
 
   /// What could drive a conjunction.
   private struct Driver {
@@ -52,14 +54,13 @@ struct Planner {
   private static var leastForIntersection: Int { 32 }
 
   func plan(_ node: ConditionNode) throws -> RowPlan {
-    let whole = RowPlan(source: .scan, tests: node, count: rowCount)
     switch node {
     case .none: return RowPlan(source: .nothing, tests: .all, count: 0)
-    case .or(let nodes): return try union(nodes) ?? whole
+    case .or(let nodes): return try union(nodes) ?? scan(node)
     default: break
     }
-    guard let view else { return whole }
-    if case .scan = choice { return whole }
+    guard let view else { return scan(node) }
+    if case .scan = choice { return scan(node) }
     let conjuncts = node.conjuncts
     var drivers = try view.paths(node, orders: false).filter { path in
       !path.answered.isEmpty || !view.list.indexes[path.index].filter.conjuncts.isEmpty
@@ -68,7 +69,7 @@ struct Planner {
       guard case .or(let nodes) = part, let plan = try union(nodes) else { continue }
       drivers.append(Driver(source: plan.source, answered: [place], count: plan.count))
     }
-    guard !drivers.isEmpty else { return whole }
+    guard !drivers.isEmpty else { return scan(node) }
     drivers.sort { ($0.count, -$0.answered.count) < ($1.count, -$1.answered.count) }
     let chosen = choose(drivers)
     let answered = chosen.reduce(into: Set<Int>()) { $0.formUnion($1.answered) }
@@ -77,6 +78,8 @@ struct Planner {
       source: chosen.count == 1 ? chosen[0].source : .intersection(chosen.map(\.source)),
       tests: rest.reduce(.all) { .both($0, $1) }, count: chosen[0].count)
   }
+
+  private func scan(_ node: ConditionNode) -> RowPlan { RowPlan(source: .scan, tests: node, count: rowCount) }
 
   /// The smallest, and those that narrow it down for less than tests would cost.
   private func choose(_ drivers: [Driver]) -> [Driver] {

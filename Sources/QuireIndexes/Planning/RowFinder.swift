@@ -185,6 +185,7 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
   func scan(_ tests: ConditionNode) throws -> [RowID] {
     // In the order of the numbers, in which rows lie beside each other.
     let rowIDs = try allRowIDs().sorted()
+    guard tests.readsMetadata else { return try filter(rowIDs, tests) }
     var found: [RowID] = []
     for start in stride(from: 0, to: rowIDs.count, by: RowFinder.batchCount) {
       found += try filter(Array(rowIDs[start..<min(rowIDs.count, start + RowFinder.batchCount)]), tests)
@@ -194,17 +195,14 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
 
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
     var found: [RowID] = []
-    if !tests.readsMetadata {
-      let objects = try rows.objects(withIDs: rowIDs)
-      // All are there, unless the file is damaged.
-      if objects.count == rowIDs.count {
-        for (object, rowID) in zip(objects, rowIDs) where try tests.isTrue(object, Metadata?.none) {
-          found.append(rowID)
-        }
-        return found
+    var bytes: [UInt8] = []
+    guard tests.readsMetadata else {
+      try rows.forEachObject(withIDs: rowIDs) { rowID, object in
+        if try tests.isTrue(object, Metadata?.none, &bytes) { found.append(rowID) }
       }
+      return found
     }
-    for row in try rows.rows(withIDs: rowIDs) where try tests.isTrue(row.object, row.metadata) {
+    for row in try rows.rows(withIDs: rowIDs) where try tests.isTrue(row.object, row.metadata, &bytes) {
       found.append(row.rowID)
     }
     return found

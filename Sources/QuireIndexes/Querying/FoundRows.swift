@@ -73,7 +73,7 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   public var isEmpty: Bool { get throws { try limit(1).rowIDs.isEmpty } }
 
   /// The numbers of the rows.
-  public var rowIDs: [RowID] { get throws { try QueryRun(self).rowIDs() } }
+  public var rowIDs: [RowID] { get throws { try QueryRun.rowIDs(of: self) } }
 
   /// The keys of the rows. Decodes none, unless the condition needs it.
   public var keys: [String] { get throws { try rows.keys(withIDs: rowIDs) } }

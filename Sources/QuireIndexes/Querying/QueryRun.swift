@@ -16,10 +16,21 @@ struct QueryRun {
   let cost = QueryCost()
 
   init<Object, Metadata>(_ query: FoundRows<Object, Metadata>) throws {
+    try self.init(query, try Self.view(of: query.rows))
+  }
+
+  private init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, _ view: IndexView?) throws {
     let rows = query.rows
     try self.init(
-      query.query.terms, query.choice, try Self.view(of: rows), TypedRows(rows: rows), rows.readTransaction,
-      rows.collectionName)
+      query.query.terms, query.choice, view, TypedRows(rows: rows), rows.readTransaction, rows.collectionName)
+  }
+
+  /// The numbers of the rows of a query.
+  static func rowIDs<Object, Metadata>(of query: FoundRows<Object, Metadata>) throws -> [RowID] {
+    let view = try view(of: query.rows)
+    // Most queries ask one index for one value: what is found there is the plan.
+    if case .best = query.choice, let found = try view?.rowIDs(ofOnePoint: query.query.terms) { return found }
+    return try Self(query, view).rowIDs()
   }
 
   private init(
@@ -30,7 +41,7 @@ struct QueryRun {
     finder = RowFinder(rows: rows, view: view, cost: cost)
     // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
     (planner, plan, ordered) = try tx.withoutNotingReads {
-      let planner = Planner(view: view, rowCount: rows.count, choice: choice)
+      let planner = Planner(view: view, rows: rows, choice: choice)
       let plan = try planner.plan(terms.condition)
       return (planner, plan, try Self.choose(terms, choice, plan, view))
     }
@@ -149,5 +160,32 @@ struct QueryRun {
     text.testsRows =
       !tests.isEmpty && !(view.map { view in tests.allSatisfy { view.tells($0) } } ?? false)
     return text
+  }
+}
+
+extension IndexView {
+  /// The rows of a query that asks for one value of a column with an index of its own, and for nothing else; nil for
+  /// any other. There is nothing to choose, so that nothing is counted.
+  fileprivate func rowIDs(ofOnePoint terms: QueryTerms) throws -> [RowID]? {
+    guard case .value(let column, let ranges) = terms.condition, terms.order.isEmpty, ranges.list.count == 1,
+      ranges.arePoints, ranges.list[0].lower.count <= IndexKey.columnByteCount
+    else { return nil }
+    let number = list.indexes.indices.first { number in
+      let index = list.indexes[number]
+      return index.hasEntries && index.columns.count == 1 && index.columns[0].column.id == column.id && index.holdsAll
+        && map.isReady[number]
+    }
+    guard let number else { return nil }
+    var found: [RowID] = []
+    var skipped = terms.offset
+    let limit = terms.limit ?? .max
+    guard limit > 0 else { return [] }
+    let prefix = list.indexes[number].columns[0].keyBytes(ranges.list[0].lower)
+    let (wanted, isAll) = limit.addingReportingOverflow(skipped)
+    try trees.rowIDs(KeySpan(prefix: prefix, isExact: true), in: number, limit: isAll ? .max : wanted) { rowID in
+      if skipped > 0 { skipped -= 1 } else { found.append(rowID) }
+      return found.count < limit
+    }
+    return found
   }
 }

@@ -30,8 +30,12 @@ extension IndexList {
     if let held = fields.held[number] {
       guard let place = map.places[held], record.hasValue(at: place) else { return [] }
     }
+    let columns = indexes[number].columns
+    if columns.allSatisfy({ $0.column.id.kind == .value }) {
+      return oneKey(of: record, in: number, map, rowID).map { [$0] } ?? []
+    }
     var keys: [[UInt8]] = [[]]
-    for (field, column) in zip(fields.columns[number], indexes[number].columns) {
+    for (field, column) in zip(fields.columns[number], columns) {
       guard let place = map.places[field] else { return [] }
       if column.column.id.kind == .value {
         unsafe record.forEachValue(at: place) { value in
@@ -55,6 +59,18 @@ extension IndexList {
     var distinct: [[UInt8]] = []
     for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where distinct.last != key { distinct.append(key) }
     return distinct.map { $0 + suffix }
+  }
+
+  /// The key of a row in an index whose columns have one value each; nil if the record does not know one of them.
+  private func oneKey(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) -> [UInt8]? {
+    var key: [UInt8] = []
+    key.reserveCapacity(48)
+    for (field, column) in zip(fields.columns[number], indexes[number].columns) {
+      guard let place = map.places[field], let value = unsafe record.value(at: place) else { return nil }
+      unsafe column.appendKeyBytes(value, to: &key)
+    }
+    key += rowID.orderedBytes
+    return key
   }
 
   /// Whether one of the values is none, which a unique index lets through.

@@ -38,9 +38,9 @@ struct IndexTrees {
   }
 
   /// The name of a tree of entries.
-  static func entriesName(_ tree: Int) -> String { "i\(tree)" }
+  static func entriesName(_ tree: Int) -> String { "i" + String(tree) }
   /// The name of the tree of what changes while a tree of entries is built: a key, and whether it has an entry now.
-  static func deltaName(_ tree: Int) -> String { "d\(tree)" }
+  static func deltaName(_ tree: Int) -> String { "d" + String(tree) }
 
   /// What the file says of the indexes; nothing before the first time.
   static func catalog(_ store: ExtensionStore) throws -> IndexCatalog {

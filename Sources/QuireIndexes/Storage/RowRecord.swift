@@ -82,6 +82,19 @@ struct RowRecord: Equatable {
     return nil
   }
 
+  /// The first value at a place, where it lies; nil if there is none.
+  func value(at wanted: Int) -> UnsafeRawBufferPointer? {
+    var offset = 0
+    while unsafe offset < bytes.count, let (place, count) = header(&offset), place <= wanted {
+      for _ in 0..<count {
+        guard let length = unsafe Varint.read(bytes, at: &offset) else { return nil }
+        if place == wanted { return unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]) }
+        offset += length
+      }
+    }
+    return nil
+  }
+
   /// Whether the record knows a place.
   func knows(_ place: Int) -> Bool { unsafe forEachValue(at: place) { _ in } != nil }
 
