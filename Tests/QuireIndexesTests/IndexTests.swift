@@ -112,6 +112,25 @@ private typealias People = Indexes<Person, NoMetadata>
     #expect(indexError { try other.register(twice) } == .nameUsedTwice(index: "age"))
   }
 
+  /// Values that have rows, and others, before, between and behind them, near each other and far apart.
+  @Test(arguments: [1, 7, 40, 97]) func manyValuesAreLookedForFromOneToTheNext(step: Int) throws {
+    let db = try database(people())
+    try db.write { tx in
+      for number in 100..<3000 { try tx[.people].set(person(number), for: "p\(number)") }
+    }
+    let values = stride(from: -300, to: 4000, by: step).flatMap { ["m\($0)@example.org", "m\($0)@none", "x\($0)"] }
+    let wanted = stride(from: -300, to: 4000, by: step).filter { (0..<3000).contains($0) }
+    try db.read { tx throws in
+      let found = tx[.people].find { $0.mail.isIn(values) }
+      let (keys, count) = (try found.keys, try found.count)
+      #expect(keys == wanted.map { "p\($0)" } && count == wanted.count)
+      let last = try found.order(by: .descending(\.mail)).limit(3).values(\.mail)
+      #expect(last == wanted.map { "m\($0)@example.org" }.sorted().suffix(3).reversed())
+      let first = try found.requireIndex().limit(2).keys
+      #expect(first == wanted.prefix(2).map { "p\($0)" })
+    }
+  }
+
   @Test func longValuesOfUniqueIndexesAreComparedWhole() throws {
     let db = try database(people())
     let long = String(repeating: "long", count: 200)

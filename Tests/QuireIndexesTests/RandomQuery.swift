@@ -72,7 +72,7 @@ extension SeededRandom {
 
   private mutating func comparison() -> RandomCondition {
     let fields = Fields<Track, Plays>()
-    switch below(15) {
+    switch below(17) {
     case 0, 1:
       let year = 1987 + below(14)
       return compared(fields.year, year, "year") { $0.track.year }
@@ -117,6 +117,17 @@ extension SeededRandom {
       let years = (0..<below(5)).map { _ in 1987 + below(14) }
       return RandomCondition(text: "year in \(years)", condition: fields.year.isIn(years)) {
         years.contains($0.track.year)
+      }
+    case 15:
+      // More than are asked for one by one, of which many are not there.
+      let titles = (0..<18 + below(60)).map { below(4) == 0 ? title() : "\(pick(["", "a", "ab", "m", "z"]))\($0)" }
+      return RandomCondition(text: "title in \(titles)", condition: fields.title.isIn(titles)) { row in
+        titles.contains { $0.utf8.elementsEqual(row.track.title.utf8) }
+      }
+    case 16:
+      let scores = (0..<18 + below(60)).map { below(4) == 0 ? score() : Double($0) * 0.37 - 5 }
+      return RandomCondition(text: "score in \(scores)", condition: fields.score.isIn(scores)) {
+        scores.contains($0.track.score)
       }
     case 13:
       let number = score()

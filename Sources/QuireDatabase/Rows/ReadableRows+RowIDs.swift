@@ -6,6 +6,9 @@ extension RowReading {
   /// The transaction that the rows are read in, as a reading one: also in a write transaction, whose changes it shows.
   public var readTransaction: ReadTransaction { ReadTransaction(state: handle.transaction) }
 
+  /// The same rows, for reading alone. Costs nothing.
+  public var readable: ReadableRows<Object, Metadata> { ReadableRows(handle: handle) }
+
   /// The name of the collection. Cheaper than that of its description.
   public var collectionName: String { handle.opened.name }
 

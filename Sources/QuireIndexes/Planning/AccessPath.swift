@@ -54,7 +54,7 @@ extension IndexView {
       guard Self.part(column.column.id, conjuncts).map({ answered.contains($0.place) }) ?? false else { return nil }
     }
     let all = KeySpan.merged(spans ?? prefixes.map { KeySpan(prefix: $0, isExact: isExact) })
-    let count = try all.reduce(0) { try $0 + trees.count($1, in: number) }
+    let count = try trees.count(all, in: number)
     return AccessPath(
       index: number, spans: all, count: count, answered: answered, fixedColumns: fixedColumns,
       isOrdered: fixedColumns == pointColumns || spans == nil && pointColumns == fixedColumns + 1,

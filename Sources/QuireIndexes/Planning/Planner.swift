@@ -53,7 +53,8 @@ struct Planner {
   /// Below so many rows an intersection saves nothing.
   private static var leastForIntersection: Int { 32 }
 
-  func plan(_ node: ConditionNode) throws -> RowPlan {
+  /// - Parameter paths: the ways in which indexes serve the condition, if they are known.
+  func plan(_ node: ConditionNode, known paths: [AccessPath]? = nil) throws -> RowPlan {
     switch node {
     case .none: return RowPlan(source: .nothing, tests: .all, count: 0)
     case .or(let nodes): return try union(nodes) ?? scan(node)
@@ -62,7 +63,7 @@ struct Planner {
     guard let view else { return scan(node) }
     if case .scan = choice { return scan(node) }
     let conjuncts = node.conjuncts
-    var drivers = try view.paths(node, orders: false).filter { path in
+    var drivers = try (paths ?? view.paths(node, orders: false)).filter { path in
       !path.answered.isEmpty || !view.list.indexes[path.index].filter.conjuncts.isEmpty
     }.map { Driver(source: .path($0), answered: $0.isExact ? $0.answered : [], count: $0.count) }
     for (place, part) in conjuncts.enumerated() {

@@ -44,15 +44,41 @@ struct RowFinder {
     guard let view else { return [] }
     var found: [RowID] = []
     found.reserveCapacity(min(path.count, limit))
-    for span in path.spans {
-      try view.trees.rowIDs(span, in: path.index, limit: limit) {
-        found.append($0)
-        cost.entries += 1
-        return found.count < limit
+    try view.trees.rowIDs(path.spans, in: path.index, limit: limit) {
+      found.append($0)
+      cost.entries += 1
+      return found.count < limit
+    }
+    if !path.isOnePoint { Self.sort(&found) }
+    return path.isDistinct ? found : Self.distinct(found)
+  }
+
+  /// Sorts numbers of rows, of which some may be there several times: many that lie close together by marking them in a
+  /// bit set.
+  private static func sort(_ rowIDs: inout [RowID]) {
+    guard rowIDs.count >= 1024, let least = rowIDs.min(), let greatest = rowIDs.max(),
+      case let (width, isOverflow) = greatest.rawValue.subtractingReportingOverflow(least.rawValue), !isOverflow,
+      width / 32 <= rowIDs.count
+    else { return rowIDs.sort() }
+    var words = [UInt64](repeating: 0, count: Int(width) / 64 + 1)
+    var distinctCount = 0
+    for rowID in rowIDs {
+      let place = Int(rowID.rawValue - least.rawValue)
+      let bit = UInt64(1) << UInt64(place % 64)
+      if words[place / 64] & bit == 0 { distinctCount += 1 }
+      words[place / 64] |= bit
+    }
+    // What is there several times would be lost.
+    guard distinctCount == rowIDs.count else { return rowIDs.sort() }
+    var end = 0
+    for (index, word) in words.enumerated() {
+      var rest = word
+      while rest != 0 {
+        rowIDs[end] = RowID(least.rawValue + Int64(index * 64 + rest.trailingZeroBitCount))
+        end += 1
+        rest &= rest - 1
       }
     }
-    if !path.isOnePoint { found.sort() }
-    return path.isDistinct ? found : Self.distinct(found)
   }
 
   private static func distinct(_ sorted: [RowID]) -> [RowID] {

@@ -16,25 +16,25 @@ public import QuireDatabase
 /// condition throws, and `IndexError`.
 public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   let rows: ReadableRows<Object, Metadata>
-  private(set) var query: RowQuery<Object, Metadata>
+  private(set) var terms: QueryTerms
   /// For tests: what to choose where there is a choice.
   var choice = PlanChoice.best
 
-  init(_ rows: ReadableRows<Object, Metadata>, _ query: RowQuery<Object, Metadata>) {
+  init(_ rows: ReadableRows<Object, Metadata>, _ terms: QueryTerms) {
     self.rows = rows
-    self.query = query
+    self.terms = terms
     rows.readTransaction.noteOpened(rows.collectionName)
   }
 
-  var condition: ConditionNode { query.terms.condition }
-  var limit: Int? { query.terms.limit }
-  var offset: Int { query.terms.offset }
+  var condition: ConditionNode { terms.condition }
+  var limit: Int? { terms.limit }
+  var offset: Int { terms.offset }
 
   // MARK: The query
 
-  private func with(_ query: RowQuery<Object, Metadata>) -> Self {
+  private func with(_ terms: QueryTerms) -> Self {
     var copy = self
-    copy.query = query
+    copy.terms = terms
     return copy
   }
 
@@ -42,7 +42,7 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   /// on. Columns of lists give no order, and are left out.
   public func order(by columns: IndexColumn<Object, Metadata>...) -> Self { ordered(by: columns) }
 
-  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(query.ordered(by: columns)) }
+  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(terms.ordered(by: columns.map(\.key))) }
 
   /// The same rows by one field, the least first.
   public func order<Value: SortKey>(by path: any KeyPath<Object, Value> & Sendable) -> Self {
@@ -50,13 +50,13 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   }
 
   /// The first `count` of these rows.
-  public func limit(_ count: Int) -> Self { with(query.limit(count)) }
+  public func limit(_ count: Int) -> Self { with(terms.limited(to: count)) }
 
   /// These rows without the first `count`. With a limit, the limit counts from there.
-  public func offset(_ count: Int) -> Self { with(query.offset(count)) }
+  public func offset(_ count: Int) -> Self { with(terms.offset(by: count)) }
 
   /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
-  public func requireIndex() -> Self { with(query.requireIndex()) }
+  public func requireIndex() -> Self { with(terms.needingIndex()) }
 
   // MARK: Results
 

@@ -22,14 +22,14 @@ struct QueryRun {
   private init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, _ view: IndexView?) throws {
     let rows = query.rows
     try self.init(
-      query.query.terms, query.choice, view, TypedRows(rows: rows), rows.readTransaction, rows.collectionName)
+      query.terms, query.choice, view, TypedRows(rows: rows), rows.readTransaction, rows.collectionName)
   }
 
   /// The numbers of the rows of a query.
   static func rowIDs<Object, Metadata>(of query: FoundRows<Object, Metadata>) throws -> [RowID] {
     let view = try view(of: query.rows)
     // Most queries ask one index for one value: what is found there is the plan.
-    if case .best = query.choice, let found = try view?.rowIDs(ofOnePoint: query.query.terms) { return found }
+    if case .best = query.choice, let found = try view?.rowIDs(ofOnePoint: query.terms) { return found }
     return try Self(query, view).rowIDs()
   }
 
@@ -42,8 +42,9 @@ struct QueryRun {
     // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
     (planner, plan, ordered) = try tx.withoutNotingReads {
       let planner = Planner(view: view, rows: rows, choice: choice)
-      let plan = try planner.plan(terms.condition)
-      return (planner, plan, try Self.choose(terms, choice, plan, view))
+      let paths = terms.order.isEmpty ? nil : try view?.paths(terms.condition, orders: true)
+      let plan = try planner.plan(terms.condition, known: paths)
+      return (planner, plan, try Self.choose(terms, choice, plan, view, paths ?? []))
     }
     if terms.needsIndex, plan.source.scans, ordered == nil {
       throw IndexError.needsScan(collection: collection, plan: description.description)
@@ -65,14 +66,14 @@ struct QueryRun {
 
   /// A path that gives the query's order, if walking it reads less than sorting what the plan finds.
   private static func choose(
-    _ query: QueryTerms, _ choice: PlanChoice, _ plan: RowPlan, _ view: IndexView?
+    _ query: QueryTerms, _ choice: PlanChoice, _ plan: RowPlan, _ view: IndexView?, _ paths: [AccessPath]
   ) throws -> OrderedPath? {
     guard let view, !query.order.isEmpty else { return nil }
     if case .scan = choice { return nil }
     if case .nothing = plan.source { return nil }
     let wanted = (query.limit ?? plan.count) + query.offset
     var best: (path: OrderedPath, cost: Int)?
-    for path in try view.paths(query.condition, orders: true) {
+    for path in paths {
       guard let ordered = view.ordered(path, by: query.order) else { continue }
       let isAnswered = path.isExact && path.answered.count == query.condition.conjuncts.count
       // Without tests the walk ends with the last row that is wanted. With tests about every count-th of what the plan

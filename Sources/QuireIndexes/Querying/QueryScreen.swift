@@ -48,7 +48,7 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
   /// Reads all rows of the query.
   mutating func load(_ tx: ReadTransaction) throws -> ViewDiff {
     var found: [Place] = []
-    let all = FoundRows(tx[query.collection], query.collection.query(Condition(query.terms.condition)))
+    let all = FoundRows(tx[query.collection], QueryTerms(condition: query.terms.condition))
     try (query.terms.needsIndex ? all.requireIndex() : all).forEach { row in found.append(try place(row)) }
     places = found.sorted()
     byKey = Dictionary(found.map { ($0.key, $0) }) { $1 }

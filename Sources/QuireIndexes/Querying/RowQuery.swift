@@ -21,9 +21,11 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   /// on. Columns of lists give no order, and are left out.
   public func order(by columns: IndexColumn<Object, Metadata>...) -> Self { ordered(by: columns) }
 
-  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self {
+  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(terms.ordered(by: columns.map(\.key))) }
+
+  private func with(_ terms: QueryTerms) -> Self {
     var copy = self
-    copy.terms.order = columns.map(\.key).filter { $0.column.id.kind == .value }
+    copy.terms = terms
     return copy
   }
 
@@ -33,34 +35,49 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 
   /// The first `count` of these rows.
-  public func limit(_ count: Int) -> Self {
-    var copy = self
-    copy.terms.limit = min(terms.limit ?? .max, max(0, count))
-    return copy
-  }
+  public func limit(_ count: Int) -> Self { with(terms.limited(to: count)) }
 
   /// These rows without the first `count`. With a limit, the limit counts from there.
-  public func offset(_ count: Int) -> Self {
-    var copy = self
-    copy.terms.offset = max(0, count)
-    return copy
-  }
+  public func offset(_ count: Int) -> Self { with(terms.offset(by: count)) }
 
   /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
-  public func requireIndex() -> Self {
-    var copy = self
-    copy.terms.needsIndex = true
-    return copy
-  }
+  public func requireIndex() -> Self { with(terms.needingIndex()) }
 }
 
 /// What a query says, without the types of the rows.
 struct QueryTerms: Sendable {
   let condition: ConditionNode
-  var order: [KeyColumn] = []
-  var limit: Int?
-  var offset = 0
-  var needsIndex = false
+  private(set) var order: [KeyColumn] = []
+  private(set) var limit: Int?
+  private(set) var offset = 0
+  private(set) var needsIndex = false
+
+  init(condition: ConditionNode) { self.condition = condition }
+
+  /// By the columns that have one value.
+  func ordered(by columns: [KeyColumn]) -> Self {
+    var copy = self
+    copy.order = columns.filter { $0.column.id.kind == .value }
+    return copy
+  }
+
+  func limited(to count: Int) -> Self {
+    var copy = self
+    copy.limit = min(limit ?? .max, max(0, count))
+    return copy
+  }
+
+  func offset(by count: Int) -> Self {
+    var copy = self
+    copy.offset = max(0, count)
+    return copy
+  }
+
+  func needingIndex() -> Self {
+    var copy = self
+    copy.needsIndex = true
+    return copy
+  }
 }
 
 extension RowCollection {
@@ -80,13 +97,13 @@ extension RowCollection {
 extension ReadTransaction {
   /// The rows of a query.
   public func find<Object, Metadata>(_ query: RowQuery<Object, Metadata>) -> FoundRows<Object, Metadata> {
-    FoundRows(self[query.collection], query)
+    FoundRows(self[query.collection], query.terms)
   }
 }
 
 extension WriteTransaction {
   /// The rows of a query, as they are in the transaction.
   public func find<Object, Metadata>(_ query: RowQuery<Object, Metadata>) -> FoundRows<Object, Metadata> {
-    FoundRows(self[query.collection].readTransaction[query.collection], query)
+    FoundRows(self[query.collection].readable, query.terms)
   }
 }

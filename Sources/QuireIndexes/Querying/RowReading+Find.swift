@@ -20,7 +20,7 @@ extension RowReading {
 
   /// The rows that satisfy a condition.
   public func find(_ condition: Condition<Object, Metadata>) -> FoundRows<Object, Metadata> {
-    FoundRows(readTransaction[collection], collection.query(condition))
+    FoundRows(readable, QueryTerms(condition: condition.node))
   }
 
   /// The rows that satisfy one of Foundation's predicates.

@@ -9,7 +9,7 @@ struct KeySpan: Hashable {
   /// Whether all entries in the range are of values in the range: not where a bound was cut.
   var isExact: Bool
 
-  var isEmpty: Bool { upper.map { !lower.lexicographicallyPrecedes($0) } ?? false }
+  var isEmpty: Bool { upper.map { !lower.precedes($0) } ?? false }
 
   /// The span of all keys that begin with `prefix`.
   init(prefix: [UInt8], isExact: Bool) {
@@ -35,14 +35,14 @@ struct KeySpan: Hashable {
   /// The spans in the order of their keys, each entry in one of them: where bounds were cut, neighbours may overlap.
   static func merged(_ spans: [KeySpan]) -> [KeySpan] {
     var merged: [KeySpan] = []
-    for span in spans.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
-      guard let last = merged.last, last.upper.map({ span.lower.lexicographicallyPrecedes($0) }) ?? true else {
+    for span in spans.filter({ !$0.isEmpty }).sorted(by: { $0.lower.precedes($1.lower) }) {
+      guard let last = merged.last, last.upper.map({ span.lower.precedes($0) }) ?? true else {
         merged.append(span)
         continue
       }
       let isLonger: Bool
       if let end = last.upper, let upper = span.upper {
-        isLonger = end.lexicographicallyPrecedes(upper)
+        isLonger = end.precedes(upper)
       } else {
         isLonger = last.upper != nil
       }

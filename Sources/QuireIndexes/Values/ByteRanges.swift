@@ -25,7 +25,7 @@ struct ByteRange: Sendable {
     self.isPoint = isPoint
   }
 
-  var isEmpty: Bool { upper.map { !lower.lexicographicallyPrecedes($0) } ?? false }
+  var isEmpty: Bool { upper.map { !lower.precedes($0) } ?? false }
 
 }
 
@@ -75,16 +75,16 @@ struct ByteRanges: Hashable, Sendable {
   /// The values of several ranges, in any order.
   init(_ ranges: some Sequence<ByteRange>) {
     list = []
-    for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+    for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.precedes($1.lower) }) {
       guard let last = list.last else {
         list.append(range)
         continue
       }
       guard let end = last.upper else { break }
-      if end.lexicographicallyPrecedes(range.lower) {
+      if end.precedes(range.lower) {
         list.append(range)
       } else if let upper = range.upper {
-        if end.lexicographicallyPrecedes(upper) {
+        if end.precedes(upper) {
           list[list.count - 1] = ByteRange(lower: last.lower, upper: upper)
         }
       } else {
@@ -108,11 +108,11 @@ struct ByteRanges: Hashable, Sendable {
     var (low, high) = (0, list.count)
     while low < high {
       let middle = (low + high) / 2
-      if unsafe bytes.lexicographicallyPrecedes(list[middle].lower) { high = middle } else { low = middle + 1 }
+      if unsafe bytes.precedes(list[middle].lower) { high = middle } else { low = middle + 1 }
     }
     // The last range that begins at the value or before it.
     guard low > 0 else { return false }
-    return list[low - 1].upper.map { unsafe bytes.lexicographicallyPrecedes($0) } ?? true
+    return list[low - 1].upper.map { unsafe bytes.precedes($0) } ?? true
   }
 
   func union(_ other: ByteRanges) -> ByteRanges { ByteRanges(list + other.list) }
@@ -122,7 +122,7 @@ struct ByteRanges: Hashable, Sendable {
     var (left, right) = (0, 0)
     while left < list.count, right < other.list.count {
       let (one, two) = (list[left], other.list[right])
-      let lower = one.lower.lexicographicallyPrecedes(two.lower) ? two.lower : one.lower
+      let lower = one.lower.precedes(two.lower) ? two.lower : one.lower
       var range = ByteRange(lower: lower, upper: Self.least(one.upper, two.upper))
       if range == one, one.isPoint { range = one } else if range == two, two.isPoint { range = two }
       if !range.isEmpty { common.append(range) }
@@ -160,12 +160,12 @@ struct ByteRanges: Hashable, Sendable {
   private static func least(_ one: [UInt8]?, _ two: [UInt8]?) -> [UInt8]? {
     guard let one else { return two }
     guard let two else { return one }
-    return one.lexicographicallyPrecedes(two) ? one : two
+    return one.precedes(two) ? one : two
   }
 
   /// Whether the invariants hold.
   var isSound: Bool {
     list.allSatisfy { !$0.isEmpty }
-      && zip(list, list.dropFirst()).allSatisfy { one, two in one.upper?.lexicographicallyPrecedes(two.lower) ?? false }
+      && zip(list, list.dropFirst()).allSatisfy { one, two in one.upper?.precedes(two.lower) ?? false }
   }
 }
