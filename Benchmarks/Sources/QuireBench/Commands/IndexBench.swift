@@ -99,6 +99,8 @@ struct IndexBench: ParsableCommand {
     let many = (0..<min(40_000, count / 5)).map { "artist\($0)" }
     try ask("in-many", 3) { _ in Double(try store.count(artists: many)) }
     try ask("scan", 3) { Double(try store.count(playsBelow: 10 + $0)) }
+    try store.storePlays()
+    try ask("scan-stored", 3) { Double(try store.count(playsBelow: 10 + $0)) }
     return answers
   }
 }

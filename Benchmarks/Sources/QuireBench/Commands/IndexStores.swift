@@ -43,7 +43,8 @@ protocol IndexedStore: AnyObject {
   init(_ folder: String) throws
   /// Makes the three indexes: artist; year and rating; rating.
   func makeIndexes() throws
-  func dropIndexes() throws
+  /// Has the field without an index stored beside the indexes, if the store can.
+  func storePlays() throws
   func store(_ songs: [IndexedSong], from: Int) throws
   func countPlays(of numbers: [Int]) throws
   func firstID(artist: String) throws -> Int
@@ -61,7 +62,7 @@ protocol IndexedStore: AnyObject {
 /// Songs in Quire, as an app has them.
 final class QuireIndexedStore: IndexedStore {
   static var name: String { "quire" }
-  private let db: Database
+  private var db: Database
   private let path: String
   private typealias Songs = Indexes<IndexedSong, NoMetadata>
 
@@ -79,7 +80,18 @@ final class QuireIndexedStore: IndexedStore {
   }
 
   func makeIndexes() throws { try db.register(Self.indexes) }
-  func dropIndexes() throws { try db.unregister(extensionNamed: "songs") }
+
+  func storePlays() throws {
+    try db.close()
+    db = try Database(at: path, options: Database.Options(durability: .relaxed))
+    try db.register(
+      Songs("songs", over: .indexed) {
+        Index("artist", \.artist)
+        Index("year-rating", \.year, .descending(\.rating))
+        Index("rating", \.rating)
+        StoredField("plays", \.plays)
+      })
+  }
 
   func store(_ songs: [IndexedSong], from start: Int) throws {
     try db.write { tx throws in
@@ -163,9 +175,8 @@ final class QuireIndexedStore: IndexedStore {
       try connection.run("ANALYZE")
     }
 
-    func dropIndexes() throws {
-      for name in ["artist", "yearRating", "rating"] { try connection.run("DROP INDEX \(name)") }
-    }
+    /// A row has all its fields.
+    func storePlays() {}
 
     /// Binds values, steps through all rows, and hands each to `body`.
     private func query(_ sql: String, _ values: [Any], _ body: (OpaquePointer) -> Void = { _ in }) throws {
