@@ -25,7 +25,9 @@ extension IndexFields {
 extension IndexList {
   /// The keys of a row in an index, in order and each once; none if its condition leaves the row out, or if the record
   /// does not know one of its columns.
-  func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) -> [[UInt8]] {
+  ///
+  /// - Throws: `damaged` if the record has several values of a column that is one.
+  func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) throws -> [[UInt8]] {
     if let held = fields.held[number] {
       guard let place = map.places[held], record.hasValue(at: place) else { return [] }
     }
@@ -33,8 +35,15 @@ extension IndexList {
     for (field, column) in zip(fields.columns[number], indexes[number].columns) {
       guard let place = map.places[field] else { return [] }
       if column.column.id.kind == .value {
-        unsafe record.forEachValue(at: place) { value in
+        var isFirst = true
+        let count = unsafe record.forEachValue(at: place) { value in
+          guard isFirst else { return }
+          isFirst = false
           for index in keys.indices { unsafe column.appendKeyBytes(value, to: &keys[index]) }
+        }
+        guard (count ?? 1) == 1 else {
+          throw IndexError.damaged(
+            index: indexes[number].name, detail: "\(rowID) has \(count ?? 0) values of one column")
         }
       } else {
         let before = keys

@@ -22,6 +22,7 @@ struct IndexMap: Sendable {
     var isReady = [Bool](repeating: false, count: list.indexes.count)
     var places = [Int?](repeating: nil, count: fields.fields.count)
     var isComplete = [Bool](repeating: false, count: fields.fields.count)
+    var owners: [Int: Int] = [:]
     for (number, signature) in list.signatures.enumerated() {
       let name = list.indexes[number].name
       guard
@@ -29,10 +30,13 @@ struct IndexMap: Sendable {
       else { continue }
       let own = fields.columns[number] + (fields.held[number].map { [$0] } ?? [])
       let stored = entry.places + (entry.heldPlace.map { [$0] } ?? [])
-      // The same field at two places: then the declaration has changed in a way that its text does not show.
-      guard own.count == stored.count, zip(own, stored).allSatisfy({ places[$0] == nil || places[$0] == $1 }) else {
-        continue
-      }
+      // The same field at two places, or two at one: then the declaration has changed in a way that its text does not
+      // show.
+      let wanted = Dictionary(zip(stored, own)) { first, _ in first }
+      guard own.count == stored.count, zip(own, stored).allSatisfy({ places[$0] == nil || places[$0] == $1 }),
+        zip(own, stored).allSatisfy({ wanted[$1] == $0 && owners[$1, default: $0] == $0 })
+      else { continue }
+      owners.merge(wanted) { first, _ in first }
       trees[number] = entry.tree
       isReady[number] = entry.isReady
       for (field, place) in zip(own, stored) {
@@ -55,8 +59,8 @@ extension IndexCatalog {
   /// Takes in the declared indexes: those that are stored stay, others get a tree and places, and those that are not
   /// declared any more go. Returns the numbers of the trees that are nobody's now.
   ///
-  /// - Parameter isEmpty: whether there is no row, so that a new index is ready at once.
-  mutating func adopt(_ list: IndexList, isEmpty: Bool) -> [Int] {
+  /// What is new has to be built, also where there is no record: rows may not have been handed over yet.
+  mutating func adopt(_ list: IndexList) -> [Int] {
     let map = IndexMap(list, self)
     let old = entries
     var places = map.places
@@ -71,7 +75,7 @@ extension IndexCatalog {
       if let tree = map.trees[number], let known = old.first(where: { $0.tree == tree }) { return known }
       nextTree += 1
       return Entry(
-        name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: isEmpty,
+        name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: false,
         places: columns, heldPlace: held)
     }
     let kept = Set(entries.map(\.tree))

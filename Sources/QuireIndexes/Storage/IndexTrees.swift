@@ -79,6 +79,11 @@ struct IndexTrees {
   /// The error for an entry whose key has no row's number.
   func shortKey(in index: Int) -> IndexError { .damaged(index: names[index], detail: "an entry has too short a key") }
 
+  /// The error for an entry that is not one of its row's record.
+  func otherKey(_ rowID: RowID, in index: Int) -> IndexError {
+    .damaged(index: names[index], detail: "an entry of \(rowID) is not that of its record")
+  }
+
   /// The rows of the entries in a span, in the order of the keys, until `body` returns false.
   ///
   /// - Parameter limit: about how many are wanted.
