@@ -208,6 +208,32 @@ import Testing
     try again.close()
   }
 
+  @Test("Another field of the same type, under the same version, meets no field of another index")
+  func isBuiltAnewForAnotherField() throws {
+    struct Pair: Codable, Sendable { var one: Int, two: Int }
+    let pairs = RowCollection<Pair, NoMetadata>("pairs")
+    func list(_ path: any KeyPath<Pair, Int> & Sendable) -> Indexes<Pair, NoMetadata> {
+      Indexes("pairs", over: pairs) {
+        Index("changed", path)
+        Index("one", \.one)
+      }
+    }
+    let folder = try TemporaryFolder()
+    let db = try Database(at: folder.path("db"))
+    try db.register(list(\.one))
+    try db.write { tx in for number in 0..<9 { try tx[pairs].set(Pair(one: number, two: -number), for: "k\(number)") } }
+    try db.close()
+    let again = try Database(at: folder.path("db"))
+    try again.register(list(\.two))
+    try again.write { tx in try tx[pairs].set(Pair(one: 9, two: -9), for: "k9") }
+    try again.read { tx throws in
+      #expect(try tx[pairs].find { $0.two <= -8 }.requireIndex().keys == ["k8", "k9"])
+      #expect(try tx[pairs].find { $0.one >= 8 }.requireIndex().keys == ["k8", "k9"])
+      try tx.access(to: list(\.two)).verify()
+    }
+    try again.close()
+  }
+
   @Test("A unique index lets rows share none, and nothing else that looks like it")
   func tellsNoneFromFalse() throws {
     struct Flag: Codable, Sendable { var isOn: Bool, name: String? }

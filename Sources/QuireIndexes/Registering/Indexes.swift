@@ -82,7 +82,7 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> IndexWriter<Object, Metadata> {
-    IndexWriter(collection, try IndexUpkeep(list, store))
+    IndexWriter(collection, try IndexUpkeep(list, store, cache))
   }
 
   public func finishBuilding(in database: Database, progress: (Database.Progress) throws -> Void) throws {

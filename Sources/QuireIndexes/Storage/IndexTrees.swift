@@ -42,17 +42,16 @@ struct IndexTrees {
   /// The name of the tree of what changes while a tree of entries is built: a key, and whether it has an entry now.
   static func deltaName(_ tree: Int) -> String { "d\(tree)" }
 
-  /// What the file says of the indexes; nothing before the first time.
-  static func catalog(_ store: ExtensionStore) throws -> IndexCatalog {
-    let bytes = try catalogBytes(store)
+  /// What the bytes of a catalog say of the indexes of a name.
+  static func catalog(_ bytes: [UInt8], of name: String) throws -> IndexCatalog {
     if bytes.isEmpty { return IndexCatalog() }
     guard let catalog = IndexCatalog(bytes) else {
-      throw IndexError.damaged(index: store.name, detail: "what is stored about the indexes breaks the format")
+      throw IndexError.damaged(index: name, detail: "what is stored about the indexes breaks the format")
     }
     return catalog
   }
 
-  /// Its bytes; none before the first time.
+  /// The bytes of the catalog; none before the first time.
   static func catalogBytes(_ store: ExtensionStore) throws -> [UInt8] { try store.value(catalogName) ?? [] }
 
   /// The entries of an index.

@@ -20,11 +20,11 @@ final class IndexUpkeep {
   /// Values of unique indexes that got another row: to be checked before the commit.
   private var gained: [(index: Int, prefix: [UInt8])] = []
 
-  init(_ list: IndexList, _ store: ExtensionStore) throws {
+  init(_ list: IndexList, _ store: ExtensionStore, _ cache: MapCache) throws {
     self.list = list
     self.store = store
-    catalog = try IndexTrees.catalog(store)
-    map = IndexMap(list, catalog)
+    let known = try cache.known(list, store)
+    (catalog, map) = (known.catalog, known.map)
     trees = try IndexTrees(store, list.names, map.trees)
     deltas = []
     try adopt()
@@ -32,14 +32,16 @@ final class IndexUpkeep {
 
   /// Takes in the declared indexes, if the catalog has others.
   private func adopt() throws {
+    if map.trees == catalog.entries.map(\.tree) {
+      try trees.openAll()
+      return try openDeltas()
+    }
     var adopted = catalog
-    for tree in adopted.adopt(list) {
+    for tree in adopted.adopt(list, map) {
       try store.tree(IndexTrees.entriesName(tree), of: [UInt8].self).removeAll()
       try store.tree(IndexTrees.deltaName(tree), of: [UInt8].self).removeAll()
     }
-    if adopted != catalog { return try keep(adopted) }
-    try trees.openAll()
-    try openDeltas()
+    try keep(adopted)
   }
 
   /// Stores another catalog.

@@ -169,7 +169,7 @@ extension ExtensionStore {
     try forged.db.close()
   }
 
-  @Test("Two columns at one place do not meet in a record") func onePlaceForTwo() throws {
+  @Test("Two columns at one place are built anew") func onePlaceForTwo() throws {
     var forged = try database()
     try forged.forge { store, catalog in
       var catalog = catalog
@@ -178,14 +178,12 @@ extension ExtensionStore {
       try store.set(catalog.bytes, for: IndexTrees.catalogName)
     }
     _ = isRefused { try forged.db.write { tx in _ = try tx[.tracks].remove("k1") } }
-    // What does not fit with the index of the title is built anew; that one tells another story, and is found out.
     try forged.reopen()
     try forged.db.write { tx in try tx[.tracks].update("k2") { $0.year = 1871 } }
     try forged.db.read { tx throws in
       #expect(try tx[.tracks].find { $0.year == 1871 }.requireIndex().keys == ["k2"])
-      #expect(isRefused { try tx.access(to: forged.indexes).verify() })
+      try tx.access(to: forged.indexes).verify()
     }
-    try forged.heal()
     try forged.db.close()
   }
 
