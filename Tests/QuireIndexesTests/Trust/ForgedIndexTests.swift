@@ -451,6 +451,9 @@ private final class ForgedLife: @unchecked Sendable {
     let tracks = try found.objects
     let groups = try found.groupCounts(by: \.year)
     _ = try found.groupCounts(by: \.title)
+    do { _ = try found.sum(\.year) } catch let error as IndexError {
+      guard case .sumTooLarge = error else { throw error }
+    }
     _ = try (found.values(\.rating), found.values(\.added), found.distinct(\.mood), found.average(\.score))
     let (least, greatest) = try (found.min(\.year), found.max(\.title))
     guard isGood else { return }
