@@ -162,6 +162,78 @@ import Testing
     try db.close()
   }
 
+  @Test("What was stored before a savepoint that is undone is checked, also if it removed all rows")
+  func checksWhatASavepointBringsBack() throws {
+    struct Undo: Error {}
+    let db = try Database.inMemory()
+    try db.register(
+      Indexes<Track, Plays>("unique", over: .tracks) { Index("added", \.added).unique() })
+    let error = #expect(throws: DatabaseError.self) {
+      try db.write { tx throws in
+        for key in ["a", "b"] { try tx[.tracks].set(track(1), for: key) }
+        try? tx.savepoint {
+          try tx[.tracks].removeAll()
+          throw Undo()
+        }
+      }
+    }
+    guard case .notUnique(index: "added", let keys)? = error?.cause as? IndexError else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(keys == ["a", "b"])
+    #expect(try db.read { tx in tx.count } == 0)
+    try db.close()
+  }
+
+  @Test("An index that comes while rows are still handed over is built of them, whatever was handed over before")
+  func isBuiltOfRowsToCome() throws {
+    let others = RowCollection<Int, NoMetadata>("others")
+    let disk = SimulatedDisk()
+    var options = Database.Options(durability: .relaxed, cacheSize: 4 << 20, maintainsWhenIdle: false)
+    options.buildStepRowCount = 5
+    let db = try disk.openDatabase(seed: 1, options)
+    try db.write { tx in for number in 0..<20 { try tx[others].set(number, for: "o\(number)") } }
+    try store(0..<20, in: db)
+    // The first steps hand over rows of the other collection.
+    #expect(throws: Stopped.self) {
+      try db.register(Indexes.tracks([try number(of: "title")])) { _ in throw Stopped() }
+    }
+    try db.close()
+    let again = try disk.openDatabase(seed: 1, options)
+    let second = Indexes.tracks([try number(of: "year"), try number(of: "title")])
+    try again.register(second)
+    #expect(try again.read { tx in try tx[.tracks].find { $0.year >= 1900 }.requireIndex().count } == 20)
+    try again.read { tx in try tx.access(to: second).verify() }
+    try again.close()
+  }
+
+  @Test("Another field of the same type, under the same version, meets no field of another index")
+  func isBuiltAnewForAnotherField() throws {
+    struct Pair: Codable, Sendable { var one: Int, two: Int }
+    let pairs = RowCollection<Pair, NoMetadata>("pairs")
+    func list(_ path: any KeyPath<Pair, Int> & Sendable) -> Indexes<Pair, NoMetadata> {
+      Indexes("pairs", over: pairs) {
+        Index("changed", path)
+        Index("one", \.one)
+      }
+    }
+    let folder = try TemporaryFolder()
+    let db = try Database(at: folder.path("db"))
+    try db.register(list(\.one))
+    try db.write { tx in for number in 0..<9 { try tx[pairs].set(Pair(one: number, two: -number), for: "k\(number)") } }
+    try db.close()
+    let again = try Database(at: folder.path("db"))
+    try again.register(list(\.two))
+    try again.write { tx in try tx[pairs].set(Pair(one: 9, two: -9), for: "k9") }
+    try again.read { tx throws in
+      #expect(try tx[pairs].find { $0.two <= -8 }.requireIndex().keys == ["k8", "k9"])
+      #expect(try tx[pairs].find { $0.one >= 8 }.requireIndex().keys == ["k8", "k9"])
+      try tx.access(to: list(\.two)).verify()
+    }
+    try again.close()
+  }
+
   @Test("A unique index lets rows share none, and nothing else that looks like it")
   func tellsNoneFromFalse() throws {
     struct Flag: Codable, Sendable { var isOn: Bool, name: String? }

@@ -239,6 +239,17 @@ private typealias People = Indexes<Person, NoMetadata>
     }
   }
 
+  @Test func aSumThatIsTooLargeIsAnError() throws {
+    let db = try database(people())
+    try db.write { tx throws in
+      for key in ["p1", "p2"] { try tx[.people].update(key) { $0.age = .max } }
+      #expect(throws: IndexError.sumTooLarge(collection: "people", type: "Int")) {
+        try tx[.people].find(.all).sum(\.age)
+      }
+      #expect(try tx[.people].find { $0.age < 2 }.sum(\.age) == 10)
+    }
+  }
+
   @Test func rowsAreChangedAndRemovedByCondition() throws {
     let indexes = people()
     let db = try database(indexes)

@@ -66,7 +66,7 @@ extension IndexView {
     _ ranks: Range<Int>, _ skipped: inout Int, _ body: (RowID) throws -> Bool
   ) throws -> RunEnd {
     var walk = RunWalk(
-      tree: tree, damage: trees.shortKey(in: ordered.path.index), ranks: ranks, isReversed: ordered.isReversed)
+      tree: tree, trees: trees, index: ordered.path.index, ranks: ranks, isReversed: ordered.isReversed)
     let prefix = { (rowID: RowID) throws in try self.prefix(of: rowID, ordered, order) }
     while let run = try walk.next(ordered.isWhole ? nil : prefix, skipping: skipped) {
       guard !run.mayBeCut else { return .untrusted }
@@ -122,8 +122,9 @@ private struct RunWalk {
   }
 
   let tree: ExtensionTree<[UInt8]>
-  /// What is thrown for an entry without a row's number.
-  let damage: IndexError
+  /// Make the errors for entries that cannot be.
+  let trees: IndexTrees
+  let index: Int
   /// What is still to come.
   var ranks: Range<Int>
   let isReversed: Bool
@@ -137,8 +138,10 @@ private struct RunWalk {
     let rank = isReversed ? ranks.upperBound - 1 - skipping : ranks.lowerBound + skipping
     let cursor = try tree.cursor()
     guard try cursor.seek(toIndex: rank), let key = cursor.key else { return nil }
-    guard let rowID = IndexKey.rowID(key) else { throw damage }
+    guard let rowID = IndexKey.rowID(key) else { throw trees.shortKey(in: index) }
     let begin = try prefix?(rowID) ?? Array(key.dropLast(IndexKey.rowIDByteCount))
+    // Else the run would be elsewhere.
+    guard key.starts(with: begin) else { throw trees.otherKey(rowID, in: index) }
     let mayBeCut = key.count >= IndexKey.columnByteCount + IndexKey.rowIDByteCount
     let low = max(ranks.lowerBound, try tree.rank(of: begin))
     let high = min(ranks.upperBound, try begin.endOfPrefix.map { try tree.rank(of: $0) } ?? ranks.upperBound)
@@ -152,10 +155,10 @@ private struct RunWalk {
       ranks = run.upperBound..<ranks.upperBound
     }
     var rowIDs: [RowID] = []
-    rowIDs.reserveCapacity(run.count)
+    rowIDs.reserveCapacity(min(run.count, RowFinder.mostReserved))
     let start = run.lowerBound == rank ? key : try firstKey(cursor, at: run.lowerBound)
     try tree.forEach(from: start, upTo: nil, limit: run.count) { key, _ in
-      guard let rowID = IndexKey.rowID(key) else { throw damage }
+      guard let rowID = IndexKey.rowID(key) else { throw trees.shortKey(in: index) }
       rowIDs.append(rowID)
       return rowIDs.count < run.count
     }
@@ -164,7 +167,7 @@ private struct RunWalk {
   }
 
   private func firstKey(_ cursor: ExtensionCursor<[UInt8]>, at rank: Int) throws -> [UInt8] {
-    guard try cursor.seek(toIndex: rank), let key = cursor.key else { throw damage }
+    guard try cursor.seek(toIndex: rank), let key = cursor.key else { throw trees.shortKey(in: index) }
     return key
   }
 }

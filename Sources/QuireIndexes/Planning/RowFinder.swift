@@ -8,6 +8,8 @@ struct RowFinder {
   let view: IndexView?
   let cost: QueryCost
 
+  /// For more rows no memory is taken in advance: what a file says of their number may be false.
+  static var mostReserved: Int { 1 << 16 }
   /// So many rows are looked up side by side.
   fileprivate static var batchCount: Int { 256 }
 
@@ -43,7 +45,7 @@ struct RowFinder {
   private func rowIDs(_ path: AccessPath, limit: Int = .max) throws -> [RowID] {
     guard let view else { return [] }
     var found: [RowID] = []
-    found.reserveCapacity(min(path.count, limit))
+    found.reserveCapacity(min(path.count, limit, Self.mostReserved))
     try view.trees.rowIDs(path.spans, in: path.index, limit: limit) {
       found.append($0)
       cost.entries += 1

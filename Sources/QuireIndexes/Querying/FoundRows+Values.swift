@@ -41,7 +41,7 @@ extension FoundRows {
     return try values(path).min { isBefore($0.sortBytes, $1.sortBytes) }
   }
 
-  /// The sum of a field.
+  /// The sum of a field. Traps where `+` does.
   public func sum<Value: AdditiveArithmetic>(_ path: KeyPath<Object, Value>) throws -> Value {
     try objects.reduce(.zero) { $0 + $1[keyPath: path] }
   }
@@ -51,6 +51,19 @@ extension FoundRows {
     _ path: any KeyPath<Object, Value> & Sendable
   ) throws -> Value {
     try values(path).reduce(.zero, +)
+  }
+
+  /// The sum of a field: where an index has it, no row is read.
+  ///
+  /// - Throws: `IndexError.sumTooLarge` if the type cannot hold it.
+  public func sum<Value: FixedWidthInteger & SortKey>(
+    _ path: any KeyPath<Object, Value> & Sendable
+  ) throws -> Value {
+    try values(path).reduce(.zero) { sum, value in
+      let (next, isTooLarge) = sum.addingReportingOverflow(value)
+      if isTooLarge { throw IndexError.sumTooLarge(collection: rows.collection.name, type: "\(Value.self)") }
+      return next
+    }
   }
 
   /// The mean of a field; nil if there is no row.

@@ -34,7 +34,8 @@ extension QueryRun {
     var lower: [UInt8]? = []
     while let from = lower {
       let cursor = try tree.cursor()
-      guard try cursor.seek(from), let key = cursor.key, let rowID = IndexKey.rowID(key) else { break }
+      guard try cursor.seek(from), let key = cursor.key else { break }
+      guard let rowID = IndexKey.rowID(key) else { throw view.trees.shortKey(in: index) }
       let found = try view.trees.records.withValue(for: rowID) { bytes in
         try view.withRecord(rowID, bytes) { view.value(column.id, $0) }
       }
@@ -43,6 +44,8 @@ extension QueryRun {
         return nil
       }
       let prefix = first.keyBytes(bytes)
+      // Else the walk might never end.
+      guard key.starts(with: prefix) else { throw view.trees.otherKey(rowID, in: index) }
       lower = prefix.endOfPrefix
       groups.append((value, try tree.count(from: prefix, upTo: lower)))
     }

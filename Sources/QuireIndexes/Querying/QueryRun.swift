@@ -71,20 +71,27 @@ struct QueryRun {
     guard let view, !query.order.isEmpty else { return nil }
     if case .scan = choice { return nil }
     if case .nothing = plan.source { return nil }
-    let wanted = (query.limit ?? plan.count) + query.offset
+    let wanted = Self.sum(query.limit ?? plan.count, query.offset)
     var best: (path: OrderedPath, cost: Int)?
     for path in paths {
       guard let ordered = view.ordered(path, by: query.order) else { continue }
       let isAnswered = path.isExact && path.answered.count == query.condition.conjuncts.count
       // Without tests the walk ends with the last row that is wanted. With tests about every count-th of what the plan
       // finds at most is let through.
-      let steps = isAnswered ? wanted : wanted * max(1, path.count / max(1, plan.count))
+      let (product, isTooMuch) = wanted.multipliedReportingOverflow(by: max(1, path.count / max(1, plan.count)))
+      let steps = isAnswered ? wanted : isTooMuch ? .max : product
       let cost = min(path.count, steps)
       if best.map({ cost < $0.cost }) ?? true { best = (ordered, cost) }
     }
     // Sorting reads a record for each row, and compares.
     guard let best, best.cost <= 2 * plan.count || plan.source.scans else { return nil }
     return best.path
+  }
+
+  /// The sum of two numbers that are not negative, or the largest there is.
+  private static func sum(_ one: Int, _ two: Int) -> Int {
+    let (sum, isTooMuch) = one.addingReportingOverflow(two)
+    return isTooMuch ? .max : sum
   }
 
   // MARK: Results
@@ -103,7 +110,7 @@ struct QueryRun {
   func rowIDs() throws -> [RowID] {
     if terms.limit == 0 { return [] }
     if let ordered, let view, let found = try walk(ordered, view) { return found }
-    let wanted = terms.order.isEmpty ? terms.limit.map { $0 + terms.offset } : nil
+    let wanted = terms.order.isEmpty ? terms.limit.map { Self.sum($0, terms.offset) } : nil
     let found = try finder.rowIDs(plan, limit: wanted ?? .max)
     let sorted = terms.order.isEmpty ? found : try finder.sort(found, terms.order)
     return Array(sorted.dropFirst(terms.offset).prefix(terms.limit ?? .max))

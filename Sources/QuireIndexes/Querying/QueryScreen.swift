@@ -50,8 +50,9 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
     var found: [Place] = []
     let all = FoundRows(tx[query.collection], QueryTerms(condition: query.terms.condition))
     try (query.terms.needsIndex ? all.requireIndex() : all).forEach { row in found.append(try place(row)) }
-    places = found.sorted()
+    // An index that is damaged may name a row twice.
     byKey = Dictionary(found.map { ($0.key, $0) }) { $1 }
+    places = byKey.values.sorted()
     return ViewDiff(sections: [], rows: [], isReload: true, rowCounts: [shown.count])
   }
 

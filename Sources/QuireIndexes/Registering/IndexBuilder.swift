@@ -18,8 +18,8 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   private static var sortedByteCount: Int { 16 << 20 }
   /// After so many rows progress is reported.
   private static var reportedCount: Int { 1 << 12 }
-  /// Records are completed in steps of so many rows, between which other writers get their turn.
-  private static var stepCount: Int { 1 << 11 }
+  /// Changes are brought in so many at a time.
+  private static var appliedCount: Int { 1 << 11 }
 
   func run() throws {
     while let work = try begin() {
@@ -61,7 +61,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
       var (done, isComplete) = (0, true)
       try reader.trees.records.forEach(from: nil) { rowID, bytes in
         let keys = try reader.withRecord(rowID, bytes) { record in
-          places.allSatisfy { record.knows($0) } ? list.keys(of: record, in: work.number, reader.map, rowID) : nil
+          places.allSatisfy { record.knows($0) } ? try list.keys(of: record, in: work.number, reader.map, rowID) : nil
         }
         guard let keys else {
           isComplete = false
@@ -96,9 +96,10 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
     let places = writer.map.placedFields.map(\.place)
     var (rowIDs, end) = ([RowID](), last)
     let cursor = try writer.trees.records.cursor()
+    if last?.rawValue == .max { return nil }
     var isOnEntry = try last.map { try cursor.seek(RowID($0.rawValue + 1)) } ?? cursor.seekFirst()
     var steps = 0
-    while isOnEntry, steps < Self.stepCount, let rowID = cursor.key {
+    while isOnEntry, steps < indexes.completedStepCount, let rowID = cursor.key {
       let isComplete = try cursor.withEntry { _, bytes in
         try writer.view.withRecord(rowID, bytes) { record in places.allSatisfy { record.knows($0) } }
       }
@@ -106,11 +107,15 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
       (end, steps) = (rowID, steps + 1)
       isOnEntry = try cursor.next()
     }
-    for row in try tx[indexes.collection].rows(withIDs: rowIDs) {
+    let rows = try tx[indexes.collection].rows(withIDs: rowIDs)
+    guard rows.count == rowIDs.count else {
+      throw IndexError.damaged(index: list.name, detail: "there are records of rows that are gone")
+    }
+    for row in rows {
       let record = try list.fields.record(row.object, row.metadata, writer.map)
       try writer.trees.records.put(record.bytes, for: row.rowID)
     }
-    return steps == Self.stepCount ? end : nil
+    return steps == indexes.completedStepCount ? end : nil
   }
 
   /// Stores what was sorted, brings in what has changed meanwhile, and makes the index ready; or does nothing if all
@@ -140,7 +145,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
       var changes: [(key: [UInt8], isThere: Bool)] = []
       let cursor = try delta.cursor()
       var isOnEntry = try cursor.seek(toIndex: next)
-      while isOnEntry, changes.count < Self.stepCount, let entry = try cursor.entry {
+      while isOnEntry, changes.count < Self.appliedCount, let entry = try cursor.entry {
         changes.append((entry.key, entry.value == [1]))
         isOnEntry = try cursor.next()
       }
@@ -148,7 +153,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
         if change.isThere { try tree.put([], for: change.key) } else { try tree.remove(change.key) }
       }
       next += changes.count
-      if changes.count < Self.stepCount { return }
+      if changes.count < Self.appliedCount { return }
     }
   }
 }

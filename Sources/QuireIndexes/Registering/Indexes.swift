@@ -34,6 +34,8 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
 
   let list: IndexList
   let collection: RowCollection<Object, Metadata>
+  /// Records are completed in steps of so many rows, between which other writers get their turn.
+  var completedStepCount = 1 << 11
   private let cache = MapCache()
 
   /// Describes the indexes of a collection.
@@ -80,7 +82,7 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> IndexWriter<Object, Metadata> {
-    IndexWriter(collection, try IndexUpkeep(list, store))
+    IndexWriter(collection, try IndexUpkeep(list, store, cache))
   }
 
   public func finishBuilding(in database: Database, progress: (Database.Progress) throws -> Void) throws {

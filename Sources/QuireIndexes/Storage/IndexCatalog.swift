@@ -99,7 +99,10 @@ struct IndexCatalog: Equatable, Sendable {
   private var isSound: Bool {
     Set(entries.map(\.tree)).count == entries.count
       && entries.allSatisfy { entry in
-        entry.tree < nextTree && (entry.places + [entry.heldPlace ?? 0]).allSatisfy { $0 < max(1, nextPlace) }
+        entry.tree < nextTree && (entry.places + (entry.heldPlace.map { [$0] } ?? [])).allSatisfy { $0 < nextPlace }
       }
   }
+
+  /// Counts that all rows were removed at once.
+  mutating func countClear() { clearCount = (clearCount + 1) % Self.limit }
 }

@@ -25,21 +25,29 @@ extension IndexFields {
 extension IndexList {
   /// The keys of a row in an index, in order and each once; none if its condition leaves the row out, or if the record
   /// does not know one of its columns.
-  func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) -> [[UInt8]] {
+  ///
+  /// - Throws: `damaged` if the record has several values of a column that is one.
+  func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) throws -> [[UInt8]] {
     guard indexes[number].hasEntries else { return [] }
     if let held = fields.held[number] {
       guard let place = map.places[held], record.hasValue(at: place) else { return [] }
     }
     let columns = indexes[number].columns
     if columns.allSatisfy({ $0.column.id.kind == .value }) {
-      return oneKey(of: record, in: number, map, rowID).map { [$0] } ?? []
+      return try oneKey(of: record, in: number, map, rowID).map { [$0] } ?? []
     }
     var keys: [[UInt8]] = [[]]
     for (field, column) in zip(fields.columns[number], columns) {
       guard let place = map.places[field] else { return [] }
       if column.column.id.kind == .value {
-        unsafe record.forEachValue(at: place) { value in
+        var isFirst = true
+        let count = unsafe record.forEachValue(at: place) { value in
+          guard isFirst else { return }
+          isFirst = false
           for index in keys.indices { unsafe column.appendKeyBytes(value, to: &keys[index]) }
+        }
+        guard (count ?? 1) == 1 else {
+          throw severalValues(in: number, rowID, count ?? 0)
         }
       } else {
         let before = keys
@@ -62,15 +70,22 @@ extension IndexList {
   }
 
   /// The key of a row in an index whose columns have one value each; nil if the record does not know one of them.
-  private func oneKey(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) -> [UInt8]? {
+  ///
+  /// - Throws: `damaged` if the record has another number of values of one.
+  private func oneKey(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) throws -> [UInt8]? {
     var key: [UInt8] = []
     key.reserveCapacity(48)
     for (field, column) in zip(fields.columns[number], indexes[number].columns) {
-      guard let place = map.places[field], let value = unsafe record.value(at: place) else { return nil }
+      guard let place = map.places[field], let (first, count) = unsafe record.firstValue(at: place) else { return nil }
+      guard let value = unsafe first, count == 1 else { throw severalValues(in: number, rowID, count) }
       unsafe column.appendKeyBytes(value, to: &key)
     }
     key += rowID.orderedBytes
     return key
+  }
+
+  private func severalValues(in number: Int, _ rowID: RowID, _ count: Int) -> IndexError {
+    .damaged(index: indexes[number].name, detail: "\(rowID) has \(count) values of one column")
   }
 
   /// Whether one of the values is none, which a unique index lets through.

@@ -16,32 +16,55 @@ struct IndexMap: Sendable {
   let placedFields: [(place: Int, field: Int)]
 
   /// Finds the declared indexes in the catalog: those of the same name, of which both say the same.
+  ///
+  /// Where a field is at two places, or a place has two fields, a declaration has changed in a way that its text does
+  /// not show: none of these indexes is taken over.
   init(_ list: IndexList, _ catalog: IndexCatalog) {
     let fields = list.fields
     var trees = [Int?](repeating: nil, count: list.indexes.count)
     var isReady = [Bool](repeating: false, count: list.indexes.count)
     var places = [Int?](repeating: nil, count: fields.fields.count)
     var isComplete = [Bool](repeating: false, count: fields.fields.count)
-    for (number, signature) in list.signatures.enumerated() {
-      let name = list.indexes[number].name
-      guard
-        let entry = catalog.entries.first(where: { $0.name.utf8.elementsEqual(name.utf8) && $0.signature == signature })
-      else { continue }
-      let own = fields.columns[number] + (fields.held[number].map { [$0] } ?? [])
-      let stored = entry.places + (entry.heldPlace.map { [$0] } ?? [])
-      // The same field at two places: then the declaration has changed in a way that its text does not show.
-      guard own.count == stored.count, zip(own, stored).allSatisfy({ places[$0] == nil || places[$0] == $1 }) else {
-        continue
-      }
-      trees[number] = entry.tree
-      isReady[number] = entry.isReady
-      for (field, place) in zip(own, stored) {
-        places[field] = place
-        if entry.isReady { isComplete[field] = true }
+    let found = list.indexes.indices.compactMap { Found($0, list, catalog) }
+    let pairs = Set(found.flatMap(\.pairs))
+    let placeCounts = pairs.reduce(into: [Int: Int]()) { $0[$1.field, default: 0] += 1 }
+    let fieldCounts = pairs.reduce(into: [Int: Int]()) { $0[$1.place, default: 0] += 1 }
+    for one in found where one.pairs.allSatisfy({ placeCounts[$0.field] == 1 && fieldCounts[$0.place] == 1 }) {
+      trees[one.number] = one.entry.tree
+      isReady[one.number] = one.entry.isReady
+      for pair in one.pairs {
+        places[pair.field] = pair.place
+        if one.entry.isReady { isComplete[pair.field] = true }
       }
     }
     (self.trees, self.isReady, self.places, self.isComplete) = (trees, isReady, places, isComplete)
     placedFields = places.enumerated().compactMap { field, place in place.map { ($0, field) } }.sorted { $0.0 < $1.0 }
+    assert(zip(placedFields, placedFields.dropFirst()).allSatisfy { $0.place < $1.place }, "two fields at one place")
+  }
+
+  /// A declared index that is stored.
+  private struct Found {
+    struct Pair: Hashable {
+      let field: Int
+      let place: Int
+    }
+
+    let number: Int
+    let entry: IndexCatalog.Entry
+    /// Its fields, and where records have them.
+    let pairs: [Pair]
+
+    init?(_ number: Int, _ list: IndexList, _ catalog: IndexCatalog) {
+      let (name, signature) = (list.indexes[number].name, list.signatures[number])
+      let known = catalog.entries.first { $0.name.utf8.elementsEqual(name.utf8) && $0.signature == signature }
+      guard let known else { return nil }
+      let own = list.fields.columns[number] + (list.fields.held[number].map { [$0] } ?? [])
+      let stored = known.places + (known.heldPlace.map { [$0] } ?? [])
+      guard own.count == stored.count else { return nil }
+      self.number = number
+      entry = known
+      pairs = zip(own, stored).map { Pair(field: $0, place: $1) }
+    }
   }
 
   /// Whether every index has a tree.
@@ -55,9 +78,10 @@ extension IndexCatalog {
   /// Takes in the declared indexes: those that are stored stay, others get a tree and places, and those that are not
   /// declared any more go. Returns the numbers of the trees that are nobody's now.
   ///
-  /// - Parameter isEmpty: whether there is no row, so that a new index is ready at once.
-  mutating func adopt(_ list: IndexList, isEmpty: Bool) -> [Int] {
-    let map = IndexMap(list, self)
+  /// What is new has to be built, also where there is no record: rows may not have been handed over yet.
+  ///
+  /// - Parameter map: how they meet this catalog.
+  mutating func adopt(_ list: IndexList, _ map: IndexMap) -> [Int] {
     let old = entries
     var places = map.places
     func place(_ field: Int) -> Int {
@@ -71,7 +95,7 @@ extension IndexCatalog {
       if let tree = map.trees[number], let known = old.first(where: { $0.tree == tree }) { return known }
       nextTree += 1
       return Entry(
-        name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: isEmpty,
+        name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: false,
         places: columns, heldPlace: held)
     }
     let kept = Set(entries.map(\.tree))

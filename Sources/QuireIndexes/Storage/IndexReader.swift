@@ -17,7 +17,7 @@ public struct IndexReader<Object: Sendable, Metadata: Sendable> {
   init(
     _ collection: RowCollection<Object, Metadata>, _ list: IndexList, _ store: ExtensionStore, _ cache: MapCache
   ) throws {
-    let map = try cache.map(of: try IndexTrees.catalogBytes(store)) { IndexMap(list, try IndexTrees.catalog(store)) }
+    let map = try cache.known(list, store).map
     self.init(collection, IndexView(list: list, map: map, trees: try IndexTrees(store, list.names, map.trees)))
   }
 
@@ -40,8 +40,8 @@ public struct IndexReader<Object: Sendable, Metadata: Sendable> {
 // MARK: - Verifying
 
 extension IndexReader {
-  /// Throws `IndexError.damaged` if what is stored differs from the rows. Reads and decodes all rows; of an index that
-  /// is being built only the records.
+  /// Throws `IndexError.damaged` if what is stored differs from the rows, and `notUnique` if rows have the same values
+  /// in a unique index. Reads and decodes all rows; of an index that is being built only the records.
   public func verify() throws {
     let rows = view.trees.store.readTransaction[collection]
     var counts = [Int](repeating: 0, count: view.names.count)
@@ -59,6 +59,9 @@ extension IndexReader {
     for (number, name) in view.names.enumerated()
     where try view.map.isReady[number] && view.trees.tree(number).count != counts[number] {
       throw IndexError.damaged(index: name, detail: "there are entries that no row has")
+    }
+    for number in view.names.indices where view.map.isReady[number] && view.list.indexes[number].uniqueness != nil {
+      try view.checkAllUnique(in: number)
     }
   }
 
@@ -81,7 +84,7 @@ extension IndexReader {
       throw IndexError.damaged(index: view.list.name, detail: "the record of “\(key)” is not that of the row")
     }
     for number in view.names.indices where view.map.isReady[number] {
-      let keys = record.withView { view.list.keys(of: $0, in: number, view.map, rowID) }
+      let keys = try record.withView { try view.list.keys(of: $0, in: number, view.map, rowID) }
       counts[number] += keys.count
       for entry in keys where try !view.trees.tree(number).contains(entry) {
         throw IndexError.damaged(index: view.names[number], detail: "an entry of “\(key)” is missing")

@@ -42,17 +42,16 @@ struct IndexTrees {
   /// The name of the tree of what changes while a tree of entries is built: a key, and whether it has an entry now.
   static func deltaName(_ tree: Int) -> String { "d" + String(tree) }
 
-  /// What the file says of the indexes; nothing before the first time.
-  static func catalog(_ store: ExtensionStore) throws -> IndexCatalog {
-    let bytes = try catalogBytes(store)
+  /// What the bytes of a catalog say of the indexes of a name.
+  static func catalog(_ bytes: [UInt8], of name: String) throws -> IndexCatalog {
     if bytes.isEmpty { return IndexCatalog() }
     guard let catalog = IndexCatalog(bytes) else {
-      throw IndexError.damaged(index: store.name, detail: "what is stored about the indexes breaks the format")
+      throw IndexError.damaged(index: name, detail: "what is stored about the indexes breaks the format")
     }
     return catalog
   }
 
-  /// Its bytes; none before the first time.
+  /// The bytes of the catalog; none before the first time.
   static func catalogBytes(_ store: ExtensionStore) throws -> [UInt8] { try store.value(catalogName) ?? [] }
 
   /// The entries of an index.
@@ -78,6 +77,11 @@ struct IndexTrees {
 
   /// The error for an entry whose key has no row's number.
   func shortKey(in index: Int) -> IndexError { .damaged(index: names[index], detail: "an entry has too short a key") }
+
+  /// The error for an entry that is not one of its row's record.
+  func otherKey(_ rowID: RowID, in index: Int) -> IndexError {
+    .damaged(index: names[index], detail: "an entry of \(rowID) is not that of its record")
+  }
 
   /// The rows of the entries in a span, in the order of the keys, until `body` returns false.
   ///

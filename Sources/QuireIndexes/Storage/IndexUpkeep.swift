@@ -17,16 +17,14 @@ final class IndexUpkeep {
   private(set) var trees: IndexTrees
   /// For each index that is being built what changes meanwhile.
   private var deltas: [ExtensionTree<[UInt8]>?]
-  /// Whether rows are handed over that were there before: indexes are built of their records in the end.
-  private var isTakingRows = false
   /// Values of unique indexes that got another row: to be checked before the commit.
   private var gained: [(index: Int, prefix: [UInt8])] = []
 
-  init(_ list: IndexList, _ store: ExtensionStore) throws {
+  init(_ list: IndexList, _ store: ExtensionStore, _ cache: MapCache) throws {
     self.list = list
     self.store = store
-    catalog = try IndexTrees.catalog(store)
-    map = IndexMap(list, catalog)
+    let known = try cache.known(list, store)
+    (catalog, map) = (known.catalog, known.map)
     trees = try IndexTrees(store, list.names, map.trees)
     deltas = []
     try adopt()
@@ -34,14 +32,16 @@ final class IndexUpkeep {
 
   /// Takes in the declared indexes, if the catalog has others.
   private func adopt() throws {
+    if map.trees == catalog.entries.map(\.tree) {
+      try trees.openAll()
+      return try openDeltas()
+    }
     var adopted = catalog
-    for tree in adopted.adopt(list, isEmpty: try trees.records.count == 0 && !isTakingRows) {
+    for tree in adopted.adopt(list, map) {
       try store.tree(IndexTrees.entriesName(tree), of: [UInt8].self).removeAll()
       try store.tree(IndexTrees.deltaName(tree), of: [UInt8].self).removeAll()
     }
-    if adopted != catalog { return try keep(adopted) }
-    try trees.openAll()
-    try openDeltas()
+    try keep(adopted)
   }
 
   /// Stores another catalog.
@@ -73,8 +73,6 @@ final class IndexUpkeep {
   /// Begins anew, with nothing built.
   func begin() throws {
     try store.removeEverything()
-    isTakingRows = true
-    defer { isTakingRows = false }
     catalog = IndexCatalog()
     map = IndexMap(list, catalog)
     trees = try IndexTrees(store, list.names, map.trees)
@@ -88,8 +86,8 @@ final class IndexUpkeep {
 
   /// The row has another record now; nil if it is gone.
   func change(_ rowID: RowID, to new: RowRecord?, isInsert: Bool) throws {
-    // The first that is heard of a row is its insert, whatever hooks have done to it meanwhile.
-    assert(!isInsert || (try? trees.records.value(for: rowID)) == nil, "a new row has a record")
+    // The first that is heard of a row is its insert, whatever hooks have done to it meanwhile; a record that is there
+    // all the same is nobody's, and is replaced.
     let old = isInsert ? nil : try trees.records.value(for: rowID)
     if old == new?.bytes { return }
     try replace(old, with: new, rowID)
@@ -107,8 +105,8 @@ final class IndexUpkeep {
         for number in list.indexes.indices {
           if old != nil, new != nil, list.isSame(before, as: after, in: number, map) { continue }
           try replace(
-            old == nil ? [] : list.keys(of: before, in: number, map, rowID),
-            with: new == nil ? [] : list.keys(of: after, in: number, map, rowID), in: number,
+            old == nil ? [] : try list.keys(of: before, in: number, map, rowID),
+            with: new == nil ? [] : try list.keys(of: after, in: number, map, rowID), in: number,
             isUnique: list.indexes[number].uniqueness != nil && new != nil && !list.hasAbsent(after, in: number, map))
         }
       }
@@ -145,11 +143,11 @@ final class IndexUpkeep {
 
   /// All rows were removed at once.
   func clear() throws {
+    // What was gained stays to be checked: a savepoint may bring the rows back.
     try store.removeAllEntries()
-    gained = []
     guard !map.unready.isEmpty else { return }
     var cleared = catalog
-    cleared.clearCount += 1
+    cleared.countClear()
     try keep(cleared)
   }
 

@@ -82,13 +82,16 @@ struct RowRecord: Equatable {
     return nil
   }
 
-  /// The first value at a place, where it lies; nil if there is none.
-  func value(at wanted: Int) -> UnsafeRawBufferPointer? {
+  /// The first value at a place, where it lies, and how many there are; nil if the record does not know the place.
+  func firstValue(at wanted: Int) -> (value: UnsafeRawBufferPointer?, count: Int)? {
     var offset = 0
     while unsafe offset < bytes.count, let (place, count) = header(&offset), place <= wanted {
+      if place == wanted, count == 0 { return (nil, 0) }
       for _ in 0..<count {
         guard let length = unsafe Varint.read(bytes, at: &offset) else { return nil }
-        if place == wanted { return unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]) }
+        if place == wanted {
+          return unsafe (UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]), count)
+        }
         offset += length
       }
     }

@@ -17,6 +17,8 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
   case needsScan(collection: String, plan: String)
   /// A predicate says something that no plan serves; the text says what.
   case unplannable(String)
+  /// The sum of a field is more, or less, than its type can hold.
+  case sumTooLarge(collection: String, type: String)
   /// What is stored of an index breaks the format, or differs from the rows.
   case damaged(index: String, detail: String)
 
@@ -40,6 +42,9 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
       "A predicate cannot be planned: \(what). Compare fields with values, by the operators or by `contains` and "
         + "`starts(with:)`; or write the condition with find { $0.field == value }, and what is left as "
         + "$0.field.satisfies { … }."
+    case .sumTooLarge(let collection, let type):
+      "The sum of a field of “\(collection)” does not fit into its type, \(type). Add up what `values(_:)` gives in a "
+        + "type that holds more."
     case .damaged(let index, let detail):
       "The index “\(index)” is damaged: \(detail). Unregister the indexes and register them again, which builds them "
         + "from the rows."

@@ -7,15 +7,16 @@ internal import Synchronization
 extension SimulatedDisk {
   /// Opens the database that stands at `/db` on this disk; nothing happens there by itself, so that a seed repeats.
   ///
+  /// - Parameter unloggedByteCount: from how many bytes on a load commits by a checkpoint instead of the log.
   /// - Throws: What opening a database throws, among it what the disk was told to fail with.
   package func openDatabase(
-    seed: UInt64, _ options: Database.Options, scheduling: Scheduling = .stepped
+    seed: UInt64, _ options: Database.Options, scheduling: Scheduling = .stepped, unloggedByteCount: Int = 4 << 20
   ) throws -> Database {
     let dice = Latch(SeededRandom(seed: seed))
     return try Database(
       at: "/db", options: options,
       environment: StorageEnvironment(
         fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: scheduling,
-        initialSegmentByteCount: 64 << 10))
+        initialSegmentByteCount: 64 << 10, unloggedByteCount: unloggedByteCount))
   }
 }
