@@ -51,6 +51,10 @@ indirect enum ConditionNode: Sendable {
   case elements(Column, ByteRanges, isNegated: Bool)
   /// What only a closure can tell.
   case closure(RowTest)
+  /// Rows that something else tells; or all others.
+  case selection(SelectionTest, isNegated: Bool)
+  /// Rows of these numbers; or all others.
+  case listed(RowIDList, isNegated: Bool)
   case and([ConditionNode])
   case or([ConditionNode])
 }
@@ -81,6 +85,8 @@ extension ConditionNode {
     case .value(let column, let ranges): .value(column, ranges.complement)
     case .elements(let column, let ranges, let isNegated): .elements(column, ranges, isNegated: !isNegated)
     case .closure(let test): .closure(test.negated)
+    case .selection(let test, let isNegated): .selection(test, isNegated: !isNegated)
+    case .listed(let list, let isNegated): .listed(list, isNegated: !isNegated)
     case .and(let nodes): nodes.reduce(.none) { Self.either($0, $1.negated) }
     case .or(let nodes): nodes.reduce(.all) { Self.both($0, $1.negated) }
     }
@@ -166,19 +172,52 @@ extension ConditionNode {
     return nil
   }
 
-  /// Whether a row satisfies it.
-  func isTrue<Object: Sendable, Metadata: Sendable>(_ object: Object, _ metadata: Metadata?) throws -> Bool {
+  /// Whether a row satisfies it. Without key and number it asks for neither.
+  func isTrue<Object: Sendable, Metadata: Sendable>(
+    _ object: Object, _ metadata: Metadata?, key: String? = nil, rowID: RowID? = nil
+  ) throws -> Bool {
     switch self {
     case .all: return true
     case .none: return false
-    case .value(let column, let ranges): return ranges.contains(try column.value(of: object, metadata))
+    case .value(let column, let ranges):
+      if column.id.half == .key { return key.map { ranges.contains($0.sortBytes) } ?? false }
+      return ranges.contains(try column.value(of: object, metadata))
     case .elements(let column, let ranges, let isNegated):
       return try column.values(of: object, metadata).contains { ranges.contains($0) } != isNegated
     case .closure(let test):
       // Conditions of a collection have its types.
       return try unsafe unsafeDowncast(test, to: ClosureTest<Object, Metadata>.self).body(object, metadata)
-    case .and(let nodes): return try nodes.allSatisfy { try $0.isTrue(object, metadata) }
-    case .or(let nodes): return try nodes.contains { try $0.isTrue(object, metadata) }
+    case .selection: preconditionFailure("a selection is tested before its rows are found")
+    case .listed(let list, let isNegated): return rowID.map { list.contains($0) != isNegated } ?? false
+    case .and(let nodes): return try nodes.allSatisfy { try $0.isTrue(object, metadata, key: key, rowID: rowID) }
+    case .or(let nodes): return try nodes.contains { try $0.isTrue(object, metadata, key: key, rowID: rowID) }
+    }
+  }
+
+  /// Whether a row satisfies it.
+  func isTrue<Object: Sendable, Metadata: Sendable>(_ row: Row<Object, Metadata>) throws -> Bool {
+    try isTrue(row.object, row.metadata, key: row.key, rowID: row.rowID)
+  }
+
+  /// Whether there is a part, or a part of one, for which this is true.
+  func hasPart(where isMeant: (Self) -> Bool) -> Bool {
+    switch self {
+    case .and(let nodes), .or(let nodes): nodes.contains { $0.hasPart(where: isMeant) }
+    default: isMeant(self)
+    }
+  }
+
+  /// Whether a row's key, and nothing else of it, decides.
+  var asksKey: Bool {
+    if case .value(let column, _) = self { return column.id.half == .key }
+    return false
+  }
+
+  /// Whether rows are told by something beside their fields.
+  var isSelection: Bool {
+    switch self {
+    case .selection, .listed: true
+    default: false
     }
   }
 

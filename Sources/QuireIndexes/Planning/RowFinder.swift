@@ -7,6 +7,7 @@ struct RowFinder {
   let rows: any RowAccess
   let view: IndexView?
   let cost: QueryCost
+  let selections: Selections
 
   /// So many rows are looked up side by side.
   private static var batchCount: Int { 256 }
@@ -27,6 +28,8 @@ struct RowFinder {
     case .nothing: return []
     case .scan: return try scan(.all)
     case .path(let path): return try rowIDs(path)
+    case .keys(let slices, _): return try rowIDs(slices)
+    case .list(let list, _): return list.rowIDs
     case .union(let plans): return Self.distinct(try plans.flatMap { try rowIDs($0) }.sorted())
     case .intersection(let sources):
       var common: [RowID]?
@@ -53,6 +56,13 @@ struct RowFinder {
     }
     if !path.isOnePoint { found.sort() }
     return path.isDistinct ? found : Self.distinct(found)
+  }
+
+  /// The rows whose keys are in some slices.
+  private func rowIDs(_ slices: [KeySlice]) throws -> [RowID] {
+    let found = try slices.flatMap { try rows.rowIDs($0) }
+    cost.entries += found.count
+    return found.sorted()
   }
 
   private static func distinct(_ sorted: [RowID]) -> [RowID] {
@@ -86,13 +96,15 @@ struct RowFinder {
       cost.rows += rows.count
       return try rows.allRowIDs().sorted()
     }
-    if let view, view.tells(tests) { return try filter(try rows.allRowIDs().sorted(), tests) }
+    let isTold = view?.tells(tests) ?? false
+    if isTold || tests.hasPart(where: \.isSelection) { return try filter(try rows.allRowIDs().sorted(), tests) }
     cost.rows += rows.count
     return try rows.scan(tests).sorted()
   }
 
   /// Those of the rows that satisfy a condition, in the order given.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
+    let (rowIDs, tests) = try selections.filter(rowIDs, tests)
     if case .all = tests { return rowIDs }
     cost.rows += rowIDs.count
     var found: [RowID] = []
@@ -105,7 +117,8 @@ struct RowFinder {
         continue
       }
       try view.trees.records.withValues(for: batch) { index, bytes in
-        if try view.withRecord(batch[index], bytes, { view.isTrue(tests, $0) }) { found.append(batch[index]) }
+        let rowID = batch[index]
+        if try view.withRecord(rowID, bytes, { view.isTrue(tests, $0, of: rowID) }) { found.append(rowID) }
       }
     }
     return found
@@ -142,7 +155,7 @@ struct RowFinder {
 }
 
 /// The rows of a collection, for what only they can tell.
-protocol RowAccess {
+protocol RowAccess: PlaceAccess {
   /// The number of rows.
   var count: Int { get }
   /// The numbers of all rows.
@@ -168,7 +181,7 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
     var failure: (any Error)?
     for row in rows.rows {
       do {
-        if try tests.isTrue(row.object, row.metadata) { found.append(row.rowID) }
+        if try tests.isTrue(row) { found.append(row.rowID) }
       } catch {
         failure = error
         break
@@ -181,7 +194,7 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
   }
 
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
-    try rows.rows(withIDs: rowIDs).filter { try tests.isTrue($0.object, $0.metadata) }.map(\.rowID)
+    try rows.rows(withIDs: rowIDs).filter { try tests.isTrue($0) }.map(\.rowID)
   }
 
   func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] {

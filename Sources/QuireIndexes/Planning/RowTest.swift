@@ -14,20 +14,22 @@ extension IndexView {
     switch node {
     case .all, .none: true
     case .value(let column, _), .elements(let column, _, _): place(of: column.id) != nil
-    case .closure: false
+    case .closure, .selection: false
+    case .listed: true
     case .and(let nodes), .or(let nodes): nodes.allSatisfy { tells($0) }
     }
   }
 
   /// Whether a row with this record satisfies a condition that records tell.
-  func isTrue(_ node: ConditionNode, _ record: RecordView) -> Bool {
+  func isTrue(_ node: ConditionNode, _ record: RecordView, of rowID: RowID) -> Bool {
     switch node {
     case .all: true
-    case .none, .closure: false
+    case .none, .closure, .selection: false
+    case .listed(let list, let isNegated): list.contains(rowID) != isNegated
     case .value(let column, let ranges): has(column.id, record, ranges)
     case .elements(let column, let ranges, let isNegated): has(column.id, record, ranges) != isNegated
-    case .and(let nodes): nodes.allSatisfy { isTrue($0, record) }
-    case .or(let nodes): nodes.contains { isTrue($0, record) }
+    case .and(let nodes): nodes.allSatisfy { isTrue($0, record, of: rowID) }
+    case .or(let nodes): nodes.contains { isTrue($0, record, of: rowID) }
     }
   }
 

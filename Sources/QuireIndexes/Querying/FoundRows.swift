@@ -30,6 +30,9 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   var limit: Int? { query.terms.limit }
   var offset: Int { query.terms.offset }
 
+  /// The collection that is asked.
+  public var collection: RowCollection<Object, Metadata> { query.collection }
+
   // MARK: The query
 
   private func with(_ query: RowQuery<Object, Metadata>) -> Self {
@@ -75,6 +78,14 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   /// The numbers of the rows.
   public var rowIDs: [RowID] { get throws { try QueryRun(self).rowIDs() } }
 
+  /// Those of some rows that are among these rows, in the order of the query. Without a limit and an offset the
+  /// cheaper of two ways: by testing the candidates, or by looking them up among what indexes find.
+  public func rowIDs(among candidates: some Sequence<RowID>) throws -> [RowID] {
+    let list = RowIDList(try rows.places(of: candidates).map(\.rowID))
+    if limit == nil, offset == 0 { return try with(query.narrowed(to: list)).rowIDs }
+    return try rowIDs.filter { list.contains($0) }
+  }
+
   /// The keys of the rows. Decodes none, unless the condition needs it.
   public var keys: [String] { get throws { try rows.keys(withIDs: rowIDs) } }
 
@@ -99,6 +110,7 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
     }
   }
 
-  /// How the query is answered, with what was counted for it. Reads no row.
+  /// How the query is answered, with what was counted for it. Reads no row, but those of selections that are found
+  /// for the plan.
   public var plan: QueryPlan { get throws { try QueryRun(self).description } }
 }

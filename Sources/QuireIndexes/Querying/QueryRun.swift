@@ -27,13 +27,19 @@ struct QueryRun {
     _ collection: String
   ) throws {
     (self.terms, self.choice, self.view, self.rows) = (terms, choice, view, rows)
-    finder = RowFinder(rows: rows, view: view, cost: cost)
-    // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
-    (planner, plan, ordered) = try tx.withoutNotingReads {
-      let planner = Planner(view: view, rowCount: rows.count, choice: choice)
-      let plan = try planner.plan(terms.condition)
-      return (planner, plan, try Self.choose(terms, choice, plan, view))
-    }
+    let selections = Selections(rows, cost)
+    finder = RowFinder(rows: rows, view: view, cost: cost, selections: selections)
+    var made: (Planner, RowPlan, OrderedPath?)
+    repeat {
+      // What is counted here decides how rows are found, and not which: an observed read does not depend on it. On what
+      // is found for selections it does.
+      made = try tx.withoutNotingReads {
+        let planner = Planner(view: view, rowCount: rows.count, choice: choice, rows: rows, selections: selections)
+        let plan = try planner.plan(terms.condition)
+        return (planner, plan, try Self.choose(terms, choice, plan, view))
+      }
+    } while try selections.findWanted()
+    (planner, plan, ordered) = made
     if terms.needsIndex, plan.source.scans, ordered == nil {
       throw IndexError.needsScan(collection: collection, plan: description.description)
     }
@@ -83,6 +89,9 @@ struct QueryRun {
       return path.count
     }
     if case .scan = plan.source, case .all = plan.tests { return rows.count }
+    if case .keys(let slices, _) = plan.source, case .all = plan.tests {
+      return try slices.reduce(0) { try $0 + rows.count($1) }
+    }
     if case .nothing = plan.source { return 0 }
     return try finder.rowIDs(plan).count
   }
@@ -144,9 +153,14 @@ struct QueryRun {
     } else if !terms.order.isEmpty {
       text.order = .sort
     }
+    tests = tests.filter { part in
+      guard case .selection(let test, _) = part else { return true }
+      text.testedSelections.append(finder.selections.text(test))
+      return false
+    }
     text.testCount = tests.count
     text.testsRows =
-      !tests.isEmpty && !(view.map { view in tests.allSatisfy { view.tells($0) } } ?? false)
+      !tests.isEmpty && !(view.map { view in tests.allSatisfy { $0.asksKey || view.tells($0) } } ?? false)
     return text
   }
 }

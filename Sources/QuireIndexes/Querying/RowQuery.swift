@@ -9,7 +9,8 @@ public import QuireDatabase
 /// let keys = try db.read { tx in try tx.find(jazz).keys }
 /// ```
 public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
-  let collection: RowCollection<Object, Metadata>
+  /// The collection that is asked.
+  public let collection: RowCollection<Object, Metadata>
   private(set) var terms: QueryTerms
 
   init(_ collection: RowCollection<Object, Metadata>, _ condition: Condition<Object, Metadata>) {
@@ -46,6 +47,13 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
     return copy
   }
 
+  /// The same rows as far as they are listed.
+  func narrowed(to list: RowIDList) -> Self {
+    var copy = self
+    copy.terms.condition = .both(terms.condition, .listed(list, isNegated: false))
+    return copy
+  }
+
   /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
   public func requireIndex() -> Self {
     var copy = self
@@ -56,7 +64,7 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
 
 /// What a query says, without the types of the rows.
 struct QueryTerms: Sendable {
-  let condition: ConditionNode
+  var condition: ConditionNode
   var order: [KeyColumn] = []
   var limit: Int?
   var offset = 0

@@ -65,6 +65,9 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
       guard index.columns.filter({ $0.column.id.kind == .elements }).count <= 1 else {
         throw IndexError.severalLists(index: index.name)
       }
+      if index.filter.hasPart(where: { $0.asksKey || $0.isSelection }) {
+        throw IndexError.asksBeyondFields(index: index.name)
+      }
     }
     let names = list.indexes.map(\.name)
     if let twice = names.first(where: { name in names.filter { $0 == name }.count > 1 }) {

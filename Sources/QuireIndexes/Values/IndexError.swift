@@ -17,6 +17,10 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
   case needsScan(collection: String, plan: String)
   /// A predicate says something that no plan serves; the text says what.
   case unplannable(String)
+  /// The condition of an index asks for more than the fields of rows.
+  case asksBeyondFields(index: String)
+  /// A selection gave a row of another collection than the one that is asked.
+  case foreignRow(selection: String, row: String, collection: String)
   /// What is stored of an index breaks the format, or differs from the rows.
   case damaged(index: String, detail: String)
 
@@ -40,6 +44,12 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
       "A predicate cannot be planned: \(what). Compare fields with values, by the operators or by `contains` and "
         + "`starts(with:)`; or write the condition with find { $0.field == value }, and what is left as "
         + "$0.field.satisfies { … }."
+    case .asksBeyondFields(let index):
+      "The condition of the index “\(index)” asks for keys, or for rows that something beside their fields tells. "
+        + "Leave that to queries, and compare fields in the index’s condition."
+    case .foreignRow(let selection, let row, let collection):
+      "“\(selection)” gave the row \(row), where “\(collection)” is asked. Give it the numbers of rows of "
+        + "“\(collection)” alone."
     case .damaged(let index, let detail):
       "The index “\(index)” is damaged: \(detail). Unregister the indexes and register them again, which builds them "
         + "from the rows."
