@@ -163,7 +163,7 @@ let package = Package(
     ),
     .testTarget(
       name: "QuireRelationshipsTests",
-      dependencies: ["Quire", "QuireDatabase", "QuireRelationships", "QuireStorage", "QuireTesting"],
+      dependencies: ["Quire", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
     .testTarget(
