@@ -117,6 +117,8 @@ let package = Package(
     .executableTarget(
       name: "quiredb",
       dependencies: [
+        "QuireDatabase",
+        "QuireIndexes",
         "QuireStorage",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -68,11 +68,14 @@ extension IndexCatalog {
     }
     entries = list.indexes.indices.map { number in
       let (columns, held) = (list.fields.columns[number].map(place), list.fields.held[number].map(place))
-      if let tree = map.trees[number], let known = old.first(where: { $0.tree == tree }) { return known }
+      if let tree = map.trees[number], var known = old.first(where: { $0.tree == tree }) {
+        known.summary = list.indexes[number].summary
+        return known
+      }
       nextTree += 1
       return Entry(
         name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: isEmpty,
-        places: columns, heldPlace: held)
+        places: columns, heldPlace: held, summary: list.indexes[number].summary)
     }
     let kept = Set(entries.map(\.tree))
     return old.map(\.tree).filter { !kept.contains($0) }
