@@ -124,6 +124,19 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
     }
   }
 
+  @Test func numbersOfRowsComeByRangesOfKeysAndGoBackToKeys() throws {
+    let db = try database()
+    try db.read { tx throws in
+      let (entries, other) = (tx[.entries], try #require(try tx[.others].rowIDs.first))
+      let found = try entries.rowIDs(from: 98.rowKey, upTo: 101.rowKey)
+      #expect(try found == [98, 99, 100].map { try entries.rowID($0.rowKey) })
+      #expect(try entries.rowIDs(from: nil, upTo: nil) == entries.rowIDs)
+      #expect(try entries.rowIDs(from: 101.rowKey, upTo: 98.rowKey).isEmpty)
+      let places = try entries.places(of: [found[2], other, RowID(.max), found[0]])
+      #expect(places.map(\.key) == [100, 98].map(\.rowKey) && places.map(\.rowID) == [found[2], found[0]])
+    }
+  }
+
   @Test func liveQueriesWithSelectionsAreRunAnew() async throws {
     let db = try database()
     // Which rows are selected stands in another collection.

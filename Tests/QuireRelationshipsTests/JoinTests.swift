@@ -131,6 +131,28 @@ private let albumOf = Relationship<Song>("albumOf", over: .songs) { song in
     }
   }
 
+  @Test func edgesAreKnownByNumbersOfRows() throws {
+    let db = try database()
+    try db.write { tx throws in
+      let graph = try tx.relationship(albumOf)
+      try graph.add(Edge("album", from: .songs, "s1", toFile: "/cover"))
+      // A song that is still to come has no number yet.
+      try graph.add(Edge("album", from: .songs, "to come", to: .albums, "a1"))
+      let edges = try graph.rowEdges(named: "album")
+      let (song, album) = (try #require(try tx[.songs].rowID("s1")), try #require(try tx[.albums].rowID("a1")))
+      #expect(try edges.destinations(of: song) == [album] && edges.count(from: song) == 1)
+      #expect(try edges.sources(of: album).count == 10 && edges.sources(of: album).first == song)
+      #expect(try edges.count(to: album) == 11)
+      // By hand and derived: two edges, and one row.
+      let (first, other) = (try #require(try tx[.songs].rowID("s0")), try #require(try tx[.albums].rowID("a0")))
+      #expect(try edges.count(from: first) == 2 && edges.destinations(of: first) == [other])
+      let none = try graph.rowEdges(named: "none")
+      #expect(try none.count(from: song) == 0 && none.count(to: album) == 0 && none.sources(of: album).isEmpty)
+      try tx[.songs].set(Song(albumID: "a1", rating: 0), for: "to come")
+      #expect(try edges.sources(of: album).count == 11)
+    }
+  }
+
   @Test func whatIsNotRegisteredIsToldByItsName() throws {
     let db = try database()
     let other = Relationship<Song>("other", over: .songs) { _ in [] }
