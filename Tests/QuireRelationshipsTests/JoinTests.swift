@@ -153,6 +153,20 @@ private let albumOf = Relationship<Song>("albumOf", over: .songs) { song in
     }
   }
 
+  @Test func joinsWithinJoinsReadNoMoreThanTheOuterQueryLeaves() throws {
+    let db = try database()
+    let nested = DearAlbums()
+    let albums = RowCollection.albums.query(.rows(nested)).requireIndex()
+    try db.read { tx throws in
+      let found = tx[.songs].find { $0.key == "s8" && $0.hasEdge("album", of: albumOf, to: albums) }
+      #expect(try found.keys == ["s8"])
+      #expect(try found.plan.description == "1 key, each looked up in edges “album” to rows of “albums”")
+    }
+    // A query for one row may be planned for about as much as a handful of them takes.
+    #expect(nested.highestLimit.load(ordering: .relaxed) <= 256)
+    #expect(nested.wasFound.load(ordering: .relaxed) == false)
+  }
+
   @Test func whatIsNotRegisteredIsToldByItsName() throws {
     let db = try database()
     let other = Relationship<Song>("other", over: .songs) { _ in [] }
@@ -175,5 +189,35 @@ private let albumOf = Relationship<Song>("albumOf", over: .songs) { song in
     #expect(try await counts.next() == 191)
     try await db.write { tx in try tx.relationship(albumOf).add(Edge("album", from: .songs, "s1", to: .albums, "a10")) }
     #expect(try await counts.next() == 192)
+  }
+}
+
+/// All albums, as a selection that is dear to find, and notes what it was asked.
+private final class DearAlbums: RowSelection {
+  let name = "dear"
+  let highestLimit = Atomic<Int>(0)
+  let wasFound = Atomic<Bool>(false)
+
+  func rows(in tx: ReadTransaction) throws -> any SelectedRows { Selected(self, tx) }
+
+  private final class Selected: SelectedRows {
+    private let albums: DearAlbums
+    private let tx: ReadTransaction
+
+    init(_ albums: DearAlbums, _ tx: ReadTransaction) { (self.albums, self.tx) = (albums, tx) }
+
+    var description: String { "“dear”" }
+
+    func cost(upTo limit: Int) -> Int? {
+      albums.highestLimit.max(limit, ordering: .relaxed)
+      return limit >= 1 << 20 ? 1 << 20 : nil
+    }
+
+    func rowIDs() throws -> [RowID] {
+      albums.wasFound.store(true, ordering: .relaxed)
+      return try tx[.albums].rowIDs
+    }
+
+    func filter(_ rowIDs: [RowID]) throws -> [RowID] { rowIDs }
   }
 }

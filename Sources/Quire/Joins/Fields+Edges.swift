@@ -102,9 +102,8 @@ private final class EdgeRows<Other: Sendable, OtherMetadata: Sendable>: Selected
   }
 
   func cost(upTo limit: Int) throws -> Int? {
-    let first = try innerCost ?? inner.plan.readCount
+    guard let first = try innerCost ?? inner.readCount(upTo: limit), first <= limit else { return nil }
     innerCost = first
-    guard first <= limit else { return nil }
     let rows = try findInner()
     while countedRows < rows.count {
       guard first + edgeCount <= limit else { return nil }

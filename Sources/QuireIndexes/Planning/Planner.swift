@@ -102,9 +102,12 @@ struct Planner {
     }.map { Driver(source: .path($0), answered: $0.isExact ? $0.answered : [], count: $0.count) }
   }
 
-  /// The parts that ask for keys.
+  /// The parts that ask for keys, and those that list rows.
   private func keyDrivers(_ conjuncts: [ConditionNode]) throws -> [Driver] {
     try conjuncts.enumerated().compactMap { place, part in
+      if case .listed(let list, false) = part {
+        return Driver(source: .list(list, "a list"), answered: [place], count: list.rowIDs.count)
+      }
       guard case .value(let column, let ranges) = part, column.id.half == .key else { return nil }
       let slices = ranges.list.map { KeySlice($0) }
       // Many keys are looked up once, when they are read: until then each counts as a row.
@@ -117,16 +120,11 @@ struct Planner {
   /// The selections whose rows are known, or are found for no more than what else would be read.
   private func selectionDrivers(_ conjuncts: [ConditionNode], beside count: Int) -> [Driver] {
     conjuncts.enumerated().compactMap { place, part in
-      switch part {
-      case .listed(let list, false):
-        return Driver(source: .list(list, "a list"), answered: [place], count: list.rowIDs.count)
-      case .selection(let test, false):
-        var limit = Self.entriesPerTest * max(count, Self.leastForIntersection)
-        if case .driver = choice { limit = .max }
-        guard let (list, text) = selections.found(test, limit: limit) else { return nil }
-        return Driver(source: .list(list, text), answered: [place], count: list.rowIDs.count)
-      default: return nil
-      }
+      guard case .selection(let test, false) = part else { return nil }
+      var limit = Self.entriesPerTest * max(count, Self.leastForIntersection)
+      if case .driver = choice { limit = .max }
+      guard let (list, text) = selections.found(test, limit: limit) else { return nil }
+      return Driver(source: .list(list, text), answered: [place], count: list.rowIDs.count)
     }
   }
 

@@ -36,12 +36,15 @@ final class Selections {
 
   private let rows: any RowAccess
   private let cost: QueryCost
+  /// No more than this is read to find the rows of a selection for a plan.
+  private let readLimit: Int
   private var known: [ObjectIdentifier: Known] = [:]
   private var wanted: [(known: Known, limit: Int)] = []
 
-  init(_ rows: any RowAccess, _ cost: QueryCost) {
+  init(_ rows: any RowAccess, _ cost: QueryCost, readLimit: Int) {
     self.rows = rows
     self.cost = cost
+    self.readLimit = readLimit
   }
 
   private func known(_ test: SelectionTest) -> Known {
@@ -58,6 +61,7 @@ final class Selections {
   func found(_ test: SelectionTest, limit: Int) -> (rows: RowIDList, text: String)? {
     let known = known(test)
     if let found = known.found { return (found, known.text) }
+    let limit = min(limit, readLimit)
     if known.refusedLimit < limit { wanted.append((known, limit)) }
     return nil
   }

@@ -110,6 +110,14 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
     }
   }
 
+  /// How many entries and rows are read to find the rows, no more than this; nil if that is more than `limit`. Reads
+  /// itself about as much as the limit, if the condition has selections, and nothing otherwise. For selections that are
+  /// made of queries.
+  public func readCount(upTo limit: Int) throws -> Int? {
+    let count = try QueryRun(self, readLimit: limit).description.readCount
+    return count <= limit ? count : nil
+  }
+
   /// How the query is answered, with what was counted for it. Reads no row, but those of selections that are found
   /// for the plan.
   public var plan: QueryPlan { get throws { try QueryRun(self).description } }

@@ -15,19 +15,23 @@ struct QueryRun {
   /// What was read since the plan was made.
   let cost = QueryCost()
 
-  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>) throws {
+  /// Plans a query.
+  ///
+  /// - Parameter readLimit: no more than this is read to find the rows of a selection for the plan. With a limit the
+  ///   plan need not be the best, and none is refused for reading all rows.
+  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, readLimit: Int = .max) throws {
     let rows = query.rows
     try self.init(
       query.query.terms, query.choice, try Self.view(of: rows), TypedRows(rows: rows), rows.readTransaction,
-      rows.collection.name)
+      rows.collection.name, readLimit)
   }
 
   private init(
     _ terms: QueryTerms, _ choice: PlanChoice, _ view: IndexView?, _ rows: any RowAccess, _ tx: ReadTransaction,
-    _ collection: String
+    _ collection: String, _ readLimit: Int
   ) throws {
     (self.terms, self.choice, self.view, self.rows) = (terms, choice, view, rows)
-    let selections = Selections(rows, cost)
+    let selections = Selections(rows, cost, readLimit: readLimit)
     finder = RowFinder(rows: rows, view: view, cost: cost, selections: selections)
     var made: (Planner, RowPlan, OrderedPath?)
     repeat {
@@ -40,7 +44,7 @@ struct QueryRun {
       }
     } while try selections.findWanted()
     (planner, plan, ordered) = made
-    if terms.needsIndex, plan.source.scans, ordered == nil {
+    if terms.needsIndex, readLimit == .max, plan.source.scans, ordered == nil {
       throw IndexError.needsScan(collection: collection, plan: description.description)
     }
   }
