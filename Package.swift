@@ -117,6 +117,8 @@ let package = Package(
     .executableTarget(
       name: "quiredb",
       dependencies: [
+        "QuireDatabase",
+        "QuireIndexes",
         "QuireStorage",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -163,7 +165,7 @@ let package = Package(
     ),
     .testTarget(
       name: "QuireRelationshipsTests",
-      dependencies: ["Quire", "QuireDatabase", "QuireRelationships", "QuireStorage", "QuireTesting"],
+      dependencies: ["Quire", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
     .testTarget(

@@ -260,7 +260,7 @@ import Testing
     catalog.nextTree = 3
     catalog.nextPlace = 5
     catalog.entries = [
-      .init(name: "a", signature: "x", tree: 0, isReady: true, places: [0, 2], heldPlace: nil),
+      .init(name: "a", signature: "x", tree: 0, isReady: true, places: [0, 2], heldPlace: nil, summary: "Int, unique"),
       .init(name: "ü", signature: "", tree: 2, isReady: false, places: [4], heldPlace: 3),
     ]
     let bytes = catalog.bytes

@@ -103,6 +103,27 @@ import Testing
     #expect(counted == [0, 0, 0, 1])
   }
 
+  @Test("A query for keys is run for those alone that it has asked for")
+  func wakesForItsKeys() async throws {
+    let counted = try await runs(
+      { tx in
+        [
+          try tx[.tracks].find { $0.key.hasPrefix("k39") }.count,
+          try tx[.tracks].find { $0.key.isIn(["k1", "none"]) && $0.year == 1901 }.count,
+        ]
+      },
+      [
+        { tx in try tx[.tracks].set(track(year: 1951), for: "k4000") },
+        { tx in try tx[.tracks].remove("k40") },
+        { tx in try tx[.tracks].update("k390") { $0.year = 2001 } },
+        { tx in try tx[.tracks].set(track(year: 1951), for: "k3999") },
+        { tx in try tx[.tracks].remove("k391") },
+        { tx in try tx[.tracks].update("k1") { $0.year = 2001 } },
+        { tx in try tx[.tracks].set(track(year: 1901), for: "none") },
+      ])
+    #expect(counted == [0, 0, 0, 1, 1, 1, 1])
+  }
+
   @Test("A query without an index is run for every row that comes, goes or changes")
   func scansWakeForAll() async throws {
     let counted = try await runs(

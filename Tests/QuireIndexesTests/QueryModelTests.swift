@@ -37,6 +37,8 @@ struct QueryLife {
 
   mutating func run(_ count: Int) throws {
     try open()
+    // Rows of another collection, which no query finds.
+    try database?.write { tx in for key in ["k1", "k2"] { try tx[.otherTracks].set(random.track(), for: key) } }
     for _ in 0..<count {
       switch random.below(12) {
       case 0: try open()
@@ -113,7 +115,7 @@ struct QueryLife {
     _ tx: WriteTransaction, _ model: inout [String: ModelRow], _ number: inout Int, _ random: inout SeededRandom
   ) throws {
     for _ in 0..<1 + random.below(40) {
-      let key = "k\(random.below(150))"
+      let key = random.key()
       switch random.below(40) {
       case 0...27:
         let (track, plays) = (random.track(), random.below(3) == 0 ? nil : Plays(count: random.below(4)))

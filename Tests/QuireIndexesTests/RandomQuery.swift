@@ -72,7 +72,7 @@ extension SeededRandom {
 
   private mutating func comparison() -> RandomCondition {
     let fields = Fields<Track, Plays>()
-    switch below(17) {
+    switch below(20) {
     case 0, 1:
       let year = 1987 + below(14)
       return compared(fields.year, year, "year") { $0.track.year }
@@ -132,6 +132,7 @@ extension SeededRandom {
     case 13:
       let number = score()
       return compared(fields.score, number, "score") { $0.track.score }
+    case 14...16: return keyComparison()
     default:
       let rest = below(3)
       return RandomCondition(text: "closure \(rest)", condition: .closure { track, _ in track.year % 3 == rest }) {

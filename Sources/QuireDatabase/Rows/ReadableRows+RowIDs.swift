@@ -91,7 +91,7 @@ extension RowReading {
 
   /// The numbers of all rows, in the order of their keys' bytes. Touches no object.
   public var rowIDs: [RowID] {
-    get throws(DatabaseError) { try handle.opened.allRowIDs() }
+    get throws(DatabaseError) { try handle.opened.rowIDs(.all) }
   }
 }
 
@@ -126,10 +126,11 @@ extension OpenedCollection {
     }
   }
 
-  /// The numbers of all rows in the order of their keys.
-  func allRowIDs() throws(DatabaseError) -> [RowID] {
+  /// The numbers of the rows in a range of keys, in the order of these.
+  func rowIDs(_ range: RowScan.Range) throws(DatabaseError) -> [RowID] {
     try check()
-    let scan = RowScan(self, .all)
+    var scan = RowScan(self, range)
+    scan.halves = []
     guard let bounds = scan.bounds else {
       noteRead(nil, [])
       return []

@@ -51,6 +51,10 @@ indirect enum ConditionNode: Sendable {
   case elements(Column, ByteRanges, isNegated: Bool)
   /// What only a closure can tell.
   case closure(RowTest)
+  /// Rows that something else tells; or all others.
+  case selection(SelectionTest, isNegated: Bool)
+  /// Rows of these numbers; or all others.
+  case listed(RowIDList, isNegated: Bool)
   case and([ConditionNode])
   case or([ConditionNode])
 }
@@ -81,6 +85,8 @@ extension ConditionNode {
     case .value(let column, let ranges): .value(column, ranges.complement)
     case .elements(let column, let ranges, let isNegated): .elements(column, ranges, isNegated: !isNegated)
     case .closure(let test): .closure(test.negated)
+    case .selection(let test, let isNegated): .selection(test, isNegated: !isNegated)
+    case .listed(let list, let isNegated): .listed(list, isNegated: !isNegated)
     case .and(let nodes): nodes.reduce(.none) { Self.either($0, $1.negated) }
     case .or(let nodes): nodes.reduce(.all) { Self.both($0, $1.negated) }
     }
@@ -166,30 +172,37 @@ extension ConditionNode {
     return nil
   }
 
-  /// Whether it asks for more than the object.
-  var readsMetadata: Bool {
+  /// Whether it asks for more than the object and the number of a row.
+  var asksBeyondObject: Bool {
     switch self {
-    case .all, .none: false
-    case .value(let column, _), .elements(let column, _, _): column.id.half == .metadata
-    case .closure: true
-    case .and(let nodes), .or(let nodes): nodes.contains(where: \.readsMetadata)
+    case .all, .none, .listed: false
+    case .value(let column, _), .elements(let column, _, _): column.id.half != .object
+    case .closure, .selection: true
+    case .and(let nodes), .or(let nodes): nodes.contains(where: \.asksBeyondObject)
     }
   }
 
-  /// Whether a row satisfies it.
+  /// Whether a row satisfies it. Without key and number it asks for neither.
   func isTrue<Object: Sendable, Metadata: Sendable>(_ object: Object, _ metadata: Metadata?) throws -> Bool {
     var bytes: [UInt8] = []
-    return try isTrue(object, metadata, &bytes)
+    return try isTrue(object, metadata, nil, nil, &bytes)
+  }
+
+  /// Whether a row satisfies it.
+  func isTrue<Object: Sendable, Metadata: Sendable>(_ row: Row<Object, Metadata>) throws -> Bool {
+    var bytes: [UInt8] = []
+    return try isTrue(row.object, row.metadata, row.key, row.rowID, &bytes)
   }
 
   /// The same, with memory for the bytes of values that is there for the next row as well.
   func isTrue<Object: Sendable, Metadata: Sendable>(
-    _ object: Object, _ metadata: Metadata?, _ bytes: inout [UInt8]
+    _ object: Object, _ metadata: Metadata?, _ key: String?, _ rowID: RowID?, _ bytes: inout [UInt8]
   ) throws -> Bool {
     switch self {
     case .all: return true
     case .none: return false
     case .value(let column, let ranges):
+      if column.id.half == .key { return key.map { ranges.contains($0.sortBytes) } ?? false }
       bytes.removeAll(keepingCapacity: true)
       try column.source(of: Object.self, Metadata.self).append(object, metadata, &bytes) { _ in }
       return ranges.contains(bytes)
@@ -198,12 +211,36 @@ extension ConditionNode {
     case .closure(let test):
       // Conditions of a collection have its types.
       return try unsafe unsafeDowncast(test, to: ClosureTest<Object, Metadata>.self).body(object, metadata)
+    case .selection: preconditionFailure("a selection is tested before its rows are found")
+    case .listed(let list, let isNegated): return rowID.map { list.contains($0) != isNegated } ?? false
     case .and(let nodes):
-      for node in nodes where try !node.isTrue(object, metadata, &bytes) { return false }
+      for node in nodes where try !node.isTrue(object, metadata, key, rowID, &bytes) { return false }
       return true
     case .or(let nodes):
-      for node in nodes where try node.isTrue(object, metadata, &bytes) { return true }
+      for node in nodes where try node.isTrue(object, metadata, key, rowID, &bytes) { return true }
       return false
+    }
+  }
+
+  /// Whether there is a part, or a part of one, for which this is true.
+  func hasPart(where isMeant: (Self) -> Bool) -> Bool {
+    switch self {
+    case .and(let nodes), .or(let nodes): nodes.contains { $0.hasPart(where: isMeant) }
+    default: isMeant(self)
+    }
+  }
+
+  /// Whether a row's key, and nothing else of it, decides.
+  var asksKey: Bool {
+    if case .value(let column, _) = self { return column.id.half == .key }
+    return false
+  }
+
+  /// Whether rows are told by something beside their fields.
+  var isSelection: Bool {
+    switch self {
+    case .selection, .listed: true
+    default: false
     }
   }
 

@@ -34,6 +34,20 @@ final class IndexDeclaration: Sendable {
   /// Whether it holds all rows.
   var holdsAll: Bool { filter.conjuncts.isEmpty }
 
+  /// The declaration for people: the types of the columns, and what else it says.
+  var summary: String {
+    var parts = columns.map { key in
+      var text = key.column.typeName
+      if key.column.id.kind == .elements { text = "each of " + text }
+      if key.column.id.half == .metadata { text += " of metadata" }
+      return key.isDescending ? text + " descending" : text
+    }
+    if let uniqueness { parts.append(uniqueness == .immediate ? "unique at once" : "unique") }
+    if !holdsAll { parts.append("some rows") }
+    if !hasEntries { parts.append("stored without entries") }
+    return parts.joined(separator: ", ")
+  }
+
   /// What the file depends on of the declaration, in words; of key paths only the types can be told.
   fileprivate var signature: String {
     var text = ""

@@ -7,6 +7,10 @@ indirect enum RowSource {
   case nothing
   case scan
   case path(AccessPath)
+  /// The rows whose keys are in slices, no more than so many.
+  case keys([KeySlice], count: Int)
+  /// Rows that were found by something else, which the text names.
+  case list(RowIDList, String)
   case union([RowPlan])
   case intersection([RowSource])
 }
@@ -35,8 +39,9 @@ enum PlanChoice {
 /// smallest source drives; others are intersected with it where walking their entries costs less than testing rows.
 struct Planner {
   let view: IndexView?
-  let rows: any RowAccess
   let choice: PlanChoice
+  let rows: any RowAccess
+  let selections: Selections
 
   /// The number of rows of the collection: looked up for who reads them all.
   var rowCount: Int { rows.count }
@@ -46,29 +51,42 @@ struct Planner {
     let source: RowSource
     let answered: Set<Int>
     let count: Int
+    /// What finding its rows costs, in entries, beyond one for each.
+    var testCost = 0
+
+    /// What finding its rows costs, in entries.
+    var cost: Int { count + testCost }
   }
 
   /// Walking an entry costs about a quarter of a test on a record: so many times as many entries may be walked.
   static var entriesPerTest: Int { 4 }
   /// Below so many rows an intersection saves nothing.
   private static var leastForIntersection: Int { 32 }
+  /// Of more keys than these it is not counted how many there are.
+  private static var countedSliceLimit: Int { 64 }
 
-  /// - Parameter paths: the ways in which indexes serve the condition, if they are known.
-  func plan(_ node: ConditionNode, known paths: [AccessPath]? = nil) throws -> RowPlan {
+  /// The plan for a condition.
+  ///
+  /// - Parameters:
+  ///   - count: so many rows are read if not by this condition; nil stands for all.
+  ///   - paths: the ways in which indexes serve the condition, if they are known.
+  func plan(_ node: ConditionNode, beside count: Int? = nil, known paths: [AccessPath]? = nil) throws -> RowPlan {
     switch node {
     case .none: return RowPlan(source: .nothing, tests: .all, count: 0)
-    case .or(let nodes): return try union(nodes) ?? scan(node)
+    case .or(let nodes): return try union(nodes, beside: count) ?? scan(node)
     default: break
     }
-    guard let view else { return scan(node) }
     if case .scan = choice { return scan(node) }
     let conjuncts = node.conjuncts
-    var drivers = try (paths ?? view.paths(node, orders: false)).filter { path in
-      !path.answered.isEmpty || !view.list.indexes[path.index].filter.conjuncts.isEmpty
-    }.map { Driver(source: .path($0), answered: $0.isExact ? $0.answered : [], count: $0.count) }
+    var drivers = try indexDrivers(node, paths) + keyDrivers(conjuncts)
+    lazy var least = drivers.reduce(count ?? rowCount) { min($0, $1.count) }
     for (place, part) in conjuncts.enumerated() {
-      guard case .or(let nodes) = part, let plan = try union(nodes) else { continue }
-      drivers.append(Driver(source: plan.source, answered: [place], count: plan.count))
+      guard case .or(let nodes) = part, let plan = try union(nodes, beside: least) else { continue }
+      drivers.append(
+        Driver(source: plan.source, answered: [place], count: plan.count, testCost: plan.source.testCost))
+    }
+    if conjuncts.contains(where: \.isSelection) {
+      drivers += selectionDrivers(conjuncts, beside: drivers.reduce(least) { min($0, $1.count) })
     }
     guard !drivers.isEmpty else { return scan(node) }
     drivers.sort { ($0.count, -$0.answered.count) < ($1.count, -$1.answered.count) }
@@ -82,6 +100,40 @@ struct Planner {
 
   private func scan(_ node: ConditionNode) -> RowPlan { RowPlan(source: .scan, tests: node, count: rowCount) }
 
+  /// The indexes that answer a part of a condition.
+  private func indexDrivers(_ node: ConditionNode, _ paths: [AccessPath]?) throws -> [Driver] {
+    guard let view else { return [] }
+    return try (paths ?? view.paths(node, orders: false)).filter { path in
+      !path.answered.isEmpty || !view.list.indexes[path.index].filter.conjuncts.isEmpty
+    }.map { Driver(source: .path($0), answered: $0.isExact ? $0.answered : [], count: $0.count) }
+  }
+
+  /// The parts that ask for keys, and those that list rows.
+  private func keyDrivers(_ conjuncts: [ConditionNode]) throws -> [Driver] {
+    try conjuncts.enumerated().compactMap { place, part in
+      if case .listed(let list, false) = part {
+        return Driver(source: .list(list, "a list"), answered: [place], count: list.rowIDs.count)
+      }
+      guard case .value(let column, let ranges) = part, column.id.half == .key else { return nil }
+      let slices = ranges.list.map { KeySlice($0) }
+      // Many keys are looked up once, when they are read: until then each counts as a row.
+      let isLong = slices.count > Self.countedSliceLimit
+      let count = try slices.reduce(0) { try $0 + (isLong && $1.point != nil ? 1 : rows.count($1)) }
+      return Driver(source: .keys(slices, count: count), answered: [place], count: count)
+    }
+  }
+
+  /// The selections whose rows are known, or are found for no more than what else would be read.
+  private func selectionDrivers(_ conjuncts: [ConditionNode], beside count: Int) -> [Driver] {
+    conjuncts.enumerated().compactMap { place, part in
+      guard case .selection(let test, false) = part else { return nil }
+      var limit = Self.entriesPerTest * max(count, Self.leastForIntersection)
+      if case .driver = choice { limit = .max }
+      guard let (list, text) = selections.found(test, limit: limit) else { return nil }
+      return Driver(source: .list(list, text), answered: [place], count: list.rowIDs.count)
+    }
+  }
+
   /// The smallest, and those that narrow it down for less than tests would cost.
   private func choose(_ drivers: [Driver]) -> [Driver] {
     if case .driver(let place) = choice { return [drivers[place % drivers.count]] }
@@ -91,8 +143,8 @@ struct Planner {
     // All of them together may cost as much as the tests.
     var budget = Self.entriesPerTest * drivers[0].count
     for driver in drivers.dropFirst() where !driver.answered.isSubset(of: answered) {
-      guard driver.count <= budget else { break }
-      budget -= driver.count
+      guard driver.cost <= budget else { continue }
+      budget -= driver.cost
       chosen.append(driver)
       answered.formUnion(driver.answered)
     }
@@ -100,10 +152,10 @@ struct Planner {
   }
 
   /// The rows of all branches together; nil if one of them would read all rows.
-  private func union(_ nodes: [ConditionNode]) throws -> RowPlan? {
+  private func union(_ nodes: [ConditionNode], beside count: Int?) throws -> RowPlan? {
     var plans: [RowPlan] = []
     for node in nodes {
-      let plan = try plan(node)
+      let plan = try plan(node, beside: count)
       if plan.source.scans { return nil }
       plans.append(plan)
     }
@@ -112,11 +164,24 @@ struct Planner {
 }
 
 extension RowSource {
+  /// What is tested while its rows are found, in entries.
+  fileprivate var testCost: Int {
+    switch self {
+    case .nothing, .scan, .path, .keys, .list: 0
+    case .intersection(let sources): sources.reduce(0) { $0 + $1.testCost }
+    case .union(let plans):
+      plans.reduce(0) { cost, plan in
+        let tests = plan.tests.conjuncts.isEmpty ? 0 : Planner.entriesPerTest * plan.count
+        return cost + tests + plan.source.testCost
+      }
+    }
+  }
+
   /// Whether all rows are read somewhere.
   var scans: Bool {
     switch self {
     case .scan: true
-    case .nothing, .path: false
+    case .nothing, .path, .keys, .list: false
     case .union(let plans): plans.contains { $0.source.scans }
     case .intersection(let sources): sources.contains(where: \.scans)
     }
@@ -128,6 +193,8 @@ extension RowSource {
     case .nothing: .nothing
     case .scan: .scan(rowCount: rowCount)
     case .path(let path): .index(view?.names[path.index] ?? "", entryCount: path.count)
+    case .keys(_, let count): .keys(count: count)
+    case .list(let list, let text): .selection(text, rowCount: list.rowIDs.count)
     case .union(let plans): .union(plans.map { $0.source.description(view, rowCount: rowCount) })
     case .intersection(let sources): .intersection(sources.map { $0.description(view, rowCount: rowCount) })
     }

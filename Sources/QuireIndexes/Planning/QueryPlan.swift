@@ -10,6 +10,10 @@ public struct QueryPlan: Sendable, CustomStringConvertible {
     case scan(rowCount: Int)
     /// Entries of an index.
     case index(String, entryCount: Int)
+    /// Rows by their keys.
+    case keys(count: Int)
+    /// Rows that a selection gave.
+    case selection(String, rowCount: Int)
     /// The rows of several sources together.
     case union([Source])
     /// The rows that all of several sources have.
@@ -32,8 +36,13 @@ public struct QueryPlan: Sendable, CustomStringConvertible {
   public internal(set) var testCount = 0
   /// Whether the tests need the rows themselves, and not only what is kept of them beside the indexes.
   public internal(set) var testsRows = false
+  /// The selections that are looked up for the rows that the source has, and whose own rows are not all found.
+  public internal(set) var testedSelections: [String] = []
   /// What the order comes from.
   public internal(set) var order = Order.rowIDs
+
+  /// About how many entries and rows are read before rows are sorted; no more than these.
+  public var readCount: Int { source.readCount }
 
   public var description: String {
     var text = source.description
@@ -41,6 +50,7 @@ public struct QueryPlan: Sendable, CustomStringConvertible {
       text += ", each tested for \(testCount == 1 ? "one more part" : "\(testCount) more parts") of the condition on "
       text += testsRows ? "the decoded row" : "its record"
     }
+    if !testedSelections.isEmpty { text += ", each looked up in " + testedSelections.joined(separator: " and ") }
     switch order {
     case .rowIDs: break
     case .index(let name, let isReversed): text += ", in the order of “\(name)”" + (isReversed ? " backwards" : "")
@@ -56,15 +66,26 @@ extension QueryPlan.Source: CustomStringConvertible {
     case .nothing: "nothing"
     case .scan(let count): "all \(count) rows"
     case .index(let name, let count): "\(count) entries of “\(name)”"
+    case .keys(let count): count == 1 ? "1 key" : "\(count) keys"
+    case .selection(let name, let count): (count == 1 ? "1 row" : "\(count) rows") + " of \(name)"
     case .union(let sources): "(" + sources.map(\.description).joined(separator: " and ") + ")"
     case .intersection(let sources): sources.map(\.description).joined(separator: " that are also in ")
+    }
+  }
+
+  /// No more entries and rows than these are read.
+  var readCount: Int {
+    switch self {
+    case .nothing: 0
+    case .scan(let count), .index(_, let count), .keys(let count), .selection(_, let count): count
+    case .union(let sources), .intersection(let sources): sources.reduce(0) { $0 + $1.readCount }
     }
   }
 
   /// Whether all rows are read somewhere.
   var scans: Bool {
     switch self {
-    case .nothing, .index: false
+    case .nothing, .index, .keys, .selection: false
     case .scan: true
     case .union(let sources), .intersection(let sources): sources.contains(where: \.scans)
     }

@@ -7,6 +7,7 @@ struct RowFinder {
   let rows: any RowAccess
   let view: IndexView?
   let cost: QueryCost
+  let selections: Selections
 
   /// For more rows no memory is taken in advance: what a file says of their number may be false.
   static var mostReserved: Int { 1 << 16 }
@@ -29,6 +30,8 @@ struct RowFinder {
     case .nothing: return []
     case .scan: return try scan(.all)
     case .path(let path): return try rowIDs(path)
+    case .keys(let slices, _): return try rowIDs(slices)
+    case .list(let list, _): return list.rowIDs
     case .union(let plans): return Self.distinct(try plans.flatMap { try rowIDs($0) }.sorted())
     case .intersection(let sources):
       var common: [RowID]?
@@ -83,6 +86,13 @@ struct RowFinder {
     }
   }
 
+  /// The rows whose keys are in some slices.
+  private func rowIDs(_ slices: [KeySlice]) throws -> [RowID] {
+    let found = try slices.flatMap { try rows.rowIDs($0) }
+    cost.entries += found.count
+    return found.sorted()
+  }
+
   private static func distinct(_ sorted: [RowID]) -> [RowID] {
     var distinct: [RowID] = []
     for rowID in sorted where distinct.last != rowID { distinct.append(rowID) }
@@ -110,6 +120,7 @@ struct RowFinder {
 
   /// The rows of all that satisfy a condition; each is decoded unless records tell.
   private func scan(_ tests: ConditionNode) throws -> [RowID] {
+    if tests.hasPart(where: \.isSelection) { return try filter(try rows.allRowIDs().sorted(), tests) }
     cost.rows += rows.count
     if let view, let test = view.test(tests) {
       var found: [RowID] = []
@@ -123,7 +134,7 @@ struct RowFinder {
   /// Calls `body` with the rows of all records that satisfy a test, in the order of their numbers.
   private func scan(_ view: IndexView, _ test: RecordTest, _ body: (RowID) -> Void) throws {
     try view.trees.records.forEach(from: nil) { rowID, bytes in
-      if try view.withRecord(rowID, bytes, { test.isTrue($0) }) { body(rowID) }
+      if try view.withRecord(rowID, bytes, { test.isTrue($0, of: rowID) }) { body(rowID) }
       return true
     }
   }
@@ -139,6 +150,7 @@ struct RowFinder {
 
   /// Those of the rows that satisfy a condition, in the order given.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
+    let (rowIDs, tests) = try selections.filter(rowIDs, tests)
     if case .all = tests { return rowIDs }
     cost.rows += rowIDs.count
     let test = view?.test(tests)
@@ -152,7 +164,8 @@ struct RowFinder {
         continue
       }
       try view.trees.records.withValues(for: batch) { index, bytes in
-        if try view.withRecord(batch[index], bytes, { test.isTrue($0) }) { found.append(batch[index]) }
+        let rowID = batch[index]
+        if try view.withRecord(rowID, bytes, { test.isTrue($0, of: rowID) }) { found.append(rowID) }
       }
     }
     return found
@@ -189,7 +202,7 @@ struct RowFinder {
 }
 
 /// The rows of a collection, for what only they can tell.
-protocol RowAccess {
+protocol RowAccess: PlaceAccess {
   /// The number of rows.
   var count: Int { get }
   /// The numbers of all rows.
@@ -213,7 +226,7 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
   func scan(_ tests: ConditionNode) throws -> [RowID] {
     // In the order of the numbers, in which rows lie beside each other.
     let rowIDs = try allRowIDs().sorted()
-    guard tests.readsMetadata else { return try filter(rowIDs, tests) }
+    guard tests.asksBeyondObject else { return try filter(rowIDs, tests) }
     var found: [RowID] = []
     for start in stride(from: 0, to: rowIDs.count, by: RowFinder.batchCount) {
       found += try filter(Array(rowIDs[start..<min(rowIDs.count, start + RowFinder.batchCount)]), tests)
@@ -224,14 +237,14 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
     var found: [RowID] = []
     var bytes: [UInt8] = []
-    guard tests.readsMetadata else {
+    guard tests.asksBeyondObject else {
       try rows.forEachObject(withIDs: rowIDs) { rowID, object in
-        if try tests.isTrue(object, Metadata?.none, &bytes) { found.append(rowID) }
+        if try tests.isTrue(object, Metadata?.none, nil, rowID, &bytes) { found.append(rowID) }
       }
       return found
     }
-    for row in try rows.rows(withIDs: rowIDs) where try tests.isTrue(row.object, row.metadata, &bytes) {
-      found.append(row.rowID)
+    for row in try rows.rows(withIDs: rowIDs) {
+      if try tests.isTrue(row.object, row.metadata, row.key, row.rowID, &bytes) { found.append(row.rowID) }
     }
     return found
   }

@@ -14,7 +14,8 @@ extension IndexView {
     switch node {
     case .all, .none: true
     case .value(let column, _), .elements(let column, _, _): place(of: column.id) != nil
-    case .closure: false
+    case .closure, .selection: false
+    case .listed: true
     case .and(let nodes), .or(let nodes): nodes.allSatisfy { tells($0) }
     }
   }
@@ -27,7 +28,8 @@ extension IndexView {
     case .value(let column, let ranges): return place(of: column.id).map { .values($0, ranges, isNegated: false) }
     case .elements(let column, let ranges, let isNegated):
       return place(of: column.id).map { .values($0, ranges, isNegated: isNegated) }
-    case .closure: return nil
+    case .closure, .selection: return nil
+    case .listed(let list, let isNegated): return .listed(list, isNegated: isNegated)
     case .and(let nodes):
       let tests = nodes.compactMap { test($0) }
       return tests.count == nodes.count ? .and(tests) : nil
@@ -53,11 +55,13 @@ indirect enum RecordTest {
   case constant(Bool)
   /// One of the values at a place is in the ranges; or none is.
   case values(Int, ByteRanges, isNegated: Bool)
+  /// The row is listed; or it is not.
+  case listed(RowIDList, isNegated: Bool)
   case and([RecordTest])
   case or([RecordTest])
 
   /// Whether a row with this record satisfies it.
-  func isTrue(_ record: RecordView) -> Bool {
+  func isTrue(_ record: RecordView, of rowID: RowID) -> Bool {
     switch self {
     case .constant(let isTrue): return isTrue
     case .values(let place, let ranges, let isNegated):
@@ -66,8 +70,9 @@ indirect enum RecordTest {
         if !isFound { isFound = unsafe ranges.contains(value) }
       }
       return isFound != isNegated
-    case .and(let tests): return tests.allSatisfy { $0.isTrue(record) }
-    case .or(let tests): return tests.contains { $0.isTrue(record) }
+    case .listed(let list, let isNegated): return list.contains(rowID) != isNegated
+    case .and(let tests): return tests.allSatisfy { $0.isTrue(record, of: rowID) }
+    case .or(let tests): return tests.contains { $0.isTrue(record, of: rowID) }
     }
   }
 }

@@ -30,6 +30,9 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   var limit: Int? { terms.limit }
   var offset: Int { terms.offset }
 
+  /// The collection that is asked.
+  public var collection: RowCollection<Object, Metadata> { rows.collection }
+
   // MARK: The query
 
   private func with(_ terms: QueryTerms) -> Self {
@@ -75,6 +78,14 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   /// The numbers of the rows.
   public var rowIDs: [RowID] { get throws { try QueryRun.rowIDs(of: self) } }
 
+  /// Those of some rows that are among these rows, in the order of the query. Without a limit and an offset the
+  /// cheaper of two ways: by testing the candidates, or by looking them up among what indexes find.
+  public func rowIDs(among candidates: some Sequence<RowID>) throws -> [RowID] {
+    let list = RowIDList(try rows.places(of: candidates).map(\.rowID))
+    if limit == nil, offset == 0 { return try with(terms.narrowed(by: .listed(list, isNegated: false))).rowIDs }
+    return try rowIDs.filter { list.contains($0) }
+  }
+
   /// The keys of the rows. Decodes none, unless the condition needs it.
   public var keys: [String] { get throws { try rows.keys(withIDs: rowIDs) } }
 
@@ -99,6 +110,15 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
     }
   }
 
-  /// How the query is answered, with what was counted for it. Reads no row.
+  /// How many entries and rows are read to find the rows, no more than this; nil if that is more than `limit`. Reads
+  /// itself about as much as the limit, if the condition has selections, and nothing otherwise. For selections that are
+  /// made of queries.
+  public func readCount(upTo limit: Int) throws -> Int? {
+    let count = try QueryRun(self, readLimit: limit).description.readCount
+    return count <= limit ? count : nil
+  }
+
+  /// How the query is answered, with what was counted for it. Reads no row, but those of selections that are found
+  /// for the plan.
   public var plan: QueryPlan { get throws { try QueryRun(self).description } }
 }

@@ -16,13 +16,21 @@ struct QueryRun {
   let cost = QueryCost()
 
   init<Object, Metadata>(_ query: FoundRows<Object, Metadata>) throws {
-    try self.init(query, try Self.view(of: query.rows))
+    try self.init(query, try Self.view(of: query.rows), readLimit: .max)
   }
 
-  private init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, _ view: IndexView?) throws {
+  /// Plans a query.
+  ///
+  /// - Parameter readLimit: no more than this is read to find the rows of a selection for the plan. With a limit the
+  ///   plan need not be the best, and none is refused for reading all rows.
+  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, readLimit: Int) throws {
+    try self.init(query, try Self.view(of: query.rows), readLimit: readLimit)
+  }
+
+  private init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, _ view: IndexView?, readLimit: Int) throws {
     let rows = query.rows
     try self.init(
-      query.terms, query.choice, view, TypedRows(rows: rows), rows.readTransaction, rows.collectionName)
+      query.terms, query.choice, view, TypedRows(rows: rows), rows.readTransaction, rows.collectionName, readLimit)
   }
 
   /// The numbers of the rows of a query.
@@ -30,23 +38,29 @@ struct QueryRun {
     let view = try view(of: query.rows)
     // Most queries ask one index for one value: what is found there is the plan.
     if case .best = query.choice, let found = try view?.rowIDs(ofOnePoint: query.terms) { return found }
-    return try Self(query, view).rowIDs()
+    return try Self(query, view, readLimit: .max).rowIDs()
   }
 
   private init(
     _ terms: QueryTerms, _ choice: PlanChoice, _ view: IndexView?, _ rows: any RowAccess, _ tx: ReadTransaction,
-    _ collection: String
+    _ collection: String, _ readLimit: Int
   ) throws {
     (self.terms, self.choice, self.view, self.rows) = (terms, choice, view, rows)
-    finder = RowFinder(rows: rows, view: view, cost: cost)
-    // What is counted here decides how rows are found, and not which: an observed read does not depend on it.
-    (planner, plan, ordered) = try tx.withoutNotingReads {
-      let planner = Planner(view: view, rows: rows, choice: choice)
-      let paths = terms.order.isEmpty ? nil : try view?.paths(terms.condition, orders: true)
-      let plan = try planner.plan(terms.condition, known: paths)
-      return (planner, plan, try Self.choose(terms, choice, plan, view, paths ?? []))
-    }
-    if terms.needsIndex, plan.source.scans, ordered == nil {
+    let selections = Selections(rows, cost, readLimit: readLimit)
+    finder = RowFinder(rows: rows, view: view, cost: cost, selections: selections)
+    var made: (Planner, RowPlan, OrderedPath?)
+    repeat {
+      // What is counted here decides how rows are found, and not which: an observed read does not depend on it. On what
+      // is found for selections it does.
+      made = try tx.withoutNotingReads {
+        let planner = Planner(view: view, choice: choice, rows: rows, selections: selections)
+        let paths = terms.order.isEmpty ? nil : try view?.paths(terms.condition, orders: true)
+        let plan = try planner.plan(terms.condition, known: paths)
+        return (planner, plan, try Self.choose(terms, choice, plan, view, paths ?? []))
+      }
+    } while try selections.findWanted()
+    (planner, plan, ordered) = made
+    if terms.needsIndex, readLimit == .max, plan.source.scans, ordered == nil {
       throw IndexError.needsScan(collection: collection, plan: description.description)
     }
   }
@@ -102,6 +116,9 @@ struct QueryRun {
       return path.count
     }
     if case .scan = plan.source, case .all = plan.tests { return rows.count }
+    if case .keys(let slices, _) = plan.source, case .all = plan.tests {
+      return try slices.reduce(0) { try $0 + rows.count($1) }
+    }
     if case .nothing = plan.source { return 0 }
     if case .scan = plan.source, let count = try finder.countByRecords(plan.tests) { return count }
     return try finder.rowIDs(plan).count
@@ -164,9 +181,14 @@ struct QueryRun {
     } else if !terms.order.isEmpty {
       text.order = .sort
     }
+    tests = tests.filter { part in
+      guard case .selection(let test, _) = part else { return true }
+      text.testedSelections.append(finder.selections.text(test))
+      return false
+    }
     text.testCount = tests.count
     text.testsRows =
-      !tests.isEmpty && !(view.map { view in tests.allSatisfy { view.tells($0) } } ?? false)
+      !tests.isEmpty && !(view.map { view in tests.allSatisfy { $0.asksKey || view.tells($0) } } ?? false)
     return text
   }
 }

@@ -63,8 +63,7 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
     for key in changed.keys {
       let old = byKey[key]
       var now: Place?
-      if let row = try tx[query.collection].row(key.string), try query.terms.condition.isTrue(row.object, row.metadata)
-      {
+      if let row = try tx[query.collection].row(key.string), try query.terms.condition.isTrue(row) {
         now = try place(row)
       }
       if old == now { continue }
@@ -75,6 +74,17 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
     if !gone.isEmpty { places.removeAll { gone.contains($0.key) } }
     if !new.isEmpty { merge(new.sorted()) }
     assert(zip(places, places.dropFirst()).allSatisfy { $0 < $1 }, "the rows of a live query are out of order")
+    return diff(before, Array(shown), changed)
+  }
+
+  /// Whether rows come and go by more than changes of their own.
+  var hasSelections: Bool { query.terms.condition.hasPart(where: \.isSelection) }
+
+  /// Reads all rows of the query anew, and tells what has changed among them; the rows that have changed themselves are
+  /// given.
+  mutating func reload(_ changed: [ByteString: ViewAspects], _ tx: ReadTransaction) throws -> ViewDiff {
+    let before = Array(shown)
+    _ = try load(tx)
     return diff(before, Array(shown), changed)
   }
 

@@ -17,8 +17,9 @@ public import QuireViews
 ///
 /// The first element is a reload with the rows as they are. The query is run for that one alone; afterwards each row
 /// that a commit has changed is tested by itself, and a commit that changes no row of the query is no element. So is
-/// what is committed while the consumer is busy: it comes as one change set. Keeps key and order of each row that
-/// satisfies the condition in memory, also of those that a limit leaves out. Ends when the database is closed, or with
+/// what is committed while the consumer is busy: it comes as one change set. A query with a selection, a join for one,
+/// is run anew for each commit, as it depends on more than its own rows. Keeps key and order of each row that satisfies
+/// the condition in memory, also of those that a limit leaves out. Ends when the database is closed, or with
 /// an error when a failed write has stopped it. One consumer at a time.
 public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence, Sendable {
   /// One change of the rows.
@@ -93,7 +94,9 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
 
     /// What a commit, and those after it, have changed; nil if that is nothing.
     private mutating func take(_ commit: Commit) throws -> Element? {
-      guard commit.changes.isUnknown || commit.changes.hasChanges(inCollection: collection) else { return nil }
+      let mayMatter =
+        screen.hasSelections || commit.changes.isUnknown || commit.changes.hasChanges(inCollection: collection)
+      guard mayMatter else { return nil }
       // Also what later commits have changed; when these come, nothing is left of them.
       let passed = try snapshot.advance()
       if passed.isEmpty { return nil }
@@ -116,7 +119,7 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
           changed[ByteString(key), default: []].insert(.metadata)
         }
       }
-      return try screen.update(changed, tx)
+      return try screen.hasSelections ? screen.reload(changed, tx) : screen.update(changed, tx)
     }
   }
 }

@@ -9,7 +9,8 @@ public import QuireDatabase
 /// let keys = try db.read { tx in try tx.find(jazz).keys }
 /// ```
 public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
-  let collection: RowCollection<Object, Metadata>
+  /// The collection that is asked.
+  public let collection: RowCollection<Object, Metadata>
   private(set) var terms: QueryTerms
 
   init(_ collection: RowCollection<Object, Metadata>, _ condition: Condition<Object, Metadata>) {
@@ -40,19 +41,28 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   /// These rows without the first `count`. With a limit, the limit counts from there.
   public func offset(_ count: Int) -> Self { with(terms.offset(by: count)) }
 
+  /// The same rows as far as they are listed.
+  func narrowed(to list: RowIDList) -> Self { with(terms.narrowed(by: .listed(list, isNegated: false))) }
+
   /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
   public func requireIndex() -> Self { with(terms.needingIndex()) }
 }
 
 /// What a query says, without the types of the rows.
 struct QueryTerms: Sendable {
-  let condition: ConditionNode
+  private(set) var condition: ConditionNode
   private(set) var order: [KeyColumn] = []
   private(set) var limit: Int?
   private(set) var offset = 0
   private(set) var needsIndex = false
 
   init(condition: ConditionNode) { self.condition = condition }
+
+  func narrowed(by node: ConditionNode) -> Self {
+    var copy = self
+    copy.condition = .both(condition, node)
+    return copy
+  }
 
   /// By the columns that have one value.
   func ordered(by columns: [KeyColumn]) -> Self {

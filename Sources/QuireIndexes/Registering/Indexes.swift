@@ -22,8 +22,8 @@ public import QuireDatabase
 /// entries of each index, and a change of other fields costs one look-up and no write. Queries find the indexes that
 /// serve them by the key paths; names stand in the file, in plans and in errors.
 public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
-  public static var kind: String { "quire.indexes" }
-  public static var formatVersion: UInt32 { 2 }
+  public static var kind: String { IndexTrees.kind }
+  public static var formatVersion: UInt32 { IndexTrees.formatVersion }
   public static var readsTreesOnly: Bool { true }
 
   public let name: String
@@ -66,6 +66,9 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
       }
       guard index.columns.filter({ $0.column.id.kind == .elements }).count <= 1 else {
         throw IndexError.severalLists(index: index.name)
+      }
+      if index.filter.hasPart(where: { $0.asksKey || $0.isSelection }) {
+        throw IndexError.asksBeyondFields(index: index.name)
       }
     }
     let names = list.indexes.map(\.name)

@@ -1,7 +1,7 @@
 // What is stored about the indexes of a collection: which tree is whose, what records hold at which place, and how far
 // each index is.
 //
-//     varint   the form, 1
+//     varint   the form, 2
 //     varint   the next number of a tree; the next place
 //     varint   how often all rows were removed at once
 //     varint   the number of indexes; for each:
@@ -10,6 +10,7 @@
 //       varint   the number of its tree × 2, and 1 if it is ready
 //       varint   the number of its columns; the place of each
 //       varint   0, or the place that tells whether it holds a row, plus 1
+//       text     its declaration in words; not in form 1
 //
 // A text is its length as a varint and its bytes.
 
@@ -28,6 +29,8 @@ struct IndexCatalog: Equatable, Sendable {
     var places: [Int]
     /// Where records tell whether it holds a row; nil if it holds all.
     var heldPlace: Int?
+    /// The declaration in words, for people; empty if the file does not have it.
+    var summary = ""
   }
 
   var entries: [Entry] = []
@@ -36,6 +39,8 @@ struct IndexCatalog: Equatable, Sendable {
   /// How often all rows were removed at once: what was sorted before is worth nothing then.
   var clearCount = 0
 
+  /// The newest form.
+  private static let form = 2
   /// The most of anything: more is no catalog of ours.
   private static let limit = 1 << 24
 
@@ -43,16 +48,19 @@ struct IndexCatalog: Equatable, Sendable {
 
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    for number in [1, nextTree, nextPlace, clearCount, entries.count] { Varint.append(number, to: &bytes) }
+    for number in [Self.form, nextTree, nextPlace, clearCount, entries.count] { Varint.append(number, to: &bytes) }
+    func append(_ text: String) {
+      Varint.append(text.utf8.count, to: &bytes)
+      bytes += Array(text.utf8)
+    }
     for entry in entries {
-      for text in [entry.name, entry.signature] {
-        Varint.append(text.utf8.count, to: &bytes)
-        bytes += Array(text.utf8)
-      }
+      append(entry.name)
+      append(entry.signature)
       Varint.append(entry.tree << 1 | (entry.isReady ? 1 : 0), to: &bytes)
       Varint.append(entry.places.count, to: &bytes)
       for place in entry.places { Varint.append(place, to: &bytes) }
       Varint.append(entry.heldPlace.map { $0 + 1 } ?? 0, to: &bytes)
+      append(entry.summary)
     }
     return bytes
   }
@@ -80,17 +88,19 @@ struct IndexCatalog: Equatable, Sendable {
       }
       return list
     }
-    guard number() == 1, let nextTree = number(), let nextPlace = number(), let clearCount = number(),
+    guard let form = number(), (1...Self.form).contains(form),
+      let nextTree = number(), let nextPlace = number(), let clearCount = number(),
       let count = number(), count <= bytes.count
     else { return nil }
     (self.nextTree, self.nextPlace, self.clearCount) = (nextTree, nextPlace, clearCount)
     for _ in 0..<count {
-      guard let name = text(), let signature = text(), let tree = number(), let places = numbers(), let held = number()
+      guard let name = text(), let signature = text(), let tree = number(), let places = numbers(), let held = number(),
+        let summary = form == 1 ? "" : text()
       else { return nil }
       entries.append(
         Entry(
           name: name, signature: signature, tree: tree >> 1, isReady: tree & 1 == 1, places: places,
-          heldPlace: held > 0 ? held - 1 : nil))
+          heldPlace: held > 0 ? held - 1 : nil, summary: summary))
     }
     guard offset == bytes.count, isSound else { return nil }
   }

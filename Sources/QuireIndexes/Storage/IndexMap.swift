@@ -12,6 +12,8 @@ struct IndexMap: Sendable {
   let places: [Int?]
   /// For each field whether every record has it.
   let isComplete: [Bool]
+  /// Whether the catalog says what the list does, so that nothing is to be adopted.
+  let isCurrent: Bool
   /// The fields that have a place, in the order of the places.
   let placedFields: [(place: Int, field: Int)]
 
@@ -38,6 +40,8 @@ struct IndexMap: Sendable {
       }
     }
     (self.trees, self.isReady, self.places, self.isComplete) = (trees, isReady, places, isComplete)
+    isCurrent =
+      trees == catalog.entries.map(\.tree) && list.indexes.map(\.summary) == catalog.entries.map(\.summary)
     placedFields = places.enumerated().compactMap { field, place in place.map { ($0, field) } }.sorted { $0.0 < $1.0 }
     assert(zip(placedFields, placedFields.dropFirst()).allSatisfy { $0.place < $1.place }, "two fields at one place")
   }
@@ -92,11 +96,14 @@ extension IndexCatalog {
     }
     entries = list.indexes.indices.map { number in
       let (columns, held) = (list.fields.columns[number].map(place), list.fields.held[number].map(place))
-      if let tree = map.trees[number], let known = old.first(where: { $0.tree == tree }) { return known }
+      if let tree = map.trees[number], var known = old.first(where: { $0.tree == tree }) {
+        known.summary = list.indexes[number].summary
+        return known
+      }
       nextTree += 1
       return Entry(
         name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: false,
-        places: columns, heldPlace: held)
+        places: columns, heldPlace: held, summary: list.indexes[number].summary)
     }
     let kept = Set(entries.map(\.tree))
     return old.map(\.tree).filter { !kept.contains($0) }

@@ -22,13 +22,19 @@ struct IndexTrees {
     }
   }
 
+  /// What the extension calls its kind.
+  static let kind = "quire.indexes"
+  /// The version of the form in which it stores what it has.
+  static let formatVersion: UInt32 = 2
+  /// The name of the tree of records.
+  static let recordsName = "columns"
   /// The name of the value that has the catalog.
   static let catalogName = "indexes"
 
   init(_ store: ExtensionStore, _ names: [String], _ trees: [Int?]) throws {
     self.names = names
     self.store = store
-    records = try store.tree("columns", of: RowID.self)
+    records = try store.tree(Self.recordsName, of: RowID.self)
     entries = Entries(trees)
   }
 

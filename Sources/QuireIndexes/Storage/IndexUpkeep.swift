@@ -32,7 +32,7 @@ final class IndexUpkeep {
 
   /// Takes in the declared indexes, if the catalog has others.
   private func adopt() throws {
-    if map.trees == catalog.entries.map(\.tree) {
+    if map.isCurrent {
       try trees.openAll()
       return try openDeltas()
     }

@@ -18,7 +18,11 @@ struct ColumnID: Hashable, @unchecked Sendable {
   /// Tells nearly all paths apart: comparing two walks through both.
   private let hash: Int
 
-  enum RowHalf: Hashable { case object, metadata }
+  enum RowHalf: Hashable {
+    case object, metadata
+    /// Neither: the row's key.
+    case key
+  }
 
   init(_ half: RowHalf, _ path: AnyKeyPath, _ kind: Kind) {
     self.half = half
@@ -116,6 +120,13 @@ final class ColumnSource<Object: Sendable, Metadata: Sendable>: Sendable {
 }
 
 extension Column {
+  /// The key of the row, of which a row's halves know nothing: what compares it has to be given it.
+  convenience init<Object: Sendable, Metadata: Sendable>(keysOf _: Object.Type, _: Metadata.Type) {
+    self.init(
+      ColumnID(.key, \String.self, .value), String.self, nil,
+      ColumnSource<Object, Metadata> { _, _, _, _ in preconditionFailure("a row's halves have no key") })
+  }
+
   /// A value of the object.
   convenience init<Object: Sendable, Metadata: Sendable, Value: SortKey>(
     _ field: FieldPath<Object, Value>, beside _: Metadata.Type

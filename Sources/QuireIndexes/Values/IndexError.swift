@@ -19,6 +19,10 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
   case unplannable(String)
   /// The sum of a field is more, or less, than its type can hold.
   case sumTooLarge(collection: String, type: String)
+  /// The condition of an index asks for more than the fields of rows.
+  case asksBeyondFields(index: String)
+  /// A selection gave a row of another collection than the one that is asked.
+  case foreignRow(selection: String, row: String, collection: String)
   /// What is stored of an index breaks the format, or differs from the rows.
   case damaged(index: String, detail: String)
 
@@ -45,6 +49,12 @@ public enum IndexError: Error, Equatable, CustomStringConvertible {
     case .sumTooLarge(let collection, let type):
       "The sum of a field of “\(collection)” does not fit into its type, \(type). Add up what `values(_:)` gives in a "
         + "type that holds more."
+    case .asksBeyondFields(let index):
+      "The condition of the index “\(index)” asks for keys, or for rows that something beside their fields tells. "
+        + "Leave that to queries, and compare fields in the index’s condition."
+    case .foreignRow(let selection, let row, let collection):
+      "“\(selection)” gave the row \(row), where “\(collection)” is asked. Give it the numbers of rows of "
+        + "“\(collection)” alone."
     case .damaged(let index, let detail):
       "The index “\(index)” is damaged: \(detail). Unregister the indexes and register them again, which builds them "
         + "from the rows."

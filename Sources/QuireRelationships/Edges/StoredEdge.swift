@@ -102,6 +102,9 @@ struct StoredEdge: Hashable {
     return key
   }
 
+  /// What stands in front of a destination that is a row.
+  static let rowPrefix: [UInt8] = [1]
+
   /// How the keys of all edges begin in the tree by destination that lead to files.
   static let filePrefix: [UInt8] = [2]
 

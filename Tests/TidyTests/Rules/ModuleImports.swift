@@ -17,7 +17,7 @@ enum ModuleImports {
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
-    "quiredb": ["QuireStorage"],
+    "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
     "quire-torture": ["QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
     "quickstart": ["Quire"],
   ]

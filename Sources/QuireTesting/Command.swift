@@ -7,13 +7,15 @@
 #endif
 
 /// What a command gave.
-struct CommandResult {
-  var status: Int32
-  var output: String
+package struct CommandResult {
+  /// The exit status; −1 if a signal ended it.
+  package var status: Int32
+  /// Both its outputs.
+  package var output: String
 }
 
 /// Runs `quiredb` with both its outputs in one; nil if it is not where the tests are.
-func runQuireDB(_ arguments: [String]) -> CommandResult? {
+package func runQuireDB(_ arguments: [String]) -> CommandResult? {
   guard let program = toolPath("quiredb") else { return nil }
   var ends: [Int32] = [0, 0]
   guard pipe(&ends) == 0 else { return nil }
@@ -48,7 +50,7 @@ func runQuireDB(_ arguments: [String]) -> CommandResult? {
 }
 
 /// Where the tool `name` lies: in the folder of the test bundle.
-func toolPath(_ name: String) -> String? {
+package func toolPath(_ name: String) -> String? {
   #if os(Linux)
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -1,0 +1,37 @@
+// What is stored of extensions, for tools that know none of the types.
+
+/// What is stored of an extension, whether it is registered or not.
+///
+/// For the thread and the life of its transaction.
+public struct StoredExtension {
+  /// What is known of it.
+  public let status: ExtensionStatus
+  /// The version of the form in which its kind stores what it has.
+  public let formatVersion: UInt32
+  /// The names of the collections whose rows it follows; nil if they are not listed.
+  public let collections: [String]?
+  /// Its trees and values.
+  public let store: ExtensionStore
+
+  /// The name that one of its trees has in the engine, whose statistics know it by that.
+  public func engineName(ofTree name: String) -> String { store.id.treeName(name) }
+}
+
+extension ReadTransaction {
+  /// The extensions that are stored, in the order of their names' bytes.
+  ///
+  /// - Throws: `transactionClosed`, `damagedRow`, `damagedPage`, `inputOutput`.
+  public func storedExtensions() throws(DatabaseError) -> [StoredExtension] {
+    let registered = state.database.extensions.current?.list ?? []
+    return try state.extensionCatalog.storedRecords().map { name, stored in
+      let record = stored.shown(by: state.database.aliases)
+      var collections: [String]?
+      if case .only(let names) = record.collections { collections = names.map(\.string).sorted() }
+      let isRegistered = registered.contains { $0.name.hasSameBytes(as: name) }
+      return StoredExtension(
+        status: ExtensionStatus(name, record, isRegistered: isRegistered, isPersistent: true),
+        formatVersion: record.formatVersion, collections: collections,
+        store: ExtensionStore(state: state, id: record.id, isPersistent: true, name: name))
+    }
+  }
+}

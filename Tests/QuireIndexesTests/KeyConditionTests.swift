@@ -1,0 +1,162 @@
+// Conditions on keys, and on rows that something beside their fields tells.
+
+import Foundation
+import QuireDatabase
+@testable import QuireIndexes
+import QuireTesting
+import QuireViews
+import Testing
+
+private struct Entry: Codable, Sendable, Equatable { var number: Int }
+
+extension RowCollection where Object == Entry, Metadata == NoMetadata {
+  fileprivate static var entries: Self { .init("entries") }
+  fileprivate static var strangers: Self { .init("others") }
+}
+
+private typealias EntryCondition = Condition<Entry, NoMetadata>
+
+private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
+  var rawValue: Int
+  static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+@Suite struct KeyConditionTests {
+  /// Rows under the keys of the numbers from −500 to 499.
+  private func database(isIndexed: Bool = false) throws -> Database {
+    let db = try Database.inMemory()
+    try db.write { tx throws in
+      for number in -500..<500 { try tx[.entries].set(Entry(number: number % 50), for: EntryID(rawValue: number)) }
+      try tx[.strangers].set(Entry(number: 1), for: "other")
+    }
+    if isIndexed { try db.register(Indexes("entries.indexes", over: .entries) { Index("number", \Entry.number) }) }
+    return db
+  }
+
+  private func keys(
+    _ db: Database, _ condition: (Fields<Entry, NoMetadata>) throws -> EntryCondition
+  ) throws -> [Int] {
+    try db.read { tx in try tx[.entries].find(condition).keys.compactMap { Int(rowKey: $0) } }
+  }
+
+  @Test func identifiersAreComparedInTheirOrder() throws {
+    let db = try database()
+    #expect(try keys(db) { $0.key == EntryID(rawValue: -7) } == [-7])
+    #expect(try keys(db) { $0.key == "b42" } == [42])
+    #expect(try keys(db) { $0.key >= 498 } == [498, 499])
+    #expect(try keys(db) { $0.key < -498 } == [-500, -499])
+    #expect(try keys(db) { $0.key.isIn(-2...2) } == [-2, -1, 0, 1, 2])
+    #expect(try keys(db) { $0.key.isIn(-2..<2) } == [-2, -1, 0, 1])
+    #expect(try keys(db) { $0.key.isIn(EntryID(rawValue: 8)...EntryID(rawValue: 10)) } == [8, 9, 10])
+    #expect(try keys(db) { $0.key.isIn(EntryID(rawValue: 8)..<EntryID(rawValue: 10)) } == [8, 9])
+    #expect(try keys(db) { $0.key.isBetween(99, and: 101) } == [99, 100, 101])
+    #expect(try keys(db) { $0.key.isIn([3, 1000, 1]) } == [1, 3])
+    #expect(try keys(db) { $0.key.isIn([String]()) } == [])
+    #expect(try keys(db) { $0.key.hasPrefix("c12") }.count == 10)
+    #expect(try keys(db) { $0.key > 497 && $0.key != 498 } == [499])
+    #expect(try keys(db) { !($0.key < 498) || $0.key == 0 && $0.number == 0 } == [0, 498, 499])
+  }
+
+  @Test func plansCountKeys() throws {
+    let db = try database(isIndexed: true)
+    try db.read { tx throws in
+      func plan(_ condition: (Fields<Entry, NoMetadata>) throws -> EntryCondition) throws -> String {
+        let found = try tx[.entries].find(condition).requireIndex()
+        return try found.plan.description
+      }
+      #expect(try plan { $0.key == 7 } == "1 key")
+      #expect(try plan { $0.key == 7000 } == "0 keys")
+      #expect(try plan { $0.key.isIn(0..<100) } == "100 keys")
+      // The smaller side comes first, whichever it is.
+      let narrow = try plan { $0.key.isIn(0..<3) && $0.number == 2 }
+      #expect(narrow == "3 keys, each tested for one more part of the condition on its record")
+      let wide = try plan { $0.key >= 0 && $0.number == 2 }
+      #expect(wide == "10 entries of “number”, each tested for one more part of the condition on its record")
+      #expect(try tx[.entries].find { $0.key >= 0 }.count == 500)
+      #expect(try plan { $0.key == 1 || $0.number == 3 } == "(1 key and 10 entries of “number”)")
+    }
+  }
+
+  @Test func selectionsAreFoundOrTested() throws {
+    let db = try database(isIndexed: true)
+    let even = EntryCondition.rows("even") { tx in
+      let keys = tx[.entries].keys.filter { Int(rowKey: $0)?.isMultiple(of: 2) ?? false }
+      return try keys.compactMap { try tx[.entries].rowID($0) }
+    }
+    try db.read { tx throws in
+      let found = tx[.entries].find { $0.number == 4 && even }
+      #expect(try found.count == 10)
+      #expect(try tx[.entries].find { !even && $0.key >= 490 }.keys == [491, 493, 495, 497, 499].map(\.rowKey))
+      #expect(try tx[.entries].find { even || $0.number == 3 }.count == 510)
+      #expect(try tx[.entries].find(even).requireIndex().count == 500)
+    }
+  }
+
+  @Test func rowsOfOtherCollectionsAreRefused() throws {
+    let db = try database()
+    let wrong = EntryCondition.rows("wrong") { tx in try tx[.strangers].rowIDs }
+    let error = #expect(throws: IndexError.self) { try db.read { tx in try tx[.entries].find(wrong).count } }
+    #expect(error == .foreignRow(selection: "wrong", row: "others/other", collection: "entries"))
+    #expect(error?.description.hasSuffix("Give it the numbers of rows of “entries” alone.") ?? false)
+  }
+
+  @Test func conditionsOfIndexesAskFieldsAlone() throws {
+    let db = try database()
+    let some = EntryCondition.rows("some") { _ in [] }
+    for condition in [Fields<Entry, NoMetadata>().key == "a1" || .none, some] {
+      let error = #expect(throws: DatabaseError.self) {
+        try db.register(
+          Indexes("entries.indexes", over: .entries) { Index("number", \Entry.number).where { _ in condition } })
+      }
+      #expect(error?.cause as? IndexError == .asksBeyondFields(index: "number"))
+    }
+  }
+
+  @Test func someOfTheRowsAreAskedFor() throws {
+    let db = try database(isIndexed: true)
+    try db.read { tx throws in
+      let candidates = try tx[.entries].rows(for: (0..<100).map(\.rowKey)).map(\.rowID) + tx[.strangers].rowIDs
+      let query = RowCollection.entries.query { $0.number == 7 }
+      #expect(try tx[.entries].keys(withIDs: tx.find(query).rowIDs(among: candidates)) == [7, 57].map(\.rowKey))
+      // With a limit the rows are those that the query has without candidates.
+      let first = query.order(by: .ascending(\.number)).limit(1)
+      #expect(try tx[.entries].keys(withIDs: tx.find(first).rowIDs(among: candidates)) == [7].map(\.rowKey))
+    }
+  }
+
+  @Test func numbersOfRowsComeByRangesOfKeysAndGoBackToKeys() throws {
+    let db = try database()
+    try db.read { tx throws in
+      let (entries, other) = (tx[.entries], try #require(try tx[.strangers].rowIDs.first))
+      let found = try entries.rowIDs(from: 98.rowKey, upTo: 101.rowKey)
+      #expect(try found == [98, 99, 100].map { try entries.rowID($0.rowKey) })
+      #expect(try entries.rowIDs(from: nil, upTo: nil) == entries.rowIDs)
+      #expect(try entries.rowIDs(from: 101.rowKey, upTo: 98.rowKey).isEmpty)
+      let places = try entries.places(of: [found[2], other, RowID(.max), found[0]])
+      #expect(places.map(\.key) == [100, 98].map(\.rowKey) && places.map(\.rowID) == [found[2], found[0]])
+    }
+  }
+
+  @Test func liveQueriesWithSelectionsAreRunAnew() async throws {
+    let db = try database()
+    // Which rows are selected stands in another collection.
+    let listed = EntryCondition.rows("listed") { tx in
+      try tx[.strangers].keys.compactMap { try tx[.entries].rowID($0) }
+    }
+    var updates = try db.updates(of: RowCollection.entries.query(listed)).makeAsyncIterator()
+    #expect(try await updates.next()?.keys == [])
+    try await db.write { tx in try tx[.strangers].set(Entry(number: 0), for: 5) }
+    let added = try #require(try await updates.next())
+    #expect(added.keys == [5.rowKey])
+    #expect(added.diff.rows.map(\.kind) == [.insert])
+    try await db.write { tx in try tx[.entries].set(Entry(number: 99), for: 5) }
+    #expect(try await updates.next()?.diff.rows.map(\.kind) == [.update])
+    try await db.write { tx throws in
+      try tx[.strangers].remove(5)
+      try tx[.strangers].set(Entry(number: 0), for: 6)
+    }
+    let exchanged = try #require(try await updates.next())
+    #expect(exchanged.keys == [6.rowKey])
+    #expect(Set(exchanged.diff.rows.map(\.kind)) == [.delete, .insert])
+  }
+}
