@@ -234,6 +234,36 @@ import Testing
     try again.close()
   }
 
+  @Test("A row that gets the value of another is refused, whichever was there first", arguments: [true, false])
+  func refusesValuesOfOthers(isImmediate: Bool) throws {
+    let db = try Database.inMemory()
+    try db.register(
+      Indexes<Track, Plays>("unique", over: .tracks) {
+        Index("rating", \.rating).unique(isImmediate ? .immediate : .atCommit)
+        Index("title", \.title).unique(isImmediate ? .immediate : .atCommit)
+      })
+    // The titles are the same as far as keys have them.
+    let long = String(repeating: "t", count: 300)
+    try db.write { tx in
+      for (number, key) in ["a", "b", "c"].enumerated() {
+        var track = track(1)
+        (track.rating, track.title) = (key == "b" ? 5 : nil, long + "\(number)")
+        try tx[.tracks].set(track, for: key)
+      }
+    }
+    func index(_ body: (WritableRows<Track, Plays>) throws -> Void) -> String? {
+      do { try db.write { tx in try body(tx[.tracks]) } } catch {
+        if case .notUnique(let index, _)? = (error as? DatabaseError)?.cause as? IndexError { return index }
+      }
+      return nil
+    }
+    for key in ["a", "c"] { #expect(index { rows in try rows.update(key) { $0.rating = 5 } } == "rating") }
+    for key in ["a", "c"] { #expect(index { rows in try rows.update(key) { $0.title = long + "1" } } == "title") }
+    #expect(index { rows in try rows.update("a") { $0.title = long + "3" } } == nil)
+    #expect(index { rows in try rows.update("c") { $0.title = long + "0" } } == nil)
+    try db.close()
+  }
+
   @Test("A unique index lets rows share none, and nothing else that looks like it")
   func tellsNoneFromFalse() throws {
     struct Flag: Codable, Sendable { var isOn: Bool, name: String? }

@@ -239,6 +239,27 @@ private typealias People = Indexes<Person, NoMetadata>
     }
   }
 
+  @Test func anOrderByWhatIsTheSameInAllRowsIsThatOfTheirNumbers() throws {
+    let db = try Database.inMemory()
+    try db.register(Indexes.tracks())
+    var random = SeededRandom(seed: 1)
+    try db.write { tx in
+      for number in 0..<40 {
+        var track = random.track()
+        (track.mood, track.year) = (.calm, 1990 + number * 7 % 10)
+        try tx[.tracks].set(track, for: "k\(number)")
+      }
+    }
+    try db.read { tx throws in
+      let found = tx[.tracks].find { $0.mood == .calm && !$0.year.isIn([1993, 1996]) }
+      let keys = try found.keys
+      #expect(keys.count == 32)
+      #expect(try found.order(by: .descending(\.mood)).keys == keys)
+      #expect(try found.order(by: \.mood).offset(3).limit(7).keys == Array(keys[3..<10]))
+    }
+    try db.close()
+  }
+
   @Test func aSumThatIsTooLargeIsAnError() throws {
     let db = try database(people())
     try db.write { tx throws in

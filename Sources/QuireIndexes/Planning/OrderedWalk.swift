@@ -18,6 +18,8 @@ extension IndexView {
     let fixed = Set(columns.prefix(path.fixedColumns).map(\.column.id))
     let asked = order.filter { !fixed.contains($0.column.id) }
     let own = columns.dropFirst(path.fixedColumns)
+    // Where nothing is left to be ordered by, rows of all spans are equal, and no span has all of them.
+    guard !asked.isEmpty || path.spans.count == 1 else { return nil }
     guard asked.count <= own.count, zip(asked, own).allSatisfy({ $0.column.id == $1.column.id }) else { return nil }
     let turned = zip(asked, own).map { $0.isDescending != $1.isDescending }
     guard Set(turned).count <= 1 else { return nil }

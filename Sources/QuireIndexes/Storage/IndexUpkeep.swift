@@ -90,8 +90,9 @@ final class IndexUpkeep {
     // all the same is nobody's, and is replaced.
     let old = isInsert ? nil : try trees.records.value(for: rowID)
     if old == new?.bytes { return }
-    try replace(old, with: new, rowID)
+    // Before the entries: what is unique is told by records.
     if let new { try trees.records.put(new.bytes, for: rowID) } else { try trees.records.remove(rowID) }
+    try replace(old, with: new, rowID)
   }
 
   /// Takes the entries of one record out, and puts those of another in, as far as they differ.
@@ -121,10 +122,13 @@ final class IndexUpkeep {
     }
     let tree = try trees.tree(number)
     for key in before where !after.contains(key) { try tree.remove(key) }
-    for key in after where !before.contains(key) {
-      try tree.put([], for: key)
+    for key in after {
+      let isNew = !before.contains(key)
+      if isNew { try tree.put([], for: key) }
       guard isUnique else { continue }
       let prefix = Array(key.dropLast(IndexKey.rowIDByteCount))
+      // Of a value that is cut the rest alone may be another.
+      guard isNew || prefix.count >= IndexKey.columnByteCount else { continue }
       if list.indexes[number].uniqueness == .immediate {
         try view.checkUnique(prefix, in: number)
       } else {
