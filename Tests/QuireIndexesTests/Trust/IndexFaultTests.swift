@@ -215,14 +215,16 @@ import Testing
     try db.close()
     #expect(count > 0)
     let wanted = environmentNumber("QUIRE_INDEX_FAULTS") ?? 8
-    var (told, unbuilt) = (0, 0)
+    var (trials, told, unbuilt) = (0, 0, 0)
     for number in stride(from: 0, to: count, by: max(1, count / wanted)) {
       do {
+        trials += 1
         let outcome = try Self.trial(disk.copy(), start, fault, number)
         if outcome.failed > 0 { told += 1 }
         if !outcome.isBuilt { unbuilt += 1 }
       } catch { Issue.record("\(fault) of call \(number) of \(count): \(error)") }
     }
+    if wanted > 100 { print("\(fault): \(trials) disks, \(told) errors, \(unbuilt) without the indexes") }
     #expect(told > 0 && unbuilt > 0, "\(told) of \(count) were told, and \(unbuilt) built nothing")
   }
 }
