@@ -65,6 +65,8 @@ indirect enum RecordTest {
     switch self {
     case .constant(let isTrue): return isTrue
     case .values(let place, let ranges, let isNegated):
+      guard let (first, count) = unsafe record.firstValue(at: place) else { return isNegated }
+      if count <= 1 { return unsafe (first.map { unsafe ranges.contains($0) } ?? false) != isNegated }
       var isFound = false
       unsafe record.forEachValue(at: place) { value in
         if !isFound { isFound = unsafe ranges.contains(value) }
