@@ -160,7 +160,10 @@ final class ExtensionSession {
     var change: RowChange?
     for entry in listeners(of: state.name).entries where entry.needsWillChange && entry.concerns(kind, rowID) {
       if isLeftOut(entry, state.id) { continue }
-      let current = change ?? RowChange(kind, rowID, key, state.name, transaction, content())
+      let current =
+        change
+        ?? RowChange(
+          kind, rowID, key, state.name, transaction, content(), before: rowID == nil ? nil : RowBefore())
       change = current
       try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(current) }
     }

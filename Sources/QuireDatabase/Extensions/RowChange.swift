@@ -64,11 +64,14 @@ public struct RowChange {
   public let key: String
   let transaction: TransactionState
   let content: RowContent
+  /// What the row was before, as far as somebody has asked; nil once it has changed.
+  let before: RowBefore?
 
   init(
     _ kind: Kind, _ rowID: RowID?, _ key: String, _ collection: String, _ transaction: TransactionState,
-    _ content: RowContent
+    _ content: RowContent, before: RowBefore? = nil
   ) {
+    self.before = before
     self.kind = kind
     self.rowID = rowID
     self.key = key
@@ -88,6 +91,27 @@ public struct RowChange {
   /// The transaction that the row changes in, as a reading one, which shows its changes so far.
   public var readTransaction: ReadTransaction { ReadTransaction(state: transaction) }
 
+}
+
+/// The halves of a row before a change, each decoded once for all extensions that ask.
+final class RowBefore {
+  /// A half that was decoded; metadata may be none.
+  private struct Known { let half: Any? }
+
+  /// How often the transaction had changed something when they were decoded: a hook may change the row meanwhile.
+  private var mutationCount = -1
+  private var known: [RowHalf: Known] = [:]
+
+  /// A half that is known; else what `read` gives.
+  func half<Half>(
+    _ half: RowHalf, _ transaction: TransactionState, _ read: () throws -> Half?
+  ) rethrows -> Half? {
+    if mutationCount != transaction.mutationCount { (mutationCount, known) = (transaction.mutationCount, [:]) }
+    if let known = known[half] { return known.half as? Half }
+    let found = try read()
+    known[half] = Known(half: found)
+    return found
+  }
 }
 
 /// Where the halves of a changed row come from.

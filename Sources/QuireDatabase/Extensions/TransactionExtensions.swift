@@ -233,7 +233,9 @@ struct TransactionExtensions {
     guard let frame, frame.objectOffset <= bytes.count,
       let key = String(validating: bytes[frame.keyOffset..<frame.metadataOffset], as: UTF8.self)
     else { throw RowView.damaged() }
-    return RowChange(kind, rowID, key, try transaction.name(of: frame.collection), transaction, .bytes(bytes))
+    return RowChange(
+      kind, rowID, key, try transaction.name(of: frame.collection), transaction, .bytes(bytes),
+      before: kind == .remove ? RowBefore() : nil)
   }
 
   // MARK: Before the commit

@@ -40,6 +40,35 @@ extension RowChange {
     return found ?? nil
   }
 
+  /// The object that the row has before the change, in `willChange` and `willRemove`: decoded once, whichever extension
+  /// asks. Nil before an insert, and once the row has changed.
+  ///
+  /// - Throws: as `object`.
+  public func objectBefore<Object, Metadata>(in collection: RowCollection<Object, Metadata>) throws -> Object? {
+    try check(collection.name)
+    guard let before else { return nil }
+    let handle = try handle(collection)
+    return try before.half(.object, transaction) {
+      if case .bytes = content { return try object(in: collection) }
+      return try handle.withRow(key) { _, row in try handle.object(row, key) }
+    }
+  }
+
+  /// The metadata that the row has before the change, if it has some; likewise.
+  ///
+  /// - Throws: as `object`.
+  public func metadataBefore<Object, Metadata>(
+    in collection: RowCollection<Object, Metadata>
+  ) throws -> Metadata? {
+    try check(collection.name)
+    guard let before else { return nil }
+    let handle = try handle(collection)
+    return try before.half(.metadata, transaction) {
+      if case .bytes = content { return try metadata(in: collection) }
+      return try handle.withRow(key) { _, row in try handle.metadata(row, key) } ?? nil
+    }
+  }
+
   private func check(_ name: String) throws(DatabaseError) {
     guard name.hasSameBytes(as: collection) else {
       throw DatabaseError(

@@ -11,6 +11,7 @@ private struct Probe: DatabaseExtension {
   let name: String
   var version = ""
   var didBuild: @Sendable (Writer) throws -> Void = { _ in }
+  var willChange: @Sendable (Writer, RowChange) throws -> Void = { _, _ in }
   var didChange: @Sendable (Writer, RowChange) throws -> Void = { _, _ in }
   var registered: @Sendable (Database) throws -> Void = { _ in }
 
@@ -30,6 +31,7 @@ private struct Probe: DatabaseExtension {
     func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
     func build(_ row: RowChange) throws {}
     func didBuild() throws { try probe.didBuild(self) }
+    func willChange(_ change: RowChange) throws { try probe.willChange(self, change) }
     func didChange(_ change: RowChange) throws { try probe.didChange(self, change) }
   }
 }
@@ -72,6 +74,38 @@ private struct Probe: DatabaseExtension {
     try db.register(probe)
     #expect(heard.values == ["remove 1", "remove 2"])
     #expect(try db.read { tx throws in Array(tx[.texts("t")].keys) } == ["3"])
+  }
+
+  @Test("What a row was before a change is there for all, and decoded once") func before() throws {
+    let heard = Recorder()
+    let decoded = Recorder()
+    let coder = RowCoder<String>(
+      encode: { Array($0.utf8) },
+      decode: { bytes in
+        decoded.append("decoded")
+        return bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      })
+    let texts = RowCollection<String, Int>("texts", coder: coder)
+    let db = try Database.inMemory()
+    for name in ["first", "second"] {
+      var probe = Probe(name: name)
+      probe.willChange = { _, change in
+        let (object, metadata) = (try change.objectBefore(in: texts), try change.metadataBefore(in: texts))
+        heard.append("\(name) \(change.kind): \(object ?? "none") \(metadata ?? 0)")
+      }
+      probe.didChange = { _, change in
+        if try change.objectBefore(in: texts) != nil { heard.append("known afterwards") }
+      }
+      try db.register(probe)
+    }
+    try db.write { tx throws in try tx[texts].set("a", metadata: 1, for: "k") }
+    #expect(decoded.values.isEmpty)
+    try db.write { tx throws in try tx[texts].set("b", metadata: nil, for: "k") }
+    #expect(decoded.values.count == 1)
+    try db.write { tx throws in try tx[texts].remove("k") }
+    #expect(decoded.values.count == 2)
+    let both = ["insert: none 0", "update: a 1", "remove: b 0"].flatMap { ["first \($0)", "second \($0)"] }
+    #expect(heard.values == both)
   }
 
   @Test("Extensions of one kind find each other in a transaction") func writers() throws {
