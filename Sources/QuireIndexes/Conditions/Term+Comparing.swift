@@ -13,8 +13,12 @@ extension Term where Value: SortKey {
   /// The condition that the field's value is one of `ranges`, of the bytes of `Value`.
   private func condition(_ ranges: ByteRanges) -> Condition<Object, Metadata> {
     // Metadata may be absent: a byte in front of the value tells.
-    let ranges = isMetadata ? ranges.behind([1]) : ranges
-    return Condition(ranges.isEmpty ? .none : .value(column, ranges))
+    var stored = isMetadata ? ranges.behind([1]) : ranges
+    // Metadata that are not there are equal to nil.
+    if isMetadata, let absent = Value.absentBytes, ranges.contains(absent) {
+      stored = stored.union(ByteRanges(ByteRange(prefix: [0])))
+    }
+    return Condition(stored.isEmpty ? .none : .value(column, stored))
   }
 
   /// All that is neither absent nor unordered.

@@ -88,7 +88,8 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
     self.init(name, columns: [.metadata(path)])
   }
 
-  /// The same index, of which no two rows may have the same values. Rows with a nil among them are let through.
+  /// The same index, of which no two rows may have the same values. Rows with a nil among them are let through, and
+  /// those with what is not a number.
   public func unique(_ uniqueness: Uniqueness = .atCommit) -> Self {
     var copy = self
     copy.uniqueness = uniqueness
@@ -98,8 +99,8 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
   /// The same index with only the rows that satisfy a condition. It serves queries whose condition says at least as
   /// much.
   ///
-  /// - Parameter version: to be changed with a condition that a closure, or a value from elsewhere, is a part of; what
-  ///   fields are compared with is noticed without.
+  /// - Parameter version: to be changed with a condition that a closure, or a value from elsewhere, is a part of, and
+  ///   with one that asks another field of the same type; what fields are compared with is noticed without.
   public func `where`(
     version: String = "", _ condition: (Fields<Object, Metadata>) throws -> Condition<Object, Metadata>
   ) rethrows -> Self {

@@ -56,14 +56,22 @@ final class IndexDeclaration: Sendable {
     }
     text += "\(uniqueness.map { "\($0)" } ?? "")|\(filterVersion)|"
     if !hasEntries { text += "stored|" }
-    for node in filter.conjuncts {
-      switch node {
-      case .value(let column, let ranges): text += "\(column.typeName)\(ranges.list)"
-      case .elements(let column, let ranges, let isNegated): text += "\(column.typeName)\(ranges.list)\(isNegated)"
-      default: text += "?"
-      }
-    }
+    for node in filter.conjuncts { text += node.signature }
     return Fingerprint(text).digits
+  }
+}
+
+extension ConditionNode {
+  /// What it says, in words; of key paths only the types can be told, and of closures nothing.
+  fileprivate var signature: String {
+    switch self {
+    case .value(let column, let ranges): "\(column.typeName)\(ranges.list)"
+    case .elements(let column, let ranges, let isNegated): "\(column.typeName)\(ranges.list)\(isNegated)"
+    case .and(let nodes): "(" + nodes.map(\.signature).joined(separator: "&") + ")"
+    case .or(let nodes): "(" + nodes.map(\.signature).joined(separator: "|") + ")"
+    case .none: "none"
+    default: "?"
+    }
   }
 }
 

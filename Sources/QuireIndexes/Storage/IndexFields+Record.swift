@@ -88,11 +88,12 @@ extension IndexList {
     .damaged(index: indexes[number].name, detail: "\(rowID) has \(count) values of one column")
   }
 
-  /// Whether one of the values is none, which a unique index lets through.
-  func hasAbsent(_ record: RecordView, in number: Int, _ map: IndexMap) -> Bool {
+  /// Whether one of the values is none or not a number, which a unique index lets through.
+  func isExempt(_ record: RecordView, in number: Int, _ map: IndexMap) -> Bool {
     zip(fields.columns[number], indexes[number].columns).contains { field, column in
-      guard let absent = column.column.absentBytes, let place = map.places[field] else { return false }
-      return record.values(at: place).contains(absent)
+      let incomparable = column.column.incomparable
+      guard !incomparable.isEmpty, let place = map.places[field] else { return false }
+      return record.values(at: place).contains { incomparable.contains($0) }
     }
   }
 

@@ -108,7 +108,7 @@ final class IndexUpkeep {
           try replace(
             old == nil ? [] : try list.keys(of: before, in: number, map, rowID),
             with: new == nil ? [] : try list.keys(of: after, in: number, map, rowID), in: number,
-            isUnique: list.indexes[number].uniqueness != nil && new != nil && !list.hasAbsent(after, in: number, map))
+            isUnique: list.indexes[number].uniqueness != nil && new != nil && !list.isExempt(after, in: number, map))
         }
       }
     }

@@ -51,7 +51,7 @@ final class IndexView {
       if !mayBeCut, let first { throw notUnique(number, [first, rowID]) }
       let values = try trees.records.withValue(for: rowID) { bytes in
         try withRecord(rowID, bytes) { record in
-          list.hasAbsent(record, in: number, map)
+          list.isExempt(record, in: number, map)
             ? nil
             : list.fields.columns[number].map { field in
               map.places[field].map { record.values(at: $0) } ?? []

@@ -65,17 +65,17 @@ final class Column: Sendable {
   let id: ColumnID
   /// The type, for messages and for what is stored about an index.
   let typeName: String
-  /// The bytes of the value that stands for none, if the type has one.
-  let absentBytes: [UInt8]?
+  /// The bytes of values that are not the same as another row's, to a unique index: nil, and what is not a number.
+  let incomparable: [[UInt8]]
   /// A `ColumnSource` of the types of the collection.
   private let source: any AnyObject & Sendable
 
   fileprivate init<Object: Sendable, Metadata: Sendable>(
-    _ id: ColumnID, _ type: Any.Type, _ absentBytes: [UInt8]?, _ source: ColumnSource<Object, Metadata>
+    _ id: ColumnID, _ type: Any.Type, _ incomparable: [[UInt8]], _ source: ColumnSource<Object, Metadata>
   ) {
     self.id = id
     typeName = "\(type)"
-    self.absentBytes = absentBytes
+    self.incomparable = incomparable
     self.source = source
   }
 
@@ -119,11 +119,16 @@ final class ColumnSource<Object: Sendable, Metadata: Sendable>: Sendable {
   ) { self.append = append }
 }
 
+extension SortKey {
+  /// The bytes of its values that are equal to no value that is there.
+  fileprivate static var incomparable: [[UInt8]] { [absentBytes, unorderedBytes].compactMap(\.self) }
+}
+
 extension Column {
   /// The key of the row, of which a row's halves know nothing: what compares it has to be given it.
   convenience init<Object: Sendable, Metadata: Sendable>(keysOf _: Object.Type, _: Metadata.Type) {
     self.init(
-      ColumnID(.key, \String.self, .value), String.self, nil,
+      ColumnID(.key, \String.self, .value), String.self, [],
       ColumnSource<Object, Metadata> { _, _, _, _ in preconditionFailure("a row's halves have no key") })
   }
 
@@ -132,7 +137,7 @@ extension Column {
     _ field: FieldPath<Object, Value>, beside _: Metadata.Type
   ) {
     self.init(
-      ColumnID(.object, field.path, .value), Value.self, Value.absentBytes,
+      ColumnID(.object, field.path, .value), Value.self, Value.incomparable,
       ColumnSource<Object, Metadata> { object, _, bytes, end in
         object[keyPath: field.path].append(to: &bytes)
         try end(&bytes)
@@ -144,7 +149,7 @@ extension Column {
     metadata field: FieldPath<Metadata, Value>, beside _: Object.Type
   ) {
     self.init(
-      ColumnID(.metadata, field.path, .value), Value.self, Value?.absentBytes,
+      ColumnID(.metadata, field.path, .value), Value.self, [[0]] + Value.incomparable.map { [1] + $0 },
       ColumnSource<Object, Metadata> { _, metadata, bytes, end in
         metadata.map { $0[keyPath: field.path] }.append(to: &bytes)
         try end(&bytes)
@@ -156,7 +161,7 @@ extension Column {
     each field: FieldPath<Object, Elements>, beside _: Metadata.Type
   ) where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
     self.init(
-      ColumnID(.object, field.path, .elements), Elements.self, Elements.Element.absentBytes,
+      ColumnID(.object, field.path, .elements), Elements.self, Elements.Element.incomparable,
       ColumnSource<Object, Metadata> { object, _, bytes, end in
         for element in object[keyPath: field.path] {
           element.append(to: &bytes)
@@ -170,7 +175,7 @@ extension Column {
     metadataEach field: FieldPath<Metadata, Elements>, beside _: Object.Type
   ) where Elements.Element: SortKey, Elements.Iterator: SendableMetatype {
     self.init(
-      ColumnID(.metadata, field.path, .elements), Elements.self, Elements.Element.absentBytes,
+      ColumnID(.metadata, field.path, .elements), Elements.self, Elements.Element.incomparable,
       ColumnSource<Object, Metadata> { _, metadata, bytes, end in
         guard let metadata else { return }
         for element in metadata[keyPath: field.path] {
