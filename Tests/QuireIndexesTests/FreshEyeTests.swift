@@ -449,9 +449,9 @@ extension Indexes where Object == Odd, Metadata == Extra {
     }
   }
 
-  @Test func anotherFieldOfOneTypeIsToldByTheNameOrTheVersion() throws {
+  @Test func anotherFieldOfOneTypeIsNoticed() throws {
     let folder = try TemporaryFolder()
-    for (name, version, isOne) in [("x", "1", true), ("y", "1", false), ("y", "2", true)] {
+    for (name, version, isOne) in [("x", "1", true), ("x", "1", false), ("y", "1", true), ("y", "2", false)] {
       let db = try Database(at: folder.path("db"))
       try db.write { tx throws in
         guard tx[Self.things].count == 0 else { return }
@@ -459,11 +459,15 @@ extension Indexes where Object == Odd, Metadata == Extra {
           try tx[Self.things].set(Thing(one: number % 10, two: number % 7, mail: nil), for: "k\(number)")
         }
       }
-      let list = Things("i", over: Self.things, version: version) { Index(name, isOne ? \.one : \.two) }
+      let list = Things("i", over: Self.things, version: version) {
+        Index(name, isOne ? \.one : \.two)
+        Index("some", \.mail).where { isOne ? $0.one < 5 : $0.two < 5 }
+      }
       try db.register(list)
       try db.read { tx throws in
         #expect(try tx[Self.things].find { $0.two == 3 }.count == 14)
         #expect(try tx[Self.things].find { $0.one == 3 }.count == 10)
+        #expect(try tx[Self.things].find { $0.two < 5 && $0.mail == nil }.count == 72)
         try tx.access(to: list).verify()
       }
       try db.close()

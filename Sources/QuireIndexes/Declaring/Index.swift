@@ -99,8 +99,8 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
   /// The same index with only the rows that satisfy a condition. It serves queries whose condition says at least as
   /// much.
   ///
-  /// - Parameter version: to be changed with a condition that a closure, or a value from elsewhere, is a part of, and
-  ///   with one that asks another field of the same type; what fields are compared with is noticed without.
+  /// - Parameter version: to be changed with a condition that a closure, or a value from elsewhere, is a part of; what
+  ///   fields are compared with is noticed without.
   public func `where`(
     version: String = "", _ condition: (Fields<Object, Metadata>) throws -> Condition<Object, Metadata>
   ) rethrows -> Self {

@@ -48,11 +48,12 @@ final class IndexDeclaration: Sendable {
     return parts.joined(separator: ", ")
   }
 
-  /// What the file depends on of the declaration, in words; of key paths only the types can be told.
-  fileprivate var signature: String {
+  /// What the file depends on of the declaration, in words; of key paths types and names. Made when a catalog is read,
+  /// and not with each list.
+  var signature: String {
     var text = ""
     for key in columns {
-      text += "\(key.column.id.half),\(key.column.id.kind),\(key.column.typeName),\(key.isDescending)|"
+      text += "\(key.column.id.half),\(key.column.id.kind),\(key.column.name),\(key.isDescending)|"
     }
     text += "\(uniqueness.map { "\($0)" } ?? "")|\(filterVersion)|"
     if !hasEntries { text += "stored|" }
@@ -62,11 +63,11 @@ final class IndexDeclaration: Sendable {
 }
 
 extension ConditionNode {
-  /// What it says, in words; of key paths only the types can be told, and of closures nothing.
+  /// What it says, in words; of key paths types and names, and of closures nothing.
   fileprivate var signature: String {
     switch self {
-    case .value(let column, let ranges): "\(column.typeName)\(ranges.list)"
-    case .elements(let column, let ranges, let isNegated): "\(column.typeName)\(ranges.list)\(isNegated)"
+    case .value(let column, let ranges): "\(column.name)\(ranges.list)"
+    case .elements(let column, let ranges, let isNegated): "\(column.name)\(ranges.list)\(isNegated)"
     case .and(let nodes): "(" + nodes.map(\.signature).joined(separator: "&") + ")"
     case .or(let nodes): "(" + nodes.map(\.signature).joined(separator: "|") + ")"
     case .none: "none"
@@ -84,8 +85,6 @@ final class IndexList: Sendable {
   let indexes: [IndexDeclaration]
   /// What records hold.
   let fields: IndexFields
-  /// For each index what its declaration says, as far as its entries depend on it.
-  let signatures: [String]
   let names: [String]
 
   init(_ name: String, _ collection: String, _ indexes: [IndexDeclaration]) {
@@ -93,7 +92,6 @@ final class IndexList: Sendable {
     self.collection = collection
     self.indexes = indexes
     fields = IndexFields(indexes)
-    signatures = indexes.map(\.signature)
     names = indexes.map(\.name)
   }
 }

@@ -45,8 +45,8 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   ///   - collection: the collection whose rows they hold.
   ///   - version: to be changed when a field, a computed one perhaps, gives another value for a row than it did.
   ///     Another version has all of them built anew. What the list itself says is noticed without, and an index that is
-  ///     new or says something else is built alone. Of fields it is the types that are noticed: an index that goes over
-  ///     to another field of the same type gets another name, or the list another version.
+  ///     new or says something else is built alone. Of fields it is types and names that are noticed, the names
+  ///     only where the program has symbols that tell them.
   ///   - list: the indexes; their names differ.
   public init(
     _ name: String, over collection: RowCollection<Object, Metadata>, version: String = "",

@@ -59,7 +59,7 @@ struct IndexMap: Sendable {
     let pairs: [Pair]
 
     init?(_ number: Int, _ list: IndexList, _ catalog: IndexCatalog) {
-      let (name, signature) = (list.indexes[number].name, list.signatures[number])
+      let (name, signature) = (list.indexes[number].name, list.indexes[number].signature)
       let known = catalog.entries.first { $0.name.utf8.elementsEqual(name.utf8) && $0.signature == signature }
       guard let known else { return nil }
       let own = list.fields.columns[number] + (list.fields.held[number].map { [$0] } ?? [])
@@ -102,7 +102,7 @@ extension IndexCatalog {
       }
       nextTree += 1
       return Entry(
-        name: list.indexes[number].name, signature: list.signatures[number], tree: nextTree - 1, isReady: false,
+        name: list.indexes[number].name, signature: list.indexes[number].signature, tree: nextTree - 1, isReady: false,
         places: columns, heldPlace: held, summary: list.indexes[number].summary)
     }
     let kept = Set(entries.map(\.tree))

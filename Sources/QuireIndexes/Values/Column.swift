@@ -67,6 +67,11 @@ final class Column: Sendable {
   let typeName: String
   /// The bytes of values that are not the same as another row's, to a unique index: nil, and what is not a number.
   let incomparable: [[UInt8]]
+  /// Its type, and its name as far as the program's symbols tell it: an address is another one at each start.
+  var name: String {
+    let path = "\(id.path.debugDescription)"
+    return path.contains("0x") ? typeName : "\(typeName) \(path)"
+  }
   /// A `ColumnSource` of the types of the collection.
   private let source: any AnyObject & Sendable
 
