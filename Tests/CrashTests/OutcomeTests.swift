@@ -207,18 +207,24 @@ extension DatabaseError {
       environment: StorageEnvironment(fileSystem: disk, random: { salt }, scheduling: .stepped))
   }
 
-  /// Whoever made the database was killed before its name was durable, and the first transaction of the next process
-  /// finds that it cannot be made so.
-  @Test("What was acknowledged is not lost with the name of the file")
-  func nameThatIsNotDurable() throws {
+  /// What a process leaves that was killed between the name of a new database and the sync that makes it durable.
+  private static func killedBeforeTheName() throws -> SimulatedDisk {
     let made = SimulatedDisk()
     let naming = made.hold(.synchronizeDirectory)
-    let making = Promise { _ = try? Self.open(made) }
+    let making = Promise { _ = try? open(made) }
     try #require(naming.awaitCall())
     let disk = made.processKillImage()
     naming.release()
     _ = making.get()
     #expect(disk.names.contains("/db") && !disk.durableNames.contains("/db"))
+    return disk
+  }
+
+  /// Whoever made the database was killed before its name was durable, and the first transaction of the next process
+  /// finds that it cannot be made so.
+  @Test("What was acknowledged is not lost with the name of the file")
+  func nameThatIsNotDurable() throws {
+    let disk = try Self.killedBeforeTheName()
     let engine = try Self.open(disk, salt: 8)
     disk.failNext(.synchronizeDirectory, with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
     var acknowledged: [String] = []
@@ -239,13 +245,7 @@ extension DatabaseError {
   /// and the one after that finds nothing wrong.
   @Test("A name that was forgotten before anybody wrote is made anew", arguments: [0, 1, 2])
   func nameThatWasForgottenLater(failingCall: Int) throws {
-    let made = SimulatedDisk()
-    let naming = made.hold(.synchronizeDirectory)
-    let making = Promise { _ = try? Self.open(made) }
-    try #require(naming.awaitCall())
-    let killed = made.processKillImage()
-    naming.release()
-    _ = making.get()
+    let killed = try Self.killedBeforeTheName()
     killed.failNext(
       .synchronizeDirectory, skipping: failingCall,
       with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
@@ -261,6 +261,28 @@ extension DatabaseError {
       let names = try Self.open(disk.crashImage(mode)).read { tx in tx.treeNames }
       #expect(names.contains("b"), "\(mode)")
     }
+  }
+
+  /// Whoever made the database while this process was about to was killed, and the sync of the folder has failed.
+  @Test func nameThatSomebodyElseMadeIsMadeAnew() throws {
+    let other = SimulatedDisk()
+    _ = try Self.open(other)
+    var bytes = try #require(other.bytes(of: "/db"))
+    bytes.replaceSubrange(MetaPage.byteCount..., with: repeatElement(0, count: bytes.count - MetaPage.byteCount))
+    let disk = SimulatedDisk()
+    let linking = disk.hold(.link)
+    let opening = Promise { try? Self.open(disk, salt: 8) }
+    try #require(linking.awaitCall())
+    let file = try disk.open("/other", .createNew)
+    try file.put(bytes, at: 0)
+    try file.synchronize()
+    try disk.link("/other", to: "/db")
+    disk.failNext(.synchronizeDirectory, with: .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 0))
+    #expect(throws: SystemError.self) { try disk.synchronizeDirectory(of: "/db") }
+    linking.release()
+    let engine = try #require(opening.get() ?? nil)
+    try engine.write { tx in try tx.createTree("a", keys: .bytes) }
+    #expect(try Self.open(disk.crashImage(.allOld), salt: 9).read { tx in tx.treeNames } == ["a"])
   }
 
   @Test func nameThatIsDurableIsLeftAlone() throws {

@@ -29,7 +29,7 @@ extension Opener {
   func isUntouched(_ file: any File, _ meta: MetaPages) throws(StorageError) -> Bool {
     let page = meta.current
     guard page == MetaPage(pageSize: page.pageSize, databaseID: page.databaseID), meta.predecessor == nil,
-      !hasLogFiles
+      firstLogPath == nil
     else { return false }
     return try isZero(file, from: MetaPage.byteCount)
   }
@@ -60,14 +60,17 @@ extension Opener {
   /// its data file. If this fails, the next opening does it again.
   ///
   /// The caller owns the file. Whoever has opened it by its name and waits for the lock finds a file without a name.
-  func renew(_ file: any File, _ page: MetaPage) throws(StorageError) {
-    guard try isStillNamed(file) else { return }
-    try make(page) { (copy, temporary) throws(StorageError) in
+  ///
+  /// - Returns: false if the path leads to another file by now, of which nothing is known.
+  func renew(_ file: any File, _ page: MetaPage) throws(StorageError) -> Bool {
+    guard try isStillNamed(file) else { return false }
+    return try make(page) { (copy, temporary) throws(StorageError) in
       do throws(SystemError) {
         try copy.synchronize()
         _ = lock(copy)
         try environment.fileSystem.rename(temporary, to: path)
         try environment.fileSystem.synchronizeDirectory(of: path)
+        return true
       } catch {
         throw StorageError(writing: error, path: path)
       }

@@ -44,24 +44,25 @@ package struct Opener {
             "A symbolic link here leads to nothing. Remove it, or put back the database that it leads to.", path: path,
             systemError: error)
         }
-        try create()
-        return try open(attempts: attempts - 1, isMadeHere: true)
+        let isMade = try create()
+        return try open(attempts: attempts - 1, isMadeHere: isMade)
       }
       throw StorageError(opening: error, path: path)
     }
+    let isMade: Bool
     do throws(StorageError) {
       try own(file)
       let meta = try MetaPages.open(file)
       let mayRenew = !isMadeHere && !options.isReadOnly && attempts > 0
       let renews = mayRenew ? try isUntouched(file, meta) : false
       if !renews { return try recover(file, meta) }
-      try renew(file, meta.current)
+      isMade = try renew(file, meta.current)
     } catch {
       file.close()
       throw error
     }
     file.close()
-    return try open(attempts: attempts - 1, isMadeHere: true)
+    return try open(attempts: attempts - 1, isMadeHere: isMade)
   }
 
   // MARK: Ownership
@@ -94,16 +95,21 @@ package struct Opener {
   /// Builds the database under a temporary name and links it into place: what is at `path` is always complete
   /// (hazard D1). It is then opened by its own name like any other. Another opener may have built the file, or
   /// opened it, first.
-  private func create() throws(StorageError) {
+  ///
+  /// - Returns: whether the name is of this file, and durable.
+  private func create() throws(StorageError) -> Bool {
     try checkAbsence()
     let id = DatabaseID(high: environment.random(), low: environment.random())
-    try make(MetaPage(pageSize: options.pageSize, databaseID: id), publish)
+    return try make(MetaPage(pageSize: options.pageSize, databaseID: id), publish)
   }
 
   /// Writes a database without rows to a file of its own, has it published, and notes in it that its name is durable.
+  ///
+  /// - Parameter publish: gives the file its name, durably, and returns whether it has it.
+  /// - Returns: what `publish` returned.
   func make(
-    _ page: MetaPage, _ publish: (any File, _ temporary: String) throws(StorageError) -> Void
-  ) throws(StorageError) {
+    _ page: MetaPage, _ publish: (any File, _ temporary: String) throws(StorageError) -> Bool
+  ) throws(StorageError) -> Bool {
     let temporary = "\(path)-new-\(hexadecimal(environment.random()))"
     let file: any File
     do throws(SystemError) { file = try environment.fileSystem.open(temporary, .createNew) } catch {
@@ -114,8 +120,9 @@ package struct Opener {
     defer { file.close() }
     defer { remove(temporary) }
     _ = try MetaPages.create(in: file, page)
-    try publish(file, temporary)
-    noteDurableName(file, pageSize: page.pageSize)
+    let isNamed = try publish(file, temporary)
+    if isNamed { noteDurableName(file, pageSize: page.pageSize) }
+    return isNamed
   }
 
   /// - Throws: `invalidOption` if the name leaves no room for what the names of the files beside it add.
@@ -135,8 +142,7 @@ package struct Opener {
 
   /// A log without its data file is what is left of a database, and not to be overwritten by a new one.
   private func checkAbsence() throws(StorageError) {
-    let logFiles = filesOfLogs
-    guard let fileIndex = firstLogFile(logFiles),
+    guard let logPath = firstLogPath,
       // Another opener may have created the data file but not yet its log.
       !environment.fileSystem.exists(path)
     else { return }
@@ -145,37 +151,36 @@ package struct Opener {
       """
       The data file is missing, but there is a log beside it. Put the data file back, or restore a backup and move \
       the log away.
-      """, path: logFiles.path(fileIndex))
+      """, path: logPath)
   }
 
-  private var filesOfLogs: LogFiles {
-    LogFiles(fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
+  /// The path of a file of a log beside the data file; nil if there is none.
+  var firstLogPath: String? {
+    let logFiles = LogFiles(
+      fileSystem: environment.fileSystem, databasePath: path, databaseID: DatabaseID(high: 0, low: 0))
+    return (0..<Limits.segmentFileCount).first { logFiles.exists($0) }.map { logFiles.path($0) }
   }
-
-  private func firstLogFile(_ logFiles: LogFiles) -> Int? {
-    (0..<Limits.segmentFileCount).first { logFiles.exists($0) }
-  }
-
-  /// Whether files of a log stand beside the path.
-  var hasLogFiles: Bool { firstLogFile(filesOfLogs) != nil }
 
   /// Makes the file durable and gives it its name, unless that has been taken meanwhile.
   ///
   /// If the name cannot be made durable it goes again: a sync of the folder that failed may have forgotten it, so that
   /// no later sync would write it, while the names of log files that came after it stay. The next attempt makes the
   /// name anew. A lock keeps everybody from working by the name until then.
-  private func publish(_ file: any File, _ temporary: String) throws(StorageError) {
+  ///
+  /// - Returns: false if it has been taken.
+  private func publish(_ file: any File, _ temporary: String) throws(StorageError) -> Bool {
     do throws(SystemError) {
       try file.synchronize()
       let isLocked = lock(file)
       do throws(SystemError) { try environment.fileSystem.link(temporary, to: path) } catch {
-        if error.code == EEXIST { return }
+        if error.code == EEXIST { return false }
         throw error
       }
       do throws(SystemError) { try environment.fileSystem.synchronizeDirectory(of: path) } catch {
         if isLocked { remove(path) }
         throw error
       }
+      return true
     } catch {
       throw StorageError(writing: error, path: path)
     }
