@@ -38,13 +38,8 @@ extension RowReading {
   /// as `rows(withIDs:)`.
   public func objects(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [Object] {
     var objects: [Object] = []
-    let handle = handle
-    try handle.opened.forEachRow(withIDs: Array(rowIDs), .object) { rowID, key, row in
-      if handle.isCached, let object = handle.objectCached(rowID) {
-        objects.append(object)
-      } else {
-        objects.append(try handle.object(row, key))
-      }
+    do { try forEachObject(withIDs: Array(rowIDs)) { objects.append($1) } } catch {
+      throw handle.failure(error, nil)
     }
     return objects
   }
@@ -57,21 +52,17 @@ extension RowReading {
   public func forEachObject(withIDs rowIDs: [RowID], _ body: (RowID, Object) throws -> Void) throws {
     let handle = handle
     var failure: (any Error)?
+    func handOver(_ rowID: RowID, _ object: Object) throws {
+      do { try body(rowID, object) } catch {
+        failure = error
+        throw error
+      }
+    }
     do {
       try handle.opened.forEachRow(withIDs: rowIDs, .object) { rowID, key, row in
-        if handle.isCached, let object = handle.objectCached(rowID) {
-          do { try body(rowID, object) } catch {
-            failure = error
-            throw error
-          }
-          return
-        }
+        if handle.isCached, let object = handle.objectCached(rowID) { return try handOver(rowID, object) }
         try unsafe handle.opened.withObject(of: row, key, handle.protections) { bytes, context in
-          let object = try unsafe handle.decode(bytes, context, key)
-          do { try body(rowID, object) } catch {
-            failure = error
-            throw error
-          }
+          try handOver(rowID, try unsafe handle.decode(bytes, context, key))
         }
       }
       withExtendedLifetime(handle.own) {}

@@ -101,12 +101,7 @@ private final class FoundList: SelectedRows {
 struct RowIDList: Sendable {
   let rowIDs: [RowID]
 
-  init(_ rowIDs: [RowID]) {
-    var distinct: [RowID] = []
-    distinct.reserveCapacity(rowIDs.count)
-    for rowID in rowIDs.sorted() where distinct.last != rowID { distinct.append(rowID) }
-    self.rowIDs = distinct
-  }
+  init(_ rowIDs: [RowID]) { self.rowIDs = rowIDs.distinctInOrder() }
 
   /// O(log n).
   func contains(_ rowID: RowID) -> Bool {

@@ -12,7 +12,7 @@ struct RowFinder {
   /// For more rows no memory is taken in advance: what a file says of their number may be false.
   static var mostReserved: Int { 1 << 16 }
   /// So many rows are looked up side by side.
-  fileprivate static var batchCount: Int { 256 }
+  private static var batchCount: Int { 256 }
 
   /// The rows of a plan, in the order of their numbers, each once.
   ///
@@ -32,7 +32,7 @@ struct RowFinder {
     case .path(let path): return try rowIDs(path)
     case .keys(let slices, _): return try rowIDs(slices)
     case .list(let list, _): return list.rowIDs
-    case .union(let plans): return Self.distinct(try plans.flatMap { try rowIDs($0) }.sorted())
+    case .union(let plans): return try plans.flatMap { try rowIDs($0) }.distinctInOrder()
     case .intersection(let sources):
       var common: [RowID]?
       for source in sources {
@@ -54,49 +54,14 @@ struct RowFinder {
       cost.entries += 1
       return found.count < limit
     }
-    if !path.isOnePoint { Self.sort(&found) }
-    return path.isDistinct ? found : Self.distinct(found)
-  }
-
-  /// Sorts numbers of rows, of which some may be there several times: many that lie close together by marking them in a
-  /// bit set.
-  private static func sort(_ rowIDs: inout [RowID]) {
-    guard rowIDs.count >= 1024, let least = rowIDs.min(), let greatest = rowIDs.max(),
-      case let (width, isOverflow) = greatest.rawValue.subtractingReportingOverflow(least.rawValue), !isOverflow,
-      width / 32 <= rowIDs.count
-    else { return rowIDs.sort() }
-    var words = [UInt64](repeating: 0, count: Int(width) / 64 + 1)
-    var distinctCount = 0
-    for rowID in rowIDs {
-      let place = Int(rowID.rawValue - least.rawValue)
-      let bit = UInt64(1) << UInt64(place % 64)
-      if words[place / 64] & bit == 0 { distinctCount += 1 }
-      words[place / 64] |= bit
-    }
-    // What is there several times would be lost.
-    guard distinctCount == rowIDs.count else { return rowIDs.sort() }
-    var end = 0
-    for (index, word) in words.enumerated() {
-      var rest = word
-      while rest != 0 {
-        rowIDs[end] = RowID(least.rawValue + Int64(index * 64 + rest.trailingZeroBitCount))
-        end += 1
-        rest &= rest - 1
-      }
-    }
+    return path.isOnePoint ? found : found.distinctInOrder()
   }
 
   /// The rows whose keys are in some slices.
   private func rowIDs(_ slices: [KeySlice]) throws -> [RowID] {
     let found = try slices.flatMap { try rows.rowIDs($0) }
     cost.entries += found.count
-    return found.sorted()
-  }
-
-  private static func distinct(_ sorted: [RowID]) -> [RowID] {
-    var distinct: [RowID] = []
-    for rowID in sorted where distinct.last != rowID { distinct.append(rowID) }
-    return distinct
+    return found.distinctInOrder()
   }
 
   private static func intersection(_ left: [RowID], _ right: [RowID]) -> [RowID] {
@@ -120,15 +85,14 @@ struct RowFinder {
 
   /// The rows of all that satisfy a condition; each is decoded unless records tell.
   private func scan(_ tests: ConditionNode) throws -> [RowID] {
-    if tests.hasPart(where: \.isSelection) { return try filter(try rows.allRowIDs().sorted(), tests) }
-    cost.rows += rows.count
-    if let view, let test = view.test(tests) {
+    if let view, !tests.hasPart(where: \.isSelection), let test = view.test(tests) {
+      cost.rows += rows.count
       var found: [RowID] = []
       try scan(view, test) { found.append($0) }
       return found
     }
-    if case .all = tests { return try rows.allRowIDs().sorted() }
-    return try rows.scan(tests)
+    // In the order of the numbers, in which rows lie beside each other.
+    return try filter(try rows.allRowIDs().distinctInOrder(), tests)
   }
 
   /// Calls `body` with the rows of all records that satisfy a test, in the order of their numbers.
@@ -207,8 +171,6 @@ protocol RowAccess: PlaceAccess {
   var count: Int { get }
   /// The numbers of all rows.
   func allRowIDs() throws -> [RowID]
-  /// The numbers of the rows that satisfy a condition; each row is decoded.
-  func scan(_ tests: ConditionNode) throws -> [RowID]
   /// Those of some rows that satisfy a condition, in the order given; each is decoded.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID]
   /// For some rows the bytes by which they stand in an order; each is decoded.
@@ -222,17 +184,6 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
   var count: Int { rows.count }
 
   func allRowIDs() throws -> [RowID] { try rows.rowIDs }
-
-  func scan(_ tests: ConditionNode) throws -> [RowID] {
-    // In the order of the numbers, in which rows lie beside each other.
-    let rowIDs = try allRowIDs().sorted()
-    guard tests.asksBeyondObject else { return try filter(rowIDs, tests) }
-    var found: [RowID] = []
-    for start in stride(from: 0, to: rowIDs.count, by: RowFinder.batchCount) {
-      found += try filter(Array(rowIDs[start..<min(rowIDs.count, start + RowFinder.batchCount)]), tests)
-    }
-    return found
-  }
 
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
     var found: [RowID] = []

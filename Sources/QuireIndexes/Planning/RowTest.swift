@@ -10,15 +10,7 @@ extension IndexView {
   }
 
   /// Whether records tell all that a condition asks.
-  func tells(_ node: ConditionNode) -> Bool {
-    switch node {
-    case .all, .none: true
-    case .value(let column, _), .elements(let column, _, _): place(of: column.id) != nil
-    case .closure, .selection: false
-    case .listed: true
-    case .and(let nodes), .or(let nodes): nodes.allSatisfy { tells($0) }
-    }
-  }
+  func tells(_ node: ConditionNode) -> Bool { test(node) != nil }
 
   /// A condition as a test of records; nil if records do not tell all that it asks.
   func test(_ node: ConditionNode) -> RecordTest? {

@@ -15,15 +15,11 @@ struct QueryRun {
   /// What was read since the plan was made.
   let cost = QueryCost()
 
-  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>) throws {
-    try self.init(query, try Self.view(of: query.rows), readLimit: .max)
-  }
-
   /// Plans a query.
   ///
   /// - Parameter readLimit: no more than this is read to find the rows of a selection for the plan. With a limit the
   ///   plan need not be the best, and none is refused for reading all rows.
-  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, readLimit: Int) throws {
+  init<Object, Metadata>(_ query: FoundRows<Object, Metadata>, readLimit: Int = .max) throws {
     try self.init(query, try Self.view(of: query.rows), readLimit: readLimit)
   }
 
@@ -85,7 +81,7 @@ struct QueryRun {
     guard let view, !query.order.isEmpty else { return nil }
     if case .scan = choice { return nil }
     if case .nothing = plan.source { return nil }
-    let wanted = Self.sum(query.limit ?? plan.count, query.offset)
+    let wanted = query.wanted(of: plan.count)
     var best: (path: OrderedPath, cost: Int)?
     for path in paths {
       guard let ordered = view.ordered(path, by: query.order) else { continue }
@@ -100,12 +96,6 @@ struct QueryRun {
     // Sorting reads a record for each row, and compares.
     guard let best, best.cost <= 2 * plan.count || plan.source.scans else { return nil }
     return best.path
-  }
-
-  /// The sum of two numbers that are not negative, or the largest there is.
-  private static func sum(_ one: Int, _ two: Int) -> Int {
-    let (sum, isTooMuch) = one.addingReportingOverflow(two)
-    return isTooMuch ? .max : sum
   }
 
   // MARK: Results
@@ -127,8 +117,7 @@ struct QueryRun {
   func rowIDs() throws -> [RowID] {
     if terms.limit == 0 { return [] }
     if let ordered, let view, let found = try walk(ordered, view) { return found }
-    let wanted = terms.order.isEmpty ? terms.limit.map { Self.sum($0, terms.offset) } : nil
-    let found = try finder.rowIDs(plan, limit: wanted ?? .max)
+    let found = try finder.rowIDs(plan, limit: terms.order.isEmpty ? terms.wanted(of: .max) : .max)
     let sorted = terms.order.isEmpty ? found : try finder.sort(found, terms.order)
     return Array(sorted.dropFirst(terms.offset).prefix(terms.limit ?? .max))
   }
@@ -211,8 +200,7 @@ extension IndexView {
     let limit = terms.limit ?? .max
     guard limit > 0 else { return [] }
     let prefix = list.indexes[number].columns[0].keyBytes(ranges.list[0].lower)
-    let (wanted, isAll) = limit.addingReportingOverflow(skipped)
-    try trees.rowIDs(KeySpan(prefix: prefix, isExact: true), in: number, limit: isAll ? .max : wanted) { rowID in
+    try trees.rowIDs(KeySpan(prefix: prefix, isExact: true), in: number, limit: terms.wanted(of: .max)) { rowID in
       if skipped > 0 { skipped -= 1 } else { found.append(rowID) }
       return found.count < limit
     }

@@ -41,9 +41,6 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   /// These rows without the first `count`. With a limit, the limit counts from there.
   public func offset(_ count: Int) -> Self { with(terms.offset(by: count)) }
 
-  /// The same rows as far as they are listed.
-  func narrowed(to list: RowIDList) -> Self { with(terms.narrowed(by: .listed(list, isNegated: false))) }
-
   /// The same rows, of which none is found by reading all rows: then every result throws `IndexError.needsScan`.
   public func requireIndex() -> Self { with(terms.needingIndex()) }
 }
@@ -57,6 +54,13 @@ struct QueryTerms: Sendable {
   private(set) var needsIndex = false
 
   init(condition: ConditionNode) { self.condition = condition }
+
+  /// How many of `count` rows are looked at, from the first on, until the last that is wanted; the largest number there
+  /// is where that is more.
+  func wanted(of count: Int) -> Int {
+    let (sum, isTooMuch) = (limit ?? count).addingReportingOverflow(offset)
+    return isTooMuch ? .max : sum
+  }
 
   func narrowed(by node: ConditionNode) -> Self {
     var copy = self
