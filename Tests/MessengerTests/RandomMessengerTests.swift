@@ -5,14 +5,13 @@
 // The same seed gives the same life, but for one step in eight whose commits race with the main queue, as in an app.
 
 import Foundation
+import QuireTesting
 import Testing
 
 @Suite("A random life of a messenger") struct RandomMessengerTests {
-  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
   @Test("The app, its model and its screens agree after each step") @MainActor func life() async throws {
-    let steps = Self.number("QUIRE_MESSENGER_STEPS") ?? 400
-    let seed = UInt64(Self.number("QUIRE_MESSENGER_SEED") ?? 1)
+    let steps = environmentNumber("QUIRE_MESSENGER_STEPS") ?? 400
+    let seed = UInt64(environmentNumber("QUIRE_MESSENGER_SEED") ?? 1)
     let history = try MessengerHistory(seed: seed)
     do { try await history.run(steps) } catch {
       let replay =

@@ -64,11 +64,10 @@ final class TemporaryFolder {
 
 /// The seed of a long run, if one is asked for.
 func seeds(_ count: Int) -> [UInt64] {
-  if let text = ProcessInfo.processInfo.environment["QUIRE_INDEX_SEED"], let seed = UInt64(text) { return [seed] }
-  return (1...UInt64(count)).map { $0 }
+  environmentNumber("QUIRE_INDEX_SEED").map { [UInt64($0)] } ?? (1...UInt64(count)).map { $0 }
 }
 
 /// How many steps a random life has.
 func steps(_ count: Int) -> Int {
-  ProcessInfo.processInfo.environment["QUIRE_INDEX_STEPS"].flatMap { Int($0) } ?? count
+  environmentNumber("QUIRE_INDEX_STEPS") ?? count
 }

@@ -8,17 +8,15 @@ import Testing
 @testable import QuireViews
 
 @Suite struct DiffModelTests {
-  /// `QUIRE_DIFF_STEPS` steps over all histories (1,000,000 in the full run); `QUIRE_DIFF_SEED` runs one history again.
-  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
   private static let historyCount = 600
 
+  /// `QUIRE_DIFF_STEPS` steps over all histories (1,000,000 in the full run); `QUIRE_DIFF_SEED` runs one history again.
   @Test func oldListAndDiffMakeTheNewList() throws {
-    if let seed = Self.number("QUIRE_DIFF_SEED") {
+    if let seed = environmentNumber("QUIRE_DIFF_SEED") {
       var seen = Sightings()
       return try Self.run(seed: seed, stepCount: 4_000, &seen)
     }
-    let stepCount = max(1, (Self.number("QUIRE_DIFF_STEPS") ?? 60_000) / Self.historyCount)
+    let stepCount = max(1, (environmentNumber("QUIRE_DIFF_STEPS") ?? 60_000) / Self.historyCount)
     var seen = Sightings()
     for seed in 0..<Self.historyCount { try Self.run(seed: seed, stepCount: stepCount, &seen) }
     for (what, count) in seen.counts { #expect(count > 20, "\(what): \(count) in \(stepCount) steps each") }

@@ -235,11 +235,9 @@ func grouped(
 }
 
 @Suite struct ViewModelTests {
-  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
   @Test(arguments: [true, false]) func viewsAreWhatGroupingAndSortingMake(_ isPersistent: Bool) throws {
-    let steps = Self.number("QUIRE_VIEW_STEPS") ?? 600
-    let seed = UInt64(Self.number("QUIRE_VIEW_SEED") ?? 1)
+    let steps = environmentNumber("QUIRE_VIEW_STEPS") ?? 600
+    let seed = UInt64(environmentNumber("QUIRE_VIEW_SEED") ?? 1)
     let history = try ViewHistory(seed: seed, isPersistent: isPersistent)
     do { try history.run(steps) } catch {
       let place = "stored: \(isPersistent), after \(history.steps) steps"

@@ -5,14 +5,13 @@
 //     QUIRE_MODEL_OPERATIONS=100000 QUIRE_MODEL_SEED=7 swift test --filter RandomModelTests
 
 import Foundation
+import QuireTesting
 import Testing
 
 @Suite struct RandomModelTests {
-  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
   @Test(arguments: [true, false]) func theDatabaseIsItsModel(_ isFull: Bool) async throws {
-    let operations = Self.number("QUIRE_MODEL_OPERATIONS") ?? 3000
-    let seed = UInt64(Self.number("QUIRE_MODEL_SEED") ?? 1)
+    let operations = environmentNumber("QUIRE_MODEL_OPERATIONS") ?? 3000
+    let seed = UInt64(environmentNumber("QUIRE_MODEL_SEED") ?? 1)
     let history = try ModelHistory(seed: seed, isFull: isFull)
     try await history.run(operations)
     if operations >= 3000 {

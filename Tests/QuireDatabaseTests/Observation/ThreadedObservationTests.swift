@@ -11,8 +11,6 @@ import QuireTesting
 import Testing
 
 @Suite struct ThreadedObservationTests {
-  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
   private static let names = ["a", "b", "c"]
   private static let keyCount = 12
 
@@ -71,8 +69,8 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func nothingIsMissed(_ cachesObjects: Bool) async throws {
-    let writes = Self.number("QUIRE_OBSERVED_WRITES") ?? 120
-    let seed = UInt64(Self.number("QUIRE_OBSERVED_SEED") ?? 1)
+    let writes = environmentNumber("QUIRE_OBSERVED_WRITES") ?? 120
+    let seed = UInt64(environmentNumber("QUIRE_OBSERVED_SEED") ?? 1)
     let folder = try TestFolder()
     let db = try folder.open(
       Database.Options(durability: .relaxed, objectCache: cachesObjects ? ObjectCacheOptions() : nil))

@@ -6,9 +6,6 @@ import QuireDatabase
 import QuireTesting
 import Testing
 
-/// A number from the environment.
-func environmentNumber(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
-
 /// What must not be.
 struct TrustBroken: Error, CustomStringConvertible {
   let description: String

@@ -19,12 +19,11 @@ struct JoinModelTests {
 
   /// The seed of a long run, if one is asked for.
   private static func seeds(_ count: Int) -> [UInt64] {
-    if let text = ProcessInfo.processInfo.environment["QUIRE_JOIN_SEED"], let seed = UInt64(text) { return [seed] }
-    return (1...UInt64(count)).map { $0 }
+    environmentNumber("QUIRE_JOIN_SEED").map { [UInt64($0)] } ?? (1...UInt64(count)).map { $0 }
   }
 
   private func steps(_ count: Int) -> Int {
-    ProcessInfo.processInfo.environment["QUIRE_JOIN_STEPS"].flatMap { Int($0) } ?? count
+    environmentNumber("QUIRE_JOIN_STEPS") ?? count
   }
 }
 

@@ -5,14 +5,13 @@
 //     QUIRE_GRAPH_STEPS=100000 QUIRE_GRAPH_SEED=7 swift test --filter RandomGraphTests
 
 import Foundation
+import QuireTesting
 import Testing
 
 @Suite struct RandomGraphTests {
-  private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap(Int.init) }
-
   @Test func theEdgesAreThoseOfTheModel() throws {
-    let limit = Self.number("QUIRE_GRAPH_STEPS") ?? 4000
-    let seeds: [UInt64] = Self.number("QUIRE_GRAPH_SEED").map { [UInt64($0)] } ?? [1, 2]
+    let limit = environmentNumber("QUIRE_GRAPH_STEPS") ?? 4000
+    let seeds: [UInt64] = environmentNumber("QUIRE_GRAPH_SEED").map { [UInt64($0)] } ?? [1, 2]
     var counts: [String: Int] = [:]
     for seed in seeds {
       let history = try GraphHistory(seed: seed, limit: limit)
