@@ -14,6 +14,8 @@ final class IndexDeclaration: Sendable {
   let filter: ConditionNode
   /// What stands for `filter` in the file.
   let filterVersion: String
+  /// For each column of a unique index the bytes of values that it lets through; none for other indexes.
+  let exempt: [[[UInt8]]]
   /// False for a field whose values stand in records, and that has no entries.
   let hasEntries: Bool
 
@@ -27,6 +29,7 @@ final class IndexDeclaration: Sendable {
       case .immediate: .immediate
       case nil: nil
       }
+    exempt = index.uniqueness == nil ? [] : index.columns.map(\.column.incomparable)
     filter = index.filter
     filterVersion = index.filterVersion
   }

@@ -90,10 +90,9 @@ extension IndexList {
 
   /// Whether one of the values is none or not a number, which a unique index lets through.
   func isExempt(_ record: RecordView, in number: Int, _ map: IndexMap) -> Bool {
-    zip(fields.columns[number], indexes[number].columns).contains { field, column in
-      let incomparable = column.column.incomparable
-      guard !incomparable.isEmpty, let place = map.places[field] else { return false }
-      return record.values(at: place).contains { incomparable.contains($0) }
+    zip(fields.columns[number], indexes[number].exempt).contains { field, exempt in
+      guard !exempt.isEmpty, let place = map.places[field] else { return false }
+      return record.values(at: place).contains { exempt.contains($0) }
     }
   }
 

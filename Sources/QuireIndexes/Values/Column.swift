@@ -65,8 +65,10 @@ final class Column: Sendable {
   let id: ColumnID
   /// The type, for messages and for what is stored about an index.
   let typeName: String
-  /// The bytes of values that are not the same as another row's, to a unique index: nil, and what is not a number.
-  let incomparable: [[UInt8]]
+  /// The bytes of values that are not the same as another row's, to a unique index: nil, and what is not a number. Made
+  /// when they are asked for: conditions make columns too.
+  var incomparable: [[UInt8]] { makeIncomparable() }
+  private let makeIncomparable: @Sendable () -> [[UInt8]]
   /// Its type, and its name as far as the program's symbols tell it: an address is another one at each start.
   var name: String {
     let path = "\(id.path.debugDescription)"
@@ -76,11 +78,12 @@ final class Column: Sendable {
   private let source: any AnyObject & Sendable
 
   fileprivate init<Object: Sendable, Metadata: Sendable>(
-    _ id: ColumnID, _ type: Any.Type, _ incomparable: [[UInt8]], _ source: ColumnSource<Object, Metadata>
+    _ id: ColumnID, _ type: Any.Type, _ incomparable: @autoclosure @escaping @Sendable () -> [[UInt8]],
+    _ source: ColumnSource<Object, Metadata>
   ) {
     self.id = id
     typeName = "\(type)"
-    self.incomparable = incomparable
+    makeIncomparable = incomparable
     self.source = source
   }
 
