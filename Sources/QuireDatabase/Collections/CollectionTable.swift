@@ -79,14 +79,14 @@ extension CollectionTable {
       let coder: CoderIdentity
       let metadataCoder: CoderIdentity
       /// Its types, for messages.
-      let names: [String]
+      let types: (Any.Type, Any.Type)
 
       static func == (left: Self, right: Self) -> Bool {
         left.object == right.object && left.metadata == right.metadata && left.coder == right.coder
           && left.metadataCoder == right.metadataCoder
       }
 
-      var description: String { "\(names[0]) (\(coder)) and \(names[1]) (\(metadataCoder))" }
+      var description: String { "\(types.0) (\(coder)) and \(types.1) (\(metadataCoder))" }
     }
 
     private let entries = Latch<[ByteString: Entry]>([:])
@@ -96,7 +96,7 @@ extension CollectionTable {
       let entry = Entry(
         object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self),
         coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity,
-        names: ["\(Object.self)", "\(Metadata.self)"])
+        types: (Object.self, Metadata.self))
       let known = entries.withLock { entries -> Entry in
         if let known = entries[ByteString(collection.name)] { return known }
         entries[ByteString(collection.name)] = entry

@@ -46,6 +46,9 @@ public protocol DatabaseExtension: Sendable {
   var dependencies: [String] { get }
   /// The collections whose rows it follows. All by default.
   var collections: CollectionFilter { get }
+  /// The collection whose questions it answers without being named, as indexes answer those of `find`: transactions
+  /// find it by `access(_:serving:)`. None by default.
+  var servedCollection: String? { get }
   /// The halves of rows that it reads: it hears of no change that concerns another half alone. With none of them, it
   /// hears of inserted and removed rows only. Both by default.
   var halves: ChangedHalves { get }
@@ -98,6 +101,7 @@ extension DatabaseExtension {
   public var isPersistent: Bool { true }
   public var dependencies: [String] { [] }
   public var collections: CollectionFilter { .all }
+  public var servedCollection: String? { nil }
   public var halves: ChangedHalves { [.object, .metadata] }
   public var handlesClearing: Bool { false }
   public var isBuiltFromRows: Bool { true }

@@ -52,6 +52,7 @@ struct ExtensionCatalog {
   /// Notes a record under its name.
   func store(_ record: ExtensionRecord, _ name: String, isPersistent: Bool) throws(DatabaseError) {
     guard isPersistent else {
+      transaction.noteExtensionChange()
       return try transaction.changeForest { forest in forest.records[ByteString(name)] = record }
     }
     try putCatalog(Self.recordKey(name), record.bytes)
@@ -72,6 +73,8 @@ struct ExtensionCatalog {
 
   /// Removes all that is stored of an extension: record, values and trees.
   func forgetStored(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
+    try transaction.checkWriting()
+    transaction.noteExtensionChange()
     for tree in try storedTrees(of: id) {
       try transaction.wrapping { () throws(StorageError) in try transaction.dropTree(tree) }
     }
@@ -90,6 +93,8 @@ struct ExtensionCatalog {
 
   /// Removes all that the process knows of an extension in memory.
   func forgetInMemory(_ name: String, _ id: ExtensionID) throws(DatabaseError) {
+    try transaction.checkWriting()
+    transaction.noteExtensionChange()
     try transaction.changeForest { forest in
       forest.records[ByteString(name)] = nil
       forest.values[id] = nil
@@ -122,7 +127,9 @@ struct ExtensionCatalog {
 
   func storeValue(_ value: [UInt8]?, _ name: String, of id: ExtensionID) throws(DatabaseError) {
     if let value { return try putCatalog(Self.valueKey(id, name), value) }
+    try transaction.checkWriting()
     guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
+    transaction.noteExtensionChange()
     try transaction.wrapping { () throws(StorageError) in
       try Self.valueKey(id, name).withSearchKey { (key) throws(StorageError) in
         _ = try transaction.delete(key, in: catalog)
@@ -134,6 +141,7 @@ struct ExtensionCatalog {
   func removeValues(of id: ExtensionID, beginningWith prefix: String) throws(DatabaseError) {
     try transaction.checkWriting()
     guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
+    transaction.noteExtensionChange()
     let first = Self.valueKey(id, prefix)
     // No byte of a name is 0xff.
     _ = try transaction.wrapping { () throws(StorageError) in
@@ -145,6 +153,7 @@ struct ExtensionCatalog {
   func removeValues(of id: ExtensionID) throws(DatabaseError) {
     try transaction.checkWriting()
     guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
+    transaction.noteExtensionChange()
     _ = try transaction.wrapping { () throws(StorageError) in
       try transaction.deleteRange(
         from: Self.valueKey(id, ""), to: Self.valueKey(ExtensionID(rawValue: id.rawValue + 1), ""), in: catalog)
@@ -161,6 +170,7 @@ struct ExtensionCatalog {
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(DatabaseError) {
     try transaction.checkWriting()
+    transaction.noteExtensionChange()
     try transaction.wrapping { () throws(StorageError) in
       let known = transaction.tree(named: ExtensionRecord.treeName)
       let catalog = if let known { known } else { try transaction.createTree(ExtensionRecord.treeName, .bytes) }

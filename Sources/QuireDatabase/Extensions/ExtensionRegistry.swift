@@ -13,6 +13,9 @@ final class RegisteredExtension: Sendable {
   let halves: ChangedHalves
   let handlesClearing: Bool
   let isPersistent: Bool
+  /// The type of the description, and the collection that it serves.
+  let kind: ObjectIdentifier
+  let servedCollection: String?
   /// The version that it was registered with.
   let firstVersion: String
   /// The versions that it had in this opening before it was replaced, the last ones: older snapshots have them.
@@ -20,6 +23,8 @@ final class RegisteredExtension: Sendable {
 
   /// The record that snapshots had when it was last looked up, with its bytes: the same for nearly all of them.
   private let known = Latch<(bytes: [UInt8], record: ExtensionRecord)?>(nil)
+  /// What was found of it in the snapshot that was looked into last.
+  let lastKnown = Latch<KnownExtension?>(nil)
 
   /// The record that some bytes are, which the last look-up may know.
   func record(_ bytes: [UInt8]) throws(DatabaseError) -> ExtensionRecord {
@@ -46,6 +51,13 @@ final class RegisteredExtension: Sendable {
     halves = value.halves
     handlesClearing = value.handlesClearing
     isPersistent = value.isPersistent
+    kind = ObjectIdentifier(type(of: value))
+    servedCollection = value.servedCollection
+  }
+
+  /// Whether it is a description of this type that serves a collection.
+  func serves(_ collection: String, _ kind: ObjectIdentifier) -> Bool {
+    self.kind == kind && servedCollection?.hasSameBytes(as: collection) == true
   }
 
   /// The same one, further on.
@@ -137,6 +149,8 @@ final class ExtensionRegistry: Sendable {
   private let state = Latch(State())
   /// Whether `former` has any.
   private let anyFormer = Atomic(false)
+  /// When what is stored of extensions changed.
+  let changes = LastExtensionChange()
 
   /// What is registered now; nil if nothing is.
   var current: RegisteredExtensions? { state.withLock { $0.registered } }

@@ -11,6 +11,8 @@ public struct ExtensionStore {
   let isPersistent: Bool
   /// The name that the extension is registered under.
   public let name: String
+  /// What other transactions have found of it that this one would find, too; nil if it has to look.
+  var known: KnownExtension?
 
   // MARK: Trees
 
@@ -29,7 +31,11 @@ public struct ExtensionStore {
       let place = MemoryForest.Place(id: id, name: ByteString(treeName))
       return ExtensionTree(state: state, backing: .memory(place), owner: id, extensionName: name, name: treeName)
     }
-    guard let tree = try storedTree(treeName, Key.isNumber ? .int64 : .bytes) else {
+    let keys: KeyKind = Key.isNumber ? .int64 : .bytes
+    if let tree = known?.tree(treeName), tree.keys == keys {
+      return ExtensionTree(state: state, backing: .stored(tree), owner: id, extensionName: name, name: treeName)
+    }
+    guard let tree = try storedTree(treeName, keys) else {
       return ExtensionTree(state: state, backing: .missing, owner: id, extensionName: name, name: treeName)
     }
     return ExtensionTree(state: state, backing: .stored(tree), owner: id, extensionName: name, name: treeName)
@@ -44,9 +50,11 @@ public struct ExtensionStore {
           "The extension “\(name)” opened its tree “\(treeName)” with keys of another kind than it has.",
           path: state.database.path)
       }
+      known?.keep(tree, treeName)
       return tree
     }
     guard state.isWriting else { return nil }
+    state.noteExtensionChange()
     return try state.wrapping { () throws(StorageError) in try state.createTree(fullName, keys) }
   }
 
@@ -54,6 +62,7 @@ public struct ExtensionStore {
   public func removeEverything() throws {
     try removeAllEntries()
     try state.extensionCatalog.removeValues(of: id)
+    noteChangeInMemory()
     try state.changeForest { forest in forest.values[id] = nil }
   }
 
@@ -85,6 +94,21 @@ public struct ExtensionStore {
     return bytes.flatMap { Value(extensionBytes: $0) }
   }
 
+  /// What `make` makes of the extension's values (of a stored one: of those that are stored) and of what it was
+  /// registered as: made once, and given to the read transactions after this one too, as long as no value was set and no
+  /// tree was made. In a write transaction it is made at each call. An observed read depends on all values from here on.
+  ///
+  /// - Parameter make: what it makes must not hold the transaction or anything of it.
+  /// - Throws: `transactionClosed`, and what `make` throws; then nothing is kept.
+  public func keeping<Made: AnyObject & Sendable>(_ make: () throws -> Made) throws -> Made {
+    try state.check()
+    state.recorder?.note(ByteInterval(lower: [], upper: nil), inTree: ExtensionParts.values, of: name)
+    if let kept = known?.kept as? Made { return kept }
+    let made = try make()
+    known?.keep(made)
+    return made
+  }
+
   /// Sets the value under `name`; nil removes it. Takes part in the transaction like the trees.
   ///
   /// - Parameter persistent: whether it is stored; if not, or if the extension is not stored, it lives as long as the
@@ -102,6 +126,7 @@ public struct ExtensionStore {
       try state.extensionCatalog.storeValue(value?.extensionBytes, valueName, of: id)
     } else {
       let bytes = value?.extensionBytes
+      noteChangeInMemory()
       try state.changeForest { forest in forest.values[id, default: [:]][ByteString(valueName)] = bytes }
     }
   }
@@ -116,8 +141,12 @@ public struct ExtensionStore {
     try state.extensionCatalog.removeValues(of: id, beginningWith: prefix)
     guard let values = try state.forest().values[id] else { return }
     let rest = values.filter { !$0.key.string.utf8.starts(with: prefix.utf8) }
+    noteChangeInMemory()
     try state.changeForest { forest in forest.values[id] = rest }
   }
+
+  /// Notes a change of values that are not stored, where all of the extension's are such.
+  private func noteChangeInMemory() { if !isPersistent { state.noteExtensionChange() } }
 
   /// Which life of its content the extension is in, as the transaction sees it.
   ///

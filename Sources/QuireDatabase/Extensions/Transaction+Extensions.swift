@@ -19,6 +19,16 @@ extension ReadTransaction {
     try state.extensions.reader(named: name, kind)
   }
 
+  /// What the extension of a type shows that serves a collection: the first whose `servedCollection` that is. Nil if
+  /// none is registered, or if this snapshot does not show all of it. Cost as above.
+  ///
+  /// - Throws: `extensionFailed` with what `makeReader` threw; `transactionClosed`, `damagedPage`, `inputOutput`.
+  public func access<Kind: DatabaseExtension>(
+    _ kind: Kind.Type, serving collection: String
+  ) throws(DatabaseError) -> Kind.Reader? {
+    try state.extensions.reader(kind, serving: collection)
+  }
+
   /// The description of the extension of a name whose trees this snapshot shows: for code that knows the name alone,
   /// and finds out what it is. Cost and errors as above.
   public func registeredExtension(named name: String) throws(DatabaseError) -> any DatabaseExtension {

@@ -60,8 +60,9 @@ struct TransactionExtensions {
     )
   }
 
-  func store(of registered: RegisteredExtension) -> ExtensionStore {
-    ExtensionStore(state: transaction, id: registered.id, isPersistent: registered.isPersistent, name: registered.name)
+  func store(of registered: RegisteredExtension, _ known: KnownExtension? = nil) -> ExtensionStore {
+    ExtensionStore(
+      state: transaction, id: registered.id, isPersistent: registered.isPersistent, name: registered.name, known: known)
   }
 
   // MARK: Access
@@ -102,12 +103,12 @@ struct TransactionExtensions {
       try check(version, known.registered)
       return reader
     }
-    let (registered, isComplete) = try found(name)
+    let (registered, isComplete, known) = try found(name)
     guard let value = registered.value as? Kind else { throw mismatch(name, registered, Kind.self) }
     try check(version, registered)
     guard isComplete else { throw notReady(name) }
     do {
-      let reader = try value.makeReader(store(of: registered))
+      let reader = try value.makeReader(store(of: registered, known))
       transaction.readers.append(KnownReader(registered: registered, kind: Kind.self, reader: reader))
       return reader
     } catch {
@@ -115,16 +116,39 @@ struct TransactionExtensions {
     }
   }
 
+  /// The reader of the extension of a type that serves a collection, if its trees are complete in this snapshot.
+  func reader<Kind: DatabaseExtension>(
+    _: Kind.Type, serving collection: String
+  ) throws(DatabaseError) -> Kind.Reader? {
+    try transaction.check()
+    let kind = ObjectIdentifier(Kind.self)
+    for known in transaction.readers where known.registered.serves(collection, kind) {
+      transaction.recorder?.note(extensionNamed: known.registered.name, notesParts: Kind.readsTreesOnly)
+      if let reader = known.reader as? Kind.Reader { return reader }
+    }
+    let current = transaction.writer?.newRegistered ?? transaction.database.extensions.current
+    guard let registered = current?.list.first(where: { $0.serves(collection, kind) }) else { return nil }
+    do { return try reader(named: registered.name, Kind.self) } catch {
+      switch error.code {
+      case .extensionNotReady, .extensionNotRegistered, .extensionMismatch: return nil
+      default: throw error
+      }
+    }
+  }
+
   /// What is registered under a name, and whether it reads the trees of this snapshot; or what did so when the snapshot
   /// was the newest, if another one, or none, is registered by now.
-  private func found(_ name: String) throws(DatabaseError) -> (RegisteredExtension, isComplete: Bool) {
+  private func found(
+    _ name: String
+  ) throws(DatabaseError) -> (RegisteredExtension, isComplete: Bool, known: KnownExtension?) {
     let current = transaction.database.extensions.current?[name]
+    if let current, let known = current.known(to: transaction) { return (current, true, known) }
     if current == nil, !transaction.database.extensions.hasFormer { throw notRegistered(name) }
     let record = try catalog.record(name, knownTo: current)
-    if let current, let record, current.reads(record) { return (current, true) }
-    if let record, let former = transaction.database.extensions.former(record) { return (former, true) }
+    if let current, let record, current.reads(record) { return (current, true, current.beginKnowing(transaction)) }
+    if let record, let former = transaction.database.extensions.former(record) { return (former, true, nil) }
     guard let current else { throw notRegistered(name) }
-    return (current, false)
+    return (current, false, nil)
   }
 
   /// The description of the extension whose trees are complete in this snapshot.
@@ -134,7 +158,7 @@ struct TransactionExtensions {
     if let known = transaction.readers.first(where: { $0.registered.name.hasSameBytes(as: name) }) {
       return known.registered.value
     }
-    let (registered, isComplete) = try found(name)
+    let (registered, isComplete, _) = try found(name)
     guard isComplete else { throw notReady(name) }
     return registered.value
   }

@@ -37,10 +37,20 @@ extension RowReading {
   /// The objects of the rows of these numbers that are in this collection, in the order of the numbers as given. Cost
   /// as `rows(withIDs:)`.
   public func objects(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [Object] {
-    var objects: [Object] = []
-    do { try forEachObject(withIDs: Array(rowIDs)) { objects.append($1) } } catch {
-      throw handle.failure(error, nil)
+    let rowIDs = Array(rowIDs)
+    var failure: (any Error)?
+    // In one piece: code that does not know `Object` by name would ask what an array of it is with each append.
+    let objects = unsafe [Object](unsafeUninitializedCapacity: rowIDs.count) { room, count in
+      var found = 0
+      do {
+        try forEachObject(withIDs: rowIDs) { _, object in
+          unsafe room.initializeElement(at: found, to: object)
+          found += 1
+        }
+      } catch { failure = error }
+      count = found
     }
+    if let failure { throw handle.failure(failure, nil) }
     return objects
   }
 

@@ -21,19 +21,20 @@ extension Term where Value: SortKey {
     return Condition(stored.isEmpty ? .none : .value(column, stored))
   }
 
-  /// All that is neither absent nor unordered.
-  private static var ordered: ByteRanges {
-    var ranges = ByteRanges.all
-    if let absent = Value.absentBytes { ranges = ranges.intersection(ByteRanges(ByteRange(prefix: absent)).complement) }
-    if let odd = Value.unorderedBytes { ranges = ranges.intersection(ByteRanges(ByteRange(prefix: odd)).complement) }
-    return ranges
-  }
-
-  /// The range that `body` makes of the bytes of a value, as far as it is ordered; none if the value itself is not.
+  /// The range that `body` makes of the bytes of a value, without what is absent or unordered; none if the value itself
+  /// is such.
   private static func range(_ value: Value, _ body: ([UInt8]) -> ByteRange) -> ByteRanges {
     let bytes = value.sortBytes
-    guard ordered.contains(bytes) else { return .none }
-    return ByteRanges(body(bytes)).intersection(ordered)
+    var ranges = ByteRanges(body(bytes))
+    if let absent = Value.absentBytes {
+      if bytes.starts(with: absent) { return .none }
+      ranges = ranges.removing(prefix: absent)
+    }
+    if let odd = Value.unorderedBytes {
+      if bytes.starts(with: odd) { return .none }
+      ranges = ranges.removing(prefix: odd)
+    }
+    return ranges
   }
 
   private static func point(_ value: Value) -> ByteRanges {

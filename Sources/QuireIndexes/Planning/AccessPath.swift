@@ -7,7 +7,7 @@ struct AccessPath {
   let index: Int
   /// In the order of the keys.
   let spans: [KeySpan]
-  /// The number of entries in the spans.
+  /// The number of entries in the spans; the largest number there is where they were not counted.
   let count: Int
   /// Which parts of the condition the spans answer, by their places among the conjuncts.
   let answered: Set<Int>
@@ -29,7 +29,9 @@ extension IndexView {
   private static var pointLimit: Int { 256 }
 
   /// The ways in which an index answers some of the parts of a condition; nil if it answers none.
-  func path(_ number: Int, _ conjuncts: [ConditionNode]) throws -> AccessPath? {
+  ///
+  /// - Parameter counts: whether the entries are counted.
+  func path(_ number: Int, _ conjuncts: [ConditionNode], counts: Bool) throws -> AccessPath? {
     let index = list.indexes[number]
     var (prefixes, spans) = ([[UInt8]()], [KeySpan]?.none)
     var (answered, isExact, isDistinct) = (Set<Int>(), true, true)
@@ -45,6 +47,12 @@ extension IndexView {
         break
       }
       if ranges.list.contains(where: { $0.lower.count > IndexKey.columnByteCount }) { isExact = false }
+      if prefixes.count == 1, ranges.list.count == 1 {
+        prefixes[0] += column.keyBytes(ranges.list[0].lower)
+        fixedColumns += 1
+        pointColumns += 1
+        continue
+      }
       prefixes = prefixes.flatMap { prefix in ranges.list.map { prefix + column.keyBytes($0.lower) } }
       if prefixes.count == 1 { fixedColumns += 1 }
       pointColumns += 1
@@ -54,7 +62,7 @@ extension IndexView {
       guard Self.part(column.column.id, conjuncts).map({ answered.contains($0.place) }) ?? false else { return nil }
     }
     let all = KeySpan.merged(spans ?? prefixes.map { KeySpan(prefix: $0, isExact: isExact) })
-    let count = try trees.count(all, in: number)
+    let count = counts ? try trees.count(all, in: number) : .max
     return AccessPath(
       index: number, spans: all, count: count, answered: answered, fixedColumns: fixedColumns,
       isOrdered: fixedColumns == pointColumns || spans == nil && pointColumns == fixedColumns + 1,
@@ -81,11 +89,18 @@ extension IndexView {
   func paths(_ condition: ConditionNode, orders: Bool) throws -> [AccessPath] {
     let conjuncts = condition.conjuncts
     return try list.indexes.indices.compactMap { number in
-      let index = list.indexes[number]
-      guard index.hasEntries else { return nil }
-      if !orders, index.filter.conjuncts.isEmpty, Self.part(index.columns[0].column.id, conjuncts) == nil { return nil }
-      guard map.isReady[number], list.indexes[number].filter.holds(wherever: condition) else { return nil }
-      return try path(number, conjuncts)
+      guard holds(condition, conjuncts, in: number, orders: orders) else { return nil }
+      return try path(number, conjuncts, counts: true)
     }
+  }
+
+  /// Whether an index holds every row of the condition, and answers some of it.
+  ///
+  /// - Parameter orders: whether it need not answer any of it, as its order is wanted.
+  func holds(_ condition: ConditionNode, _ conjuncts: [ConditionNode], in number: Int, orders: Bool) -> Bool {
+    let index = list.indexes[number]
+    guard index.hasEntries, map.isReady[number] else { return false }
+    if !orders, index.filter.conjuncts.isEmpty, Self.part(index.columns[0].column.id, conjuncts) == nil { return false }
+    return index.filter.holds(wherever: condition)
   }
 }

@@ -45,7 +45,7 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   /// on. Columns of lists give no order, and are left out.
   public func order(by columns: IndexColumn<Object, Metadata>...) -> Self { ordered(by: columns) }
 
-  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(terms.ordered(by: columns.map(\.key))) }
+  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(terms.ordered(by: columns.map { $0.key })) }
 
   /// The same rows by one field, the least first.
   public func order<Value: SortKey>(by path: any KeyPath<Object, Value> & Sendable) -> Self {
@@ -66,8 +66,7 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   /// How many rows there are. Where indexes answer the whole condition, O(log n) for each range that it has.
   public var count: Int {
     get throws {
-      let run = try QueryRun(self)
-      let found = try run.count()
+      let found = try QueryRun.count(of: self)
       return Swift.max(0, Swift.min(found - offset, limit ?? .max))
     }
   }

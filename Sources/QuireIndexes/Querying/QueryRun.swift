@@ -32,9 +32,15 @@ struct QueryRun {
   /// The numbers of the rows of a query.
   static func rowIDs<Object, Metadata>(of query: FoundRows<Object, Metadata>) throws -> [RowID] {
     let view = try view(of: query.rows)
-    // Most queries ask one index for one value: what is found there is the plan.
-    if case .best = query.choice, let found = try view?.rowIDs(ofOnePoint: query.terms) { return found }
+    if case .best = query.choice, let found = try view?.answeredRowIDs(query.terms) { return found }
     return try Self(query, view, readLimit: .max).rowIDs()
+  }
+
+  /// The number of rows of a query, without its limit and offset.
+  static func count<Object, Metadata>(of query: FoundRows<Object, Metadata>) throws -> Int {
+    let view = try view(of: query.rows)
+    if case .best = query.choice, let count = try view?.answeredCount(query.condition) { return count }
+    return try Self(query, view, readLimit: .max).count()
   }
 
   private init(
@@ -63,15 +69,7 @@ struct QueryRun {
 
   /// The indexes of a collection, if they are registered and have all rows of the snapshot.
   private static func view<Object, Metadata>(of rows: ReadableRows<Object, Metadata>) throws -> IndexView? {
-    let (transaction, name) = (rows.readTransaction, rows.collectionName)
-    let all = try transaction.registeredExtensions(Indexes<Object, Metadata>.self)
-    guard let indexes = all.first(where: { $0.list.collection.utf8.elementsEqual(name.utf8) }) else { return nil }
-    do { return try transaction.access(to: indexes).view } catch {
-      switch error.code {
-      case .extensionNotReady, .extensionNotRegistered, .extensionMismatch: return nil
-      default: throw error
-      }
-    }
+    try rows.readTransaction.access(Indexes<Object, Metadata>.self, serving: rows.collectionName)?.view
   }
 
   /// A path that gives the query's order, if walking it reads less than sorting what the plan finds.
@@ -179,31 +177,5 @@ struct QueryRun {
     text.testsRows =
       !tests.isEmpty && !(view.map { view in tests.allSatisfy { $0.asksKey || view.tells($0) } } ?? false)
     return text
-  }
-}
-
-extension IndexView {
-  /// The rows of a query that asks for one value of a column with an index of its own, and for nothing else; nil for
-  /// any other. There is nothing to choose, so that nothing is counted.
-  fileprivate func rowIDs(ofOnePoint terms: QueryTerms) throws -> [RowID]? {
-    guard case .value(let column, let ranges) = terms.condition, terms.order.isEmpty, ranges.list.count == 1,
-      ranges.arePoints, ranges.list[0].lower.count <= IndexKey.columnByteCount
-    else { return nil }
-    let number = list.indexes.indices.first { number in
-      let index = list.indexes[number]
-      return index.hasEntries && index.columns.count == 1 && index.columns[0].column.id == column.id && index.holdsAll
-        && map.isReady[number]
-    }
-    guard let number else { return nil }
-    var found: [RowID] = []
-    var skipped = terms.offset
-    let limit = terms.limit ?? .max
-    guard limit > 0 else { return [] }
-    let prefix = list.indexes[number].columns[0].keyBytes(ranges.list[0].lower)
-    try trees.rowIDs(KeySpan(prefix: prefix, isExact: true), in: number, limit: terms.wanted(of: .max)) { rowID in
-      if skipped > 0 { skipped -= 1 } else { found.append(rowID) }
-      return found.count < limit
-    }
-    return found
   }
 }

@@ -22,7 +22,7 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
   /// on. Columns of lists give no order, and are left out.
   public func order(by columns: IndexColumn<Object, Metadata>...) -> Self { ordered(by: columns) }
 
-  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(terms.ordered(by: columns.map(\.key))) }
+  func ordered(by columns: [IndexColumn<Object, Metadata>]) -> Self { with(terms.ordered(by: columns.map { $0.key })) }
 
   private func with(_ terms: QueryTerms) -> Self {
     var copy = self

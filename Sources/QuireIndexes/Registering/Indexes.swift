@@ -31,6 +31,7 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   public let collections: CollectionFilter
   public let halves: ChangedHalves
   public var handlesClearing: Bool { true }
+  public var servedCollection: String? { list.collection }
 
   let list: IndexList
   let collection: RowCollection<Object, Metadata>

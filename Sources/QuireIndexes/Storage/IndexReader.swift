@@ -17,7 +17,7 @@ public struct IndexReader<Object: Sendable, Metadata: Sendable> {
   init(
     _ collection: RowCollection<Object, Metadata>, _ list: IndexList, _ store: ExtensionStore, _ cache: MapCache
   ) throws {
-    let map = try cache.known(list, store).map
+    let map = try store.keeping { try cache.known(list, store) }.map
     self.init(collection, IndexView(list: list, map: map, trees: try IndexTrees(store, list.names, map.trees)))
   }
 

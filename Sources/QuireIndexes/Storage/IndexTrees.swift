@@ -14,12 +14,10 @@ struct IndexTrees {
   private final class Entries {
     /// For each index the number of its tree; nil if nothing is stored of it.
     let numbers: [Int?]
-    var opened: [ExtensionTree<[UInt8]>?]
+    /// Those that were asked for, with their indexes' places in the list.
+    var opened: [(index: Int, tree: ExtensionTree<[UInt8]>)] = []
 
-    init(_ numbers: [Int?]) {
-      self.numbers = numbers
-      opened = [ExtensionTree<[UInt8]>?](repeating: nil, count: numbers.count)
-    }
+    init(_ numbers: [Int?]) { self.numbers = numbers }
   }
 
   /// What the extension calls its kind.
@@ -62,12 +60,12 @@ struct IndexTrees {
 
   /// The entries of an index.
   func tree(_ index: Int) throws -> ExtensionTree<[UInt8]> {
-    if let tree = entries.opened[index] { return tree }
+    for known in entries.opened where known.index == index { return known.tree }
     guard let number = entries.numbers[index] else {
       throw IndexError.damaged(index: names[index], detail: "nothing is stored of it")
     }
     let tree = try store.tree(Self.entriesName(number), of: [UInt8].self)
-    entries.opened[index] = tree
+    entries.opened.append((index, tree))
     return tree
   }
 

@@ -34,6 +34,7 @@ struct KeySpan: Hashable {
 
   /// The spans in the order of their keys, each entry in one of them: where bounds were cut, neighbours may overlap.
   static func merged(_ spans: [KeySpan]) -> [KeySpan] {
+    if spans.count <= 1 { return spans.first?.isEmpty == true ? [] : spans }
     var merged: [KeySpan] = []
     for span in spans.filter({ !$0.isEmpty }).sorted(by: { $0.lower.precedes($1.lower) }) {
       guard let last = merged.last, last.upper.map({ span.lower.precedes($0) }) ?? true else {

@@ -7,10 +7,16 @@ internal import Synchronization
 /// indexes are built, and each transaction looks at it.
 final class MapCache: Sendable {
   /// A catalog, and how the declared indexes meet it.
-  struct Known: Sendable {
+  final class Known: Sendable {
     fileprivate let bytes: [UInt8]
     let catalog: IndexCatalog
     let map: IndexMap
+
+    fileprivate init(bytes: [UInt8], catalog: IndexCatalog, map: IndexMap) {
+      self.bytes = bytes
+      self.catalog = catalog
+      self.map = map
+    }
   }
 
   private let known = Mutex<Known?>(nil)

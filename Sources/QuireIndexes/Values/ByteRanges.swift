@@ -67,7 +67,10 @@ struct ByteRanges: Hashable, Sendable {
   /// Every value.
   static let all = ByteRanges(sorted: [.all])
 
-  private init(sorted: [ByteRange]) { list = sorted }
+  private init(sorted: [ByteRange]) {
+    list = sorted
+    assert(isSound, "ranges are out of order")
+  }
 
   /// The values of one range.
   init(_ range: ByteRange) { list = range.isEmpty ? [] : [range] }
@@ -129,7 +132,22 @@ struct ByteRanges: Hashable, Sendable {
       // The one that ends first has nothing more in common.
       if range.upper == one.upper { left += 1 } else { right += 1 }
     }
-    return ByteRanges(common)
+    // Between two of them lies a gap of one of the two sets.
+    return ByteRanges(sorted: common)
+  }
+
+  /// Those of its values whose bytes do not begin with `prefix`.
+  func removing(prefix: [UInt8]) -> ByteRanges {
+    guard list.count == 1 else { return intersection(ByteRanges(ByteRange(prefix: prefix)).complement) }
+    let (range, end) = (list[0], prefix.endOfPrefix)
+    if let upper = range.upper, !prefix.precedes(upper) { return self }
+    if let end, !range.lower.precedes(end) { return self }
+    var rest: [ByteRange] = []
+    if range.lower.precedes(prefix) { rest.append(ByteRange(lower: range.lower, upper: prefix)) }
+    if let end, range.upper.map({ end.precedes($0) }) ?? true {
+      rest.append(ByteRange(lower: end, upper: range.upper))
+    }
+    return ByteRanges(sorted: rest)
   }
 
   /// All values that are not in it.
@@ -141,7 +159,8 @@ struct ByteRanges: Hashable, Sendable {
       lower = range.upper
     }
     if let lower { gaps.append(ByteRange(lower: lower, upper: nil)) }
-    return ByteRanges(gaps)
+    // Only in front of the first range there may be nothing.
+    return ByteRanges(sorted: gaps.first?.isEmpty == true ? Array(gaps.dropFirst()) : gaps)
   }
 
   /// Whether every value of it is in `other`.

@@ -64,7 +64,8 @@ struct FieldPath<Root, Value>: @unchecked Sendable {
 final class Column: Sendable {
   let id: ColumnID
   /// The type, for messages and for what is stored about an index.
-  let typeName: String
+  var typeName: String { "\(type)" }
+  private let type: Any.Type
   /// The bytes of values that are not the same as another row's, to a unique index: nil, and what is not a number. Made
   /// when they are asked for: conditions make columns too.
   var incomparable: [[UInt8]] { makeIncomparable() }
@@ -82,7 +83,7 @@ final class Column: Sendable {
     _ source: ColumnSource<Object, Metadata>
   ) {
     self.id = id
-    typeName = "\(type)"
+    self.type = type
     makeIncomparable = incomparable
     self.source = source
   }
