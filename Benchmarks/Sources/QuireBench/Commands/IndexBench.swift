@@ -1,4 +1,4 @@
-// Indexes and queries beside SQLite: the same rows, indexes and questions, in turns.
+// Indexes and queries beside SQLite and GRDB: the same rows, indexes and questions, in turns.
 
 internal import ArgumentParser
 internal import Foundation
@@ -7,7 +7,7 @@ internal import QuireDatabase
 /// Measures indexes and queries.
 struct IndexBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "indexes", abstract: "Measures indexes and queries beside SQLite.")
+    commandName: "indexes", abstract: "Measures indexes and queries beside SQLite and GRDB.")
 
   @Option(help: "Rows.")
   var count = 200_000
@@ -15,11 +15,14 @@ struct IndexBench: ParsableCommand {
   var runs = 5
 
   private static var stores: [any IndexedStore.Type] {
+    var stores: [any IndexedStore.Type] = [QuireIndexedStore.self]
     #if PEER_SQLITE
-      [QuireIndexedStore.self, SQLiteIndexedStore.self]
-    #else
-      [QuireIndexedStore.self]
+      stores.append(SQLiteIndexedStore.self)
     #endif
+    #if PEER_GRDB
+      stores.append(GRDBIndexedStore.self)
+    #endif
+    return stores
   }
 
   func run() throws {
@@ -61,6 +64,8 @@ struct IndexBench: ParsableCommand {
     table.add("build", "µs/row and index", type.name, Double(Clocks.wall() - wall) / Double(half) / 3000)
     table.add(
       "size", "bytes/entry", type.name, Double(try store.fileByteCount() - bareBytes) / Double(half) / 3)
+    table.add(
+      "size-entries", "bytes/entry", type.name, Double(try store.entryByteCount(beyond: bareBytes)) / Double(half) / 3)
     let indexed = Clocks.thread()
     for start in stride(from: half, to: songs.count, by: 1000) {
       try store.store(Array(songs[start..<min(songs.count, start + 1000)]), from: start)
@@ -120,7 +125,9 @@ private struct IndexTable {
       let medians = row.times.mapValues { $0.sorted()[$0.count / 2] }
       let text = medians.sorted { $0.key < $1.key }.map { "\($0.key) \(number($0.value))" }.joined(separator: "  ")
       var ratio = ""
-      if let own = medians["quire"], let other = medians["sqlite"] { ratio = "  × \(number(own / other))" }
+      for (name, other) in medians.sorted(by: { $0.key < $1.key }) where name != "quire" {
+        if let own = medians["quire"] { ratio += "  × \(number(own / other)) of \(name)" }
+      }
       Swift.print("\(row.name) (\(row.unit)): \(text)\(ratio)")
     }
   }

@@ -3,6 +3,7 @@
 internal import Foundation
 internal import QuireDatabase
 internal import QuireIndexes
+internal import QuireStorage
 internal import QuireTesting
 
 #if PEER_SQLITE
@@ -57,6 +58,8 @@ protocol IndexedStore: AnyObject {
   /// The number of rows by a field that no index has.
   func count(playsBelow: Int) throws -> Int
   func fileByteCount() throws -> Int
+  /// The bytes of the entries of the three indexes; `bare` are those of the file before they were made.
+  func entryByteCount(beyond bare: Int) throws -> Int
 }
 
 /// Songs in Quire, as an app has them.
@@ -146,6 +149,21 @@ final class QuireIndexedStore: IndexedStore {
     try db.checkpoint()
     try db.compact()
     return try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+  }
+
+  /// Without the columns, which stand once beside all indexes.
+  func entryByteCount(beyond bare: Int) throws -> Int {
+    let names = Set(try db.read { try $0.storedIndexes() }.flatMap(\.indexes).flatMap(\.engineTrees))
+    try db.close()
+    let engine = try StorageEngine(
+      at: path, options: StorageOptions(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true))
+    let figures = try engine.treeStatistics()
+    try engine.close()
+    db = try Database(at: path, options: Database.Options(durability: .relaxed))
+    try db.register(Self.indexes)
+    return figures.trees.filter { names.contains($0.name) }.reduce(0) {
+      $0 + ($1.leafPages + $1.branchPages + $1.extentPages) * figures.pageSize
+    }
   }
 }
 
@@ -278,5 +296,7 @@ final class QuireIndexedStore: IndexedStore {
       try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
       return try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     }
+
+    func entryByteCount(beyond bare: Int) throws -> Int { try fileByteCount() - bare }
   }
 #endif
