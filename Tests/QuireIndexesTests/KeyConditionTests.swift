@@ -57,6 +57,29 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
     #expect(try keys(db) { !($0.key < 498) || $0.key == 0 && $0.number == 0 } == [0, 498, 499])
   }
 
+  @Test(arguments: [false, true]) func rowsComeInTheOrderOfKeys(isIndexed: Bool) throws {
+    let db = try database(isIndexed: isIndexed)
+    try db.read { tx throws in
+      let all = (-500..<500).map { EntryID(rawValue: $0).rowKey }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      let conditions: [(EntryCondition, (Int) -> Bool)] = [
+        (.all, { _ in true }), (Fields().number == 7, { $0 % 50 == 7 }), (Fields().number < 3, { $0 % 50 < 3 }),
+        (Fields().key >= 480, { $0 >= 480 }), (Fields().key < -3 && Fields().number == -7, { $0 < -3 && $0 % 50 == -7 }),
+      ]
+      for (condition, isTrue) in conditions {
+        let wanted = all.filter { Int(rowKey: $0).map(isTrue) ?? false }
+        let found = tx[.entries].find(condition)
+        #expect(try found.orderByKey().keys == wanted)
+        #expect(try found.orderByKey(descending: true).keys == wanted.reversed())
+        #expect(try found.orderByKey().offset(2).limit(5).keys == Array(wanted.dropFirst(2).prefix(5)))
+        let query = RowCollection.entries.query(condition).orderByKey(descending: true).limit(3)
+        #expect(try tx.find(query).keys == Array(wanted.reversed().prefix(3)))
+      }
+      let plan = try tx[.entries].find { $0.key >= 480 }.orderByKey(descending: true).plan
+      #expect(plan.order == .keys(isReversed: true))
+      #expect(plan.description.hasSuffix("backwards in the order of keys"))
+    }
+  }
+
   @Test func plansCountKeys() throws {
     let db = try database(isIndexed: true)
     try db.read { tx throws in

@@ -26,6 +26,8 @@ public struct QueryPlan: Sendable, CustomStringConvertible {
     case rowIDs
     /// An index, walked in its order, or backwards.
     case index(String, isReversed: Bool)
+    /// The keys of rows, walked in their order, or backwards.
+    case keys(isReversed: Bool)
     /// The rows that were found are sorted.
     case sort
   }
@@ -54,6 +56,7 @@ public struct QueryPlan: Sendable, CustomStringConvertible {
     switch order {
     case .rowIDs: break
     case .index(let name, let isReversed): text += ", in the order of “\(name)”" + (isReversed ? " backwards" : "")
+    case .keys(let isReversed): text += isReversed ? ", backwards in the order of keys" : ", in the order of keys"
     case .sort: text += ", then sorted"
     }
     return text

@@ -140,6 +140,10 @@ struct RowFinder {
   /// The rows in an order; those that are equal in it in the order of their numbers.
   func sort(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [RowID] {
     cost.rows += rowIDs.count
+    if order.count == 1, order[0].column.id.half == .key {
+      let places = try rows.places(of: rowIDs).sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+      return order[0].isDescending ? places.reversed().map(\.rowID) : places.map(\.rowID)
+    }
     var keyed: [(key: [UInt8], rowID: RowID)] = []
     keyed.reserveCapacity(rowIDs.count)
     var start = 0

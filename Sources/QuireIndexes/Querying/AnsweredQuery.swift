@@ -25,7 +25,17 @@ extension IndexView {
   func answeredRowIDs(_ terms: QueryTerms) throws -> [RowID]? {
     if terms.limit == 0 { return [] }
     guard terms.order.isEmpty else { return try orderedRowIDs(terms) }
-    guard case .value = terms.condition, let path = try answer(terms.condition, where: \.isOnePoint) else { return nil }
+    // All rows are no answer: they are found without an index.
+    if case .all = terms.condition { return nil }
+    guard let path = try answer(terms.condition, where: { _ in true }) else { return nil }
+    guard path.isOnePoint else {
+      var found: [RowID] = []
+      try trees.rowIDs(path.spans, in: path.index) { rowID in
+        found.append(rowID)
+        return true
+      }
+      return Array(found.distinctInOrder().dropFirst(terms.offset).prefix(terms.limit ?? .max))
+    }
     var found: [RowID] = []
     var skipped = terms.offset
     let limit = terms.limit ?? .max

@@ -52,6 +52,12 @@ public struct FoundRows<Object: Sendable, Metadata: Sendable> {
     order(by: .ascending(path))
   }
 
+  /// The same rows by their keys, in the order of the keys' bytes or against it. All rows, and ranges of keys, are
+  /// walked in that order; others are found first, and their keys read.
+  public func orderByKey(descending: Bool = false) -> Self {
+    with(terms.ordered(byKey: KeyColumn(Column(keysOf: Object.self, Metadata.self), isDescending: descending)))
+  }
+
   /// The first `count` of these rows.
   public func limit(_ count: Int) -> Self { with(terms.limited(to: count)) }
 

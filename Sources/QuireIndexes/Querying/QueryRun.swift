@@ -115,9 +115,32 @@ struct QueryRun {
   func rowIDs() throws -> [RowID] {
     if terms.limit == 0 { return [] }
     if let ordered, let view, let found = try walk(ordered, view) { return found }
+    if let keyed = try rowIDsByKey() { return keyed }
     let found = try finder.rowIDs(plan, limit: terms.order.isEmpty ? terms.wanted(of: .max) : .max)
     let sorted = terms.order.isEmpty ? found : try finder.sort(found, terms.order)
     return Array(sorted.dropFirst(terms.offset).prefix(terms.limit ?? .max))
+  }
+
+  /// Whether all rows whose keys are in some ranges, or all there are, are the answer.
+  private var walksKeys: Bool {
+    switch (plan.source, plan.tests) {
+    case (.scan, .all), (.keys, .all): true
+    default: false
+    }
+  }
+
+  /// The rows in the order of their keys, where they are found by these; nil for any other query.
+  private func rowIDsByKey() throws -> [RowID]? {
+    guard let key = terms.keyOrder, walksKeys else { return nil }
+    var found = [RowID]()
+    if case .keys(let slices, _) = plan.source {
+      found = try slices.flatMap { try rows.rowIDs($0) }
+    } else {
+      found = try rows.allRowIDs()
+    }
+    cost.entries += found.count
+    if key.isDescending { found.reverse() }
+    return Array(found.dropFirst(terms.offset).prefix(terms.limit ?? .max))
   }
 
   /// The rows in the order of a path; nil if that order is not to be trusted.
@@ -165,6 +188,8 @@ struct QueryRun {
       let answered = path.isExact ? path.answered : []
       tests = terms.condition.conjuncts.enumerated().filter { !answered.contains($0.offset) }.map(\.element)
       text.order = .index(view.names[path.index], isReversed: ordered.isReversed)
+    } else if let key = terms.keyOrder, walksKeys {
+      text.order = .keys(isReversed: key.isDescending)
     } else if !terms.order.isEmpty {
       text.order = .sort
     }

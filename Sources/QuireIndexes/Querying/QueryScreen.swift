@@ -41,8 +41,9 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
 
   private func place(_ row: Row<Object, Metadata>) throws -> Place {
     Place(
-      order: try OrderKey.bytes(query.terms.order) { try $0.value(of: row.object, row.metadata) }, rowID: row.rowID,
-      key: ByteString(row.key))
+      order: try OrderKey.bytes(query.terms.order) { column in
+        column.id.half == .key ? row.key.sortBytes : try column.value(of: row.object, row.metadata)
+      }, rowID: row.rowID, key: ByteString(row.key))
   }
 
   /// Reads all rows of the query.

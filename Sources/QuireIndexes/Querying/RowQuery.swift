@@ -35,6 +35,11 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
     order(by: .ascending(path))
   }
 
+  /// The same rows by their keys, in the order of the keys' bytes or against it.
+  public func orderByKey(descending: Bool = false) -> Self {
+    with(terms.ordered(byKey: KeyColumn(Column(keysOf: Object.self, Metadata.self), isDescending: descending)))
+  }
+
   /// The first `count` of these rows.
   public func limit(_ count: Int) -> Self { with(terms.limited(to: count)) }
 
@@ -74,6 +79,16 @@ struct QueryTerms: Sendable {
     copy.order = columns.filter { $0.column.id.kind == .value }
     return copy
   }
+
+  /// By the rows' keys alone.
+  func ordered(byKey key: KeyColumn) -> Self {
+    var copy = self
+    copy.order = [key]
+    return copy
+  }
+
+  /// Whether the order is that of the keys; nil if it is another one.
+  var keyOrder: KeyColumn? { order.count == 1 && order[0].column.id.half == .key ? order[0] : nil }
 
   func limited(to count: Int) -> Self {
     var copy = self
