@@ -41,6 +41,7 @@ public final class RelationshipWriter: ExtensionWriter {
   /// How many edges came without one of their rows, and how many rows the rules have deleted.
   var danglingCount = 0
   var deletedCount = 0
+  /// Whether rules are being applied: true for as long as `work` runs, whatever savepoints a hook undoes meanwhile.
   var isWorking = false
   /// Whether building asks an object for its edges, or looks for rows that are gone.
   var isBuildingRow = false
@@ -173,7 +174,6 @@ public final class RelationshipWriter: ExtensionWriter {
     names.didRestore()
     dropped.didRestore()
     hasNotedStanding = true
-    isWorking = false
   }
 
   /// All edges are gone: no row is waited for any more, and no name is known.
