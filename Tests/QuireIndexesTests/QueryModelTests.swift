@@ -88,9 +88,11 @@ struct QueryLife {
     last = "change"
     var (changed, number, random) = (model, nextNumber, self.random)
     let fails = random.below(8) == 0
+    let indexes = self.indexes
     do {
       try database.write { tx in
         try Self.apply(tx, &changed, &number, &random)
+        if let indexes { try tx.access(to: indexes).upkeep.checkInvariants() }
         if random.below(4) == 0 {
           var (inner, innerNumber) = (changed, number)
           let isKept = random.below(2) == 0
@@ -101,6 +103,7 @@ struct QueryLife {
             }
             (changed, number) = (inner, innerNumber)
           } catch is Abort {}
+          if let indexes { try tx.access(to: indexes).upkeep.checkInvariants() }
         }
         try Self.check(tx[.tracks].readTransaction[.tracks], changed, &random) { _ in }
         if fails { throw Abort() }

@@ -82,4 +82,34 @@ import Testing
     }
     try db.checkInvariants()
   }
+
+  private struct Undo: Error {}
+
+  @Test("A savepoint that a hook undoes while rules are applied has none of them applied twice")
+  func savepointWhileRulesAreApplied() throws {
+    let db = try Database.inMemory()
+    let graph = nodeGraph()
+    var hooks = Hooks("hooks", collections: .only(["nodes"]))
+    hooks.didRemove = { tx, change in
+      guard change.key == "b" else { return }
+      #expect(throws: Undo.self) { try tx.savepoint { throw Undo() } }
+      try tx.relationship(graph).flush()
+    }
+    try db.register(hooks)
+    try db.register(graph)
+    try db.write { tx throws in
+      for key in ["b", "y"] { try tx[.nodes].set(Node(), for: key) }
+      try tx[.nodes].set(Node(Link("ab", "b", .deleteDestinationIfSourceDeleted)), for: "a")
+      try tx[.nodes].set(Node(Link("xy", "y", .notifyIfSourceDeleted)), for: "x")
+    }
+    try db.write { tx throws in
+      try tx[.nodes].remove("a")
+      // Names the edge no more, and is there to be told of.
+      try tx[.nodes].set(Node(), for: "x")
+    }
+    try db.read { tx throws in
+      #expect(Array(tx[.nodes].keys) == ["x", "y"])
+      #expect(try tx[.nodes].get("y")?.told == ["xy sourceDeleted"])
+    }
+  }
 }

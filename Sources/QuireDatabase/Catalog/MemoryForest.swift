@@ -59,8 +59,22 @@ final class MemoryVersions: Sendable {
   /// snapshot that a reader has announced or may announce.
   func publish(_ forest: MemoryForest, csn: CSN, oldest: CSN) {
     versions.withLock { versions in
+      assert(versions.last.map { $0.csn < csn } ?? true, "a forest comes after that of a newer commit")
+      assert(oldest < csn, "a commit is seen whose forest nobody has")
       versions.append(Version(csn: csn, forest: forest))
       if let first = versions.lastIndex(where: { $0.csn <= oldest }) { versions.removeSubrange(..<first) }
+    }
+  }
+
+  /// Throws if the versions are out of order, or if a tree of the newest one breaks an invariant. O(entries).
+  func checkInvariants() throws(DatabaseError) {
+    let versions = versions.withLock { $0 }
+    guard zip(versions, versions.dropFirst()).allSatisfy({ $0.csn < $1.csn }) else {
+      throw DatabaseError(.damagedRow, "The versions of the trees in memory are out of order.")
+    }
+    for (place, tree) in versions.last?.forest.trees ?? [:] {
+      guard let broken = tree.brokenInvariant() else { continue }
+      throw DatabaseError(.damagedRow, "In the tree “\(place.name.string)” in memory: \(broken)")
     }
   }
 

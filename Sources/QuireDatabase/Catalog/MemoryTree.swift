@@ -31,6 +31,17 @@ package struct MemoryTree: Sendable {
     }
 
     var isLeaf: Bool { children.isEmpty }
+
+    /// Whether the node has as many values or children as keys, and no more than there is room for.
+    fileprivate var isEven: Bool {
+      keys.count == (isLeaf ? values.count : children.count) && keys.count <= MemoryTree.nodeCapacity
+    }
+
+    /// Whether the key at an index is above the one before and below the one behind.
+    fileprivate func isInOrder(at index: Int) -> Bool {
+      (index == 0 || keys[index - 1].lexicographicallyPrecedes(keys[index]))
+        && (index + 1 >= keys.count || keys[index].lexicographicallyPrecedes(keys[index + 1]))
+    }
   }
 
   static let nodeCapacity = 64
@@ -95,6 +106,7 @@ package struct MemoryTree: Sendable {
       }
       node = node.children[index]
     }
+    assert(rest < node.keys.count, "a leaf has fewer entries than it counts")
     return (node, rest)
   }
 
@@ -115,6 +127,7 @@ package struct MemoryTree: Sendable {
       top.children = [root, split]
       top.count = root.count + split.count
       root = top
+      assert(top.isEven && top.isInOrder(at: 0), "the root's halves are out of order")
     }
     return isNew
   }
@@ -135,6 +148,7 @@ package struct MemoryTree: Sendable {
       node.keys.insert(key, at: index)
       node.values.insert(value, at: index)
       node.count += 1
+      assert(node.isInOrder(at: index) && node.count == node.keys.count, "an entry stands in the wrong place")
       return (true, splitIfFull(node))
     }
     let index = child(node, key)
@@ -144,6 +158,7 @@ package struct MemoryTree: Sendable {
     if let split {
       node.keys.insert(split.keys[0], at: index + 1)
       node.children.insert(split, at: index + 1)
+      assert(node.isInOrder(at: index + 1), "what was split off stands in the wrong place")
     }
     return (isNew, splitIfFull(node))
   }
@@ -164,6 +179,7 @@ package struct MemoryTree: Sendable {
       right.count = right.children.reduce(0) { $0 + $1.count }
     }
     node.count -= right.count
+    assert(node.isEven && right.isEven && node.count > 0 && right.count > 0, "a node is split unevenly")
     return right
   }
 
@@ -171,8 +187,10 @@ package struct MemoryTree: Sendable {
   @discardableResult
   package mutating func remove(_ key: [UInt8]) -> Bool {
     guard value(for: key) != nil else { return false }
+    let countBefore = count
     Self.remove(&root, key)
     while root.children.count == 1 { root = root.children[0] }
+    assert(count == countBefore - 1 && (count > 0 || root.isLeaf), "the count of a tree is wrong after a removal")
     return true
   }
 
@@ -182,6 +200,7 @@ package struct MemoryTree: Sendable {
     node.count -= 1
     if node.isLeaf {
       let index = lowerBound(node.keys, key)
+      assert(index < node.keys.count && node.keys[index] == key, "an entry that is there was not found")
       node.keys.remove(at: index)
       node.values.remove(at: index)
       return
@@ -210,6 +229,7 @@ package struct MemoryTree: Sendable {
     joined.values += right.values
     joined.children += right.children
     joined.count += right.count
+    assert(joined.isEven && joined.isLeaf == right.isLeaf, "nodes of different kinds were joined")
   }
 
   /// Removes the entries from `lower` up to `upper`, which is not among them; nil means no bound. Returns how many.

@@ -7,6 +7,8 @@
 internal import QuireStorage
 
 /// Changes in their order.
+///
+/// Invariants: `bytes` are whole entries, `count` of them, each as `append`, `clear` or `clearAll` has written it.
 struct ChangeLog: Sendable {
   /// What happened to a row.
   enum Kind: Hashable, Sendable {
@@ -63,12 +65,14 @@ struct ChangeLog: Sendable {
   var position: Position { Position(byteCount: bytes.count, count: count) }
   /// Takes back what was noted behind a position.
   mutating func truncate(to position: Position) {
+    assert(position.byteCount <= bytes.count && position.count <= count, "the log ends before the position")
     bytes.removeLast(bytes.count - position.byteCount)
     count = position.count
   }
 
   /// Notes what happened to a row.
   mutating func append(_ kind: Kind, _ collection: CollectionID, _ rowID: RowID, _ key: String) {
+    assert(key.utf8.count <= Int(UInt16.max), "the length of a key does not fit two bytes")
     count &+= 1
     bytes.append(kind.code)
     append(collection.rawValue)
@@ -79,6 +83,7 @@ struct ChangeLog: Sendable {
 
   /// The same for a key in bytes.
   mutating func append(_ kind: Kind, _ collection: CollectionID, _ rowID: RowID, _ key: UnsafeRawBufferPointer) {
+    assert(key.count <= Int(UInt16.max), "the length of a key does not fit two bytes")
     count &+= 1
     bytes.append(kind.code)
     append(collection.rawValue)
@@ -124,6 +129,7 @@ struct ChangeLog: Sendable {
       let byteCount = Int(load(UInt16.self, &offset))
       let key = String(decoding: bytes[offset..<offset + byteCount], as: UTF8.self)
       offset += byteCount
+      assert(offset <= bytes.count, "an entry reaches beyond the log")
       // The log was written by `append` of this process.
       guard let kind = Kind(code: code) else { preconditionFailure("the change log has an unknown entry, \(code)") }
       body(.row(kind, collection, rowID, key))
@@ -148,6 +154,7 @@ struct ChangeLog: Sendable {
       }
       offset += MemoryLayout<Int64>.size
       let end = Int(load(UInt16.self, &offset)) + offset
+      assert(end <= bytes.count, "an entry reaches beyond the log")
       defer { offset = end }
       if case .touched = Kind(code: code) { continue }
       unsafe bytes.withUnsafeBytes { unsafe body(collection, UnsafeRawBufferPointer(rebasing: $0[offset..<end])) }

@@ -76,6 +76,8 @@ final class CommitHistory: Sendable {
   func append(_ commit: Commit, published: CSN) {
     let dropped = state.withLock { state -> Dropped in
       let dropped = trim(&state, published)
+      assert(state.entries.last.map { $0.commit.csn <= commit.csn } ?? true, "a commit comes after a newer one")
+      assert(commit.csn > published || commit.scope.isTouchOnly, "a commit was seen before it was noted")
       state.lastSequence += 1
       state.entries.append(PlacedCommit(sequence: state.lastSequence, commit: commit))
       state.byteCount += commit.byteCount
@@ -107,6 +109,7 @@ final class CommitHistory: Sendable {
       dropped.append(first.commit)
       state.entries.removeFirst()
     }
+    assert(state.byteCount >= 0 && (state.byteCount == 0 || !state.entries.isEmpty), "commits are kept that are gone")
     return dropped
   }
 
@@ -126,6 +129,7 @@ final class CommitHistory: Sendable {
       }
       let published = published()
       let end = state.position(at: published)
+      assert(end <= state.lastSequence, "a stream is to be given what nobody has written")
       for (id, stream) in state.streams where stream.position < end {
         if stream.position < state.firstSequence - 1 {
           give(.unknown(upTo: published), to: stream.buffer)
@@ -190,6 +194,9 @@ final class CommitHistory: Sendable {
           commits.append(PlacedCommit(sequence: state.firstSequence - 1, commit: .unknown(upTo: csn)))
         }
         commits += state.entries.lazy.filter { $0.sequence > position && $0.sequence <= end && !$0.commit.isSilent }
+        assert(
+          commits.dropFirst().allSatisfy { $0.sequence > position && $0.sequence <= end },
+          "a pin goes past commits twice")
         state.pins[id] = max(position, end)
         return .success((snapshot, position, max(position, end), commits))
       } catch {

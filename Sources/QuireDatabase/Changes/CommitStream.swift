@@ -101,6 +101,7 @@ final class CommitBuffer: Sendable {
     let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
       guard !state.isFinished else { return nil }
       if let waiter = state.waiter {
+        assert(state.commits.isEmpty && state.byteCount == 0, "a consumer waits for commits that are there")
         state.waiter = nil
         return waiter
       }
@@ -114,6 +115,8 @@ final class CommitBuffer: Sendable {
         state.commits.append(.unknown(upTo: commit.csn))
         isFirstMissed = true
       }
+      assert(
+        state.commits.count - 1 <= limit && state.byteCount <= byteLimit, "more commits wait than there is room for")
       return nil
     }
     guard let waiter else { return (isFirstMissed, nil) }
@@ -124,6 +127,7 @@ final class CommitBuffer: Sendable {
   func finish(_ failure: DatabaseError? = nil) -> Resumption? {
     let waiter = state.withLock { state -> CheckedContinuation<Commit?, any Error>? in
       guard !state.isFinished else { return nil }
+      assert(state.waiter == nil || state.commits.isEmpty, "a consumer waits for commits that are there")
       state.isFinished = true
       state.failure = failure
       defer { state.waiter = nil }
@@ -139,6 +143,8 @@ final class CommitBuffer: Sendable {
     state.withLock { state in
       guard let commit = state.commits.popFirst() else { return nil }
       state.byteCount -= Self.byteCount(commit)
+      assert(
+        state.byteCount >= 0 && (state.byteCount == 0 || !state.commits.isEmpty), "commits that are gone take room")
       return commit
     }
   }

@@ -37,6 +37,7 @@ struct TreeParts: Sendable {
     if isWhole || interval.isEmpty { return }
     intervals.insert(interval)
     if intervals.count > limit || (interval.lower.isEmpty && interval.upper == nil) { takeWhole() }
+    assert(isWhole ? intervals.isEmpty : intervals.count <= limit, "more is kept of a tree than may be")
   }
 
   /// Means all keys.

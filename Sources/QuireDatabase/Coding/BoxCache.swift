@@ -56,6 +56,7 @@ struct BoxCache {
   mutating func keep<Container, Key>(_ container: Container, for type: Key.Type, _ table: KeyTable) {
     precondition(MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size)
     let key = ObjectIdentifier(type)
+    assert(entries[key] == nil, "a container is kept already for these keys")
     let entry = unsafe BoxEntry(unsafeBitCast(container, to: AnyObject.self), table)
     entries[key] = entry
     slots[Self.index(key)] = unsafe Slot(key: key, entry: .passUnretained(entry))

@@ -38,6 +38,7 @@
 
   @inline(never) private mutating func grow(_ byteCount: Int) {
     let newCapacity = max(2 * capacity, count + byteCount)
+    assert(byteCount >= 0 && count <= capacity, "more is written than there is room for")
     let newBase = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
     unsafe newBase.copyMemory(from: base, byteCount: count)
     unsafe base.deallocate()
@@ -105,6 +106,7 @@
   /// number needs more than a byte.
   @inline(__always) mutating func closeHead(at start: Int) {
     let byteCount = count &- start &- 2
+    assert(start >= 0 && byteCount >= 0, "a head is closed that was not written")
     if byteCount < 256 {
       unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: byteCount), toByteOffset: start &+ 1, as: UInt8.self)
     } else {
@@ -134,9 +136,13 @@
     movedByteCount &+= range.count
   }
 
-  /// Takes out the bytes of ranges, which ascend and do not touch one another. Moves each byte behind once.
+  /// Takes out the bytes of ranges, which ascend and do not overlap. Moves each byte behind once.
   mutating func remove(_ ranges: [Range<Int>]) {
     guard var end = ranges.first?.lowerBound else { return }
+    assert(
+      zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }
+        && ranges[ranges.count - 1].upperBound <= count,
+      "bytes are taken out twice")
     for (index, range) in ranges.enumerated() {
       let rest = range.upperBound..<(index + 1 < ranges.count ? ranges[index + 1].lowerBound : count)
       move(rest, to: end)
@@ -161,6 +167,7 @@
       }
       end = start
     }
+    assert(target == end && count <= capacity, "the pieces have another length than was said")
   }
 
   /// Stores a head at `target`, where nine bytes can be written, and returns how many of them it takes.

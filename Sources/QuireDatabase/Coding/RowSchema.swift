@@ -84,6 +84,7 @@ final class FieldNames {
     unsafe names.append(name)
     unsafe generation += 1
     numbers?[name] = unsafe UInt32(names.count)
+    assert(numbers.map { unsafe $0.count == names.count } ?? true, "a name has two numbers")
     return unsafe UInt32(names.count)
   }
 

@@ -147,6 +147,7 @@ struct RowFrame {
   /// Notes that the metadata are complete; does nothing in a part.
   mutating func endMetadata() {
     guard metadataStart > 0 else { return }
+    assert(bytes.first == 1 && bytes.count >= metadataStart, "a row without metadata has some")
     let count = UInt32(truncatingIfNeeded: bytes.count - metadataStart)
     for index in 0..<RowView.metadataLengthByteCount {
       bytes[RowView.headerByteCount + index] = UInt8(truncatingIfNeeded: count >> UInt32(8 * index))

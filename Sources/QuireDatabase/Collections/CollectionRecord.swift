@@ -55,6 +55,7 @@ final class CollectionRecord: Sendable {
       contexts.metadata.schema.names.count == metadataSchema.names.count
     else { return }
     idleContexts.withLock { idle in
+      assert(!idle.contains { $0 === contexts }, "coders' memory is given back twice")
       if idle.count < Self.mostIdleContexts { idle.append(contexts) }
     }
   }

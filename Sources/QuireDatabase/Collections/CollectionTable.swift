@@ -34,6 +34,7 @@ final class CollectionTable: Sendable {
   func apply(_ changes: [(name: String, record: CollectionRecord?)], csn: CSN) {
     guard !changes.isEmpty else { return }
     state.withLock { state in
+      assert(csn >= state.validFrom, "a commit changes collections after a newer one")
       state.validFrom = csn
       for change in changes { state.records[ByteString(change.name)] = change.record }
     }

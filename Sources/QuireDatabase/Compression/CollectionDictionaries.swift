@@ -28,6 +28,7 @@ struct DictionaryAttempts: Sendable {
       skippedCount = 0
       return true
     }
+    assert(skippedCount < Self.skipCount, "more values were passed by than are")
     skippedCount += 1
     return false
   }
@@ -64,6 +65,9 @@ final class CollectionDictionaries: Sendable {
   func remember(_ dictionary: CompressionDictionary) {
     state.withLock { state in
       if state.known.count >= Self.mostKnown { state.known.removeAll() }
+      assert(
+        state.known[dictionary.number].map { $0.byteCount == dictionary.byteCount } ?? true,
+        "a number was given to two dictionaries")
       state.known[dictionary.number] = dictionary
     }
   }
@@ -84,7 +88,12 @@ final class CollectionDictionaries: Sendable {
   /// A commit has changed what is noted.
   func publish(_ newest: NewestDictionary, _ trained: [CompressionDictionary]) {
     for dictionary in trained { remember(dictionary) }
-    state.withLock { $0.newest = newest }
+    state.withLock { state in
+      assert(
+        state.newest.map { $0.record.lastNumber <= newest.record.lastNumber } ?? true,
+        "a commit takes numbers of dictionaries back")
+      state.newest = newest
+    }
   }
 }
 
@@ -136,16 +145,26 @@ struct DictionaryUse {
   mutating func begin(
     isWriting: Bool, _ outlook: (newest: NewestDictionary?, attempts: DictionaryAttempts), _ newest: NewestDictionary
   ) {
+    assert(committed == nil && trained.isEmpty, "a transaction asks for the newest dictionary twice")
     hasBegunWriting = isWriting
     committed = newest
     attempts = outlook.attempts
   }
 
   /// The transaction has noted something.
-  mutating func note(_ new: NewestDictionary) { trained.append(new) }
+  mutating func note(_ new: NewestDictionary) {
+    assert(hasBegunWriting, "a transaction that reads has trained a dictionary")
+    assert(
+      newest.map { $0.record.lastNumber <= new.record.lastNumber } ?? false, "the number of a dictionary is given again"
+    )
+    trained.append(new)
+  }
 
   /// A savepoint is undone: back to as many as there were at its begin.
-  mutating func restore(_ trainedCount: Int) { trained.removeLast(max(0, trained.count - trainedCount)) }
+  mutating func restore(_ trainedCount: Int) {
+    assert(trainedCount <= trained.count, "what was trained before a savepoint is gone")
+    trained.removeLast(max(0, trained.count - trainedCount))
+  }
 
   /// A dictionary that this transaction has made itself: in the place of one, perhaps, that a savepoint has undone.
   func own(_ number: UInt32) -> CompressionDictionary? {

@@ -43,12 +43,14 @@ internal import Synchronization
   func compress(
     _ value: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, _ stream: CompressionStream
   ) -> Int {
+    assert(value.count <= Int(Int32.max) && target.count <= Int(Int32.max), "a count is beyond what LZ4 takes")
     let table = loadedTable()
     stream.copy(table)
     // The caps on values and dictionaries keep the counts far below the range of Int32.
     let written = unsafe LZ4_compress_fast_continue(
       stream.pointer, value.baseAddress?.assumingMemoryBound(to: CChar.self),
       target.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(value.count), Int32(target.count), 1)
+    assert(Int(written) <= target.count, "LZ4 has written behind its target")
     return max(0, Int(written))
   }
 

@@ -14,6 +14,9 @@ internal import CLZ4
   /// A decoder may come back and read another row while it reads this one.
   private var isLent = false
 
+  /// Whether no value is lent.
+  var isFree: Bool { !isLent }
+
   /// Takes no memory before something is decoded.
   package init() {}
 
@@ -33,6 +36,7 @@ internal import CLZ4
       let value = unsafe try ValueCompression.decompress(block, byteCount, dictionary)
       return try unsafe value.withUnsafeBytes(body)
     }
+    assert(byteCount >= 1, "a value of no bytes is stored plain")
     isLent = true
     defer { isLent = false }
     let start = unsafe prepare(for: dictionary)
@@ -63,6 +67,7 @@ internal import CLZ4
       dictionary = nil
     }
     guard let base = unsafe base else { preconditionFailure("the memory was allocated above") }
+    assert(needed <= dictionaryCapacity, "a dictionary has no room in front of the value")
     let start = unsafe base + dictionaryCapacity
     if let wanted, let source = unsafe wanted.bytes.baseAddress {
       unsafe (start - needed).copyMemory(from: source, byteCount: needed)

@@ -51,6 +51,7 @@ struct DictionaryRecord: Hashable, Sendable {
   func after(rowCount: Int, keeping number: UInt32?) -> DictionaryRecord {
     var record = self
     record.rowCount = Int64(rowCount)
+    assert(rowCount >= 0 && number.map { $0 == nextNumber } ?? true, "a dictionary has another number than the next")
     if let number { (record.lastNumber, record.current) = (number, number) }
     return record
   }

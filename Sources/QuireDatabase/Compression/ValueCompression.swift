@@ -57,6 +57,7 @@ package enum ValueCompression {
     _ value: RawSpan, _ dictionary: CompressionDictionary, _ stream: CompressionStream,
     appendingTo buffer: inout [UInt8]
   ) -> Bool {
+    assert(value.byteCount <= Limits.dictionaryValueByteCount, "a value is too long for a dictionary")
     let (number, length) = (Varint(Int(dictionary.number)), Varint(value.byteCount))
     let capacity = value.byteCount - value.byteCount / 8 - number.byteCount - length.byteCount
     guard capacity > 0 else { return false }

@@ -57,7 +57,10 @@ final class CommitActions: Sendable {
 
   /// The fate of a commit is known. Somebody has to call `run` then.
   func settle(_ entry: Entry, isCommitted: Bool) {
-    entry.fate.withLock { $0 = isCommitted ? .committed : .failed }
+    entry.fate.withLock { fate in
+      assert(fate == .unknown, "the fate of a commit changes")
+      fate = isCommitted ? .committed : .failed
+    }
   }
 
   /// Runs what has its turn, unless another thread is at it, which then goes on with that.
@@ -80,6 +83,7 @@ final class CommitActions: Sendable {
   /// The next entry, if its fate is known; else nobody runs any more.
   private func next() -> (Entry, isCommitted: Bool)? {
     state.withLock { state in
+      assert(state.isRunning, "two threads run actions")
       if let first = state.entries.first {
         let fate = first.fate.withLock { $0 }
         if fate != .unknown {

@@ -149,9 +149,11 @@ final class DatabaseCore: Sendable {
 
   /// Takes memory back.
   func giveBack(_ scratch: TransactionScratch) {
+    assert(scratch.room.isFree, "memory is given back that a decoder reads")
     scratch.trim()
     let isKept = idleScratch.withLock { idle -> Bool in
       guard idle.count < Self.mostIdleScratch else { return false }
+      assert(!idle.contains { $0 === scratch }, "memory is given back twice")
       idle.append(scratch)
       return true
     }

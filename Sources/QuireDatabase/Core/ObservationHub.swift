@@ -56,6 +56,7 @@ final class ObservationHub: Sendable {
   /// Takes an observer in, which is due. Returns its number.
   func add(_ core: DatabaseCore) -> Int {
     state.withLock { state in
+      assert((state.pin == nil) == state.observers.isEmpty, "commits are kept for nobody, or not kept for somebody")
       state.lastID += 1
       state.observers[state.lastID] = Observer()
       if state.pin == nil { state.pin = core.history.beginFollowing { core.publishedCSN } }
@@ -73,6 +74,7 @@ final class ObservationHub: Sendable {
         history.unpin(pin)
         state.pin = nil
       }
+      assert((state.pin == nil) == state.observers.isEmpty, "commits are kept for nobody, or not kept for somebody")
       return observer?.waiter
     }
     waiter?.resume(returning: false)
@@ -164,7 +166,8 @@ final class ObservationHub: Sendable {
     // Lowered before looking: a commit that comes in between asks again.
     isScheduled.store(false, ordering: .sequentiallyConsistent)
     if let core { lookAtCommits(core) }
-    lookCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    let left = lookCount.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+    assert(left >= 0, "a look at commits ends that has not begun")
   }
 
   private func lookAtCommits(_ core: DatabaseCore) {

@@ -29,7 +29,8 @@ final class PendingWork: Sendable {
   /// Work ends.
   func end(_ number: Int) {
     let continuations = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      state.running.remove(number)
+      let ended = state.running.remove(number)
+      assert(ended != nil && number < state.next, "work ends that has not begun, or has ended")
       if state.waiters.isEmpty { return [] }
       let first = state.running.min() ?? .max
       defer { state.waiters.removeAll { $0.end <= first } }
@@ -43,6 +44,7 @@ final class PendingWork: Sendable {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state -> Bool in
         if state.running.isEmpty { return true }
+        assert(state.running.min().map { $0 < state.next } ?? false, "a wait for nothing would not end")
         state.waiters.append((state.next, continuation))
         return false
       }

@@ -29,6 +29,7 @@ extension DatabaseCore {
     let began = diagnostics.readBegins()
     let measured = diagnostics.metrics.readBegins(scratch)
     defer {
+      assert(CurrentTransaction.innermost === state, "a transaction ends before one inside of it")
       CurrentTransaction.set(state.outer)
       diagnostics.metrics.readEnds(measured, scratch, self)
       diagnostics.readEnds(began, kind, site, connection: state.connection?.options.name)
@@ -104,6 +105,7 @@ extension DatabaseCore {
         let state = TransactionState(writing: handle, self, connection, outer: outer)
         CurrentTransaction.set(state)
         defer {
+          assert(CurrentTransaction.innermost === state, "a transaction ends before one inside of it")
           CurrentTransaction.set(outer)
           rollbackActions = (state.writer?.undoneActions ?? []) + (state.writer?.rollbackActions ?? [])
           state.end()
@@ -179,6 +181,10 @@ extension DatabaseCore {
 
   /// The commit can no longer fail but for the disk, and nobody sees it yet.
   private func publish(_ outcome: WriteOutcome, _ csn: CSN) {
+    assert(csn >= outcome.base, "a commit has an older number than what it builds on")
+    assert(
+      csn > outcome.base || outcome.collections.isEmpty && outcome.forest == nil && outcome.trained.isEmpty,
+      "what readers of the state before must not see has no number of its own")
     objectCache?.note(outcome.changes, csn: csn)
     table.apply(outcome.collections, csn: csn)
     for publish in outcome.trained { publish() }

@@ -6,6 +6,8 @@ extension Database {
   /// Throws if an invariant of the object layer is broken, in memory or in the newest snapshot's rows. O(rows).
   package func checkInvariants() throws {
     try core.history.checkInvariants()
+    try core.memory.checkInvariants()
+    try core.observers.checkInvariants()
     try core.objectCache?.checkInvariants()
     try core.storage.read { tx in
       let csn = tx.csn

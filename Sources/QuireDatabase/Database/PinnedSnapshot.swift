@@ -40,8 +40,11 @@ public final class PinnedSnapshot: Sendable {
 
     /// Goes past commits that only touched rows.
     mutating func pass(_ commits: [PlacedCommit], upTo end: CommitPosition) {
+      assert(end.history == position.history && end.sequence >= position.sequence, "a pin goes back")
       position = end
       touches += commits
+      assert(
+        zip(touches, touches.dropFirst()).allSatisfy { $0.sequence < $1.sequence }, "a pin has gone past commits twice")
       guard touches.reduce(0, { $0 + $1.commit.byteCount }) > Limits.historyByteCount else { return }
       (touches, touchStart) = ([], position.sequence)
     }
@@ -119,6 +122,7 @@ public final class PinnedSnapshot: Sendable {
         }
         let step = PinnedStep(
           start: start, end: end, passed: commits, earlier: current.touches, earlierStart: current.touchStart)
+        assert(next.csn >= current.snapshot.csn && start == current.position, "a pin goes on from elsewhere")
         if next.csn > current.snapshot.csn {
           current = Current(next, end)
           holder.advance(to: next.csn)

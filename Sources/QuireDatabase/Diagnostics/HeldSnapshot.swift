@@ -52,6 +52,7 @@ final class SnapshotHolder: Sendable {
   /// Says that a snapshot is held from now on.
   @inline(__always)
   func hold(_ csn: CSN, _ kind: HeldSnapshot.Kind, _ site: CallSite, _ name: ConnectionNumber) {
+    assert(self.csn.load(ordering: .relaxed) == 0, "one holder holds two snapshots")
     since.store(MonotonicClock.coarse, ordering: .relaxed)
     file.store(site.fileAddress, ordering: .relaxed)
     let line = UInt64(truncatingIfNeeded: site.line) << 32
@@ -61,12 +62,16 @@ final class SnapshotHolder: Sendable {
 
   /// Says that the snapshot held is a newer one from now on.
   func advance(to csn: CSN) {
+    assert((1...csn.rawValue).contains(self.csn.load(ordering: .relaxed)), "a holder goes back, or holds nothing")
     since.store(MonotonicClock.coarse, ordering: .relaxed)
     self.csn.store(csn.rawValue &+ 1, ordering: .releasing)
   }
 
   /// Says that nothing is held any more.
-  @inline(__always) func release() { csn.store(0, ordering: .releasing) }
+  @inline(__always) func release() {
+    assert(csn.load(ordering: .relaxed) != 0, "a snapshot is let go of that is not held")
+    csn.store(0, ordering: .releasing)
+  }
 
   /// What is held, as of `now`.
   func held(_ names: ConnectionNames, now: UInt64) -> HeldSnapshot? {
@@ -115,6 +120,7 @@ final class ConnectionNames: Sendable {
       guard state.names.count < Self.limit else { return .none }
       state.names.append(name)
       state.numbers[name] = UInt32(state.names.count)
+      assert(state.names.count == state.numbers.count && state.names.count <= Self.limit, "a name has two numbers")
       return ConnectionNumber(rawValue: UInt32(state.names.count))
     }
   }
@@ -141,7 +147,12 @@ final class SnapshotHolders: Sendable {
   }
 
   /// Forgets a holder.
-  func remove(_ holder: SnapshotHolder) { holders.withLock { $0.removeAll { $0 === holder } } }
+  func remove(_ holder: SnapshotHolder) {
+    holders.withLock { holders in
+      assert(holders.count { $0 === holder } == 1, "a holder is forgotten twice")
+      holders.removeAll { $0 === holder }
+    }
+  }
 
   /// All that are in use, the oldest first.
   func held() -> [(holder: SnapshotHolder, snapshot: HeldSnapshot)] {

@@ -20,10 +20,14 @@ final class WriteWatch: @unchecked Sendable {
   }
 
   /// The transaction has the writer lock.
-  func didBegin() { begun = MonotonicClock.now }
+  func didBegin() {
+    assert(begun == nil, "a transaction begins twice")
+    begun = MonotonicClock.now
+  }
 
   /// Its closure has returned, and nothing can fail any more but the disk.
   func bodyDidEnd(changes: Int) {
+    assert(begun != nil && bodyEnded == nil, "a transaction's closure ends twice, or before it begins")
     bodyEnded = MonotonicClock.now
     changeCount = changes
   }
@@ -33,6 +37,7 @@ final class WriteWatch: @unchecked Sendable {
     let now = MonotonicClock.now
     let began = begun ?? now
     let ended = bodyEnded ?? now
+    assert(asked <= began && began <= ended && ended <= now, "a part of a transaction ends before it begins")
     return Times(total: now - asked, waiting: began - asked, body: ended - began, commit: now - ended)
   }
 

@@ -133,6 +133,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     if let leaf, leaf.index + 1 < leaf.node.keys.count {
       self.leaf = (leaf.node, leaf.index + 1)
       rank += 1
+      assert(rank < memory.count, "a cursor goes on behind the last entry")
       return true
     }
     return try moveInMemory(to: min(rank, memory.count - 1) + 1)
@@ -158,6 +159,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     if let leaf, leaf.index > 0 {
       self.leaf = (leaf.node, leaf.index - 1)
       rank -= 1
+      assert(rank >= 0, "a cursor goes on in front of the first entry")
       return true
     }
     return try moveInMemory(to: max(rank, 0) - 1)
@@ -185,6 +187,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     isFresh = false
     self.rank = min(max(rank, -1), memory.count)
     leaf = memory.leaf(at: rank).map { ($0.leaf, $0.index) }
+    assert((leaf != nil) == (0..<memory.count).contains(self.rank), "a cursor is elsewhere than its rank says")
     return leaf != nil
   }
 

@@ -100,10 +100,28 @@ final class RegisteredExtension: Sendable {
 }
 
 /// The extensions that are registered as of some commit, in the order of their registration.
+///
+/// Invariants:
+/// 1. Each has a number of its own and a name of its own.
+/// 2. Each comes after those of the list that it depends on.
 final class RegisteredExtensions: Sendable {
   let list: [RegisteredExtension]
 
-  init(_ list: [RegisteredExtension]) { self.list = list }
+  init(_ list: [RegisteredExtension]) {
+    self.list = list
+    assert(Set(list.map(\.id)).count == list.count, "two extensions have one number")
+    assert(Set(list.map { ByteString($0.name) }).count == list.count, "two extensions have one name")
+    assert(areInOrder, "an extension comes before one that it depends on")
+  }
+
+  /// Whether each comes after those that it depends on.
+  private var areInOrder: Bool {
+    list.indices.allSatisfy { index in
+      list[index...].allSatisfy { later in
+        !list[index].value.dependencies.contains { $0.hasSameBytes(as: later.name) }
+      }
+    }
+  }
 
   subscript(name: String) -> RegisteredExtension? { list.first { $0.name.hasSameBytes(as: name) } }
 
@@ -193,6 +211,7 @@ final class ExtensionRegistry: Sendable {
         state.unmarkedOthers = nil
         if let csn {
           for one in former?.list ?? [] where one.isReady && !registered.list.contains(where: { $0.id == one.id }) {
+            assert(state.former.last.map { $0.end <= csn } ?? true, "an extension goes with an older commit")
             state.former.append((one, csn))
           }
           anyFormer.store(!state.former.isEmpty, ordering: .relaxed)
@@ -216,5 +235,8 @@ final class ExtensionRegistry: Sendable {
   }
 
   /// Ends work on a name.
-  func end(_ name: String) { state.withLock { state in _ = state.busy.remove(ByteString(name)) } }
+  func end(_ name: String) {
+    let ended = state.withLock { $0.busy.remove(ByteString(name)) }
+    assert(ended != nil, "work on a name ends that has not begun")
+  }
 }

@@ -76,6 +76,7 @@ final class ExtensionSession {
 
   /// Has an extension follow the transaction.
   func add(_ registered: RegisteredExtension, _ writer: any ExtensionWriter) {
+    assert(entry(registered.name) == nil, "an extension follows a transaction twice")
     entries.append(ExtensionEntry(registered, writer))
     listeners.removeAll()
   }
@@ -113,6 +114,7 @@ final class ExtensionSession {
   ) throws(DatabaseError) {
     depth += 1
     running.append(entry.registered.name)
+    assert(depth > 0 && depth <= Limits.hookDepth + 1, "hooks go on that are too deep in each other")
     defer {
       depth -= 1
       running.removeLast()
@@ -239,6 +241,7 @@ final class ExtensionSession {
 
   /// Has all extensions bring rows and trees up to date.
   func settle() throws(DatabaseError) {
+    assert(phase == .body && self.rounds.isEmpty && cleared.isEmpty, "a transaction settles inside of a change")
     phase = .rows
     var rounds = 0
     var mutationCount: Int
@@ -248,6 +251,7 @@ final class ExtensionSession {
       rounds += 1
       guard rounds <= Limits.settleRounds else { throw endlessSettling() }
     } while mutationCount != transaction.mutationCount
+    assert(self.rounds.isEmpty && depth == 0, "trees are settled inside of a hook")
     phase = .trees
     for entry in entries { try run(entry, "settleTrees") { try entry.writer.settleTrees() } }
   }
@@ -263,6 +267,7 @@ final class ExtensionSession {
 
   /// What the extensions tell of the commit, by name. Of one that is being built nobody has seen anything yet.
   func takeChanges() -> [ByteString: any ExtensionChanges] {
+    assert(phase == .trees, "extensions tell of a commit that has not settled")
     var changes: [ByteString: any ExtensionChanges] = [:]
     for entry in entries where entry.wasReady {
       if let told = entry.writer.takeChanges() { changes[ByteString(entry.registered.name)] = told }
@@ -285,6 +290,7 @@ final class ExtensionSession {
 
   /// Back to `marks`.
   func restore(_ marks: Marks) {
+    assert(entries.count == marks.writers.count, "an extension has come inside of a savepoint")
     for (entry, mark) in zip(entries, marks.writers) { entry.writer.restore(mark) }
     assert(rounds.count == marks.heardCounts.count, "a savepoint ends in another hook than it began in")
     for (index, count) in marks.heardCounts.enumerated() { rounds[index].heardCount = count }

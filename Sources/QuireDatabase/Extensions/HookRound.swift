@@ -84,6 +84,7 @@ extension ExtensionSession {
       let entry = rounds[index].entries[place]
       if rounds[index].mutationCount != transaction.mutationCount, try !readAnew(index) { return }
       rounds[index].heardCount += 1
+      assert(rounds[index].heardCount <= rounds[index].entries.count, "more hear of a change than follow it")
       switch rounds[index].change {
       case .row(let change): try tell(change, to: entry, at: place, of: rounds[index].collection)
       case .removed(let rows, let state, let isClearing):
@@ -121,6 +122,7 @@ extension ExtensionSession {
     if change.kind != .insert, change.kind != .remove,
       let index = rounds.firstIndex(where: { $0.isInsert(of: rowID) && $0.heardCount <= place })
     {
+      assert(place < rounds[index].entries.count, "an extension hears of a row that it does not follow")
       rounds[index].heardCount = place + 1
       change = change.with(.insert, change.content)
     }
@@ -157,7 +159,10 @@ extension ExtensionSession {
   /// Removes all rows of a collection by `body`; extensions that handle that as a whole hear of no row meanwhile.
   func clearing(_ id: CollectionID, _ body: () throws -> Void) throws {
     cleared.append(id)
-    defer { cleared.removeLast() }
+    defer {
+      assert(cleared.last == id, "a collection is cleared beyond the clearing of another one")
+      cleared.removeLast()
+    }
     try body()
   }
 

@@ -38,6 +38,9 @@ extension TransactionState {
         return result
       }
     } catch {
+      assert(
+        writer.actions.count >= actionCount && writer.rollbackActions.count >= rollbackActionCount
+          && collections.all.count >= marks.count, "what a transaction had before a savepoint is gone")
       writer.changes.truncate(to: changes)
       writer.actions.removeLast(writer.actions.count - actionCount)
       writer.undoneActions += writer.rollbackActions[rollbackActionCount...]

@@ -30,6 +30,7 @@ struct TransactionExtensions {
         .extensionFailed, "An extension changed rows in `makeWriter`. Change them in hooks.",
         path: transaction.database.path)
     }
+    assert(writer.session == nil, "the writers of extensions are made twice")
     writer.isBeginningSession = true
     defer { writer.isBeginningSession = false }
     let session = ExtensionSession(transaction)

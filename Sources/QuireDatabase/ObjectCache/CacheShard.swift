@@ -236,10 +236,12 @@ internal import Synchronization
   /// Notes that the commit `csn` changes a row. A row of the same hash may be hit as well: that costs a miss.
   mutating func mark(_ hash: UInt64, csn: UInt64) {
     let bucket = bucket(hash)
+    assert(unsafe changed[bucket] <= csn, "commits are told in another order than they have")
     unsafe changed[bucket] = csn
     let first = bucket &* Self.wayCount
     for index in first..<first &+ Self.wayCount where unsafe hashes[index] == hash {
       guard unsafe slots[index].until > csn else { continue }
+      assert(unsafe slots[index].since <= csn, "an entry ends before it begins")
       unsafe slots[index].until = csn
       statistics.invalidations &+= 1
     }
@@ -257,6 +259,7 @@ internal import Synchronization
       let byteCount = UInt32(exactly: entry.byteCount)
     else { return }
     let index = place(for: entry, hash, in: bucket &* Self.wayCount)
+    assert(index / Self.wayCount == bucket, "an entry gets a place in another bucket")
     release(index, &released)
     unsafe hashes[index] = hash
     unsafe slots[index] = unsafe CacheSlot(
@@ -266,6 +269,7 @@ internal import Synchronization
     statistics.byteCount &+= entry.byteCount
     statistics.insertions &+= 1
     makeRoom(sparing: index, &released)
+    assert(statistics.count <= countLimit && statistics.byteCount <= byteLimit, "the cache is over its limits")
   }
 
   /// The slot for a row: where it is already, an empty one, one that no newer snapshot shows, or one that was not used
@@ -324,6 +328,8 @@ internal import Synchronization
     statistics.byteCount &-= unsafe Int(slots[index].byteCount)
     unsafe hashes[index] = 0
     unsafe slots[index] = .empty
+    assert(statistics.count >= 0 && statistics.byteCount >= 0, "the cache holds less than nothing")
+    assert(entry.next == nil && released !== entry, "an entry is let go of twice")
     entry.next = released
     released = entry
   }

@@ -157,6 +157,9 @@ internal import Synchronization
   /// Notes that all rows of a collection, or of all of them, are removed.
   private func noteClearing(of collection: CollectionID?, _ csn: CSN) {
     if let collection {
+      assert(
+        unsafe clears[Int(collection.rawValue) % Self.clearCount].load(ordering: .relaxed) <= csn.rawValue,
+        "commits are told in another order than they have")
       return unsafe clears[Int(collection.rawValue) % Self.clearCount].store(csn.rawValue, ordering: .releasing)
     }
     for index in 0..<Self.clearCount { unsafe clears[index].store(csn.rawValue, ordering: .releasing) }

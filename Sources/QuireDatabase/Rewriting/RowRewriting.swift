@@ -48,6 +48,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
       doneCount = max(doneCount, found.doneCount)
       try StorageProgress(phase: .rewriting, done: doneCount, total: found.totalCount).report(to: progress)
       guard let last = found.lastKey else { break }
+      assert(next.map { !last.utf8.lexicographicallyPrecedes($0.utf8) } ?? true, "a step ends before it begins")
       next = last + "\0"
     }
     if result.failedCount == 0 { try dropDictionaries() }
@@ -109,6 +110,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
     }
     if hasMore { hasMore = try cursor.next() != nil }
     if !hasMore { found.lastKey = nil }
+    assert(found.keys.count + found.failures.count <= found.checkedCount, "a row is both to be rewritten and failed")
     found.doneCount = try hasMore ? state.count(KeyBounds(id, upTo: found.lastKey)) + 1 : found.totalCount
     return found
   }

@@ -19,7 +19,8 @@ extension OpenedCollection {
       writer.changes.append(.changed([.object, .metadata]), id, existing, key)
       return (existing, false)
     }
-    _ = try transaction.allocateRowID()
+    let given = try transaction.allocateRowID()
+    assert(given == next, "another number was entered than is given")
     try put(row, next)
     writer.changes.append(.inserted, id, next, key)
     return (next, true)

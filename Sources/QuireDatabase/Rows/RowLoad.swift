@@ -92,6 +92,7 @@ internal import QuireStorage
     try checkUndisturbed()
     try opened.state.willWrite(hasMetadata ? [.object, .metadata] : .object)
     row.setCollection(try opened.state.existingOrNewID(in: transaction))
+    assert(starts.last.map { $0 < bytes.count } ?? bytes.isEmpty, "a row begins where another one has not ended")
     starts.append(bytes.count)
     bytes.append(contentsOf: row.bytes)
     if byteCount > chargedByteCount { charge() }
@@ -171,6 +172,7 @@ internal import QuireStorage
     let transaction = opened.transaction
     guard let id = opened.id, let writer = transaction.writer else { throw transaction.notWriting() }
     let order = batch.sorted()
+    assert(batch.areSorted(order), "rows of a load are out of order")
     // Of rows with one key the first decides where it stands, and the last what it holds.
     var firsts = [Int32](repeating: 0, count: batch.count)
     var lasts = firsts
@@ -189,6 +191,7 @@ internal import QuireStorage
       rowIDs[index] = next
       next = RowID(next.rawValue + 1)
     }
+    assert(rowIDs.count { $0.rawValue > 0 } == newCount, "a row of a load has no number, or two")
     transaction.mutationCount &+= 1
     var isNew = [Bool](repeating: false, count: batch.count)
     for index in order where firsts[Int(index)] == index {
@@ -265,6 +268,15 @@ internal import QuireStorage
       return order == 0 ? one.index < other.index : order < 0
     }
     return heads.map(\.index)
+  }
+
+  /// Whether an order has each row once, by their keys and, of one key, as they came.
+  func areSorted(_ order: [Int32]) -> Bool {
+    order.count == count
+      && zip(order, order.dropFirst()).allSatisfy { one, other in
+        let order = compare(Int(one), Int(other))
+        return order < 0 || order == 0 && one < other
+      }
   }
 
   private func commonPrefixCount() -> Int {

@@ -212,6 +212,7 @@ final class IndexCursor {
       if entries.isEmpty { throw error }
       try index.check()
     }
+    assert(entries.count <= batchCount && batchCount <= Limits.fetchAhead, "more rows are fetched ahead than may be")
     batchCount = min(2 * batchCount, Limits.fetchAhead)
     var fetchedCount = 0
     // A coder may come back and step this very walk.

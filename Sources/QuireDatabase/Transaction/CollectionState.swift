@@ -87,6 +87,7 @@ internal import QuireStorage
     guard uses.count < Self.mostDescriptions else { return false }
     uses.append(CollectionState.Use(use, self, description))
     descriptions.append(description)
+    assert(uses.count <= descriptions.count, "a use refers to a description that is not kept")
     return true
   }
 
@@ -166,6 +167,7 @@ internal import QuireStorage
       usedCoders = StoredCoders()
     }
     dictionaries.restore(mark?.trainedCount ?? 0)
+    assert(knowsStoredFields, "a savepoint has taken back fields that are stored")
   }
 
   // MARK: Changes
@@ -184,6 +186,7 @@ internal import QuireStorage
 
   /// The collection and all that is noted about it are gone.
   func forget() {
+    assert(id != nil && forgottenID == nil, "a collection goes that is gone")
     forgottenID = id
     id = nil
     contexts.object.reset(to: RowSchema())
@@ -196,8 +199,15 @@ internal import QuireStorage
 
   /// Stores the names of fields that objects have had for the first time, and what has written them.
   func storeFields(in transaction: TransactionState) throws(DatabaseError) {
+    assert(knowsStoredFields, "fields are stored that the coders do not know")
     guard let id, hasNewFields || coders != storedCoders else { return }
     do throws(StorageError) { try store(id, in: transaction) } catch { throw DatabaseError(error, collection: name) }
+  }
+
+  /// Whether the contexts know at least the fields that are stored.
+  private var knowsStoredFields: Bool {
+    storedObjectFields <= contexts.object.schema.names.count
+      && storedMetadataFields <= contexts.metadata.schema.names.count
   }
 
   private var hasNewFields: Bool {
@@ -223,6 +233,7 @@ internal import QuireStorage
   /// The record for later transactions, if this one made or changed the collection; `.some(nil)` if it removed it.
   var newRecord: CollectionRecord?? {
     guard let id else { return record == nil ? .none : .some(nil) }
+    assert(!hasNewFields && coders == storedCoders, "fields are made known that are not stored")
     if let record, record.id == id, record.objectSchema.names.count == storedObjectFields,
       record.metadataSchema.names.count == storedMetadataFields, record.coders == storedCoders
     {

@@ -101,6 +101,7 @@ struct KeyBounds {
     while end.last == 0xff { end.removeLast() }
     end[end.count - 1] += 1
     upper = end
+    assert(lower.lexicographicallyPrecedes(upper), "no key begins with a prefix")
   }
 }
 

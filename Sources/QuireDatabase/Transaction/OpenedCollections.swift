@@ -30,12 +30,14 @@ struct OpenedCollections {
 
   /// Takes up a collection whose name is not among them.
   mutating func append(_ state: CollectionState) {
+    assert(self[state.name] == nil, "a collection is taken up twice")
     all.append(state)
     if hasTable {
       table[ByteString(state.name)] = state
     } else if all.count > Self.listedCount {
       for state in all { table[ByteString(state.name)] = state }
     }
+    assert(table.count == (all.count > Self.listedCount ? all.count : 0), "the table lacks a collection")
   }
 
   // MARK: Numbers
@@ -44,7 +46,10 @@ struct OpenedCollections {
   func name(of id: CollectionID) -> String? { names[id] }
 
   /// Notes what a collection of this number is called.
-  mutating func note(_ name: String, of id: CollectionID) { names[id] = name }
+  mutating func note(_ name: String, of id: CollectionID) {
+    assert(names[id].map { $0.hasSameBytes(as: name) } ?? true, "a number is that of two collections")
+    names[id] = name
+  }
 
   /// Forgets the names: numbers that a savepoint has taken back are given again.
   mutating func forgetNames() { names = [:] }

@@ -55,6 +55,7 @@ final class ReadRecorder {
     let walk = RecordedWalk(bounds.interval, collection, halves, isReversed: isReversed)
     walks.append(walk)
     if walks.count > Limits.observedIntervalCount { settleWalks() }
+    assert(walks.count <= Limits.observedIntervalCount, "more walks are kept than may be")
     return walk
   }
 
@@ -94,6 +95,7 @@ final class ReadRecorder {
     guard suspensionCount == 0 else { return nil }
     let walk = RecordedTreeWalk(extensionName, tree)
     treeWalks.append(walk)
+    assert(treeWalks.count <= Limits.observedKeyCount + 1, "more walks are kept than may be")
     if treeWalks.count > Limits.observedKeyCount {
       // Too many to be told apart.
       for walk in treeWalks { note(ByteInterval(lower: [], upper: nil), inTree: walk.treeName, of: walk.extensionName) }
@@ -117,6 +119,7 @@ final class ReadRecorder {
   /// - Parameter opened: the collections that the transaction has opened: one of which nothing is noted counts as read
   ///   as a whole.
   func finish(opened: some Sequence<String>) -> ReadSet {
+    assert(suspensionCount == 0, "a transaction ends in a call whose reads are not noted")
     for walk in walks where walk.hasBegun { note(walk.reached, in: walk.collection, walk.halves) }
     for name in opened where reads.collections[ByteString(name)] == nil {
       // Of a walk that never took a step nothing was seen.
@@ -133,6 +136,9 @@ final class ReadRecorder {
   private func change(_ collection: String, _ body: (inout CollectionReads) -> Void) {
     var known = reads.collections[ByteString(collection)] ?? CollectionReads()
     if suspensionCount == 0 { body(&known) }
+    assert(
+      known.keys.count <= Limits.observedKeyCount && known.intervals.count <= Limits.observedIntervalCount,
+      "more is kept of a collection than may be")
     reads.collections[ByteString(collection)] = known
   }
 }

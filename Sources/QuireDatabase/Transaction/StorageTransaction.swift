@@ -38,6 +38,7 @@ extension StorageTransaction {
     switch storage {
     case .reading(let tx): unsafe tx.pointee.endLoan(value)
     case .writing(let tx):
+      assert(lentCount > 0, "bytes are given back that were not lent")
       lentCount &-= 1
       unsafe tx.pointee.endLoan(value)
     case .ended: break

@@ -107,6 +107,8 @@ internal import QuireStorage
 
   /// The closure has returned: gives everything back.
   func end() {
+    assert(isOpen, "a transaction ends twice")
+    assert(lentCount == 0 && encodingCount == 0, "a transaction ends while a row of it is being coded")
     if database.unknownFields == .report { tellUnknownFields() }
     for collection in collections.all { collection.end() }
     readers.removeAll()
@@ -155,7 +157,10 @@ internal import QuireStorage
     encodingCount &+= 1
   }
 
-  @inline(__always) func endEncoding() { encodingCount &-= 1 }
+  @inline(__always) func endEncoding() {
+    assert(encodingCount > 0, "a row is encoded to the end that was not begun")
+    encodingCount &-= 1
+  }
 
   @inline(never) private func endlessEncoding() -> DatabaseError {
     DatabaseError(

@@ -4,6 +4,10 @@ internal import QuireDatabase
 
 /// What rows are asked for on behalf of a list of indexes: the distinct columns of all, and which filtered indexes hold
 /// a row.
+///
+/// Invariants:
+/// 1. `columns`, `held` and `filters` have an element for each index; what is in the first two are places in `fields`.
+/// 2. A column is one field, however many indexes have it; so is the condition of an index that has one.
 struct IndexFields: Sendable {
   /// One thing that a record holds.
   enum Field: Sendable {
@@ -37,6 +41,10 @@ struct IndexFields: Sendable {
       return fields.count - 1
     }
     self.fields = fields
+    assert(
+      columns.count == indexes.count && columns.joined().allSatisfy { fields[$0].column != nil },
+      "a column of an index is no field")
+    assert(held.count { $0 != nil } == fields.count { $0.column == nil }, "a condition has no field, or two")
     let isFiltered = held.contains { $0 != nil }
     needsMetadata = isFiltered || fields.contains { $0.column?.id.half == .metadata }
     needsObject = isFiltered || fields.contains { $0.column?.id.half == .object }

@@ -148,6 +148,7 @@ private struct RunWalk {
     let low = max(ranks.lowerBound, try tree.rank(of: begin))
     let high = min(ranks.upperBound, try begin.endOfPrefix.map { try tree.rank(of: $0) } ?? ranks.upperBound)
     let run = low..<max(high, rank + 1)
+    assert(run.contains(rank) && run.upperBound <= ranks.upperBound, "a run is elsewhere than its entry")
     let skippedInside: Int
     if isReversed {
       skippedInside = skipping - (ranks.upperBound - run.upperBound)

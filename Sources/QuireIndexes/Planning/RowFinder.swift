@@ -65,6 +65,7 @@ struct RowFinder {
   }
 
   private static func intersection(_ left: [RowID], _ right: [RowID]) -> [RowID] {
+    assert(left.areDistinctInOrder && right.areDistinctInOrder, "rows that are to be compared are out of order")
     var common: [RowID] = []
     var (one, two) = (0, 0)
     while one < left.count, two < right.count {

@@ -54,6 +54,7 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
     // An index that is damaged may name a row twice.
     byKey = Dictionary(found.map { ($0.key, $0) }) { $1 }
     places = byKey.values.sorted()
+    assert(isSound, "the rows of a live query are out of order")
     return ViewDiff(sections: [], rows: [], isReload: true, rowCounts: [shown.count])
   }
 
@@ -74,8 +75,14 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
     }
     if !gone.isEmpty { places.removeAll { gone.contains($0.key) } }
     if !new.isEmpty { merge(new.sorted()) }
-    assert(zip(places, places.dropFirst()).allSatisfy { $0 < $1 }, "the rows of a live query are out of order")
+    assert(isSound, "the rows of a live query are out of order")
     return diff(before, Array(shown), changed)
+  }
+
+  /// Whether the invariants hold.
+  private var isSound: Bool {
+    zip(places, places.dropFirst()).allSatisfy { $0 < $1 } && places.count == byKey.count
+      && places.allSatisfy { byKey[$0.key] == $0 }
   }
 
   /// Whether rows come and go by more than changes of their own.
@@ -142,6 +149,9 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
       let staysInPlace = row.oldRank == row.newRank && oldRanks[row.oldRank] == 1 && newRanks[row.newRank] == 1
       rows.append(change(staysInPlace ? .update : .move, row.old, row.new, row.key, changed[row.key] ?? []))
     }
+    assert(
+      before.count + rows.count { $0.kind == .insert } - rows.count { $0.kind == .delete } == after.count,
+      "the changes do not lead to the new number of rows")
     return ViewDiff(sections: [], rows: rows, isReload: false, rowCounts: [after.count])
   }
 
@@ -165,6 +175,7 @@ struct QueryScreen<Object: Sendable, Metadata: Sendable>: Sendable {
         rank += 1
       }
     }
+    assert(kept.count == oldRanks.count, "a row is shown before and after, and is not told")
     return kept
   }
 }

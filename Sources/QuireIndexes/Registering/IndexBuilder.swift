@@ -135,6 +135,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
         catalog.entries[index].isReady = true
       }
       try writer.keep(catalog)
+      assert(writer.map.isReady[work.number], "an index that was built is not ready")
     }
   }
 

@@ -15,6 +15,10 @@
 // A text is its length as a varint and its bytes.
 
 /// What the file says of indexes.
+///
+/// Invariants:
+/// 1. Each tree and each place is below `nextTree` or `nextPlace`, and a tree is that of one index.
+/// 2. Numbers of trees and places are given out once, so `nextTree` and `nextPlace` only grow.
 struct IndexCatalog: Equatable, Sendable {
   /// One index.
   struct Entry: Equatable, Sendable {
@@ -106,7 +110,7 @@ struct IndexCatalog: Equatable, Sendable {
   }
 
   /// Whether every tree and place was given out, and each tree to one index.
-  private var isSound: Bool {
+  var isSound: Bool {
     Set(entries.map(\.tree)).count == entries.count
       && entries.allSatisfy { entry in
         entry.tree < nextTree && (entry.places + (entry.heldPlace.map { [$0] } ?? [])).allSatisfy { $0 < nextPlace }

@@ -62,10 +62,12 @@ extension IndexList {
       guard record.knows(place) else { return [] }
     }
     let suffix = rowID.orderedBytes
+    assert(keys.allSatisfy { $0.count <= IndexKey.mostByteCount - suffix.count }, "a key is longer than keys are")
     if keys.count == 1 { return [keys[0] + suffix] }
     // Elements that are the same as far as keys have them are one entry.
     var distinct: [[UInt8]] = []
     for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where distinct.last != key { distinct.append(key) }
+    assert(zip(distinct, distinct.dropFirst()).allSatisfy { $0.precedes($1) }, "a row has one key twice")
     return distinct.map { $0 + suffix }
   }
 
@@ -81,6 +83,7 @@ extension IndexList {
       unsafe column.appendKeyBytes(value, to: &key)
     }
     key += rowID.orderedBytes
+    assert(key.count <= IndexKey.mostByteCount, "a key is longer than keys are")
     return key
   }
 

@@ -3,6 +3,10 @@
 internal import QuireDatabase
 
 /// For each declared index its tree, if it has one, and for each field where records have it.
+///
+/// Invariants:
+/// 1. No two fields are at one place.
+/// 2. An index that is ready has a tree; a field that is complete has a place.
 struct IndexMap: Sendable {
   /// For each index the number of its tree; nil if nothing is stored of it.
   let trees: [Int?]
@@ -44,6 +48,9 @@ struct IndexMap: Sendable {
       trees == catalog.entries.map(\.tree) && list.indexes.map(\.summary) == catalog.entries.map(\.summary)
     placedFields = places.enumerated().compactMap { field, place in place.map { ($0, field) } }.sorted { $0.0 < $1.0 }
     assert(zip(placedFields, placedFields.dropFirst()).allSatisfy { $0.place < $1.place }, "two fields at one place")
+    assert(zip(isReady, trees).allSatisfy { !$0 || $1 != nil }, "an index is ready that has no tree")
+    assert(zip(isComplete, places).allSatisfy { !$0 || $1 != nil }, "a field is in every record that has no place")
+    assert(!isCurrent || isWhole, "an index that is declared is not stored")
   }
 
   /// A declared index that is stored.
@@ -105,6 +112,7 @@ extension IndexCatalog {
         name: list.indexes[number].name, signature: list.indexes[number].signature, tree: nextTree - 1, isReady: false,
         places: columns, heldPlace: held, summary: list.indexes[number].summary)
     }
+    assert(isSound, "a tree or a place is given out twice")
     let kept = Set(entries.map(\.tree))
     return old.map(\.tree).filter { !kept.contains($0) }
   }

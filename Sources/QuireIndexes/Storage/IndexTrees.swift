@@ -30,6 +30,7 @@ struct IndexTrees {
   static let catalogName = "indexes"
 
   init(_ store: ExtensionStore, _ names: [String], _ trees: [Int?]) throws {
+    assert(names.count == trees.count, "an index has a tree and no name")
     self.names = names
     self.store = store
     records = try store.tree(Self.recordsName, of: RowID.self)
@@ -107,6 +108,7 @@ struct IndexTrees {
   /// The number of entries of an index in spans, which are in order and apart. O(log n) for each of the spans that have
   /// entries, of which many may have none.
   func count(_ spans: [KeySpan], in index: Int) throws -> Int {
+    assert(KeySpan.areApart(spans), "entries are counted twice")
     guard spans.count > Self.fewSpans else { return try spans.reduce(0) { try $0 + count($1, in: index) } }
     let cursor = try tree(index).cursor()
     var (total, next) = (0, 0)
@@ -125,6 +127,7 @@ struct IndexTrees {
   ///
   /// - Parameter limit: about how many are wanted.
   func rowIDs(_ spans: [KeySpan], in index: Int, limit: Int = .max, _ body: (RowID) throws -> Bool) throws {
+    assert(KeySpan.areApart(spans), "entries are walked over twice")
     guard spans.count > Self.fewSpans else {
       var goesOn = true
       for span in spans where goesOn {

@@ -46,6 +46,7 @@ final class IndexUpkeep {
 
   /// Stores another catalog.
   func keep(_ new: IndexCatalog) throws {
+    assert(new.nextTree >= catalog.nextTree && new.nextPlace >= catalog.nextPlace, "a tree or a place is given again")
     try store.set(new.bytes, for: IndexTrees.catalogName)
     catalog = new
     map = IndexMap(list, new)
@@ -60,6 +61,7 @@ final class IndexUpkeep {
       guard !map.isReady[number], let tree = map.trees[number] else { return nil }
       return try store.tree(IndexTrees.deltaName(tree), of: [UInt8].self)
     }
+    assert(zip(deltas, map.isReady).allSatisfy { $0 == nil || !$1 }, "changes of an index that is ready are put off")
   }
 
   /// The indexes as they are in the transaction, its own changes included.
@@ -143,6 +145,43 @@ final class IndexUpkeep {
     gained = []
   }
 
+  // MARK: Checking
+
+  /// Throws `damaged` unless the invariants hold, as far as records tell. Takes memory for the keys of all indexes that
+  /// are being built. O(n log n).
+  func checkInvariants() throws {
+    var counts = [Int](repeating: 0, count: list.indexes.count)
+    var unreadyKeys = [Set<[UInt8]>](repeating: [], count: list.indexes.count)
+    try trees.records.forEach(from: nil) { rowID, bytes in
+      try view.withRecord(rowID, bytes) { record in
+        for number in list.indexes.indices {
+          let keys = try list.keys(of: record, in: number, map, rowID)
+          counts[number] += keys.count
+          guard map.isReady[number] else {
+            unreadyKeys[number].formUnion(keys)
+            continue
+          }
+          for key in keys where try !trees.tree(number).contains(key) { throw broken(1, number) }
+        }
+      }
+      return true
+    }
+    for number in list.indexes.indices {
+      if map.isReady[number] {
+        guard try trees.tree(number).count == counts[number] else { throw broken(1, number) }
+      } else if let delta = deltas[number] {
+        let cursor = try delta.cursor()
+        while try cursor.next(), let entry = try cursor.entry {
+          guard entry.value == [unreadyKeys[number].contains(entry.key) ? 1 : 0] else { throw broken(2, number) }
+        }
+      }
+    }
+  }
+
+  private func broken(_ invariant: Int, _ number: Int) -> IndexError {
+    .damaged(index: list.indexes[number].name, detail: "invariant \(invariant) of its upkeep is broken")
+  }
+
   // MARK: Clearing and savepoints
 
   /// All rows were removed at once.
@@ -161,6 +200,8 @@ final class IndexUpkeep {
   /// Goes back to a mark of a savepoint.
   func restore(_ mark: Any?) {
     guard let mark = mark as? Mark else { return }
+    assert(mark.gained <= gained.count, "values were checked that a savepoint goes back to")
+    assert(mark.catalog.entries == catalog.entries, "an index has come or become ready inside a savepoint")
     if mark.gained < gained.count { gained.removeLast(gained.count - mark.gained) }
     // Trees and places are given out outside of savepoints; only the count of clears can go back.
     catalog = mark.catalog

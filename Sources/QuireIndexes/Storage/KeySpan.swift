@@ -50,7 +50,16 @@ struct KeySpan: Hashable {
       if isLonger { merged[merged.count - 1].upper = span.upper }
       merged[merged.count - 1].isExact = last.isExact && span.isExact
     }
+    assert(areApart(merged), "spans overlap")
     return merged
+  }
+
+  /// Whether spans are in order, none is empty, and no key is in two of them; only the last one may have no end.
+  static func areApart(_ spans: [KeySpan]) -> Bool {
+    spans.allSatisfy { !$0.isEmpty }
+      && zip(spans, spans.dropFirst()).allSatisfy { one, two in
+        one.upper.map { !two.lower.precedes($0) } ?? false
+      }
   }
 
   /// The bounds of the same values with each byte turned over: from the end down to the beginning.

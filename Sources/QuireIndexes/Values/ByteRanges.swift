@@ -20,6 +20,7 @@ struct ByteRange: Sendable {
   init(value: [UInt8]) { self.init(lower: value, upper: value.endOfPrefix, isPoint: !value.isEmpty) }
 
   init(lower: [UInt8], upper: [UInt8]?, isPoint: Bool = false) {
+    assert(!isPoint || !lower.isEmpty && upper == lower.endOfPrefix, "a point holds more than one value")
     self.lower = lower
     self.upper = upper
     self.isPoint = isPoint
@@ -58,7 +59,8 @@ extension [UInt8] {
 ///
 /// Invariants:
 /// 1. No range is empty.
-/// 2. Each begins above the end of the one before, so that two never touch; only the last may have no end.
+/// 2. A range that is a point holds all that begins with the bytes of one value, and no more.
+/// 3. Each begins above the end of the one before, so that two never touch; only the last may have no end.
 struct ByteRanges: Hashable, Sendable {
   private(set) var list: [ByteRange]
 
@@ -73,7 +75,7 @@ struct ByteRanges: Hashable, Sendable {
   }
 
   /// The values of one range.
-  init(_ range: ByteRange) { list = range.isEmpty ? [] : [range] }
+  init(_ range: ByteRange) { self.init(sorted: range.isEmpty ? [] : [range]) }
 
   /// The values of several ranges, in any order.
   init(_ ranges: some Sequence<ByteRange>) {

@@ -13,6 +13,8 @@ enum IndexKey {
   static let columnByteCount = 240
   /// The bytes of a row's number.
   static let rowIDByteCount = 8
+  /// The most bytes of a key.
+  static let mostByteCount = columnLimit * columnByteCount + rowIDByteCount
 
   /// The number at the end of a key; nil if the key is too short.
   static func rowID(_ key: [UInt8]) -> RowID? {

@@ -8,6 +8,9 @@ extension [RowID] {
   /// A bit set may have so many bits for each row.
   private static let bitsPerRow = 32
 
+  /// Whether these are in order, each once.
+  var areDistinctInOrder: Bool { zip(self, dropFirst()).allSatisfy { $0 < $1 } }
+
   /// These in order, each once: many that lie close together by marking them in a bit set.
   func distinctInOrder() -> [RowID] {
     guard count >= Self.leastForBits, let least = self.min(), let greatest = self.max(),
@@ -28,6 +31,7 @@ extension [RowID] {
         rest &= rest - 1
       }
     }
+    assert(distinct.areDistinctInOrder && distinct.last == greatest, "numbers that were marked are out of order")
     return distinct
   }
 
@@ -36,6 +40,7 @@ extension [RowID] {
     var distinct: [RowID] = []
     distinct.reserveCapacity(count)
     for rowID in self where distinct.last != rowID { distinct.append(rowID) }
+    assert(distinct.areDistinctInOrder, "numbers of rows are out of order")
     return distinct
   }
 }

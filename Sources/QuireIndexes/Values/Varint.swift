@@ -2,8 +2,9 @@
 
 /// Writing and reading numbers in as few bytes as they need, seven bits each, the lowest first.
 enum Varint {
-  /// Appends a number.
+  /// Appends a number of at most 35 bits.
   static func append(_ number: Int, to bytes: inout [UInt8]) {
+    assert(number >= 0 && number < 1 << 35, "a number is written that cannot be read")
     var rest = UInt(bitPattern: number)
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)

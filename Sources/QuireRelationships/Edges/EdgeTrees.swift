@@ -91,9 +91,12 @@ struct EdgeTrees {
   /// Stores an edge, in the place of the same one with other rules.
   func put(_ edge: StoredEdge) throws {
     let value = [edge.rules.rawValue]
-    try byName.put(value, for: edge.nameKey)
-    try bySource.put(value, for: edge.sourceKey)
-    try byDestination.put(value, for: edge.destinationKey)
+    let (nameKey, sourceKey, destinationKey) = (edge.nameKey, edge.sourceKey, edge.destinationKey)
+    assert(nameKey.count == sourceKey.count && nameKey.count == destinationKey.count, "a key lacks a part of its edge")
+    assert(StoredEdge(.byName, nameKey, value) == edge, "an edge is not read as it is written")
+    try byName.put(value, for: nameKey)
+    try bySource.put(value, for: sourceKey)
+    try byDestination.put(value, for: destinationKey)
   }
 
   /// Removes an edge.
@@ -106,6 +109,9 @@ struct EdgeTrees {
   /// Removes edges that are neighbours in one tree, in its order.
   func remove(_ edges: [StoredEdge], neighboursIn order: EdgeOrder) throws {
     guard let first = edges.first, let last = edges.last else { return }
+    assert(
+      edges.count == 1 || key(first, order).lexicographicallyPrecedes(key(last, order)),
+      "neighbours are not in the order of their tree")
     for edge in edges {
       if order != .byName { try byName.remove(edge.nameKey) }
       if order != .bySource { try bySource.remove(edge.sourceKey) }

@@ -7,7 +7,8 @@ internal import QuireDatabase
 ///
 /// Invariants:
 /// 1. `waiting` has the rows that do not exist, each under a number that stands for it: the id of the row that was
-///    removed from there in this transaction, or a number below 0. No number stands for two rows.
+///    removed from there in this transaction, or a number below 0 and not below `lastStandIn`. No number stands for two
+///    rows.
 /// 2. `waitingKeys` is `waiting` the other way round.
 /// 3. `removed` has the ids of removed rows of which edges are noted, by their keys, unless a row is there again.
 final class AbsentRows {
@@ -24,9 +25,11 @@ final class AbsentRows {
   func wait(for key: RowKey) throws -> Int64 {
     if let known = waiting[key] { return known }
     let standIn = try removed.id(of: key) ?? lastStandIn - 1
+    assert(waitingKeys[standIn] == nil, "a number stands for two rows")
     lastStandIn = min(lastStandIn, standIn)
     waiting[key] = standIn
     waitingKeys[standIn] = key
+    assert(waiting.count == waitingKeys.count, "rows and the numbers that stand for them are not as many")
     return standIn
   }
 
@@ -40,6 +43,7 @@ final class AbsentRows {
   @discardableResult
   func stopWaiting(for key: RowKey) -> Bool {
     guard let standIn = waiting.removeValue(forKey: key) else { return false }
+    assert(waitingKeys[standIn] == key, "a number stands for another row than the one that waits under it")
     waitingKeys[standIn] = nil
     return true
   }
@@ -66,5 +70,19 @@ final class AbsentRows {
     waiting = mark.waiting
     waitingKeys = mark.waitingKeys
     removed.restore(mark.removed)
+    assert(lastStandIn <= waiting.values.min() ?? 0, "a number is given out again that a savepoint has brought back")
+  }
+
+  // MARK: Checking
+
+  /// Throws unless `waiting` and `waitingKeys` mirror each other and what is kept of removed rows agrees. O(n).
+  func checkInvariants() throws {
+    guard waiting.count == waitingKeys.count, waiting.allSatisfy({ waitingKeys[$0.value] == $0.key }) else {
+      throw DatabaseError(.damagedRow, "Rows that are waited for, and the numbers that stand for them, do not agree.")
+    }
+    guard waiting.values.allSatisfy({ $0 >= lastStandIn }) else {
+      throw DatabaseError(.damagedRow, "A number below the last one that was given out stands for a row.")
+    }
+    try removed.checkInvariants()
   }
 }

@@ -34,10 +34,17 @@ final class DroppedEdges {
     // It may be the last one that something was to go with.
     guard try matters || wishes.count > 0 else { return }
     let number = try last ?? newest()
+    assert((try? newest()).map { $0 <= number } ?? true, "an edge takes the place of another one in the list")
     last = number + 1
     let record = DroppedEdge(edge: edge, sourceGone: sourceGone, destinationGone: destinationGone)
+    assert(DroppedEdge(record.bytes)?.bytes == record.bytes, "an edge that has gone is not read as it is written")
     try list.put(record.bytes, for: RowID(number + 1))
   }
+
+  /// Whether nothing waits for rules to be applied.
+  var isEmpty: Bool { get throws { try list.count == 0 } }
+  /// Whether an end may still be to go with the last edge of a group.
+  var hasWishes: Bool { get throws { try wishes.count > 0 } }
 
   private func newest() throws -> Int64 {
     let cursor = try list.cursor()

@@ -8,7 +8,7 @@ internal import QuireDatabase
 /// 1. `kept` has the keys, and for those that can be told the objects, of removed rows that have had edges with rules
 ///    that tell somebody.
 /// 2. `observed` has the rows of edges like that which were touched.
-/// 3. Both are empty when a transaction has settled.
+/// 3. Both are empty when a transaction has settled, unless the relationship is being built.
 final class EdgeNotices {
   /// A removed row that has to be known for a while.
   fileprivate struct KeptRow {
@@ -65,6 +65,9 @@ final class EdgeNotices {
       if let key = try absent.removed.storedKey(of: row) { kept[row] = KeptRow(key: key, object: nil) }
     }
   }
+
+  /// Whether nothing has to be known of any row.
+  var isEmpty: Bool { kept.isEmpty && observed.isEmpty }
 
   /// Everything that was noted is done.
   func removeAll() {

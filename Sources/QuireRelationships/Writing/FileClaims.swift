@@ -11,6 +11,9 @@ internal import Synchronization
 #endif
 
 /// A file that a deletion has claimed.
+///
+/// Invariant: a claim goes from `claimed` to `running` and on to `done` or `left`, or from `claimed` to `left`. While
+/// it is `running` nobody but the thread that removes the file changes the stage.
 final class FileClaim: Sendable {
   /// Where the deletion stands.
   enum Stage {
@@ -29,6 +32,9 @@ final class FileClaim: Sendable {
     /// Whether the file has been put on a list since, or an edge to it added: what becomes of it must then be
     /// decided again.
     var isDueAgain = false
+
+    /// Whether the name is being removed.
+    fileprivate var isRunning: Bool { if case .running = stage { true } else { false } }
   }
 
   let path: [UInt8]
@@ -62,7 +68,10 @@ final class FileClaim: Sendable {
       try remove()
       stage = .done
     } catch { stage = .left }
-    state.withLock { $0.stage = stage }
+    state.withLock { state in
+      assert(state.isRunning, "the stage of a claim was changed while its file was being removed")
+      state.stage = stage
+    }
     removal.leave()
   }
 
@@ -126,7 +135,9 @@ final class FileClaims: Sendable {
   /// Ends a claim.
   func end(_ claim: FileClaim, _ database: Database) {
     claims.withLock { claims in
-      claims[Place(database: database, path: claim.path)] = nil
+      let place = Place(database: database, path: claim.path)
+      assert(claims[place] === claim, "a claim ends that is not the file's")
+      claims[place] = nil
       count.store(claims.count, ordering: .sequentiallyConsistent)
     }
   }

@@ -10,7 +10,10 @@ struct NestedStores {
   private var begun: [(key: RowKey, changeCount: Int)] = []
 
   /// An object is about to be stored.
-  mutating func begin(_ key: RowKey) { begun.append((key, changeCount)) }
+  mutating func begin(_ key: RowKey) {
+    assert(begun.last.map { $0.changeCount <= changeCount } ?? true, "an inner store has begun before an outer one")
+    begun.append((key, changeCount))
+  }
 
   /// A row has changed.
   mutating func noteChange() { changeCount &+= 1 }
@@ -28,7 +31,9 @@ struct NestedStores {
 
 /// The row that a rule is deleting, and how rules and hooks have come to it by turns.
 ///
-/// Invariant: `depth` is 0 exactly if no row is being deleted.
+/// Invariants:
+/// 1. `depth` is 0 exactly if no row is being deleted, and `EdgeLimits.returnCount` at the most.
+/// 2. A deletion has ended before the next one begins: what is deleted inside of it waits on the list.
 struct NestedDeletion {
   /// The row that a rule is deleting.
   private(set) var row: Int64?
@@ -40,6 +45,7 @@ struct NestedDeletion {
 
   /// A rule is about to delete a row. Returns false if hooks have stored such rows too many times.
   mutating func begin(_ row: Int64) -> Bool {
+    assert(self.row == nil && depth == 0, "a rule deletes a row while it deletes another one")
     let count = (returns.removeValue(forKey: row) ?? 0) + 1
     guard count <= EdgeLimits.returnCount else { return false }
     (self.row, depth) = (row, count)
@@ -47,10 +53,14 @@ struct NestedDeletion {
   }
 
   /// It was deleted, or could not be.
-  mutating func end() { (row, depth) = (nil, 0) }
+  mutating func end() {
+    assert(row != nil && (1...EdgeLimits.returnCount).contains(depth), "no row is being deleted")
+    (row, depth) = (nil, 0)
+  }
 
   /// A row has come while a rule deletes another one, in a hook of that: it is what has become of it.
   mutating func noteReturn(of row: RowID) {
+    assert((depth > 0) == (self.row != nil), "a deletion has no depth")
     if depth > 0 { returns[row.rawValue] = depth }
   }
 

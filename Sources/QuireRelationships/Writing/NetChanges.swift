@@ -64,7 +64,10 @@ struct NetChange {
 ///
 /// Invariants:
 /// 1. Both trees have the same entries, one for an edge at the most.
-/// 2. They are empty when a transaction has settled.
+/// 2. An edge that did not stand before is not noted as dropped.
+/// 3. They are empty when a transaction has settled, unless the relationship is being built.
+///
+/// `checkInvariants` checks the first two.
 struct NetChanges {
   private let bySource: ExtensionTree<[UInt8]>
   private let byDestination: ExtensionTree<[UInt8]>
@@ -93,8 +96,10 @@ struct NetChanges {
   }
 
   func put(_ change: NetChange) throws {
-    try bySource.put(change.bytes, for: change.edge.sourceKey)
-    try byDestination.put(change.bytes, for: change.edge.destinationKey)
+    let (bytes, sourceKey) = (change.bytes, change.edge.sourceKey)
+    assert(NetChange(.bySource, sourceKey, bytes)?.bytes == bytes, "a change of an edge is not read as it is written")
+    try bySource.put(bytes, for: sourceKey)
+    try byDestination.put(bytes, for: change.edge.destinationKey)
   }
 
   func remove(_ edge: StoredEdge) throws {
@@ -131,6 +136,19 @@ struct NetChanges {
       isOnEntry = try cursor.next()
     }
     return page
+  }
+
+  /// Throws unless the trees have the same entries. O(n log n).
+  func checkInvariants() throws {
+    guard try bySource.count == byDestination.count else { throw damaged() }
+    let cursor = try bySource.cursor()
+    while try cursor.next(), let entry = try cursor.entry {
+      let change = try change(.bySource, entry.key, entry.value)
+      let isDropped = if case .dropped = change.state { true } else { false }
+      guard try byDestination.value(for: change.edge.destinationKey) == entry.value,
+        change.before != nil || !isDropped
+      else { throw damaged() }
+    }
   }
 
   private func change(_ order: EdgeOrder, _ key: [UInt8], _ value: [UInt8]) throws -> NetChange {

@@ -60,6 +60,9 @@ extension RelationshipWriter {
   /// Asks a row's object for its edges.
   public func build(_ row: RowChange) throws {
     guard let rowID = row.rowID, let isOtherVersion = building?.isOtherVersion else { return }
+    assert(
+      rowID.rawValue > max(building?.built ?? 0, building?.swept ?? 0), "rows are built in another order than they have"
+    )
     building?.built = rowID.rawValue
     building?.seen.insert(rowID.rawValue)
     try ask(row, rowID, isOtherVersion: isOtherVersion)

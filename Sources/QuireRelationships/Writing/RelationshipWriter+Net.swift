@@ -34,9 +34,14 @@ extension RelationshipWriter {
       hasNotedStanding = true
       try net.put(NetChange(edge, before: old, .stands))
     }
+    assert(isThereOrAwaited(edge.source), "an edge begins at a row that nobody waits for")
+    assert(edge.destinationRow.map(isThereOrAwaited) ?? true, "an edge leads to a row that nobody waits for")
     files.willPut(edge)
     try trees.put(edge)
   }
+
+  /// Whether a number is that of a row, or stands for one that is waited for.
+  private func isThereOrAwaited(_ row: Int64) -> Bool { row > 0 || absent.waitingKey(row) != nil }
 
   /// An edge that stood was dropped by those who named it. It has left the trees, or will.
   func drop(_ edge: StoredEdge, _ reason: EdgeReason) throws {
@@ -151,6 +156,7 @@ extension RelationshipWriter {
   /// to be applied.
   func seal() throws {
     try dropMissing()
+    assert(absent.waiting.isEmpty, "a row is waited for that was given up")
     try net.forEach(.bySource, []) { change throws in try seal(change) }
     try net.removeAll()
     hasNotedStanding = false

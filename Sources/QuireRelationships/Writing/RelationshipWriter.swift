@@ -15,7 +15,8 @@ public import QuireDatabase
 /// is under way.
 ///
 /// Invariants:
-/// 1. `net` is empty when a transaction has settled, unless the relationship is being built.
+/// 1. `net`, `dropped` and `notices` are empty when a transaction has settled, unless the relationship is being built;
+///    no row is waited for then, and no wish is kept.
 /// 2. No row that was there before the transaction, or when it settled last, has an id of `firstNew` or above.
 /// 3. The trees of edges have no edge of an absent row but of those that are waited for.
 public final class RelationshipWriter: ExtensionWriter {
@@ -41,6 +42,7 @@ public final class RelationshipWriter: ExtensionWriter {
   /// How many edges came without one of their rows, and how many rows the rules have deleted.
   var danglingCount = 0
   var deletedCount = 0
+  /// Whether rules are being applied: true for as long as `work` runs, whatever savepoints a hook undoes meanwhile.
   var isWorking = false
   /// Whether building asks an object for its edges, or looks for rows that are gone.
   var isBuildingRow = false
@@ -115,6 +117,7 @@ public final class RelationshipWriter: ExtensionWriter {
   /// A row exists that may have been waited for: tells its edges.
   func resolve(_ key: RowKey, _ rowID: RowID) throws {
     guard let standIn = try absent.standIn(key) else { return }
+    assert(standIn != rowID.rawValue, "a row that exists stands for itself")
     try absent.removed.remove(key)
     try restore(standIn, as: rowID.rawValue)
     guard absent.stopWaiting(for: key) else { return }
@@ -139,7 +142,13 @@ public final class RelationshipWriter: ExtensionWriter {
     try dropped.forgetWishes()
     if building == nil { try names.forgetUnused(trees) }
     try files.settle()
+    assert(absent.waiting.isEmpty, "a row is waited for after the transaction has settled")
+    assert((try? dropped.hasWishes) != true, "a wish is kept after the transaction has settled")
+    assert(building != nil || (try? isDone) != false, "rules are left to be applied after the transaction has settled")
   }
+
+  /// Whether nothing is noted that rules are still to be applied to.
+  var isDone: Bool { get throws { try net.isEmpty && dropped.isEmpty && absent.isEmpty && notices.isEmpty } }
 
   /// Applies the rules now; an error is the end of the transaction, which would go on with half of it done.
   func flush() throws {
@@ -148,6 +157,13 @@ public final class RelationshipWriter: ExtensionWriter {
       store.noting(()) { throw error }
       throw error
     }
+  }
+
+  /// Throws unless what is kept of the transaction agrees with itself and with the trees. O(n log n).
+  func checkInvariants() throws {
+    try absent.checkInvariants()
+    try net.checkInvariants()
+    try trees.checkInvariants { absent.waitingKey($0) != nil }
   }
 
   // MARK: Savepoints
@@ -173,7 +189,6 @@ public final class RelationshipWriter: ExtensionWriter {
     names.didRestore()
     dropped.didRestore()
     hasNotedStanding = true
-    isWorking = false
   }
 
   /// All edges are gone: no row is waited for any more, and no name is known.

@@ -73,6 +73,7 @@ struct RemovedRows {
 
   /// Notes a row; in trees, if transactions to come have to know it.
   mutating func insert(_ key: RowKey, _ id: Int64, forLater: Bool) throws {
+    assert(id > 0, "a row that was never there is noted as removed")
     guard forLater else { return memory[key] = id }
     // Another one that was there before it has gone for good.
     try remove(key)
@@ -111,6 +112,17 @@ struct RemovedRows {
       isOnEntry = try cursor.next()
     }
     return page
+  }
+
+  /// Throws unless the trees have the same rows. O(n log n).
+  func checkInvariants() throws {
+    guard try keys.count == ids.count else { throw damaged() }
+    let cursor = try keys.cursor()
+    while try cursor.next(), let id = cursor.key {
+      guard mayHaveStored, id.rawValue > 0, let key = try storedKey(of: id),
+        try ids.contains(Self.hash(key) + id.orderedBytes)
+      else { throw damaged() }
+    }
   }
 
   /// FNV-1a over both strings and what separates them: a value that is the same in every process.

@@ -15,6 +15,7 @@ struct TouchedNames {
   mutating func number(of text: String, _ trees: EdgeTrees) throws -> UInt32 {
     let name = ByteString(text)
     let number = try known[name] ?? trees.makeNumber(of: text)
+    assert((try? trees.number(of: text)).map { $0 == number } ?? true, "a name is remembered under another number")
     known[name] = number
     return number
   }

@@ -27,6 +27,8 @@ extension DiffBuilder {
     }
     let gone = oldSections.indices.filter { !isOldKept[$0] }
     let new = newSections.indices.filter { !isNewKept[$0] }
+    assert(
+      oldSections.count - gone.count == newSections.count - new.count, "other sections are kept after than before")
     guard !gone.isEmpty || !new.isEmpty else { return [] }
     let steps = Dictionary(uniqueKeysWithValues: groups.map { ($0.key, $0.replay.sectionStep ?? .max) })
     let changes =
@@ -70,6 +72,7 @@ extension DiffBuilder {
       rise.append(position)
       position = previous[position]
     }
+    assert(zip(rise, rise.dropFirst()).allSatisfy { $0 > $1 && numbers[$0] > numbers[$1] }, "a rise does not rise")
     return rise.reversed()
   }
 }

@@ -6,6 +6,10 @@ internal import QuireDatabase
 ///
 /// A row that was shown and is not is deleted, and the like; so the changes lead from the old to the new state by
 /// construction, whatever windows, reversal and consolidation do. Runs of untouched rows are compared as a whole.
+///
+/// Invariants:
+/// 1. As many sections are kept after as before, in the same order.
+/// 2. The changes of sections and rows, carried out on the old counts of rows, come to the new ones.
 struct DiffBuilder {
   /// A group of the old mappings, of the new ones, or of both.
   struct Group {
@@ -63,8 +67,28 @@ struct DiffBuilder {
     emitTouchedRows()
     for group in groups.indices { emitUpdatedRows(of: group) }
     emitUntouchedRows()
+    assert(leadsToNewCounts(sections), "the changes do not lead to the new counts of rows")
     return ViewDiff(
       sections: sections, rows: sortedRows(), isReload: false, rowCounts: after.layout.sections.map(\.count))
+  }
+
+  /// Whether the changes, carried out on the old counts of the sections' rows, come to the new ones. O(changes).
+  private func leadsToNewCounts(_ changes: [SectionChange]) -> Bool {
+    let (old, expected) = (before.layout.sections.map(\.count), after.layout.sections.map(\.count))
+    func left(_ sections: [Int], _ kind: SectionChange.Kind) -> [Int] {
+      let changed = Set(changes.lazy.filter { $0.kind == kind }.map(\.index))
+      return sections.indices.filter { !changed.contains($0) }
+    }
+    let (oldKept, newKept) = (left(old, .delete), left(expected, .insert))
+    guard oldKept.count == newKept.count else { return false }
+    var counts = [Int](repeating: 0, count: expected.count)
+    for (from, to) in zip(oldKept, newKept) { counts[to] = old[from] }
+    let places = Dictionary(uniqueKeysWithValues: zip(oldKept, newKept))
+    for (_, change) in drafts where change.kind != .update {
+      if let from = change.originalPath, let kept = places[from.section] { counts[kept] -= 1 }
+      if let to = change.finalPath { counts[to.section] += 1 }
+    }
+    return counts == expected
   }
 
   /// Notes all groups that are or were shown, with the counts that the steps start from.

@@ -4,6 +4,12 @@
 ///
 /// A row is followed by its place and not by its key, so that one that was inserted and removed again leaves no trace,
 /// also where the removal of a whole group names no keys. O(log n) a step.
+///
+/// Invariants:
+/// 1. A window lies within the group as it is at the step.
+/// 2. Once settled, each row that was there before all steps is in one of `survivors` or of `removals`; `survivors` are
+///    in order, before and after.
+/// 3. Once settled, `updates` are of rows of `survivors`, in their order, one for each.
 struct GroupReplay {
   /// Rows that were there before all steps and were removed by one.
   struct Removal {
@@ -142,6 +148,7 @@ struct GroupReplay {
       guard !row.isInserted else { return }
       updates.append(Update(old: row.start, new: 0, aspects: aspects, step: step, moment: .step(step)))
     }
+    assert(window.map { $0.upper <= count } ?? true, "a window reaches beyond its group")
   }
 
   private mutating func note(_ removed: PieceTree.Piece, step: Int, hasKey: Bool) {
@@ -173,6 +180,12 @@ struct GroupReplay {
       }
       index += piece.length
     }
+    assert(
+      survivors.reduce(0) { $0 + $1.count } + removals.reduce(0) { $0 + $1.count } == countBefore,
+      "a row is neither there nor removed")
+    assert(
+      zip(survivors, survivors.dropFirst()).allSatisfy { $0.newIndexes.upperBound <= $1.new },
+      "rows that are still there are out of order")
     if !updates.isEmpty { settleUpdates() }
     settleMoments()
   }
@@ -215,6 +228,7 @@ struct GroupReplay {
       }
       return nil
     }
+    assert(zip(updates, updates.dropFirst()).allSatisfy { $0.old < $1.old }, "a row is updated twice")
   }
 
   /// The rows that no step touched: the survivors without the updated ones.
@@ -233,6 +247,9 @@ struct GroupReplay {
       }
       if stretch.count > 0 { result.append(stretch) }
     }
+    assert(
+      result.reduce(updates.count) { $0 + $1.count } == survivors.reduce(0) { $0 + $1.count },
+      "a row that is still there is neither updated nor untouched")
     return result
   }
 }

@@ -32,6 +32,7 @@ struct KeyIndex {
 
   /// Adds an entry.
   mutating func add(_ key: RowKey) {
+    assert(next.count < Int(Int32.max), "there are more entries than numbers for them")
     let entry = Int32(next.count)
     let head = heads.updateValue(entry, forKey: Bytes(key: key))
     next.append(head ?? -1)
@@ -42,6 +43,7 @@ struct KeyIndex {
     guard var entry = heads[Bytes(key: key)] else { return nil }
     while entry >= 0 {
       if isWanted(Int(entry)) { return Int(entry) }
+      assert(next[Int(entry)] < entry, "a chain of entries does not end")
       entry = next[Int(entry)]
     }
     return nil

@@ -52,6 +52,12 @@ struct NeighbourMarks {
         marks.append(mark)
       }
     }
+    assert(
+      marks.allSatisfy {
+        !$0.rows.isEmpty && shown.lowerBound <= $0.rows.lowerBound && $0.rows.upperBound <= shown.upperBound
+      }
+        && zip(marks, marks.dropFirst()).allSatisfy { $0.rows.upperBound <= $1.rows.lowerBound },
+      "marks are out of order")
   }
 
   /// Whether no row is marked.

@@ -48,6 +48,7 @@ struct PieceTree {
 
   /// A list of untouched rows.
   init(count: Int) {
+    assert(count >= 0, "a group has fewer rows than none")
     root = makeNode()
     if count > 0 {
       slots[0] = Slot(start: 0, length: count)
@@ -108,6 +109,7 @@ struct PieceTree {
     }
     let at = slot(with: &rest, in: node)
     let piece = slots[at]
+    assert(rest < piece.length && (piece.start >= 0 || piece.length == 1), "a row is looked for in another piece")
     if piece.length == 1 {
       drop(at: at, from: node)
     } else if rest == 0 {
@@ -133,6 +135,7 @@ struct PieceTree {
     var result: [Piece] = []
     result.reserveCapacity(slots.count)
     collect(root, height: height, into: &result)
+    assert(result.reduce(0) { $0 + $1.length } == count, "the pieces are not all rows")
     return result
   }
 
@@ -166,6 +169,7 @@ struct PieceTree {
       rest -= slots[at].length
       at += 1
     }
+    assert(slots(of: node).contains(at), "a row is looked for behind its node")
     return at
   }
 
@@ -176,10 +180,13 @@ struct PieceTree {
       rest -= slots[at].length
       at += 1
     }
+    assert(used[node] == 0 || slots(of: node).contains(at), "a place is looked for behind its node")
     return at
   }
 
   private mutating func add(_ slot: Slot, at place: Int, to node: Int) {
+    assert(used[node] < Self.capacity, "a node has no room for a slot")
+    assert(place == slots(of: node).upperBound || slots(of: node).contains(place), "a slot is added to another node")
     var at = node * Self.capacity + used[node]
     used[node] += 1
     while at > place {
@@ -190,6 +197,7 @@ struct PieceTree {
   }
 
   private mutating func drop(at place: Int, from node: Int) {
+    assert(slots(of: node).contains(place), "a slot is dropped from another node")
     used[node] -= 1
     for at in place..<node * Self.capacity + used[node] { slots[at] = slots[at + 1] }
   }
@@ -208,6 +216,7 @@ struct PieceTree {
       }
       used[other] = used[node] - half
       used[node] = half
+      assert(used[node] > 0 && used[other] > 0, "a node is parted in one with slots and one without")
       guard let above = path.popLast() else { return raise(other, moved) }
       slots[above].length -= moved
       node = above / Self.capacity
@@ -218,6 +227,7 @@ struct PieceTree {
 
   /// Puts a branch above the root and its new neighbour.
   private mutating func raise(_ other: Int, _ moved: Int) {
+    assert(path.isEmpty && (0...count).contains(moved), "a branch is put above a node that is not the root")
     let branch = makeNode()
     slots[branch * Self.capacity] = Slot(start: root, length: count - moved)
     slots[branch * Self.capacity + 1] = Slot(start: other, length: moved)

@@ -1,6 +1,9 @@
 // The numbers of sections and rows.
 
 /// Which section each group is in and with which row of the section it begins.
+///
+/// Invariants, which `checkInvariants` checks: each group has a place; each row that is shown has a section, and the
+/// rows of a section are numbered without gaps.
 struct ViewLayout: Sendable {
   /// A section: the group that it shows, or all of them.
   struct Section: Hashable, Sendable {
@@ -36,6 +39,8 @@ struct ViewLayout: Sendable {
       }
     }
     if let consolidatedName { sections = [Section(name: consolidatedName, place: nil, count: total)] }
+    assert(sectionOf.count == groups.count && firstRow.count == groups.count, "a group has no place")
+    assert(row == total && sections.reduce(0) { $0 + $1.count } == total, "a row that is shown has no section")
   }
 
   /// Stops the process if rows or sections are not numbered without gaps.

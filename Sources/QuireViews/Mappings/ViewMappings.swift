@@ -116,6 +116,8 @@ public struct ViewMappings: Sendable {
         settings.windows.isEmpty
         ? 0..<count : settings.settleWindow(of: name, inCount: count, moved: moved(name))
     }
+    assert(
+      shown.allSatisfy { $0.range.lowerBound >= 0 && $0.range.upperBound <= $0.count }, "a window leaves its group")
     layOut()
   }
 
@@ -141,6 +143,7 @@ public struct ViewMappings: Sendable {
       places[ByteString(name)] = shown.count
       shown.append(ShownGroup(name: name))
     }
+    assert(places.count == shown.count, "a group is shown at two places")
     dropImpossibleConsolidation()
     return true
   }
@@ -152,6 +155,7 @@ public struct ViewMappings: Sendable {
     consolidationThreshold = max(threshold, 0)
     consolidatedName = name
     dropImpossibleConsolidation()
+    assert((consolidatedName == nil) == (consolidationThreshold == 0), "groups are put together under no name")
     layOut()
   }
 

@@ -94,6 +94,7 @@ public struct ViewWindow: Hashable, Sendable {
   func range(inCount count: Int) -> Range<Int> {
     let offset = Swift.min(Swift.max(offset, 0), count)
     let length = Swift.min(Swift.max(length, 0), count - offset)
+    assert(length >= 0 && offset + length <= count, "a window leaves its group")
     return pin == .beginning ? offset..<offset + length : count - offset - length..<count - offset
   }
 
@@ -110,6 +111,8 @@ public struct ViewWindow: Hashable, Sendable {
       let missing = shortest - (upper - lower)
       if side == .beginning { lower -= Swift.min(missing, lower) } else { upper += Swift.min(missing, count - upper) }
     }
+    assert(0 <= lower && lower <= upper && upper <= count, "a window leaves its group")
+    assert((shortest...longest).contains(upper - lower), "a flexible window is too short or too long")
     return lower..<upper
   }
 }

@@ -1,6 +1,8 @@
 // Moving a flexible window along with the steps of a change.
 
 /// The place of a flexible window in its group while steps are replayed; always within the group as it is at the step.
+///
+/// Invariant: `0 <= lower <= upper`, and `wasEmpty` if both are the same.
 struct WindowTracker {
   private(set) var lower: Int
   private(set) var upper: Int
@@ -29,13 +31,17 @@ struct WindowTracker {
     } else if index < upper || (index == upper && (growsHigh || wasEmpty)) {
       upper += 1
     }
+    assert(isSound, "a window ends before it begins")
   }
+
+  private var isSound: Bool { 0 <= lower && lower <= upper && (lower < upper || wasEmpty) }
 
   /// The row at an index went.
   mutating func remove(at index: Int) {
     if index < lower { lower -= 1 }
     if index < upper { upper -= 1 }
     if lower == upper { wasEmpty = true }
+    assert(isSound, "a window ends before it begins")
   }
 
   /// All rows went.

@@ -13,6 +13,15 @@ enum OrderLabel {
   /// In front of all and behind all it steps by a fixed amount instead of halving what is left, so that lists which
   /// grow at an end get short labels for ever: some 16 million on each side before a label gets longer than 8 bytes.
   static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8] {
+    let label = unchecked(between: low, high)
+    assert(label.last.map { $0 != 0 } ?? false, "a label is the same fraction as a shorter one")
+    assert(
+      low.map { $0.lexicographicallyPrecedes(label) } ?? true && high.map(label.lexicographicallyPrecedes) ?? true,
+      "a label is not between its neighbours")
+    return label
+  }
+
+  private static func unchecked(between low: [UInt8]?, _ high: [UInt8]?) -> [UInt8] {
     switch (low, high) {
     case (nil, nil): return [0x80]
     case (let low?, nil):
@@ -71,6 +80,10 @@ enum OrderLabel {
       parts.append((part.range.lowerBound..<index, part.low, labels[index]))
       parts.append((index + 1..<part.range.upperBound, labels[index], part.high))
     }
+    assert(
+      labels.allSatisfy { $0.last != 0 }
+        && zip(labels, labels.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) },
+      "labels are out of order")
     return labels
   }
 }

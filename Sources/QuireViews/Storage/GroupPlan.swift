@@ -6,6 +6,8 @@ internal import QuireDatabase
 ///
 /// Those that stay are as many as possible: a longest increasing subsequence of the old places in the new order. All
 /// others have to be taken out, and put in again if they are still wanted. O(n log n) for n rows.
+///
+/// Invariant: as many of the old rows stay as of the new ones, and in the same order.
 struct GroupPlan {
   /// The rows that the group has, in order, with their entries.
   let old: [(rowID: RowID, entry: ViewEntry)]
@@ -29,6 +31,7 @@ struct GroupPlan {
       newStays[kept[index]] = true
       oldStays[origins[kept[index]] ?? 0] = true
     }
+    assert(oldStays.count { $0 } == newStays.count { $0 }, "other rows stay after than before")
   }
 
   /// The indexes of a longest subsequence in which each number is greater than the one before it.
@@ -51,6 +54,9 @@ struct GroupPlan {
       found.append(index)
       index = previous[index]
     }
+    assert(
+      zip(found, found.dropFirst()).allSatisfy { $0 > $1 && numbers[$0] > numbers[$1] },
+      "a subsequence does not increase")
     return found.reversed()
   }
 }

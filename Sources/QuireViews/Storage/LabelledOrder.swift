@@ -70,6 +70,7 @@ struct LabelledOrder {
   }
 
   private func assign(_ labels: [[UInt8]], _ range: Range<Int>, _ group: GroupID, _ name: String) throws {
+    assert(labels.count == range.count, "a row gets no label")
     let rows = try zip(labels, range).map { label, index in
       guard let found = try storage.trees.entry(at: index, in: group) else { throw storage.trees.damaged() }
       return ViewStorage.Relabelling(rowID: found.rowID, from: found.entry, order: label)
@@ -96,6 +97,7 @@ struct LabelledOrder {
       low = high
       index = end + 1
     }
+    assert(labels.count == rows.count, "a row gets no label")
     return labels.allSatisfy { $0.count <= OrderLabel.byteLimit } ? labels : anew()
   }
 }

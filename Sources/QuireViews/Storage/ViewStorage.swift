@@ -150,6 +150,7 @@ final class ViewStorage {
 
   /// Gives rows of a group other orders.
   func replace(_ rows: [Relabelling], in group: GroupID) throws {
+    assert(Set(rows.map(\.order)).count == rows.count, "two rows of a group get one order")
     // All out of the way first: the new order of one may be the old one of another.
     for row in rows { try trees.entries.remove(row.from.key) }
     for row in rows {
@@ -203,6 +204,7 @@ final class ViewStorage {
   func makeMark() -> Int { operations.count }
 
   func restore(_ mark: Int) {
+    assert(mark <= operations.count, "steps were taken back that a savepoint goes back to")
     operations.removeLast(operations.count - mark)
     known.removeAll()
   }

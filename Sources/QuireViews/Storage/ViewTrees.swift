@@ -161,6 +161,7 @@ struct ViewTrees {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(entries.reduce(0) { $0 + 2 + $1.key.count })
     for entry in entries {
+      assert((4...Int(UInt16.max)).contains(entry.key.count), "the length of an entry's key does not fit two bytes")
       bytes.append(UInt8(truncatingIfNeeded: entry.key.count))
       bytes.append(UInt8(truncatingIfNeeded: entry.key.count >> 8))
       bytes += entry.key

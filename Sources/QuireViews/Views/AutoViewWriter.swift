@@ -59,7 +59,8 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
   public func didClearAll() throws { try storage.resetAll() }
 
   public func takeChanges() -> ViewChanges? {
-    storage.operations.isEmpty ? nil : ViewChanges(operations: storage.operations)
+    assert(compared.isEmpty, "rows of a hook are kept that is over")
+    return storage.operations.isEmpty ? nil : ViewChanges(operations: storage.operations)
   }
 
   public func makeMark() -> Any? { (storage.makeMark(), view) }

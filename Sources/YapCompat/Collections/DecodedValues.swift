@@ -46,6 +46,7 @@ final class DecodedValues: @unchecked Sendable {
     }
   }
 
+  /// Invariant: the list from `first` to `last` has each of `entries` once, which are no more than `limit`.
   fileprivate struct State {
     var entries: [Place: Entry] = [:]
     var first: Entry?
@@ -109,6 +110,7 @@ final class DecodedValues: @unchecked Sendable {
 
 extension DecodedValues.State {
   fileprivate mutating func pushFront(_ entry: DecodedValues.Entry) {
+    assert(unsafe entry.next == nil && entry.previous == nil && first !== entry, "an entry is in the list twice")
     entry.next = first
     unsafe first?.previous = entry
     first = entry
@@ -117,6 +119,7 @@ extension DecodedValues.State {
 
   private mutating func takeOut(_ entry: DecodedValues.Entry) {
     let (previous, next) = unsafe (entry.previous, entry.next)
+    assert((previous == nil) == (first === entry) && (next == nil) == (last === entry), "an entry is in another list")
     if let previous { previous.next = next } else { first = next }
     if let next { unsafe next.previous = previous } else { last = previous }
     unsafe entry.previous = nil
@@ -138,6 +141,8 @@ extension DecodedValues.State {
       takeOut(entry)
       gone.append(entry.value)
     }
+    assert(entries.count <= limit, "an entry is in no list")
+    assert(entries.isEmpty == (first == nil) && entries.isEmpty == (last == nil), "the list ends before its end")
     return gone
   }
 
@@ -147,7 +152,12 @@ extension DecodedValues.State {
     entries.removeAll()
     last = nil
     // One by one: a list that goes as a whole goes down once for each entry.
-    while let entry = first { first = entry.next.take() }
+    var count = 0
+    while let entry = first {
+      first = entry.next.take()
+      count += 1
+    }
+    assert(count == gone.count, "the list has other entries than the table")
     return gone
   }
 }

@@ -78,11 +78,13 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
   func rows(_ keys: [String], _ tx: TransactionAccess) throws -> [AnyRow?] {
     let found = try tx.rows(collection).rows(for: keys)
     var position = 0
-    return try keys.map { key in
+    let rows: [AnyRow?] = try keys.map { key in
       guard position < found.count, found[position].key.utf8.elementsEqual(key.utf8) else { return nil }
       defer { position += 1 }
       return try loaded(found[position])
     }
+    assert(position == found.count, "rows were found in another order than they were asked for")
+    return rows
   }
 
   func keys(_ tx: TransactionAccess) -> KeySequence { tx.rows(collection).keys }

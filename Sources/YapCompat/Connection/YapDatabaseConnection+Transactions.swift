@@ -111,7 +111,10 @@ extension YapDatabaseConnection {
   }
 
   private func countPending(_ change: Int64) {
-    state.withLock { $0.pendingCount = UInt64(max(0, Int64($0.pendingCount) + change)) }
+    state.withLock { state in
+      assert(Int64(state.pendingCount) + change >= 0, "more transactions have ended than begun")
+      state.pendingCount = UInt64(max(0, Int64(state.pendingCount) + change))
+    }
   }
 
   /// Runs `body` when those before it are done; its error goes to `onError`.
@@ -199,6 +202,7 @@ extension YapDatabaseConnection {
       return state.runningSnapshot
     }
     defer {
+      assert(database.threads.state(self).isInsideOwn, "a transaction ends on another thread than it began on")
       transaction.end()
       state.withLock { $0.runningSnapshot = outer }
       database.threads.leave()

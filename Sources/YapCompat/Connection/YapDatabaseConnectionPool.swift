@@ -50,6 +50,7 @@ public final class YapDatabaseConnectionPool: Sendable {
       }
       let made = database.newConnection(state.config)
       state.connections.append(made)
+      assert(state.connections.count <= Int(clamping: state.limit), "there are more connections than may be")
       return (made, state.didCreate)
     }
     didCreate?(connection)

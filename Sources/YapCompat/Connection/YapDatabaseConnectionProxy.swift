@@ -175,6 +175,9 @@ public final class YapDatabaseConnectionProxy: Sendable {
     readWriteConnection.begin(.asyncReadWriteTransaction) { [self] connection in
       var pending = state.withLock { state in
         state.isScheduled = false
+        assert(
+          state.pending.values.allSatisfy { (1...max(1, state.lastChange)).contains($0.number) },
+          "a change that is pending has no number")
         return state.pending
       }
       while !pending.isEmpty {
@@ -210,6 +213,9 @@ public final class YapDatabaseConnectionProxy: Sendable {
   /// Forgets changes that are stored, or given up. What has changed since waits for the next write.
   private func drop(_ changes: [RowKey: Change]) {
     state.withLock { state in
+      assert(
+        changes.allSatisfy { row, change in state.pending[row].map { $0.number >= change.number } ?? true },
+        "a change that was stored is newer than the one that is pending")
       for (row, change) in changes where state.pending[row]?.number == change.number { state.pending[row] = nil }
     }
   }

@@ -38,6 +38,7 @@ final class ExtensionList: Sendable {
     state.withLock { state in
       let isNew = state.extensions.updateValue(Registered(value: value, site: site), forKey: ByteName(name)) == nil
       if isNew { state.names.append(name) }
+      assert(state.names.count == state.extensions.count, "an extension has no name, or two")
     }
     value.setRegisteredName(name)
   }
@@ -45,7 +46,9 @@ final class ExtensionList: Sendable {
   func remove(_ name: String) {
     let removed = state.withLock { state in
       state.names.removeAll { $0.utf8.elementsEqual(name.utf8) }
-      return state.extensions.removeValue(forKey: ByteName(name))
+      let removed = state.extensions.removeValue(forKey: ByteName(name))
+      assert(state.names.count == state.extensions.count, "an extension has no name, or two")
+      return removed
     }
     removed?.value.setRegisteredName(nil)
   }

@@ -14,14 +14,18 @@ final class RunningThreads: Sendable {
   /// The running thread enters a transaction of `connection`, or a registration of a database.
   func enter(_ connection: AnyObject) {
     let (thread, id) = (current, ObjectIdentifier(connection))
-    running.withLock { $0[thread, default: []].append(id) }
+    running.withLock { running in
+      assert(running[thread]?.contains(id) != true, "a thread enters a transaction inside of one of its connection")
+      running[thread, default: []].append(id)
+    }
   }
 
   /// It leaves the innermost one.
   func leave() {
     let thread = current
     running.withLock { running in
-      _ = running[thread]?.popLast()
+      let left = running[thread]?.popLast()
+      assert(left != nil, "a thread leaves a transaction that it is not inside of")
       if running[thread]?.isEmpty ?? false { running[thread] = nil }
     }
   }

@@ -41,6 +41,7 @@ public class YapDatabaseReadTransaction {
 
   /// The block has returned.
   func end() {
+    assert(!isOver, "a transaction ends twice")
     isOver = true
     extensionTransactions.removeAll()
   }

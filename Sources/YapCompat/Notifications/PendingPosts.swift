@@ -34,7 +34,12 @@ final class PendingPosts: Sendable {
   private let state = Guarded(State())
 
   /// Takes the stream of commits.
-  func begin(_ commits: CommitStream.Iterator) { state.withLock { $0.commits = commits } }
+  func begin(_ commits: CommitStream.Iterator) {
+    state.withLock { state in
+      assert(state.commits == nil && state.next.isEmpty, "a stream of commits is replaced by another one")
+      state.commits = commits
+    }
+  }
 
   /// Calls `send`, which sends word to the main queue, unless word is on its way.
   func sendWord(_ send: () -> Void) {
@@ -56,6 +61,7 @@ final class PendingPosts: Sendable {
         while state.next.count < 32, let commit = state.commits?.nextIfReady() { state.next.append(commit) }
       }
       guard !state.next.isEmpty else { return nil }
+      assert(state.next.count <= 32, "more commits were taken out of the stream than may wait beside it")
       let commit = state.next.removeFirst()
       state.active.append(commit)
       return commit
@@ -65,8 +71,11 @@ final class PendingPosts: Sendable {
   /// A commit was posted.
   func forget(_ commit: Commit) {
     let done = state.withLock { state in
+      assert(state.active.contains { $0.changes === commit.changes }, "a commit was posted that nobody has taken")
       state.active.removeAll { $0.changes === commit.changes }
-      return state.infos.removeValue(forKey: ObjectIdentifier(commit.changes))
+      let info = state.infos.removeValue(forKey: ObjectIdentifier(commit.changes))
+      assert(state.infos.count <= state.active.count + state.next.count, "what was made of a commit outlives it")
+      return info
     }
     // Objects of the app's may do anything when they go: not under the lock.
     withExtendedLifetime(done) {}

@@ -86,7 +86,9 @@ struct KeyRanges: Hashable, Sendable {
       lower = range.upper
     }
     if let lower { gaps.append(KeyRange(lower: lower, upper: nil)) }
-    return KeyRanges(gaps)
+    let complement = KeyRanges(gaps)
+    assert(complement.intersection(self).list.isEmpty, "a value is both in a set and not")
+    return complement
   }
 
   /// The same ranges for keys that have no more than `count` bytes of a value, and whether these hold no other values.
@@ -99,7 +101,9 @@ struct KeyRanges: Hashable, Sendable {
       let upper = range.upper.flatMap { $0.count > count ? Array($0.prefix(count)).endOfPrefix : $0 }
       return KeyRange(lower: Array(range.lower.prefix(count)), upper: upper)
     }
-    return (KeyRanges(cut), false)
+    let ranges = KeyRanges(cut)
+    assert(ranges.list.allSatisfy { $0.lower.count <= count && ($0.upper?.count ?? 0) <= count }, "a bound was not cut")
+    return (ranges, false)
   }
 
   /// Whether the invariants hold.

@@ -124,6 +124,8 @@ extension QueryExpression {
       guard spellings.count * forms.count <= spellingLimit else { break }
       spellings = spellings.flatMap { spelling in forms.map { spelling + [$0] } }
     }
+    assert(
+      spellings.count <= spellingLimit && Set(spellings).count == spellings.count, "a spelling is looked for twice")
     guard spellings != [[]] else { return nil }
     return KeyRanges(spellings.flatMap { QueryValue.keyRanges(beginningWith: $0) })
   }

@@ -84,6 +84,7 @@ struct QueryParser {
   private mutating func take(_ word: String) -> Bool {
     guard token.isWord(word) else { return false }
     index += 1
+    assert(index < tokens.count, "a query is read beyond its end")
     return true
   }
 
@@ -108,7 +109,11 @@ struct QueryParser {
       throw malformed("This lies more than \(Self.depthLimit) brackets deep. Write the condition with fewer of them.")
     }
     depth += 1
-    defer { depth -= 1 }
+    let inside = depth
+    defer {
+      assert(depth == inside, "an inner expression is deeper at its end than at its beginning")
+      depth -= 1
+    }
     return try body(&self)
   }
 
@@ -131,6 +136,7 @@ struct QueryParser {
     }
     _ = takeSign(";")
     guard case .end = token.kind else { throw malformed(misplaced) }
+    assert(depth == 0, "a bracket is open at the end of a query")
     query.parameterCount = parameterCount
     return query
   }

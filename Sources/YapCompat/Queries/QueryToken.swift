@@ -68,6 +68,7 @@ struct QueryTokenizer {
     var tokenizer = QueryTokenizer(text)
     var tokens: [QueryToken] = []
     repeat { tokens.append(try tokenizer.next()) } while tokens.last?.kind != .end
+    assert(zip(tokens, tokens.dropFirst()).allSatisfy { $0.place < $1.place }, "a word of a query has no text")
     return tokens
   }
 
@@ -138,6 +139,7 @@ struct QueryTokenizer {
   private mutating func sign() throws(DatabaseError) -> String {
     for sign in Self.signs where text[place...].starts(with: sign.utf8) {
       place += sign.utf8.count
+      assert(place <= text.count, "a sign reaches beyond the query")
       return sign
     }
     throw malformed("This character has no meaning here. Put names into \"…\" and texts into '…'.", at: place)

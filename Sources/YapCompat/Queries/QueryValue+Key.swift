@@ -27,6 +27,7 @@ extension QueryValue {
     var floor = Double(integer)
     // `Double` has rounded up beyond the number itself.
     if floor >= 0x1p63 || Int64(floor) > integer { floor = floor.nextDown }
+    assert(Int64(floor) <= integer && integer - Int64(floor) <= Int64(UInt16.max), "a number is far from its real")
     return numberKey(floor, UInt16(integer - Int64(floor)))
   }
 
@@ -40,6 +41,7 @@ extension QueryValue {
     }
     key.append(UInt8(truncatingIfNeeded: rest >> 8))
     key.append(UInt8(truncatingIfNeeded: rest))
+    assert(key.count == 11, "a number's key begins another one")
     return key
   }
 

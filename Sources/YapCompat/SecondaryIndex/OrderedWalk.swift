@@ -64,6 +64,7 @@ struct OrderedWalk {
   ///
   /// - Parameter isCut: whether there are such values.
   private func settled(_ batch: [(group: Int, rowID: RowID)], _ isCut: Bool) throws -> [RowID] {
+    assert(zip(batch, batch.dropFirst()).allSatisfy { $0.group <= $1.group }, "rows were gathered out of order")
     let sorted = batch.sorted { ($0.group, $0.rowID) < ($1.group, $1.rowID) }
     let isInOrder = query.query.order.count == 1 && !isCut
     if isInOrder, tests.isEmpty { return sorted.map(\.rowID) }
@@ -77,6 +78,7 @@ struct OrderedWalk {
     if !isInOrder {
       rows.sort { $0.group != $1.group ? $0.group < $1.group : query.isBefore($0.row, $1.row) }
     }
+    assert(rows.count <= batch.count, "more rows pass the tests than were asked")
     return rows.map { RowID($0.row.rowID) }
   }
 }

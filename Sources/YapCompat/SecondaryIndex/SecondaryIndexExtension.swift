@@ -132,6 +132,7 @@ final class SecondaryIndexWriter: ExtensionWriter {
     guard let rowID = change.rowID else { return }
     let new = change.kind == .remove ? nil : try index.values(change)
     let oldRecord = change.kind == .insert ? nil : try trees.rows.value(for: rowID)
+    assert(new.map { $0.count == trees.entries.count } ?? true, "a row has values for other columns")
     let newRecord = new.map { values in values.reduce(into: [UInt8]()) { $1.append(to: &$0) } }
     if oldRecord == newRecord { return }
     let old = try oldRecord.map { try unsafe trees.row(rowID, $0.span.bytes).values }

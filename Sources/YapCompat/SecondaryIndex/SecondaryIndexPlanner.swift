@@ -68,6 +68,7 @@ struct SecondaryIndexPlanner {
     for candidate in columns(parts) + numbers(parts) {
       // Counting it would cost as much as reading what is known to be enough.
       guard candidate.cost < best.count else { continue }
+      assert(candidate.answered.allSatisfy(parts.indices.contains), "a part is answered that is not asked")
       let count = try count(candidate.source)
       let tests = parts.indices.filter { !candidate.answered.contains($0) }.map { parts[$0] }
       // One row after the other is read faster than the same number of rows here and there.
@@ -78,6 +79,7 @@ struct SecondaryIndexPlanner {
       guard case .any(let branches) = part, best.count > branches.count,
         let union = try union(branches, below: best.count)
       else { continue }
+      assert(union.count < best.count && !union.readsAll, "a union reads more than what it takes the place of")
       best = union
       best.tests = parts.indices.filter { $0 != index }.map { parts[$0] }
     }
@@ -135,6 +137,7 @@ struct SecondaryIndexPlanner {
       }
       merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
     }
+    assert(areApart(merged), "ranges of numbers overlap")
     return merged
   }
 
@@ -147,7 +150,13 @@ struct SecondaryIndexPlanner {
       if one[left].overlaps(two[right]) { common.append(one[left].clamped(to: two[right])) }
       if one[left].upperBound < two[right].upperBound { left += 1 } else { right += 1 }
     }
+    assert(areApart(common), "ranges of numbers overlap")
     return common
+  }
+
+  /// Whether ranges are in order, and no number is in two of them.
+  private static func areApart(_ ranges: [ClosedRange<Int64>]) -> Bool {
+    zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
   }
 
   /// The rows of all branches together; nil if one of them would read every row, or all together `limit` and more.

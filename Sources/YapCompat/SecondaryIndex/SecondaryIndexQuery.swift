@@ -26,6 +26,7 @@ struct SecondaryIndexQuery {
   }
 
   private func cut<Element>(_ found: [Element]) -> [Element] {
+    assert(query.offset >= 0 && (query.limit ?? 0) >= 0, "fewer rows are wanted than none")
     let rest = found.dropFirst(query.offset)
     return Array(query.limit.map { rest.prefix($0) } ?? rest)
   }
@@ -115,6 +116,7 @@ struct SecondaryIndexQuery {
           return true
         }
       }
+      assert(found.count <= plan.count, "a plan gives more rows than it has counted")
       try forEach(found.sorted(), plan.tests, needsValues, body)
     case .union(let plans):
       var found: Set<RowID> = []

@@ -250,7 +250,10 @@ final class GraphHistory {
     note(isUndone ? "begin, to roll back" : "begin")
     do {
       try db.write { tx throws in
-        for _ in 0...random.below(8) { try step(tx, 0) }
+        for _ in 0...random.below(8) {
+          try step(tx, 0)
+          for graph in [try tx.relationship(derived), try tx.relationship(byHand)] { try graph.checkInvariants() }
+        }
         if isUndone { throw Undo() }
       }
     } catch is Undo {

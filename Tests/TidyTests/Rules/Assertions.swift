@@ -6,7 +6,9 @@ import Testing
 struct Assertions {
   /// The least, by module. An assertion says what the code itself guarantees; what comes from a file, a disk or an app
   /// is an error, not an assertion.
-  var least = ["QuireStorage": 10]
+  var least = [
+    "QuireDatabase": 5, "QuireIndexes": 5, "QuireRelationships": 6, "QuireStorage": 10, "QuireViews": 8, "YapCompat": 3,
+  ]
 
   /// Modules with too few.
   func violations(in files: [SourceFile]) -> [Violation] {
