@@ -50,6 +50,16 @@ private typealias People = Indexes<Person, NoMetadata>
     return nil
   }
 
+  @Test func rowsAreJoinedByValue() throws {
+    let db = try database(people())
+    try db.read { tx throws in
+      let ages = try tx[.people].find { $0.nick == "n72" }.requireIndex().distinct(\.age)
+      let found = tx[.people].find { $0.age.isIn(ages) }.requireIndex()
+      #expect(ages == [7])
+      #expect(try found.keys == (70..<80).map { "p\($0)" })
+    }
+  }
+
   @Test func valuesOfUniqueIndexesAreHeldApartAtTheEnd() throws {
     let indexes = people()
     let db = try database(indexes)

@@ -63,7 +63,8 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
       let all = (-500..<500).map { EntryID(rawValue: $0).rowKey }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
       let conditions: [(EntryCondition, (Int) -> Bool)] = [
         (.all, { _ in true }), (Fields().number == 7, { $0 % 50 == 7 }), (Fields().number < 3, { $0 % 50 < 3 }),
-        (Fields().key >= 480, { $0 >= 480 }), (Fields().key < -3 && Fields().number == -7, { $0 < -3 && $0 % 50 == -7 }),
+        (Fields().key >= 480, { $0 >= 480 }),
+        (Fields().key < -3 && Fields().number == -7, { $0 < -3 && $0 % 50 == -7 }),
       ]
       for (condition, isTrue) in conditions {
         let wanted = all.filter { Int(rowKey: $0).map(isTrue) ?? false }

@@ -95,8 +95,9 @@ public struct ExtensionStore {
   }
 
   /// What `make` makes of the extension's values (of a stored one: of those that are stored) and of what it was
-  /// registered as: made once, and given to the read transactions after this one too, as long as no value was set and no
-  /// tree was made. In a write transaction it is made at each call. An observed read depends on all values from here on.
+  /// registered as: made once, and given to the read transactions after this one too, as long as no value was set and
+  /// no tree was made. In a write transaction it is made at each call. An observed read depends on all values from
+  /// here on.
   ///
   /// - Parameter make: what it makes must not hold the transaction or anything of it.
   /// - Throws: `transactionClosed`, and what `make` throws; then nothing is kept.
