@@ -1,4 +1,4 @@
-// What transactions keep of an extension for those after them is what these would find themselves.
+// What transactions keep of an extension for those after them is what these would find themselves, whatever the threads.
 
 import QuireDatabase
 import QuireTesting
@@ -48,7 +48,7 @@ private struct Tally: DatabaseExtension {
 
 private struct Undone: Error {}
 
-@Suite struct KnownExtensionTests {
+@Suite struct ThreadedKnownExtensionTests {
   /// What a transaction sees agrees with the row that it sees.
   private static func check(_ tally: Tally, _ tx: ReadTransaction) throws {
     let count = try tx[.texts("t")].get("count").flatMap { Int($0) } ?? 0
