@@ -13,6 +13,8 @@ struct IndexBench: ParsableCommand {
   var count = 200_000
   @Option(help: "Alternating runs.")
   var runs = 5
+  @Option(help: "Stores, separated by commas; all that are installed if there are none.")
+  var stores = ""
 
   private static var stores: [any IndexedStore.Type] {
     var stores: [any IndexedStore.Type] = [QuireIndexedStore.self]
@@ -30,7 +32,9 @@ struct IndexBench: ParsableCommand {
     for run in 0..<runs {
       let songs = IndexedSongs(count: count, seed: UInt64(run + 1)).songs
       var answers: [String: [Double]] = [:]
-      for store in run % 2 == 0 ? Self.stores : Self.stores.reversed() {
+      let wanted = Set(stores.split(separator: ",").map(String.init))
+      let known = Self.stores.filter { wanted.isEmpty || wanted.contains($0.name) }
+      for store in run % 2 == 0 ? known : known.reversed() {
         let folder =
           FileManager.default.temporaryDirectory.path
           + "/quire-indexes-\(ProcessInfo.processInfo.processIdentifier)-\(run)-\(store.name)"
@@ -60,8 +64,9 @@ struct IndexBench: ParsableCommand {
     let bareTime = Double(Clocks.thread() - bare)
     let bareBytes = try store.fileByteCount()
     let wall = Clocks.wall()
-    try store.makeIndexes()
+    let bytes = try Self.mostMemory { try store.makeIndexes() }
     table.add("build", "µs/row and index", type.name, Double(Clocks.wall() - wall) / Double(half) / 3000)
+    table.add("build-memory", "MiB more than before", type.name, Double(bytes) / 1_048_576)
     table.add(
       "size", "bytes/entry", type.name, Double(try store.fileByteCount() - bareBytes) / Double(half) / 3)
     table.add(
@@ -77,6 +82,24 @@ struct IndexBench: ParsableCommand {
     try store.countPlays(of: numbers)
     table.add("update-unindexed", "µs", type.name, Double(Clocks.thread() - start) / Double(numbers.count) / 1000)
     return try ask(store, type.name, songs, &table)
+  }
+
+  /// How much anonymous memory the process takes at most, beyond what it has, while `body` runs. What a store's cache
+  /// takes is among it, unless that is full already.
+  private static func mostMemory(_ body: () throws -> Void) throws -> Int {
+    let before = ProcessCounters.anonymousBytes() ?? 0
+    let (most, stops) = (SharedMaximum(), SharedFlag())
+    let watcher = RunningThread {
+      while !stops.isSet {
+        most.take(ProcessCounters.anonymousBytes() ?? 0)
+        Thread.sleep(forTimeInterval: 0.003)
+      }
+    }
+    let outcome = Result { try body() }
+    stops.set()
+    try watcher.join()
+    try outcome.get()
+    return max(0, most.value - before)
   }
 
   /// Asks one store all questions; returns its answers.

@@ -62,14 +62,14 @@ extension MemoryUse {
 }
 
 /// The largest number that any thread has seen.
-private final class SharedMaximum: Sendable {
+final class SharedMaximum: Sendable {
   private let most = Mutex(0)
   var value: Int { most.withLock { $0 } }
   func take(_ value: Int) { most.withLock { $0 = max($0, value) } }
 }
 
 /// Something that happens once.
-private final class SharedFlag: Sendable {
+final class SharedFlag: Sendable {
   private let flag = Atomic(false)
   var isSet: Bool { flag.load(ordering: .relaxed) }
   func set() { flag.store(true, ordering: .relaxed) }
