@@ -99,10 +99,14 @@ extension Bool: SortKey {
 extension Double: SortKey {
   /// Negative zero is zero, and what is not a number comes last.
   public func append(to bytes: inout [UInt8]) {
+    sortWord.append(to: &bytes)
+  }
+
+  /// The sort bytes as a number.
+  @inline(__always) var sortWord: UInt64 {
     let pattern = isNaN ? UInt64.max >> 1 : (self == 0 ? 0 : bitPattern)
     // Positive numbers are in order by their bits; negative ones in the reverse, and below.
-    let word = pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
-    word.append(to: &bytes)
+    return pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
   }
 
   public init?(sortBytes: [UInt8]) {

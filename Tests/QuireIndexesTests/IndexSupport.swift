@@ -7,9 +7,9 @@ import QuireTesting
 import Testing
 
 /// A row of the tests, with a field of each kind that indexes tell apart.
-struct Track: Codable, Sendable, Equatable {
+struct Track: SynthesizedCodable, Sendable, Equatable {
   enum Mood: String, Codable, Sendable, SortKey, CaseIterable { case calm, happy, sad }
-  struct Album: Codable, Sendable, Equatable { var name: String }
+  struct Album: SynthesizedCodable, Sendable, Equatable { var name: String }
 
   var title: String
   var year: Int

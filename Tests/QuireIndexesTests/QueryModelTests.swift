@@ -26,12 +26,15 @@ struct QueryLife {
   private var indexes: Indexes<Track, Plays>?
   private var model: [String: ModelRow] = [:]
   private var nextNumber = 0
+  /// Whether rows are decoded whole: where unknown fields are refused, each has to be looked for.
+  private let decodesWhole: Bool
   private(set) var last = ""
 
   struct Differs: Error, CustomStringConvertible { let description: String }
 
   init(_ seed: UInt64, _ path: String) {
     random = SeededRandom(seed: seed)
+    decodesWhole = seed % 2 == 0
     self.path = path
   }
 
@@ -54,7 +57,9 @@ struct QueryLife {
   private mutating func open() throws {
     last = "open"
     try database?.close()
-    let new = try Database(at: path)
+    var options = Database.Options()
+    if decodesWhole { options.unknownFields = .refuse }
+    let new = try Database(at: path, options: options)
     database = new
     if let indexes { try new.register(indexes) }
   }

@@ -87,6 +87,47 @@ import Testing
     try engine.close()
   }
 
+  @Test(arguments: [UInt64(1), 2, 3]) func numbersAreThoseOfTheKeys(seed: UInt64) throws {
+    let (engine, tree) = try makeEngine(.int64, count: 900, seed: seed)
+    var random = SeededRandom(seed: seed)
+    try engine.read { tx in
+      var stepping = try tx.cursor(tree)
+      let all = try walk(&stepping)
+      for _ in 0..<30 {
+        let (start, length) = (random.below(all.count), random.below(400))
+        let expected = all[start...].prefix(length + 1)
+        var cursor = try tx.cursor(tree)
+        #expect(try cursor.seek(toIndex: start))
+        var found: [Entry] = []
+        func take(_ key: Int64, _ value: RawSpan) -> Bool {
+          let orderedKey = UInt64(bitPattern: key) ^ 1 << 63
+          found.append((withUnsafeBytes(of: orderedKey.bigEndian) { Array($0) }, value.withUnsafeBytes { Array($0) }))
+          return found.count <= length
+        }
+        #expect(try cursor.forEachNumber(take) == expected.count)
+        expect(found, expected, "from \(start), seed \(seed)")
+        #expect(cursor.isOnEntry == (start + expected.count < all.count))
+        // What throws is where the cursor stays.
+        guard try cursor.seek(toIndex: start) else { continue }
+        var count = 0
+        #expect(throws: Stop.self) {
+          try cursor.forEachNumber { _, _ in
+            count += 1
+            if count == expected.count { throw Stop() }
+            return true
+          }
+        }
+        #expect(equal(cursor.key, expected.last?.key), "seed \(seed)")
+      }
+    }
+    let texts = try engine.write { tx in try tx.createTree("texts", keys: .bytes) }
+    try engine.read { tx in
+      var cursor = try tx.cursor(texts)
+      #expect(throws: StorageError.self) { try cursor.forEachNumber { _, _ in true } }
+    }
+    try engine.close()
+  }
+
   @Test(arguments: [UInt64(1), 2, 3]) func stopsWhereAsked(seed: UInt64) throws {
     let (engine, tree) = try makeEngine(.bytes, count: 400, seed: seed)
     var random = SeededRandom(seed: seed)

@@ -80,6 +80,17 @@
     return unsafe try fresh.decodeRow(type, bytes)
   }
 
+  /// The value at `head` in the binary form of a value around it.
+  func decodeField<Value: Decodable>(_ type: Value.Type, _ reader: ValueReader, _ head: ValueHead) throws -> Value {
+    if let decoder, !decoder.isActive { return try decoder.decodeField(type, reader, head) }
+    let fresh = RowDecoder(names, watch)
+    defer { fresh.close() }
+    return try fresh.decodeField(type, reader, head)
+  }
+
+  /// The number of the field called `name`; nil if no row has it by number.
+  func fieldNumber(of name: String) -> UInt32? { names.number(of: name) }
+
   // MARK: Foundation's coders
 
   // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make

@@ -69,6 +69,15 @@ final class RowDecoder: Decoder {
     return value
   }
 
+  /// Decodes the value at `head` of a row, and nothing else of it.
+  func decodeField<Value: Decodable>(_ type: Value.Type, _ reader: ValueReader, _ head: ValueHead) throws -> Value {
+    unsafe (self.reader, room) = (reader, .ofThread)
+    defer { recycle() }
+    let value = try decode(type, head, .none)
+    if unsafe hasSeenDamage { throw damage(.none) }
+    return value
+  }
+
   /// Forgets the bytes and what was found in them.
   private func recycle() {
     unsafe reader = ValueReader(UnsafeRawBufferPointer(start: nil, count: 0))

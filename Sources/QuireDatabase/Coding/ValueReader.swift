@@ -7,6 +7,32 @@
   internal import Foundation
 #endif
 
+/// How many bytes follow the first one of a value.
+enum ValueLengths {
+  /// So many as the next byte says, and that byte; and what is not told in so few words.
+  static let withLength = 0xfe
+  private static let unknown: UInt8 = 0xff
+
+  /// By the first byte.
+  // nonisolated(unsafe): safe because nobody ever writes there.
+  nonisolated(unsafe) static let table: UnsafePointer<UInt8> = {
+    let table = UnsafeMutablePointer<UInt8>.allocate(capacity: 256)
+    for first in 0..<256 {
+      let argument = UInt8(first & 31)
+      let length: UInt8? =
+        switch UInt8(first >> 5) {
+        case ValueKind.unsigned, ValueKind.negative: argument < 24 ? 0 : argument - 23
+        case ValueKind.text, ValueKind.bytes, ValueKind.list, ValueKind.record:
+          argument < 24 ? argument : argument == 24 ? UInt8(withLength) : nil
+        case ValueKind.simple: argument < 24 ? SimpleValue.byteCount(UInt64(argument)).map { UInt8($0) } : nil
+        default: nil
+        }
+      unsafe table[first] = length ?? unknown
+    }
+    return unsafe UnsafePointer(table)
+  }()
+}
+
 /// Bytes that values are read from. Every offset is checked against them, whatever it was when it was taken.
 @safe struct ValueReader {
   let bytes: UnsafeRawBufferPointer
@@ -102,6 +128,36 @@
     return nil
   }
 
+  /// Where between two offsets, of which the first begins a field, the first field is that has `number`, or that is
+  /// not one of those which most are: with a number in one byte, and a length in one byte more than the value's first.
+  /// The end, or close before it, if there is none. `lengths` is the table of `ValueLengths`.
+  @inline(__always)
+  func skipPlainFields(
+    before number: UInt32, from first: Int, to end: Int, _ lengths: UnsafePointer<UInt8>
+  ) -> Int {
+    guard first >= 0, unsafe end <= bytes.count else { return first }
+    var offset = first
+    while offset &+ 2 <= end {
+      let name = byte(offset)
+      // Neither spelled out nor longer than a byte.
+      if UInt32(name) == number || name &- 1 >= 0x7f { return offset }
+      var byteCount = unsafe Int(lengths[Int(byte(offset &+ 1))])
+      if byteCount >= ValueLengths.withLength {
+        guard byteCount == ValueLengths.withLength, offset &+ 2 < end else { return offset }
+        byteCount = 1 &+ Int(byte(offset &+ 2))
+      }
+      guard byteCount <= end &- offset &- 2 else { return offset }
+      offset &+= 2 &+ byteCount
+    }
+    return offset
+  }
+
+  /// Whether the field at `offset` begins with a number in one byte, and with this one.
+  @inline(__always) func isField(_ number: UInt32, at offset: Int, to end: Int) -> Bool {
+    unsafe offset >= 0 && offset < end && end <= bytes.count && number < 0x80 && number != 0
+      && UInt32(byte(offset)) == number
+  }
+
   // MARK: Values
 
   /// What follows `head`; nothing if the head is not of these bytes.
@@ -123,7 +179,7 @@
   }
 
   /// Whether `count` bytes from `offset`, which are there, are ASCII.
-  @inline(__always) private func isASCII(_ offset: Int, _ count: Int) -> Bool {
+  @inline(__always) func isASCII(_ offset: Int, _ count: Int) -> Bool {
     let end = offset &+ count
     var next = offset
     var bits: UInt64 = 0

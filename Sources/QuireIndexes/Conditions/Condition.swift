@@ -236,6 +236,12 @@ extension ConditionNode {
     return false
   }
 
+  /// Whether it is true of every row.
+  var isAll: Bool {
+    if case .all = self { return true }
+    return false
+  }
+
   /// Whether rows are told by something beside their fields.
   var isSelection: Bool {
     switch self {

@@ -18,7 +18,7 @@ struct RowFinder {
   ///
   /// - Parameter limit: so many are enough.
   func rowIDs(_ plan: RowPlan, limit: Int = .max) throws -> [RowID] {
-    if case .scan = plan.source { return try scan(plan.tests) }
+    if case .scan = plan.source { return try scan(plan.tests, limit: limit) }
     if case .path(let path) = plan.source, path.isOnePoint, case .all = plan.tests {
       return try rowIDs(path, limit: limit)
     }
@@ -84,16 +84,20 @@ struct RowFinder {
 
   // MARK: Testing
 
-  /// The rows of all that satisfy a condition; each is decoded unless records tell.
-  private func scan(_ tests: ConditionNode) throws -> [RowID] {
+  /// The rows of all that satisfy a condition; each is read unless records tell.
+  private func scan(_ tests: ConditionNode, limit: Int = .max) throws -> [RowID] {
     if let view, !tests.hasPart(where: \.isSelection), let test = view.test(tests) {
       cost.rows += rows.count
       var found: [RowID] = []
       try scan(view, test) { found.append($0) }
       return found
     }
-    // In the order of the numbers, in which rows lie beside each other.
-    return try filter(try rows.allRowIDs().distinctInOrder(), tests)
+    // What keys and selections tell is asked first, without the rows.
+    if tests.hasPart(where: { $0.asksKey || $0.isSelection || $0.isAll }) {
+      return try filter(try rows.allRowIDs().distinctInOrder(), tests)
+    }
+    cost.rows += rows.count
+    return try rows.scan(tests, limit: limit)
   }
 
   /// Calls `body` with the rows of all records that satisfy a test, in the order of their numbers.
@@ -118,16 +122,12 @@ struct RowFinder {
     let (rowIDs, tests) = try selections.filter(rowIDs, tests)
     if case .all = tests { return rowIDs }
     cost.rows += rowIDs.count
-    let test = view?.test(tests)
+    guard let view, let test = view.test(tests) else { return try rows.filter(rowIDs, tests) }
     var found: [RowID] = []
     var start = 0
     while start < rowIDs.count {
       let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
       start += batch.count
-      guard let view, let test else {
-        found += try rows.filter(batch, tests)
-        continue
-      }
       try view.trees.records.withValues(for: batch) { index, bytes in
         let rowID = batch[index]
         if try view.withRecord(rowID, bytes, { test.isTrue($0, of: rowID) }) { found.append(rowID) }
@@ -176,7 +176,9 @@ protocol RowAccess: PlaceAccess {
   var count: Int { get }
   /// The numbers of all rows.
   func allRowIDs() throws -> [RowID]
-  /// Those of some rows that satisfy a condition, in the order given; each is decoded.
+  /// All rows that satisfy a condition, in the order of their numbers; so many as the limit are enough.
+  func scan(_ tests: ConditionNode, limit: Int) throws -> [RowID]
+  /// Those of some rows that satisfy a condition, in the order given.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID]
   /// For some rows the bytes by which they stand in an order; each is decoded.
   func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)]
@@ -190,19 +192,12 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
 
   func allRowIDs() throws -> [RowID] { try rows.rowIDs }
 
+  func scan(_ tests: ConditionNode, limit: Int) throws -> [RowID] {
+    try StoredRowTest(rows, tests).rowIDs(limit: limit)
+  }
+
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
-    var found: [RowID] = []
-    var bytes: [UInt8] = []
-    guard tests.asksBeyondObject else {
-      try rows.forEachObject(withIDs: rowIDs) { rowID, object in
-        if try tests.isTrue(object, Metadata?.none, nil, rowID, &bytes) { found.append(rowID) }
-      }
-      return found
-    }
-    for row in try rows.rows(withIDs: rowIDs) {
-      if try tests.isTrue(row.object, row.metadata, row.key, row.rowID, &bytes) { found.append(row.rowID) }
-    }
-    return found
+    try StoredRowTest(rows, tests).rowIDs(among: rowIDs)
   }
 
   func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] {

@@ -55,6 +55,50 @@ extension [UInt8] {
   }
 }
 
+/// A set of values as a test of many: if it is one range, the first eight bytes of a value decide nearly always.
+struct RangeTest {
+  private let ranges: ByteRanges
+  /// Whether what follows is of any use.
+  private let isOneRange: Bool
+  private let lower: UInt64
+  private let upper: UInt64
+  private let hasUpper: Bool
+  /// Whether the bounds have no more bytes than these.
+  private let isLowerWhole: Bool
+  private let isUpperWhole: Bool
+
+  init(_ ranges: ByteRanges) {
+    self.ranges = ranges
+    isOneRange = ranges.list.count == 1
+    let (low, high) = (ranges.list.first?.lower ?? [], ranges.list.first?.upper)
+    (lower, isLowerWhole) = (Self.front(low), low.count <= 8)
+    (upper, isUpperWhole) = (Self.front(high ?? []), (high?.count ?? 0) <= 8)
+    hasUpper = high != nil
+  }
+
+  /// The first eight bytes, with zeros behind fewer, as a number of their order.
+  private static func front(_ bytes: [UInt8]) -> UInt64 {
+    var word: UInt64 = 0
+    for index in 0..<8 { word = word << 8 | UInt64(index < bytes.count ? bytes[index] : 0) }
+    return word
+  }
+
+  /// Whether the value of some bytes is in the set.
+  @inline(__always) func contains(_ bytes: RawSpan) -> Bool {
+    guard isOneRange, bytes.byteCount >= 8 else { return containsSlowly(bytes) }
+    let front = UInt64(bigEndian: unsafe bytes.unsafeLoadUnaligned(as: UInt64.self))
+    if front < lower { return false }
+    if front == lower, !isLowerWhole { return containsSlowly(bytes) }
+    // What begins with all bytes of a bound is not below it.
+    if !hasUpper || front < upper { return true }
+    return front == upper && !isUpperWhole && containsSlowly(bytes)
+  }
+
+  @inline(never) private func containsSlowly(_ bytes: RawSpan) -> Bool {
+    unsafe bytes.withUnsafeBytes { unsafe ranges.contains($0) }
+  }
+}
+
 /// A set of values: ranges in order.
 ///
 /// Invariants:

@@ -44,6 +44,40 @@ extension Cursor {
     }
   }
 
+  /// The same in a tree with integer keys, without a limit.
+  @discardableResult
+  public mutating func forEachNumber(_ body: (_ key: Int64, _ value: RawSpan) throws -> Bool) throws -> Int {
+    guard tree.keys == .int64 else { throw tree.mismatch() }
+    var given = 0
+    var goesOn = true
+    while goesOn {
+      let count = try lendRun(.max)
+      guard count > 0, let run, let (page, indices) = path.run else { break }
+      var done = 0
+      do {
+        while goesOn, done < count {
+          let key = KeyOrder.key(page.orderedKey(indices.lowerBound &+ done))
+          let value = run[done]
+          // A long value is a run of its own: nothing else of the page is looked at once it is read.
+          goesOn =
+            try value.isExtent
+            ? body(key, longValue(value).bytes)
+            : body(key, RawSpan(_unsafeStart: value.base, byteCount: value.count))
+          done &+= 1
+          // What the rest of the run points at may be gone.
+          if canBeInvalidated { try checkWriter() }
+        }
+      } catch {
+        // Of two errors the first one is told.
+        try? takeRunBack(done)
+        throw error
+      }
+      try takeRunBack(done)
+      given += done
+    }
+    return given
+  }
+
   /// Calls `body` with each entry's place in the run that is lent, and what its cell holds.
   @inlinable @inline(__always) mutating func forEachBorrowed(
     limit: Int, _ body: (borrowing Cursor, Int, BorrowedValue) throws -> Bool

@@ -6,7 +6,7 @@
 /// cursor start at the first and the last entry. It must not outlive its transaction, and is for one thread.
 public struct Cursor: ~Copyable {
   var path: CursorPath
-  private let tree: Tree
+  let tree: Tree
   private let slots: Unmanaged<ReaderSlots>
   private let slot: ReaderSlot
   /// For a cursor of a write transaction: the context, and its count of changes when the cursor was made.

@@ -10,6 +10,8 @@ struct QueryListingSong: Codable, Sendable {
 
 private typealias Song = QueryListingSong
 
+extension Song: SynthesizedCodable {}
+
 enum Genre: String, Codable, Sendable { case jazz, rock }
 
 extension Genre: SortKey {}
@@ -59,6 +61,20 @@ enum QueryListings {
         try tx[.songs].find { $0.year == 1990 && $0.tags.contains("jazz") }.count
       return try count + some.count + folded.count
     }
+  }
+}
+
+enum FieldListings {
+  static func count(_ tx: ReadTransaction) throws -> Int {
+    let reader = FieldReader(tx[.songs])
+    let year = reader.add(\.year)
+    var count = 0
+    try reader.forEachRow { _, fields in
+      let isMeant = fields.hasValue(year) { bytes in bytes.withUnsafeBytes { $0.elementsEqual(1990.sortBytes) } }
+      if try isMeant ?? (reader.object().year == 1990) { count += 1 }
+      return true
+    }
+    return count
   }
 }
 

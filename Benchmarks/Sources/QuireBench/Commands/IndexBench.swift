@@ -129,6 +129,8 @@ struct IndexBench: ParsableCommand {
     try ask("scan", 3) { Double(try store.count(playsBelow: 10 + $0)) }
     try store.storePlays()
     try ask("scan-stored", 3) { Double(try store.count(playsBelow: 10 + $0)) }
+    try store.forgetType()
+    try ask("scan-unmarked", 3) { Double(try store.countUnmarked(playsBelow: 10 + $0)) }
     return answers
   }
 }

@@ -11,7 +11,7 @@ internal import QuireTesting
 #endif
 
 /// A row of the index benchmark: three fields that are indexed, one that is not, and a text that makes up its size.
-struct IndexedSong: Codable, Sendable {
+struct IndexedSong: SynthesizedCodable, Sendable {
   var artist: String
   var year: Int
   var rating: Double
@@ -21,6 +21,19 @@ struct IndexedSong: Codable, Sendable {
 
 extension RowCollection where Object == IndexedSong, Metadata == NoMetadata {
   static var indexed: Self { .init("indexed", compression: .none) }
+}
+
+/// The same row of a type that promises nothing of how it is coded.
+struct UnmarkedSong: Codable, Sendable {
+  var artist: String
+  var year: Int
+  var rating: Double
+  var plays: Int
+  var text: String
+}
+
+extension RowCollection where Object == UnmarkedSong, Metadata == NoMetadata {
+  static var unmarked: Self { .init("indexed", compression: .none) }
 }
 
 /// What is stored, from one seed: so and so many artists, years and ratings.
@@ -57,6 +70,10 @@ protocol IndexedStore: AnyObject {
   func count(artists: [String]) throws -> Int
   /// The number of rows by a field that no index has.
   func count(playsBelow: Int) throws -> Int
+  /// Has the rows read as ones of a type whose fields are not read by themselves, if the store knows types.
+  func forgetType() throws
+  /// The same number after that.
+  func countUnmarked(playsBelow: Int) throws -> Int
   func fileByteCount() throws -> Int
   /// The bytes of the entries of the three indexes; `bare` are those of the file before they were made.
   func entryByteCount(beyond bare: Int) throws -> Int
@@ -145,6 +162,15 @@ final class QuireIndexedStore: IndexedStore {
     try db.read { tx in try tx[.indexed].find { $0.plays < limit }.count }
   }
 
+  func forgetType() throws {
+    try db.close()
+    db = try Database(at: path, options: Database.Options(durability: .relaxed))
+  }
+
+  func countUnmarked(playsBelow limit: Int) throws -> Int {
+    try db.read { tx in try tx[.unmarked].find { $0.plays < limit }.count }
+  }
+
   func fileByteCount() throws -> Int {
     try db.checkpoint()
     try db.compact()
@@ -195,6 +221,11 @@ final class QuireIndexedStore: IndexedStore {
 
     /// A row has all its fields.
     func storePlays() {}
+
+    /// A row has no type.
+    func forgetType() {}
+
+    func countUnmarked(playsBelow limit: Int) throws -> Int { try count(playsBelow: limit) }
 
     /// Binds values, steps through all rows, and hands each to `body`.
     private func query(_ sql: String, _ values: [Any], _ body: (OpaquePointer) -> Void = { _ in }) throws {

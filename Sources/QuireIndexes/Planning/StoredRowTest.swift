@@ -1,0 +1,116 @@
+// Testing rows where they are stored: of most, the fields tell that a condition names.
+
+internal import QuireDatabase
+
+/// A condition as a test of stored rows.
+struct StoredRowTest<Object: Sendable, Metadata: Sendable> {
+  private let reader: FieldReader<Object, Metadata>
+  private let tests: ConditionNode
+  private let asksBeyondObject: Bool
+
+  init(_ rows: ReadableRows<Object, Metadata>, _ tests: ConditionNode) {
+    asksBeyondObject = tests.asksBeyondObject
+    reader = FieldReader(rows, halves: asksBeyondObject ? [.object, .metadata] : .object)
+    self.tests = tests
+  }
+
+  /// The rows that satisfy the condition: of all in the order of their numbers, or of some in the order given. So many
+  /// as the limit are enough.
+  func rowIDs(among rowIDs: [RowID]? = nil, limit: Int = .max) throws -> [RowID] {
+    let test = FieldTest(tests) { column, each in
+      guard column.half == .object, let path = column.path as? PartialKeyPath<Object> else { return nil }
+      return reader.add(path, each: each)
+    }
+    var bytes: [UInt8] = []
+    let found = FoundRowIDs(test, limit: limit) { try isTrue($0, &bytes) }
+    if let rowIDs { try reader.forEachRow(withIDs: rowIDs, found.take) } else { try reader.forEachRow(found.take) }
+    return found.rowIDs
+  }
+
+  /// Whether the row satisfies the condition, found out by decoding it.
+  private func isTrue(_ rowID: RowID, _ bytes: inout [UInt8]) throws -> Bool {
+    guard asksBeyondObject else {
+      return try tests.isTrue(reader.object(), Metadata?.none, nil, rowID, &bytes)
+    }
+    let row = try reader.row()
+    return try tests.isTrue(row.object, row.metadata, row.key, rowID, &bytes)
+  }
+}
+
+/// The rows that a test lets through. Without the types of the rows, which code that is not compiled for them would ask
+/// for at every step.
+private final class FoundRowIDs {
+  private(set) var rowIDs: [RowID] = []
+  private let test: FieldTest
+  private let limit: Int
+  private let isTrueOfWhole: (RowID) throws -> Bool
+
+  init(_ test: FieldTest, limit: Int, unlessTold isTrueOfWhole: @escaping (RowID) throws -> Bool) {
+    (self.test, self.limit, self.isTrueOfWhole) = (test, limit, isTrueOfWhole)
+  }
+
+  /// Takes the row that is lent if it satisfies the condition; returns whether more are wanted.
+  func take(_ rowID: RowID, _ fields: StoredFields) throws -> Bool {
+    guard try test.isTrue(rowID, fields) ?? isTrueOfWhole(rowID) else { return true }
+    rowIDs.append(rowID)
+    return rowIDs.count < limit
+  }
+}
+
+/// A condition as far as fields tell it, each by what the reader calls it.
+private indirect enum FieldTest {
+  /// Fields do not tell.
+  case unknown
+  case constant(Bool)
+  /// The value, or one of the elements, is in the ranges; or none is.
+  case values(Int, RangeTest, isNegated: Bool)
+  /// The row is listed; or it is not.
+  case listed(RowIDList, isNegated: Bool)
+  case and([FieldTest])
+  case or([FieldTest])
+
+  /// - Parameter add: has a column read, or each element of it.
+  init(_ node: ConditionNode, _ add: (ColumnID, _ each: Bool) -> Int?) {
+    switch node {
+    case .all: self = .constant(true)
+    case .none: self = .constant(false)
+    case .value(let column, let ranges):
+      self = add(column.id, false).map { .values($0, RangeTest(ranges), isNegated: false) } ?? .unknown
+    case .elements(let column, let ranges, let isNegated):
+      self = add(column.id, true).map { .values($0, RangeTest(ranges), isNegated: isNegated) } ?? .unknown
+    case .closure, .selection: self = .unknown
+    case .listed(let list, let isNegated): self = .listed(list, isNegated: isNegated)
+    case .and(let nodes): self = .and(nodes.map { Self($0, add) })
+    case .or(let nodes): self = .or(nodes.map { Self($0, add) })
+    }
+  }
+
+  /// Whether the row that is lent satisfies the condition; nil if its fields do not tell.
+  func isTrue(_ rowID: RowID, _ fields: StoredFields) -> Bool? {
+    switch self {
+    case .unknown: return nil
+    case .constant(let isTrue): return isTrue
+    case .values(let field, let test, let isNegated):
+      guard let isIn = fields.hasValue(field, where: { test.contains($0) }) else { return nil }
+      return isIn != isNegated
+    case .listed(let list, let isNegated): return list.contains(rowID) != isNegated
+    case .and(let tests): return Self.decide(tests, deciding: false, rowID, fields)
+    case .or(let tests): return Self.decide(tests, deciding: true, rowID, fields)
+    }
+  }
+
+  /// What a part decides that has the deciding value, whether or not others are unknown.
+  private static func decide(
+    _ tests: [FieldTest], deciding: Bool, _ rowID: RowID, _ fields: StoredFields
+  ) -> Bool? {
+    var areKnown = true
+    for test in tests {
+      guard let isTrue = test.isTrue(rowID, fields) else {
+        areKnown = false
+        continue
+      }
+      if isTrue == deciding { return deciding }
+    }
+    return areKnown ? !deciding : nil
+  }
+}
