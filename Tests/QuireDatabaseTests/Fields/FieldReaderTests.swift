@@ -70,7 +70,7 @@ import Testing
   }
 
   #if Encryption
-    @Test func encryptedRowsAreDecryptedFirst() throws {
+    @Test func rowsThatWereEncryptedAreDecryptedFirst() throws {
       let folder = try TestFolder()
       let db = try folder.open()
       let rows = Rows("secret", coder: .binary.encrypted(with: KeyRing(current: try testKey(1))))
