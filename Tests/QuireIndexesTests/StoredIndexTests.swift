@@ -28,7 +28,8 @@ import Testing
     #expect(list.status.state == .ready && !list.status.isRegistered)
     #expect(list.indexes.map(\.name) == ["title", "year-rating", "tags", "plays", "recent"])
     let declarations = [
-      "String", "Int, Optional<Double> descending", "each of Array<String>", "Int of metadata", "Date, some rows",
+      "title: String", "year: Int, rating: Optional<Double> descending", "tags: each of Array<String>",
+      "count: Int of metadata", "added: Date, some rows",
     ]
     #expect(list.indexes.map(\.declaration) == declarations)
     #expect(list.indexes.allSatisfy(\.isReady) && list.indexes[0].entryCount == 300)
@@ -39,7 +40,7 @@ import Testing
     let db = try Database.inMemory()
     try db.register(Indexes.tracks([0]))
     // As form 1 has it: without the text at the end.
-    let summary = "String"
+    let summary = "title: String"
     try db.write { tx in
       let upkeep = try tx.access(to: Indexes.tracks([0])).upkeep
       var bytes = upkeep.catalog.bytes
@@ -68,8 +69,8 @@ import Testing
           tracks.indexes  of “tracks”, version “1”
                entries  index
                    300  the columns of each row
-                   300  title  String
-                   300  rating  Optional<Double> descending
+                   300  title  title: String
+                   300  rating  rating: Optional<Double> descending
 
           """)
       let pages = try #require(runQuireDB(["indexes", path, "--pages"]))
@@ -96,8 +97,8 @@ import Testing
       }
       try db.close()
       let output = try #require(runQuireDB(["indexes", path])).output
-      #expect(output.contains("0  year  Int  (being built)"))
-      #expect(output.contains("300  title  String\n"))
+      #expect(output.contains("0  year  year: Int  (being built)"))
+      #expect(output.contains("300  title  title: String\n"))
     }
   #endif
 }

@@ -25,16 +25,7 @@ extension Term where Value: SortKey {
   /// is such.
   private static func range(_ value: Value, _ body: ([UInt8]) -> ByteRange) -> ByteRanges {
     let bytes = value.sortBytes
-    var ranges = ByteRanges(body(bytes))
-    if let absent = Value.absentBytes {
-      if bytes.starts(with: absent) { return .none }
-      ranges = ranges.removing(prefix: absent)
-    }
-    if let odd = Value.unorderedBytes {
-      if bytes.starts(with: odd) { return .none }
-      ranges = ranges.removing(prefix: odd)
-    }
-    return ranges
+    return .ordered(body(bytes), with: bytes, absent: Value.absentBytes, unordered: Value.unorderedBytes)
   }
 
   private static func point(_ value: Value) -> ByteRanges {

@@ -34,20 +34,42 @@ final class IndexDeclaration: Sendable {
     filterVersion = index.filterVersion
   }
 
+  /// An index that only the file describes.
+  ///
+  /// - Parameter holdsAll: without, no condition is known to be one of its rows alone.
+  init(stored name: String, _ columns: [KeyColumn], holdsAll: Bool, hasEntries: Bool) {
+    self.name = name
+    self.columns = columns
+    self.hasEntries = hasEntries
+    filter = holdsAll ? .all : .none
+    (uniqueness, filterVersion, exempt) = (nil, "", [])
+  }
+
   /// Whether it holds all rows.
   var holdsAll: Bool { filter.conjuncts.isEmpty }
 
-  /// The declaration for people: the types of the columns, and what else it says.
+  // Words of `summary`, which tools read again.
+  static let nameMark = ": "
+  static let eachOf = "each of "
+  static let ofMetadata = " of metadata"
+  static let descending = " descending"
+  static let withoutEntries = "stored without entries"
+  /// What stands in front of the names of fields of the metadata where all names stand together.
+  static let metadataFields = "metadata."
+
+  /// The declaration for people, and for tools that know no types: the columns with the names of their fields, as far
+  /// as the program tells these, and their types; and what else it says.
   var summary: String {
     var parts = columns.map { key in
       var text = key.column.typeName
-      if key.column.id.kind == .elements { text = "each of " + text }
-      if key.column.id.half == .metadata { text += " of metadata" }
-      return key.isDescending ? text + " descending" : text
+      if key.column.id.kind == .elements { text = Self.eachOf + text }
+      if let name = key.column.fieldName { text = name + Self.nameMark + text }
+      if key.column.id.half == .metadata { text += Self.ofMetadata }
+      return key.isDescending ? text + Self.descending : text
     }
     if let uniqueness { parts.append(uniqueness == .immediate ? "unique at once" : "unique") }
     if !holdsAll { parts.append("some rows") }
-    if !hasEntries { parts.append("stored without entries") }
+    if !hasEntries { parts.append(Self.withoutEntries) }
     return parts.joined(separator: ", ")
   }
 

@@ -46,6 +46,9 @@ public struct QueryPlan: Sendable, CustomStringConvertible {
   /// About how many entries and rows are read before rows are sorted; no more than these.
   public var readCount: Int { source.readCount }
 
+  /// Whether all rows are read to find those that satisfy the condition.
+  public var readsAllRows: Bool { source.scans }
+
   public var description: String {
     var text = source.description
     if testCount > 0 {

@@ -43,7 +43,8 @@ struct QueryRun {
     return try Self(query, view, readLimit: .max).count()
   }
 
-  private init(
+  /// Plans a query over rows of any types.
+  init(
     _ terms: QueryTerms, _ choice: PlanChoice, _ view: IndexView?, _ rows: any RowAccess, _ tx: ReadTransaction,
     _ collection: String, _ readLimit: Int
   ) throws {

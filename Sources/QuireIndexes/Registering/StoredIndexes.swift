@@ -8,9 +8,11 @@ public struct StoredIndexes: Sendable {
   public struct Entry: Sendable {
     /// Its name.
     public let name: String
-    /// What was declared of it: the types of its columns, with their directions, and whether it is unique or holds some
-    /// of the rows. Empty for one that was stored before files had this.
+    /// What was declared of it: the names and types of its columns, with their directions, and whether it is unique or
+    /// holds some of the rows. Empty for one that was stored before files had this.
     public let declaration: String
+    /// Its columns, as the declaration has them.
+    public let columns: [StoredColumn]
     /// Whether it has all rows; if not, it is being built, or building it was interrupted.
     public let isReady: Bool
     /// The number of its entries; of one that is not ready what is stored so far.
@@ -39,7 +41,7 @@ public struct StoredIndexes: Sendable {
     indexes = try IndexTrees.catalog(IndexTrees.catalogBytes(store), of: store.name).entries.map { entry in
       let (tree, delta) = (IndexTrees.entriesName(entry.tree), IndexTrees.deltaName(entry.tree))
       return Entry(
-        name: entry.name, declaration: entry.summary, isReady: entry.isReady,
+        name: entry.name, declaration: entry.summary, columns: entry.storedColumns, isReady: entry.isReady,
         entryCount: try store.tree(tree, of: [UInt8].self).count,
         engineTrees: [stored.engineName(ofTree: tree), stored.engineName(ofTree: delta)])
     }

@@ -53,6 +53,22 @@ struct IndexMap: Sendable {
     assert(!isCurrent || isWhole, "an index that is declared is not stored")
   }
 
+  /// That of indexes which only the file describes: each has its tree, and each column its place.
+  init(stored catalog: IndexCatalog, _ fields: IndexFields) {
+    trees = catalog.entries.map(\.tree)
+    isReady = catalog.entries.map(\.isReady)
+    var places = [Int?](repeating: nil, count: fields.fields.count)
+    var isComplete = [Bool](repeating: false, count: fields.fields.count)
+    for (entry, columns) in zip(catalog.entries, fields.columns) {
+      for (place, field) in zip(entry.places, columns) {
+        places[field] = place
+        if entry.isReady { isComplete[field] = true }
+      }
+    }
+    (self.places, self.isComplete, isCurrent) = (places, isComplete, true)
+    placedFields = places.enumerated().compactMap { field, place in place.map { ($0, field) } }.sorted { $0.0 < $1.0 }
+  }
+
   /// A declared index that is stored.
   private struct Found {
     struct Pair: Hashable {

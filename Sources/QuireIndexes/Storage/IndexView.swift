@@ -16,6 +16,28 @@ final class IndexView {
     self.trees = trees
   }
 
+  /// Indexes that only the file describes, for plans: no row is read by it.
+  ///
+  /// - Throws: `IndexError.damaged` if a place is that of two columns, or an index has none.
+  convenience init(stored catalog: IndexCatalog, _ store: ExtensionStore, _ collection: String) throws {
+    var known: [Int: ColumnID] = [:]
+    let indexes = try catalog.entries.map { entry in
+      let columns = entry.storedColumns
+      guard !columns.isEmpty else { throw IndexError.damaged(index: entry.name, detail: "it has no column") }
+      for (column, place) in zip(columns.map(\.column.id), entry.places) {
+        guard known.updateValue(column, forKey: place).map({ $0 == column }) ?? true else {
+          throw IndexError.damaged(index: entry.name, detail: "it has another index’s values for elements")
+        }
+      }
+      return IndexDeclaration(
+        stored: entry.name, columns.map { KeyColumn($0.column, isDescending: $0.isDescending) },
+        holdsAll: entry.heldPlace == nil, hasEntries: entry.hasEntries)
+    }
+    let list = IndexList(store.name, collection, indexes)
+    let map = IndexMap(stored: catalog, list.fields)
+    self.init(list: list, map: map, trees: try IndexTrees(store, list.names, map.trees))
+  }
+
   /// The names of the indexes, in the order of their list.
   var names: [String] { list.names }
 

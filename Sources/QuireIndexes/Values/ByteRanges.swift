@@ -209,6 +209,18 @@ struct ByteRanges: Hashable, Sendable {
     return ByteRanges(sorted: gaps.first?.isEmpty == true ? Array(gaps.dropFirst()) : gaps)
   }
 
+  /// Those of the values of `range` that stand in an order with the value of some bytes, from which the range was made:
+  /// without what is absent or unordered, and none if the value itself is such.
+  static func ordered(_ range: ByteRange, with bytes: [UInt8], absent: [UInt8]?, unordered: [UInt8]?) -> ByteRanges {
+    var ranges = ByteRanges(range)
+    for odd in [absent, unordered] {
+      guard let odd else { continue }
+      if bytes.starts(with: odd) { return .none }
+      ranges = ranges.removing(prefix: odd)
+    }
+    return ranges
+  }
+
   /// Whether every value of it is in `other`.
   func isSubset(of other: ByteRanges) -> Bool { intersection(other) == self }
 

@@ -75,6 +75,13 @@ final class Column: Sendable {
     let path = "\(id.path.debugDescription)"
     return path.contains("0x") ? typeName : "\(typeName) \(path)"
   }
+  /// The name of the field, with those of the fields around it, as far as the program tells it; nil if it does not.
+  var fieldName: String? {
+    let (path, root) = ("\(id.path.debugDescription)", "\\\(Swift.type(of: id.path).rootType).")
+    guard path.utf8.starts(with: root.utf8) else { return nil }
+    let name = path.dropFirst(root.count)
+    return name.isEmpty || !name.allSatisfy(\.isOfFieldName) ? nil : String(name)
+  }
   /// A `ColumnSource` of the types of the collection.
   private let source: any AnyObject & Sendable
 
@@ -133,7 +140,30 @@ extension SortKey {
   fileprivate static var incomparable: [[UInt8]] { [absentBytes, unorderedBytes].compactMap(\.self) }
 }
 
+extension Character {
+  /// Whether it stands in names of fields, or between them.
+  var isOfFieldName: Bool { isLetter || isNumber || self == "_" || self == "." }
+}
+
+/// A row of a type that is not known: its fields are told apart by where records have them, or by their names.
+struct StoredRow: Sendable {
+  /// Which field.
+  enum Field: Hashable, Sendable {
+    case place(Int)
+    case name(String)
+  }
+
+  subscript(field: Field) -> Field { field }
+}
+
 extension Column {
+  /// A field of a row of a type that is not known, which nobody reads.
+  convenience init(storedAt field: StoredRow.Field, _ kind: ColumnID.Kind) {
+    self.init(
+      ColumnID(.object, \StoredRow.[field], kind), StoredRow.Field.self, [],
+      ColumnSource<StoredRow, NoMetadata> { _, _, _, _ in preconditionFailure("a row of no known type is read") })
+  }
+
   /// The key of the row, of which a row's halves know nothing: what compares it has to be given it.
   convenience init<Object: Sendable, Metadata: Sendable>(keysOf _: Object.Type, _: Metadata.Type) {
     self.init(

@@ -8,22 +8,33 @@ enum OrderLabel {
   /// Labels longer than this are given out only until the list is labelled anew around them.
   static let byteLimit = 32
 
-  /// A label between two others; nil means the beginning and the end of the list.
+  /// The label of the first thing in a list.
+  static let first: [UInt8] = [0x80]
+
+  /// Whether both are labels, in order; nil means the beginning and the end of the list.
+  static func areSound(_ low: [UInt8]?, _ high: [UInt8]?) -> Bool {
+    // An empty label has no last byte.
+    if let low, low.last ?? 0 == 0 { return false }
+    if let high, high.last ?? 0 == 0 { return false }
+    guard let low, let high else { return true }
+    return low.lexicographicallyPrecedes(high)
+  }
+
+  /// A label between two others, which mean what `areSound` says; nil if they are not sound.
   ///
   /// In front of all and behind all it steps by a fixed amount instead of halving what is left, so that lists which
   /// grow at an end get short labels for ever: some 16 million on each side before a label gets longer than 8 bytes.
-  static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8] {
+  static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {
+    guard areSound(low, high) else { return nil }
     let label = unchecked(between: low, high)
-    assert(label.last.map { $0 != 0 } ?? false, "a label is the same fraction as a shorter one")
-    assert(
-      low.map { $0.lexicographicallyPrecedes(label) } ?? true && high.map(label.lexicographicallyPrecedes) ?? true,
-      "a label is not between its neighbours")
+    assert(areSound(low, label), "a label is not behind the one in front of it")
+    assert(areSound(label, high), "a label is not in front of the one behind it")
     return label
   }
 
   private static func unchecked(between low: [UInt8]?, _ high: [UInt8]?) -> [UInt8] {
     switch (low, high) {
-    case (nil, nil): return [0x80]
+    case (nil, nil): return first
     case (let low?, nil):
       let word = prefix(low)
       if word < UInt64.max - step { return trimmed(word + step) }
@@ -49,12 +60,12 @@ enum OrderLabel {
     return bytes
   }
 
-  /// The shortest label in the middle of two.
+  /// The shortest label in the middle of two, which are sound.
   private static func middle(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8] {
     var label: [UInt8] = []
     var high = high
-    var index = 0
-    while true {
+    // Two that differ do so within the longer one, and behind the lower one is room again.
+    for index in 0...max(low.count, high?.count ?? 0) {
       let below = index < low.count ? Int(low[index]) : 0
       let above = high.map { index < $0.count ? Int($0[index]) : 0 } ?? 256
       if above - below > 1 {
@@ -64,12 +75,13 @@ enum OrderLabel {
       label.append(UInt8(below))
       // One apart: whatever follows stays below `high`.
       if above > below { high = nil }
-      index += 1
     }
+    preconditionFailure("there is no room between two labels")
   }
 
-  /// `count` labels in order between two others, evenly apart.
-  static func spread(_ count: Int, between low: [UInt8]?, _ high: [UInt8]?) -> [[UInt8]] {
+  /// `count` labels in order between two others, evenly apart; nil if these are not sound.
+  static func spread(_ count: Int, between low: [UInt8]?, _ high: [UInt8]?) -> [[UInt8]]? {
+    guard areSound(low, high) else { return nil }
     var labels = Array(repeating: [UInt8](), count: count)
     // Parts that are still to be labelled, each with the labels around it: the middle first, then the halves.
     var parts: [(range: Range<Int>, low: [UInt8]?, high: [UInt8]?)] = [(0..<count, low, high)]
@@ -80,10 +92,7 @@ enum OrderLabel {
       parts.append((part.range.lowerBound..<index, part.low, labels[index]))
       parts.append((index + 1..<part.range.upperBound, labels[index], part.high))
     }
-    assert(
-      labels.allSatisfy { $0.last != 0 }
-        && zip(labels, labels.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) },
-      "labels are out of order")
+    assert(zip(labels, labels.dropFirst()).allSatisfy { areSound($0, $1) }, "labels are out of order")
     return labels
   }
 }

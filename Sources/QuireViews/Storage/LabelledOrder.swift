@@ -41,10 +41,23 @@ struct LabelledOrder {
 
   /// A label for a new row at an index. Labels the rows around it anew if there is no short one.
   func label(at index: Int, in group: GroupID, _ name: String, leavingOut: Int? = nil) throws -> [UInt8] {
-    let label = try OrderLabel.between(order(index - 1, group, leavingOut), order(index, group, leavingOut))
+    let label = try between(index, group, leavingOut)
     guard label.count > OrderLabel.byteLimit else { return label }
     try relabel(around: actual(index, leavingOut), group, name)
-    return try OrderLabel.between(order(index - 1, group, leavingOut), order(index, group, leavingOut))
+    return try between(index, group, leavingOut)
+  }
+
+  /// A label between those of the rows around an index.
+  private func between(_ index: Int, _ group: GroupID, _ leavingOut: Int?) throws -> [UInt8] {
+    let (low, high) = (try order(index - 1, group, leavingOut), try order(index, group, leavingOut))
+    guard let label = OrderLabel.between(low, high) else { throw storage.trees.damaged() }
+    return label
+  }
+
+  /// Labels between two that are stored.
+  private func spread(_ count: Int, between low: [UInt8]?, _ high: [UInt8]?) throws -> [[UInt8]] {
+    guard let labels = OrderLabel.spread(count, between: low, high) else { throw storage.trees.damaged() }
+    return labels
   }
 
   private func order(_ index: Int, _ group: GroupID, _ leavingOut: Int?) throws -> [UInt8]? {
@@ -60,7 +73,7 @@ struct LabelledOrder {
       let range = max(0, index - width)..<min(count, index + width)
       let low = range.lowerBound == 0 ? nil : try order(range.lowerBound - 1, group, nil)
       let high = range.upperBound == count ? nil : try order(range.upperBound, group, nil)
-      let labels = OrderLabel.spread(range.count, between: low, high)
+      let labels = try spread(range.count, between: low, high)
       let longest = labels.map(\.count).max() ?? 0
       if longest <= OrderLabel.byteLimit / 2 || range.count == count {
         return try assign(labels, range, group, name)
@@ -82,8 +95,7 @@ struct LabelledOrder {
   ///
   /// - Parameter keepsLabels: whether the group has labels now, which those that stay where they are keep.
   func labels(for rows: [RowID], in name: String, keepsLabels: Bool) throws -> [[UInt8]] {
-    let anew = { OrderLabel.spread(rows.count, between: nil, nil) }
-    guard keepsLabels else { return anew() }
+    guard keepsLabels else { return try spread(rows.count, between: nil, nil) }
     let plan = GroupPlan(from: try storage.members(of: name), to: rows)
     var labels: [[UInt8]] = []
     var low: [UInt8]?
@@ -92,12 +104,13 @@ struct LabelledOrder {
       // The rows up to the next one that stays.
       let end = plan.newStays[index...].firstIndex(of: true) ?? rows.count
       let high = end < rows.count ? plan.origins[end].map { plan.old[$0].entry.order } : nil
-      labels += OrderLabel.spread(end - index, between: low, high)
+      labels += try spread(end - index, between: low, high)
       if let high { labels.append(high) }
       low = high
       index = end + 1
     }
     assert(labels.count == rows.count, "a row gets no label")
-    return labels.allSatisfy { $0.count <= OrderLabel.byteLimit } ? labels : anew()
+    if labels.allSatisfy({ $0.count <= OrderLabel.byteLimit }) { return labels }
+    return try spread(rows.count, between: nil, nil)
   }
 }

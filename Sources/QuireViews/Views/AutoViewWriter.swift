@@ -149,7 +149,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     switch view.sorting.order {
     case .keyed(let key): return try ViewEntry.order(key(row), rowID)
     case .compared(let isBefore):
-      guard let group = try storage.group(name) else { return OrderLabel.between(nil, nil) }
+      guard let group = try storage.group(name) else { return OrderLabel.first }
       let index = try labels.insertionIndex(in: group) { other in try isBefore(name, comparedRow(other), row) }
       return try labels.label(at: index, in: group, name)
     }

@@ -97,7 +97,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     guard index >= 0, index <= count else { throw refused("“\(group)” has \(count) rows, and no index \(index).") }
     let order =
       if let id = try storage.group(group) { try labels.label(at: index, in: id, group) } else {
-        OrderLabel.between(nil, nil)
+        OrderLabel.first
       }
     try markDependents()
     try storage.insert(rowID, key, group, order: order)
