@@ -160,6 +160,7 @@ private struct StoredRows: RowAccess {
   private func unknown() -> IndexError { .unplannable("the types of “\(collection)” are not known") }
 
   func allRowIDs() throws -> [RowID] { throw unknown() }
+  func scan(_ tests: ConditionNode, limit: Int) throws -> [RowID] { throw unknown() }
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] { throw unknown() }
   func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] { throw unknown() }
   func count(_ slice: KeySlice) throws -> Int { throw unknown() }

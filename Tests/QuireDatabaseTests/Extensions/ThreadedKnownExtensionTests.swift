@@ -1,4 +1,4 @@
-// What transactions keep of an extension for those after them is what these would find themselves, whatever the threads.
+// What transactions keep of an extension for those after them is what these would find themselves.
 
 import QuireDatabase
 import QuireTesting
