@@ -65,6 +65,9 @@
     /// A row has all its fields.
     func storePlays() {}
 
+    func forgetType() {}
+    func countUnmarked(playsBelow limit: Int) throws -> Int { try count(playsBelow: limit) }
+
     func store(_ songs: [IndexedSong], from start: Int) throws {
       try pool.write { database in
         for (index, song) in songs.enumerated() {
