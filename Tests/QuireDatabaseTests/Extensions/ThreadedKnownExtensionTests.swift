@@ -1,4 +1,4 @@
-// What transactions keep of an extension for those after them is what these would find themselves, whatever the threads.
+// What transactions keep of an extension for those after them is what these would find, whatever the threads.
 
 import QuireDatabase
 import QuireTesting
