@@ -136,6 +136,30 @@ struct Probe: Codable, Sendable {
     let error = #expect(throws: DatabaseError.self) { try db.read { tx in try tx[rows].find { $0.year == 0 }.count } }
     #expect(error?.message.contains("Broken") == true && error?.message.contains("year") == true)
   }
+
+  struct Renamed: SynthesizedCodable, Sendable {
+    var number: Int, year: Int?
+    enum CodingKeys: String, CodingKey {
+      case number
+      case year = "y"
+    }
+  }
+
+  @Test func aNameUnderWhichNothingIsStoredTellsNothing() throws {
+    let folder = try TemporaryFolder()
+    let db = try Database(at: folder.path("db"))
+    let rows = RowCollection<Renamed, NoMetadata>("renamed")
+    // None of the rows that are checked has a year.
+    try db.write { tx throws in
+      for index in 0..<400 {
+        try tx[rows].set(Renamed(number: index, year: index % 61 == 5 ? 1990 : nil), for: "\(index)")
+      }
+    }
+    try db.read { tx throws in
+      #expect(try tx[rows].find { $0.year == 1990 }.count == 7)
+      #expect(try tx[rows].find { $0.year != nil && $0.number >= 100 }.count == 5)
+    }
+  }
 }
 
 @Suite("Ranges that are asked for many values") struct RangeTestTests {

@@ -75,6 +75,8 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
         let query = RowCollection.entries.query(condition).orderByKey(descending: true).limit(3)
         #expect(try tx.find(query).keys == Array(wanted.reversed().prefix(3)))
       }
+      // No row is read where keys alone are walked.
+      #expect(try tx[.entries].find(.all).orderByKey().requireIndex().limit(2).keys == Array(all.prefix(2)))
       let plan = try tx[.entries].find { $0.key >= 480 }.orderByKey(descending: true).plan
       #expect(plan.order == .keys(isReversed: true))
       #expect(plan.description.hasSuffix("backwards in the order of keys"))
@@ -113,6 +115,39 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
       #expect(try tx[.entries].find { !even && $0.key >= 490 }.keys == [491, 493, 495, 497, 499].map(\.rowKey))
       #expect(try tx[.entries].find { even || $0.number == 3 }.count == 510)
       #expect(try tx[.entries].find(even).requireIndex().count == 500)
+    }
+  }
+
+  @Test(arguments: [false, true]) func selectionsComeInTheOrderOfKeys(isIndexed: Bool) async throws {
+    let db = try database(isIndexed: isIndexed)
+    let even = EntryCondition.rows("even") { tx in
+      let keys = tx[.entries].keys.filter { Int(rowKey: $0)?.isMultiple(of: 2) ?? false }
+      return try keys.compactMap { try tx[.entries].rowID($0) }
+    }
+    let condition = even && (Fields().number < 5 || Fields().key >= 490)
+    let query = RowCollection.entries.query(condition).orderByKey(descending: true).offset(1).limit(6)
+    func check(_ shown: [String]) async throws {
+      try await db.read { tx throws in
+        let wanted = tx[.entries].rows.filter { row in
+          guard let number = Int(rowKey: row.key) else { return false }
+          return number.isMultiple(of: 2) && (row.object.number < 5 || number >= 490)
+        }.map(\.key).sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
+        #expect(try tx[.entries].find(condition).orderByKey().keys == wanted.reversed())
+        #expect(try tx.find(query).keys == Array(wanted.dropFirst().prefix(6)))
+        #expect(shown == Array(wanted.dropFirst().prefix(6)))
+      }
+    }
+    var updates = try db.updates(of: query).makeAsyncIterator()
+    var shown = try #require(try await updates.next()).keys
+    try await check(shown)
+    for (removed, number) in [(498, 4), (494, 7), (490, 1)] {
+      try await db.write { tx throws in
+        try tx[.entries].remove(EntryID(rawValue: removed).rowKey)
+        try tx[.entries].set(Entry(number: number), for: EntryID(rawValue: 1000 + 2 * removed))
+      }
+      // What takes the place of a row that is skipped is no change.
+      if let update = try updates.nextIfReady() { shown = update.keys }
+      try await check(shown)
     }
   }
 

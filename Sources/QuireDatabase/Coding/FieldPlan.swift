@@ -5,7 +5,8 @@ struct FieldStep {
   let name: String
   /// Whether the property is an optional, which is nil where the field is missing.
   let isOptional: Bool
-  /// The number of the name in the schema; nil if no row has it by number.
+  /// The number of the name in the schema; nil if no row has it by number. Then rows do not tell the field: it may be
+  /// nil in all of them, or stored under another name.
   var number: UInt32?
 }
 
@@ -66,14 +67,16 @@ final class FieldPlan {
 extension FieldPlan {
   /// The field, if it is one value of a scalar type, among the fields of the object itself.
   var plain: PlainField? {
-    guard unsafe state == .found, unsafe steps.count == 1, case .scalar(let form) = form else { return nil }
-    return unsafe PlainField(number: steps[0].number ?? 0, form: form, isOptional: isOptional)
+    guard unsafe state == .found, unsafe steps.count == 1, case .scalar(let form) = form,
+      let number = unsafe steps[0].number
+    else { return nil }
+    return PlainField(number: number, form: form, isOptional: isOptional)
   }
 }
 
 /// What most fields are, without anything that is counted: a value of a scalar type in the object itself.
 struct PlainField {
-  /// The number of its name, 0 if no row has it by number.
+  /// The number of its name.
   let number: UInt32
   let form: ScalarForm
   let isOptional: Bool

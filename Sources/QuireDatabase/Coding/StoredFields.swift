@@ -157,13 +157,14 @@
   private func find(_ plan: FieldPlan) -> ValueHead? {
     var head: ValueHead?
     for step in unsafe plan.steps {
+      guard let number = step.number else { return nil }
       var next: ValueHead?
       if let outer = head {
         guard outer.kind == ValueKind.record else { return nil }
         var place = outer.start
-        next = find(step.number ?? 0, from: &place, between: outer.start, and: outer.end)
+        next = find(number, from: &place, between: outer.start, and: outer.end)
       } else {
-        next = unsafe find(step.number ?? 0, from: &cursor, between: start, and: limit)
+        next = unsafe find(number, from: &cursor, between: start, and: limit)
       }
       guard let next else { return nil }
       if next.isAbsent { return step.isOptional ? .absent : nil }
@@ -172,8 +173,8 @@
     return head
   }
 
-  /// The value of the field of a number, 0 for none, looked for from `place` to the end of the record, and then in
-  /// front of it; `place` moves behind it. Absent if there is none; nil if the record does not tell that.
+  /// The value of the field of a number, looked for from `place` to the end of the record, and then in front of it;
+  /// `place` moves behind it. Absent if there is none; nil if the record does not tell that.
   @inline(__always)
   private func find(_ number: UInt32, from place: inout Int, between start: Int, and end: Int) -> ValueHead? {
     let offset = unsafe reader.skipPlainFields(before: number, from: place, to: end, lengths)

@@ -20,9 +20,10 @@
 ///
 /// Properties with a wrapper (`@Defaulted` among them) or an observer, and computed ones, may be there. Conditions on
 /// these decode the row whole, as they do for a type without the promise; so do conditions on fields of a field whose
-/// type is not marked as well, on what is neither a structure nor a `SortKey`, and in a program that was built without
-/// reflection metadata. Rows that were written by another coder than ``RowCoder/binary``, or by an older version of it
-/// from before an upgrade, are decoded whole one by one.
+/// type is not marked as well, on what is neither a structure nor a `SortKey`, on an optional of which no row of the
+/// collection has had a value yet, and in a program that was built without reflection metadata. Rows that were written
+/// by another coder than ``RowCoder/binary``, or by an older version of it from before an upgrade, are decoded whole
+/// one by one.
 ///
 /// It is checked in use: the first rows of each scan, and then one of 61 and ever fewer up to one of a thousand, are
 /// decoded whole as well, and if a field differs, the query throws `decodingFailed` with the type, the field and the

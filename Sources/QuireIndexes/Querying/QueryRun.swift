@@ -63,7 +63,9 @@ struct QueryRun {
       }
     } while try selections.findWanted()
     (planner, plan, ordered) = made
-    if terms.needsIndex, readLimit == .max, plan.source.scans, ordered == nil {
+    // The walk through all keys in their order reads no row.
+    let isWalk = terms.keyOrder != nil && walksKeys
+    if terms.needsIndex, readLimit == .max, plan.source.scans, ordered == nil, !isWalk {
       throw IndexError.needsScan(collection: collection, plan: description.description)
     }
   }

@@ -49,6 +49,8 @@ import Testing
     let object = random.wide()
     var whole = object
     whole.optionalAddress = random.fieldAddress()
+    // Fields that are nil here have names all the same.
+    for _ in 0..<10 { _ = try encoded(random.wide(), .binary, context) }
     let bytes = try encoded(whole, .binary, context)
     let (fields, sources) = fields(whole, context)
     #expect(read(bytes, fields, sources, context).told >= 40)
