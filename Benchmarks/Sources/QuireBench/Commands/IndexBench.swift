@@ -64,7 +64,8 @@ struct IndexBench: ParsableCommand {
     let bareTime = Double(Clocks.thread() - bare)
     let bareBytes = try store.fileByteCount()
     let wall = Clocks.wall()
-    let bytes = try Self.mostMemory { try store.makeIndexes() }
+    // What a store's cache takes is among it, unless that is full already.
+    let bytes = try mostAnonymousBytes { try store.makeIndexes() }
     table.add("build", "µs/row and index", type.name, Double(Clocks.wall() - wall) / Double(half) / 3000)
     table.add("build-memory", "MiB more than before", type.name, Double(bytes) / 1_048_576)
     table.add(
@@ -82,24 +83,6 @@ struct IndexBench: ParsableCommand {
     try store.countPlays(of: numbers)
     table.add("update-unindexed", "µs", type.name, Double(Clocks.thread() - start) / Double(numbers.count) / 1000)
     return try ask(store, type.name, songs, &table)
-  }
-
-  /// How much anonymous memory the process takes at most, beyond what it has, while `body` runs. What a store's cache
-  /// takes is among it, unless that is full already.
-  private static func mostMemory(_ body: () throws -> Void) throws -> Int {
-    let before = ProcessCounters.anonymousBytes() ?? 0
-    let (most, stops) = (SharedMaximum(), SharedFlag())
-    let watcher = RunningThread {
-      while !stops.isSet {
-        most.take(ProcessCounters.anonymousBytes() ?? 0)
-        Thread.sleep(forTimeInterval: 0.003)
-      }
-    }
-    let outcome = Result { try body() }
-    stops.set()
-    try watcher.join()
-    try outcome.get()
-    return max(0, most.value - before)
   }
 
   /// Asks one store all questions; returns its answers.

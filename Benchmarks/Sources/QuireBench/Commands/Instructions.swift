@@ -16,7 +16,11 @@ struct Instructions: ParsableCommand {
   var rows = 20_000
   @Option(help: "Fails if Quire takes more than this file of thresholds allows.")
   var check: String?
-  @Option(help: "Writes Quire's counts to this file of thresholds.")
+  @Option(
+    help: """
+      Writes Quire's counts to this file of thresholds. To be done with all sections, as it is checked: what is called \
+      to prepare a section counts as its calls, and depends on the sections before it.
+      """)
   var write: String?
 
   func validate() throws {

@@ -3,6 +3,25 @@
 internal import Foundation
 internal import Synchronization
 
+/// How much anonymous memory the process takes at most beyond what it has while `body` runs, in bytes: looked at every
+/// few milliseconds, and at the end.
+func mostAnonymousBytes(_ body: () throws -> Void) throws -> Int {
+  let before = ProcessCounters.anonymousBytes() ?? 0
+  let (most, stops) = (SharedMaximum(), SharedFlag())
+  let watcher = RunningThread {
+    while !stops.isSet {
+      most.take(ProcessCounters.anonymousBytes() ?? 0)
+      Thread.sleep(forTimeInterval: 0.003)
+    }
+  }
+  let outcome = Result { try body() }
+  most.take(ProcessCounters.anonymousBytes() ?? 0)
+  stops.set()
+  try watcher.join()
+  try outcome.get()
+  return max(0, most.value - before)
+}
+
 /// What a process of its own reports about a store.
 struct MemoryUse: Codable {
   let anonymousMiB: Double
@@ -34,42 +53,30 @@ extension MemoryUse {
   static func measure(_ bench: Bench, _ kind: any StoreUnderTest.Type) throws -> MemoryUse {
     let plan = bench.plan
     let fresh = bench.freshRows(plan.batchTransactions * plan.batchRows, for: "memory", run: 0)
-    let baseAnonymous = ProcessCounters.anonymousBytes() ?? 0
     let baseResident = ProcessCounters.peakResidentBytes() ?? 0
-    let (most, stops) = (SharedMaximum(), SharedFlag())
-    let watcher = RunningThread {
-      while !stops.isSet {
-        most.take(ProcessCounters.anonymousBytes() ?? 0)
-        Thread.sleep(forTimeInterval: 0.003)
-      }
-    }
-    let outcome = Result {
+    let anonymous = try mostAnonymousBytes {
       let loaded = try bench.loadedStore(kind)
       _ = try loaded.store.sumOfValues(of: bench.keys, bench.lookups)
       try loaded.store.put(fresh, 0..<fresh.count, perTransaction: plan.batchRows)
       loaded.contents.add(fresh.contents)
     }
-    most.take(ProcessCounters.anonymousBytes() ?? 0)
-    stops.set()
-    try watcher.join()
-    try outcome.get()
     let peakResident = ProcessCounters.peakResidentBytes() ?? 0
     try bench.closeAll()
     return MemoryUse(
-      anonymousMiB: Double(max(0, most.value - baseAnonymous)) / 1_048_576,
+      anonymousMiB: Double(anonymous) / 1_048_576,
       residentMiB: Double(max(0, peakResident - baseResident)) / 1_048_576)
   }
 }
 
 /// The largest number that any thread has seen.
-final class SharedMaximum: Sendable {
+private final class SharedMaximum: Sendable {
   private let most = Mutex(0)
   var value: Int { most.withLock { $0 } }
   func take(_ value: Int) { most.withLock { $0 = max($0, value) } }
 }
 
 /// Something that happens once.
-final class SharedFlag: Sendable {
+private final class SharedFlag: Sendable {
   private let flag = Atomic(false)
   var isSet: Bool { flag.load(ordering: .relaxed) }
   func set() { flag.store(true, ordering: .relaxed) }
