@@ -99,6 +99,8 @@ public struct ExtensionStore {
   /// no tree was made. In a write transaction it is made at each call. An observed read depends on all values from
   /// here on.
   ///
+  /// An extension keeps one thing: all that its readers want to keep stands in it.
+  ///
   /// - Parameter make: what it makes must not hold the transaction or anything of it.
   /// - Throws: `transactionClosed`, and what `make` throws; then nothing is kept.
   public func keeping<Made: AnyObject & Sendable>(_ make: () throws -> Made) throws -> Made {

@@ -127,12 +127,9 @@ extension StorageTransaction {
   fileprivate func forEachNumber(in tree: Tree, _ first: Int64, _ body: (RowID, RawSpan) throws -> Bool) throws {
     var cursor = try cursor(tree)
     _ = try cursor.seek(first)
-    var isOnEntry = cursor.isOnEntry
+    guard cursor.isOnEntry else { return }
     lentCount &+= 1
     defer { lentCount &-= 1 }
-    while isOnEntry, let number = cursor.integerKey {
-      guard try cursor.withValue({ try body(RowID(number), $0) }) == true else { return }
-      isOnEntry = try cursor.next()
-    }
+    try cursor.forEachNumber { try body(RowID($0), $1) }
   }
 }

@@ -123,10 +123,6 @@ struct TransactionExtensions {
   ) throws(DatabaseError) -> Kind.Reader? {
     try transaction.check()
     let kind = ObjectIdentifier(Kind.self)
-    for known in transaction.readers where known.registered.serves(collection, kind) {
-      transaction.recorder?.note(extensionNamed: known.registered.name, notesParts: Kind.readsTreesOnly)
-      if let reader = known.reader as? Kind.Reader { return reader }
-    }
     let current = transaction.writer?.newRegistered ?? transaction.database.extensions.current
     guard let registered = current?.list.first(where: { $0.serves(collection, kind) }) else { return nil }
     do { return try reader(named: registered.name, Kind.self) } catch {

@@ -48,6 +48,8 @@ extension Cursor {
   @discardableResult
   public mutating func forEachNumber(_ body: (_ key: Int64, _ value: RawSpan) throws -> Bool) throws -> Int {
     guard tree.keys == .int64 else { throw tree.mismatch() }
+    // As `forEachBorrowed`, with the page of the run looked up once for all of its keys: a scan that tests one field of
+    // each row takes an eighth more instructions otherwise.
     var given = 0
     var goesOn = true
     while goesOn {

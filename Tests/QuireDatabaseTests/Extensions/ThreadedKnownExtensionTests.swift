@@ -132,5 +132,14 @@ private struct Undone: Error {}
     try db.read { tx in try Self.check(tally, tx) }
     let second = try kept()
     #expect(try kept() == second)
+    // What could not be made is not kept: the next transaction makes it.
+    try db.write { tx in try Self.set(3, tx) }
+    #expect(throws: Undone.self) {
+      try db.read { tx in
+        let make: () throws -> Tally.Seen = { throw Undone() }
+        _ = try tx.access(to: tally).store.keeping(make)
+      }
+    }
+    try db.read { tx in try Self.check(tally, tx) }
   }
 }
