@@ -22,6 +22,8 @@ struct QueryReader {
 
   /// Brackets and negations within each other are refused beyond this.
   private static let mostDepth = 64
+  /// So many names of fields are told where one is missing.
+  private static let toldNames = 12
   private static let conditionWords: Set<String> = ["AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL"]
   private static let clauseWords: Set<String> = ["ORDER", "LIMIT", "OFFSET"]
 
@@ -116,7 +118,7 @@ struct QueryReader {
     case .word(let word) where !Self.conditionWords.contains(word.uppercased()): name = word
     case .name(let quoted): name = quoted
     default:
-      let known = planner.columnNames.prefix(12).map { "“\($0)”" }.joined(separator: ", ")
+      let known = planner.columnNames.prefix(Self.toldNames).map { "“\($0)”" }.joined(separator: ", ")
       throw wrong("here the name of a field is expected" + (known.isEmpty ? "" : ", such as \(known)"))
     }
     advance()

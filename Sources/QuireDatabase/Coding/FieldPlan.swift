@@ -35,8 +35,9 @@ final class FieldPlan {
   let isOptional: Bool
   @exclusivity(unchecked) private(set) var state = State.undecided
   @exclusivity(unchecked) private(set) var steps: [FieldStep] = []
-  /// How many more objects are asked where the field stands.
-  private var attemptsLeft = 8
+  /// How many objects are asked where the field stands, before it is taken for one that none tells.
+  private static let attemptLimit = 8
+  private var attemptsLeft = FieldPlan.attemptLimit
 
   init(_ path: AnyKeyPath, _ form: Form, isOptional: Bool) {
     self.path = path

@@ -100,13 +100,21 @@
     unsafe precondition(field >= 0 && field < plain.count, "the field is another reader's")
     guard let plain = unsafe plain[field] else { return try hasOtherValue(field, isMeant) }
     guard let head = unsafe find(plain.number, from: &cursor, between: start, and: limit) else { return nil }
+    return try hasScalar(plain.form, isOptional: plain.isOptional, head, isMeant)
+  }
+
+  /// Whether `isMeant` is true for the sort bytes of a value of a scalar type; nil if it is not one.
+  @inline(__always)
+  private func hasScalar(
+    _ form: ScalarForm, isOptional: Bool, _ head: ValueHead, _ isMeant: (RawSpan) throws -> Bool
+  ) rethrows -> Bool? {
     buffer.removeAll()
     if head.isAbsent {
-      guard plain.isOptional else { return nil }
+      guard isOptional else { return nil }
       buffer.append(0)
     } else {
-      if plain.isOptional { buffer.append(1) }
-      guard unsafe plain.form.append(head, reader, to: buffer) else { return nil }
+      if isOptional { buffer.append(1) }
+      guard unsafe form.append(head, reader, to: buffer) else { return nil }
     }
     return unsafe try isMeant(buffer.bytes.bytes)
   }
@@ -116,15 +124,7 @@
     let plan = unsafe plans[field]
     guard unsafe plan.state == .found, let head = find(plan) else { return nil }
     switch plan.form {
-    case .scalar(let form):
-      buffer.removeAll()
-      if head.isAbsent {
-        buffer.append(0)
-      } else {
-        if plan.isOptional { buffer.append(1) }
-        guard unsafe form.append(head, reader, to: buffer) else { return nil }
-      }
-      return unsafe try isMeant(buffer.bytes.bytes)
+    case .scalar(let form): return try hasScalar(form, isOptional: plan.isOptional, head, isMeant)
     case .list(let form, let isSet): return try hasElement(form, isSet: isSet, head, isMeant)
     case .coded(let read):
       guard let bytes = unsafe try? read(context, reader, head) else { return nil }

@@ -20,6 +20,9 @@ struct AccessPath {
   /// Whether all columns have one value, so that entries are in the order of the rows' numbers.
   let isOnePoint: Bool
 
+  /// Whether the entries were counted.
+  var isCounted: Bool { count < .max }
+
   /// Whether every entry is one of a row that the answered parts let through.
   var isExact: Bool { spans.allSatisfy(\.isExact) }
 }
@@ -67,6 +70,19 @@ extension IndexView {
       index: number, spans: all, count: count, answered: answered, fixedColumns: fixedColumns,
       isOrdered: fixedColumns == pointColumns || spans == nil && pointColumns == fixedColumns + 1,
       isDistinct: isDistinct, isOnePoint: spans == nil && prefixes.count == 1 && pointColumns == index.columns.count)
+  }
+
+  /// The rows of the entries in a path's spans, in the order of their numbers, each once.
+  ///
+  /// - Parameter limit: so many are enough; only where all entries are of one value.
+  func rowIDs(_ path: AccessPath, limit: Int = .max) throws -> [RowID] {
+    var found: [RowID] = []
+    if path.isCounted { found.reserveCapacity(min(path.count, limit, RowFinder.mostReserved)) }
+    try trees.rowIDs(path.spans, in: path.index, limit: limit) {
+      found.append($0)
+      return found.count < limit
+    }
+    return path.isOnePoint ? found : found.distinctInOrder()
   }
 
   /// The part of a condition that an index's column answers.

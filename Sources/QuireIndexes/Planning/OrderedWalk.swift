@@ -26,6 +26,17 @@ extension IndexView {
     return OrderedPath(path: path, isReversed: turned.first ?? false, isWhole: asked.count == own.count)
   }
 
+  /// The rows of a path in its order, from some place on and no more than the limit; nil if the order is not to be
+  /// trusted.
+  func rowIDs(_ ordered: OrderedPath, by order: [KeyColumn], from offset: Int, limit: Int) throws -> [RowID]? {
+    var found: [RowID] = []
+    let isTrusted = try walk(ordered, by: order, from: offset) { rowID in
+      found.append(rowID)
+      return found.count < limit
+    }
+    return isTrusted ? found : nil
+  }
+
   /// Calls `body` with the rows of a path in its order, those that are equal in it in the order of their numbers, until
   /// it returns false. Returns false without having come to an end if an entry may hold a value that was cut: then the
   /// order of keys need not be that of values.

@@ -46,15 +46,9 @@ struct RowFinder {
 
   /// The rows of the entries in a path's spans. With a limit only where all entries are of one value.
   private func rowIDs(_ path: AccessPath, limit: Int = .max) throws -> [RowID] {
-    guard let view else { return [] }
-    var found: [RowID] = []
-    found.reserveCapacity(min(path.count, limit, Self.mostReserved))
-    try view.trees.rowIDs(path.spans, in: path.index, limit: limit) {
-      found.append($0)
-      cost.entries += 1
-      return found.count < limit
-    }
-    return path.isOnePoint ? found : found.distinctInOrder()
+    assert(path.isCounted, "a plan counts the path that it reads")
+    cost.entries += min(path.count, limit)
+    return try view?.rowIDs(path, limit: limit) ?? []
   }
 
   /// The rows whose keys are in some slices.

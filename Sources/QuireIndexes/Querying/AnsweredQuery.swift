@@ -28,22 +28,7 @@ extension IndexView {
     // All rows are no answer: they are found without an index.
     if case .all = terms.condition { return nil }
     guard let path = try answer(terms.condition, where: { _ in true }) else { return nil }
-    guard path.isOnePoint else {
-      var found: [RowID] = []
-      try trees.rowIDs(path.spans, in: path.index) { rowID in
-        found.append(rowID)
-        return true
-      }
-      return Array(found.distinctInOrder().dropFirst(terms.offset).prefix(terms.limit ?? .max))
-    }
-    var found: [RowID] = []
-    var skipped = terms.offset
-    let limit = terms.limit ?? .max
-    try trees.rowIDs(path.spans, in: path.index, limit: terms.wanted(of: .max)) { rowID in
-      if skipped > 0 { skipped -= 1 } else { found.append(rowID) }
-      return found.count < limit
-    }
-    return found
+    return terms.cut(try rowIDs(path, limit: path.isOnePoint ? terms.wanted(of: .max) : .max))
   }
 
   private func orderedRowIDs(_ terms: QueryTerms) throws -> [RowID]? {
@@ -53,13 +38,7 @@ extension IndexView {
       return walked != nil
     }
     guard let walked else { return nil }
-    var found: [RowID] = []
-    let limit = terms.limit ?? .max
-    let isTrusted = try walk(walked, by: terms.order, from: terms.offset) { rowID in
-      found.append(rowID)
-      return found.count < limit
-    }
-    return isTrusted ? found : nil
+    return try rowIDs(walked, by: terms.order, from: terms.offset, limit: terms.limit ?? .max)
   }
 
   /// How many rows satisfy a condition that an index answers whole; nil for any other, and for none.

@@ -120,8 +120,7 @@ struct QueryRun {
     if let ordered, let view, let found = try walk(ordered, view) { return found }
     if let keyed = try rowIDsByKey() { return keyed }
     let found = try finder.rowIDs(plan, limit: terms.order.isEmpty ? terms.wanted(of: .max) : .max)
-    let sorted = terms.order.isEmpty ? found : try finder.sort(found, terms.order)
-    return Array(sorted.dropFirst(terms.offset).prefix(terms.limit ?? .max))
+    return terms.cut(terms.order.isEmpty ? found : try finder.sort(found, terms.order))
   }
 
   /// Whether all rows whose keys are in some ranges, or all there are, are the answer.
@@ -143,7 +142,7 @@ struct QueryRun {
     }
     cost.entries += found.count
     if key.isDescending { found.reverse() }
-    return Array(found.dropFirst(terms.offset).prefix(terms.limit ?? .max))
+    return terms.cut(found)
   }
 
   /// The rows in the order of a path; nil if that order is not to be trusted.
@@ -153,15 +152,12 @@ struct QueryRun {
     let rest = terms.condition.conjuncts.enumerated().filter { !answered.contains($0.offset) }.map(\.element)
     let tests = rest.reduce(ConditionNode.all) { .both($0, $1) }
     let limit = terms.limit ?? .max
-    var found: [RowID] = []
     if case .all = tests {
-      let isTrusted = try view.walk(ordered, by: terms.order, from: terms.offset) { rowID in
-        found.append(rowID)
-        cost.entries += 1
-        return found.count < limit
-      }
-      return isTrusted ? found : nil
+      let found = try view.rowIDs(ordered, by: terms.order, from: terms.offset, limit: limit)
+      cost.entries += found?.count ?? 0
+      return found
     }
+    var found: [RowID] = []
     var (waiting, skipped, batchCount) = ([RowID](), 0, 16)
     func settle() throws {
       for rowID in try finder.filter(waiting, tests) {

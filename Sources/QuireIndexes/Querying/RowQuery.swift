@@ -67,6 +67,12 @@ struct QueryTerms: Sendable {
     return isTooMuch ? .max : sum
   }
 
+  /// Of rows in the query's order those that its limit and offset leave.
+  func cut(_ rowIDs: [RowID]) -> [RowID] {
+    if offset == 0, rowIDs.count <= limit ?? .max { return rowIDs }
+    return Array(rowIDs.dropFirst(offset).prefix(limit ?? .max))
+  }
+
   func narrowed(by node: ConditionNode) -> Self {
     var copy = self
     copy.condition = .both(condition, node)

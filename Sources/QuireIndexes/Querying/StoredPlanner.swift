@@ -24,6 +24,9 @@ public struct StoredPlanner {
   /// The number of rows of the collection.
   public var rowCount: Int { rows.count }
 
+  /// So many names are told to someone who has none of them right.
+  private static let toldNames = 20
+
   private let rows: StoredRows
   private let view: IndexView?
   private let columns: [(name: String, column: StoredColumn)]
@@ -40,7 +43,7 @@ public struct StoredPlanner {
     }
     guard let stored else {
       guard tx.collections.contains(where: { $0.utf8.elementsEqual(collection.utf8) }) else {
-        let known = tx.collections.prefix(20).map { "“\($0)”" }.joined(separator: ", ")
+        let known = tx.collections.prefix(Self.toldNames).map { "“\($0)”" }.joined(separator: ", ")
         let advice = known.isEmpty ? "The database is empty" : "Name one of \(known)"
         throw StoredConditionError("There is no collection “\(collection)”. \(advice).")
       }
