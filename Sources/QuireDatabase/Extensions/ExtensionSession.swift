@@ -110,7 +110,8 @@ final class ExtensionSession {
 
   /// Runs a hook; its error gets the extension's name, and fails the transaction.
   func run(
-    _ entry: ExtensionEntry, _ hook: String, collection: String? = nil, key: String? = nil, _ body: () throws -> Void
+    _ entry: ExtensionEntry, _ hook: String, collection: @autoclosure () -> String? = nil,
+    key: @autoclosure () -> String? = nil, _ body: () throws -> Void
   ) throws(DatabaseError) {
     depth += 1
     running.append(entry.registered.name)
@@ -125,7 +126,7 @@ final class ExtensionSession {
       // What the hook did that could not throw.
       try transaction.check()
     } catch {
-      let failure = failed(entry, hook, collection, key, error)
+      let failure = failed(entry, hook, collection(), key(), error)
       transaction.note(failure)
       throw failure
     }

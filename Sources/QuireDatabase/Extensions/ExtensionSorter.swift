@@ -33,6 +33,19 @@ public final class ExtensionSorter<Key: ExtensionTreeKey> {
   }
 }
 
+extension ExtensionSorter where Key == [UInt8] {
+  /// Adds an entry whose key lies somewhere, and is copied. Otherwise as `append` of a key.
+  public func append(_ key: RawSpan, _ value: [UInt8] = []) throws {
+    do throws(StorageError) {
+      try unsafe value.withValueBytes { (bytes) throws(StorageError) in
+        try unsafe key.withUnsafeBytes { (key) throws(StorageError) in
+          try unsafe sorter.append(SearchKey(key), bytes)
+        }
+      }
+    } catch { throw DatabaseError(error) }
+  }
+}
+
 extension Database {
   /// A sorter for a tree of an extension.
   ///

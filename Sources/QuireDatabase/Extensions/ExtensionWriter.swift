@@ -44,6 +44,10 @@ public protocol ExtensionWriter: AnyObject {
   /// `didChange` by default.
   func build(_ row: RowChange) throws
 
+  /// Takes in the rows of one step of building. Calls `build` for each by default; one that needs only some fields of
+  /// each reads them with `FieldReader.forEachRow(in:_:)` instead.
+  func build(_ rows: UnbuiltRows) throws
+
   /// Called when all rows have been taken in, in the transaction that makes the extension ready. Does nothing by
   /// default.
   func didBuild() throws
@@ -107,6 +111,7 @@ public protocol ExtensionWriter: AnyObject {
 extension ExtensionWriter {
   public var followsUnbuiltRows: Bool { false }
   public func build(_ row: RowChange) throws { try didChange(row) }
+  public func build(_ rows: UnbuiltRows) throws { try rows.forEach { try build($0) } }
   public func didBuild() throws {}
   public var needsWillChange: Bool { true }
   public func willChange(_ change: RowChange) throws {}

@@ -251,18 +251,9 @@ struct Registration {
     above through: RowID, _ state: TransactionState, _ entry: ExtensionEntry, _ session: ExtensionSession
   ) throws -> (RowID, isEnd: Bool) {
     let (rows, last, isEnd) = try collectRows(above: through, state)
-    let mutationCount = state.mutationCount
-    for (rowID, bytes) in rows {
-      // One that the extension has changed itself meanwhile, or removed.
-      let isAsFound = state.mutationCount == mutationCount
-      guard
-        let change = try isAsFound
-          ? state.extensions.rowChange(.insert, rowID, bytes) : state.extensions.rowChange(.insert, rowID)
-      else {
-        continue
-      }
-      guard entry.registered.collections.contains(change.collection) else { continue }
-      try session.run(entry, "build", collection: change.collection, key: change.key) { try entry.writer.build(change) }
+    let unbuilt = UnbuiltRows(state, rows, entry.registered.collections)
+    try session.run(entry, "build", collection: unbuilt.rowKey?.collection, key: unbuilt.rowKey?.key) {
+      try entry.writer.build(unbuilt)
     }
     return (last, isEnd)
   }
@@ -270,8 +261,8 @@ struct Registration {
   /// Copies of the rows above `through`: while they are taken in, trees change, and cursors end.
   private func collectRows(
     above through: RowID, _ state: TransactionState
-  ) throws -> (rows: [(RowID, [UInt8])], last: RowID, isEnd: Bool) {
-    var rows: [(RowID, [UInt8])] = []
+  ) throws -> (rows: [(rowID: RowID, bytes: [UInt8])], last: RowID, isEnd: Bool) {
+    var rows: [(rowID: RowID, bytes: [UInt8])] = []
     var byteCount = 0
     var last = through
     do throws(StorageError) {

@@ -68,13 +68,23 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
   /// - Parameter body: may read, and change nothing.
   /// - Throws: also what `body` throws, and `decodingFailed` if the type does not keep its promise.
   public func forEachRow(_ body: (RowID, StoredFields) throws -> Bool) throws {
-    try loan.forEachRow(of: nil, check: { try check() }, body)
+    try loan.forEachRow(of: .all, check: { try check() }, body)
   }
 
   /// Calls `body` with those of some rows that are in the collection, in the order given, until it returns false.
   /// Otherwise as for all rows.
   public func forEachRow(withIDs rowIDs: [RowID], _ body: (RowID, StoredFields) throws -> Bool) throws {
-    try loan.forEachRow(of: rowIDs, check: { try check() }, body)
+    try loan.forEachRow(of: .listed(rowIDs), check: { try check() }, body)
+  }
+
+  /// Calls `body` with those rows of a step of building that are in the collection: what an extension is built from.
+  ///
+  /// - Parameter body: may change trees and values of the extension, too.
+  public func forEachRow(in rows: UnbuiltRows, _ body: (RowID, StoredFields) throws -> Void) throws {
+    try loan.forEachRow(of: .unbuilt(rows), check: { try check() }) { rowID, fields in
+      try body(rowID, fields)
+      return true
+    }
   }
 
   /// The object of the row that `forEachRow` has come to.

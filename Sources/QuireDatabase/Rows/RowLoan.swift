@@ -37,11 +37,21 @@
     self.halves = halves
   }
 
-  /// Lends all rows, or some, until `body` returns false.
+  /// The rows that are lent.
+  enum Source {
+    /// Those of the collection, in the order of their numbers.
+    case all
+    /// Some, in the order given.
+    case listed([RowID])
+    /// What an extension is built from.
+    case unbuilt(UnbuiltRows)
+  }
+
+  /// Lends rows until `body` returns false; what is unbuilt, to the end.
   ///
   /// - Parameter check: decodes the row that is lent, and compares its fields.
   func forEachRow(
-    of rowIDs: [RowID]?, check: () throws -> Void, _ body: (RowID, StoredFields) throws -> Bool
+    of source: Source, check: () throws -> Void, _ body: (RowID, StoredFields) throws -> Bool
   ) throws {
     // The state of a transaction that is over may be another one's.
     try opened.check()
@@ -50,9 +60,14 @@
     defer { endLoan() }
     var failure: (any Error)?
     do {
-      if let rowIDs {
-        try lend(rowIDs, fields, check, body, &failure)
-      } else if let id = opened.id {
+      switch (source, opened.id) {
+      case (.listed(let rowIDs), _): try lend(rowIDs, fields, check, body, &failure)
+      case (_, nil): opened.noteRead(nil, [])
+      case (.unbuilt(let rows), let id?):
+        try unsafe rows.forEachRow(of: id) { rowID, row, frame in
+          _ = try unsafe lend(rowID, row, frame, fields, check, body, &failure)
+        }
+      case (.all, let id?):
         opened.transaction.recorder?.noteAll(of: opened.name, halves)
         if try isMostOfDatabase() {
           try unsafe walkThroughRows(of: id) { rowID, row, frame in
@@ -61,8 +76,6 @@
         } else {
           try lend(opened.rowIDs(.all).sorted(), fields, check, body, &failure)
         }
-      } else {
-        opened.noteRead(nil, [])
       }
     } catch {
       throw failure ?? opened.failure(error, nil)

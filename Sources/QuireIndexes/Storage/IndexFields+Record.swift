@@ -29,13 +29,17 @@ extension IndexList {
   /// - Throws: `damaged` if the record has several values of a column that is one.
   func keys(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) throws -> [[UInt8]] {
     guard indexes[number].hasEntries else { return [] }
+    if let parts = map.keyParts[number] {
+      var keys: [[UInt8]] = []
+      try withKey(of: record, in: number, parts, rowID) { key in
+        keys.append(unsafe key.withUnsafeBytes { unsafe [UInt8]($0) })
+      }
+      return keys
+    }
     if let held = fields.held[number] {
       guard let place = map.places[held], record.hasValue(at: place) else { return [] }
     }
     let columns = indexes[number].columns
-    if columns.allSatisfy({ $0.column.id.kind == .value }) {
-      return try oneKey(of: record, in: number, map, rowID).map { [$0] } ?? []
-    }
     var keys: [[UInt8]] = [[]]
     for (field, column) in zip(fields.columns[number], columns) {
       guard let place = map.places[field] else { return [] }
@@ -65,26 +69,32 @@ extension IndexList {
     assert(keys.allSatisfy { $0.count <= IndexKey.mostByteCount - suffix.count }, "a key is longer than keys are")
     if keys.count == 1 { return [keys[0] + suffix] }
     // Elements that are the same as far as keys have them are one entry.
-    var distinct: [[UInt8]] = []
-    for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where distinct.last != key { distinct.append(key) }
-    assert(zip(distinct, distinct.dropFirst()).allSatisfy { $0.precedes($1) }, "a row has one key twice")
-    return distinct.map { $0 + suffix }
+    return keys.distinctInOrder().map { $0 + suffix }
   }
 
-  /// The key of a row in an index whose columns have one value each; nil if the record does not know one of them.
+  /// Calls `body` with the key of a row in an index of which each row that it holds has one entry; does not if the
+  /// index does not hold the row, or if the record does not know one of the columns. Allocates nothing.
   ///
-  /// - Throws: `damaged` if the record has another number of values of one.
-  private func oneKey(of record: RecordView, in number: Int, _ map: IndexMap, _ rowID: RowID) throws -> [UInt8]? {
-    var key: [UInt8] = []
-    key.reserveCapacity(48)
-    for (field, column) in zip(fields.columns[number], indexes[number].columns) {
-      guard let place = map.places[field], let (first, count) = unsafe record.firstValue(at: place) else { return nil }
-      guard let value = unsafe first, count == 1 else { throw severalValues(in: number, rowID, count) }
-      unsafe column.appendKeyBytes(value, to: &key)
+  /// - Parameter parts: what the map says of the index.
+  /// - Throws: `damaged` if the record has another number of values of one; and what `body` throws.
+  func withKey(
+    of record: RecordView, in number: Int, _ parts: borrowing IndexMap.KeyParts, _ rowID: RowID,
+    _ body: (RawSpan) throws -> Void
+  ) throws {
+    if let held = parts.heldPlace, !record.hasValue(at: held) { return }
+    try unsafe withUnsafeTemporaryAllocation(byteCount: IndexKey.mostByteCount, alignment: 8) { room in
+      var count = 0
+      for index in parts.columns.indices {
+        let column = parts.columns[index]
+        guard let (first, valueCount) = unsafe record.firstValue(at: column.place) else { return }
+        guard let value = unsafe first, valueCount == 1 else { throw severalValues(in: number, rowID, valueCount) }
+        unsafe IndexKey.write(value, isDescending: column.isDescending, to: room, at: &count)
+      }
+      assert(count <= IndexKey.mostByteCount - IndexKey.rowIDByteCount, "a key has no room for the row's number")
+      unsafe room.storeBytes(of: rowID.orderedWord, toByteOffset: count, as: UInt64.self)
+      let key = unsafe UnsafeRawBufferPointer(rebasing: room[..<(count + IndexKey.rowIDByteCount)])
+      try unsafe body(key.bytes)
     }
-    key += rowID.orderedBytes
-    assert(key.count <= IndexKey.mostByteCount, "a key is longer than keys are")
-    return key
   }
 
   private func severalValues(in number: Int, _ rowID: RowID, _ count: Int) -> IndexError {

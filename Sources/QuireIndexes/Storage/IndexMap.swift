@@ -20,6 +20,28 @@ struct IndexMap: Sendable {
   let isCurrent: Bool
   /// The fields that have a place, in the order of the places.
   let placedFields: [(place: Int, field: Int)]
+  /// For each index what the one key of a row is made of; nil where rows may have several keys, or none is known.
+  let keyParts: [KeyParts?]
+
+  /// What a key is made of, without anything that is counted.
+  struct KeyParts: Sendable {
+    /// Where records have the columns.
+    let columns: [(place: Int, isDescending: Bool)]
+    /// Where records say that the index holds a row; nil if it holds all.
+    let heldPlace: Int?
+
+    init?(_ index: IndexDeclaration, columns: [Int], held: Int?, _ places: [Int?]) {
+      guard index.hasEntries, index.columns.allSatisfy({ $0.column.id.kind == .value }) else { return nil }
+      var found: [(place: Int, isDescending: Bool)] = []
+      for (field, column) in zip(columns, index.columns) {
+        guard let place = places[field] else { return nil }
+        found.append((place, column.isDescending))
+      }
+      self.columns = found
+      heldPlace = held.flatMap { places[$0] }
+      if held != nil, heldPlace == nil { return nil }
+    }
+  }
 
   /// Finds the declared indexes in the catalog: those of the same name, of which both say the same.
   ///
@@ -47,6 +69,9 @@ struct IndexMap: Sendable {
     isCurrent =
       trees == catalog.entries.map(\.tree) && list.indexes.map(\.summary) == catalog.entries.map(\.summary)
     placedFields = places.enumerated().compactMap { field, place in place.map { ($0, field) } }.sorted { $0.0 < $1.0 }
+    keyParts = list.indexes.indices.map {
+      KeyParts(list.indexes[$0], columns: fields.columns[$0], held: fields.held[$0], places)
+    }
     assert(zip(placedFields, placedFields.dropFirst()).allSatisfy { $0.place < $1.place }, "two fields at one place")
     assert(zip(isReady, trees).allSatisfy { !$0 || $1 != nil }, "an index is ready that has no tree")
     assert(zip(isComplete, places).allSatisfy { !$0 || $1 != nil }, "a field is in every record that has no place")
@@ -67,6 +92,8 @@ struct IndexMap: Sendable {
     }
     (self.places, self.isComplete, isCurrent) = (places, isComplete, true)
     placedFields = places.enumerated().compactMap { field, place in place.map { ($0, field) } }.sorted { $0.0 < $1.0 }
+    // No key is made of rows of no known type.
+    keyParts = catalog.entries.map { _ in nil }
   }
 
   /// A declared index that is stored.

@@ -18,8 +18,9 @@ public final class IndexWriter<Object: Sendable, Metadata: Sendable>: ExtensionW
 
   public func willBuild(_ reason: ExtensionBuildReason) throws { try upkeep.begin() }
 
-  public func build(_ row: RowChange) throws {
-    if let rowID = row.rowID, let record = try record(row) { try upkeep.take(record, rowID) }
+  public func build(_ rows: UnbuiltRows) throws {
+    let reader = RecordReader(store.readTransaction[collection], upkeep.list.fields, upkeep.map)
+    try reader.forEachRecord(in: rows) { rowID, record in try upkeep.take(record, rowID) }
   }
 
   public var needsWillChange: Bool { false }

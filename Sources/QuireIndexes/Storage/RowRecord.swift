@@ -12,6 +12,16 @@
 struct RowRecord: Equatable {
   private(set) var bytes: [UInt8] = []
 
+  /// Begins anew, in the memory that it has.
+  mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  /// Appends the one value at a place.
+  mutating func append(at place: Int, _ value: RawSpan) {
+    Varint.append(place << 1 | 1, to: &bytes)
+    Varint.append(value.byteCount, to: &bytes)
+    unsafe value.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+  }
+
   /// Appends the one value at a place; `write` appends its bytes.
   mutating func append(at place: Int, _ write: (inout [UInt8]) throws -> Void) rethrows {
     Varint.append(place << 1 | 1, to: &bytes)
@@ -100,6 +110,20 @@ struct RowRecord: Equatable {
 
   /// Whether the record knows a place.
   func knows(_ place: Int) -> Bool { unsafe forEachValue(at: place) { _ in } != nil }
+
+  /// Whether the record knows all of some places, which are in ascending order.
+  func knowsAll(_ places: [Int]) -> Bool {
+    assert(zip(places, places.dropFirst()).allSatisfy { $0 < $1 }, "places are out of order")
+    var (offset, next) = (0, 0)
+    while next < places.count, unsafe offset < bytes.count, let (place, count) = header(&offset) {
+      if place == places[next] { next += 1 } else if place > places[next] { return false }
+      for _ in 0..<count {
+        guard let length = unsafe Varint.read(bytes, at: &offset) else { return false }
+        offset += length
+      }
+    }
+    return next == places.count
+  }
 
   /// Whether there is a value at a place.
   func hasValue(at place: Int) -> Bool { unsafe (forEachValue(at: place) { _ in } ?? 0) > 0 }

@@ -26,3 +26,14 @@ extension RawSpan {
   /// Whether the bytes come before `other`.
   func precedes(_ other: [UInt8]) -> Bool { unsafe withUnsafeBytes { unsafe $0.precedes(other) } }
 }
+
+extension [[UInt8]] {
+  /// These in order, each once.
+  func distinctInOrder() -> Self {
+    guard count > 1 else { return self }
+    var distinct: Self = []
+    for bytes in sorted(by: { $0.precedes($1) }) where distinct.last != bytes { distinct.append(bytes) }
+    assert(zip(distinct, distinct.dropFirst()).allSatisfy { $0.precedes($1) }, "values are out of order")
+    return distinct
+  }
+}

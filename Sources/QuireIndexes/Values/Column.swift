@@ -117,11 +117,7 @@ final class Column: Sendable {
       found.append(value)
       value.removeAll(keepingCapacity: true)
     }
-    guard found.count > 1 else { return found }
-    found.sort { $0.lexicographicallyPrecedes($1) }
-    var distinct: [[UInt8]] = []
-    for bytes in found where distinct.last != bytes { distinct.append(bytes) }
-    return distinct
+    return found.distinctInOrder()
   }
 }
 

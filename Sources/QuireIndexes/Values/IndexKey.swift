@@ -16,6 +16,22 @@ enum IndexKey {
   /// The most bytes of a key.
   static let mostByteCount = columnLimit * columnByteCount + rowIDByteCount
 
+  /// Writes the bytes of a column's value into a key: as they are, or each turned over, and no more than a key has.
+  /// There is room for as many columns as an index has.
+  @inline(__always)
+  static func write(
+    _ value: UnsafeRawBufferPointer, isDescending: Bool, to key: UnsafeMutableRawBufferPointer, at offset: inout Int
+  ) {
+    let byteCount = min(value.count, columnByteCount)
+    precondition(offset <= key.count - rowIDByteCount - byteCount, "a key is longer than keys are")
+    guard byteCount > 0, let source = value.baseAddress, let target = key.baseAddress else { return }
+    unsafe (target + offset).copyMemory(from: source, byteCount: byteCount)
+    if isDescending {
+      for index in offset..<offset + byteCount { unsafe key[index] = ~key[index] }
+    }
+    offset += byteCount
+  }
+
   /// The number at the end of a key; nil if the key is too short.
   static func rowID(_ key: [UInt8]) -> RowID? {
     guard key.count >= rowIDByteCount else { return nil }
@@ -28,4 +44,9 @@ enum IndexKey {
     let word = UInt64(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: key.byteCount - 8, as: UInt64.self))
     return RowID(Int64(bitPattern: word ^ 1 << 63))
   }
+}
+
+extension RowID {
+  /// What stands for it at the end of a key, as it lies in memory.
+  var orderedWord: UInt64 { (UInt64(bitPattern: rawValue) ^ 1 << 63).bigEndian }
 }

@@ -11,6 +11,7 @@ private struct Probe: DatabaseExtension {
   let name: String
   var version = ""
   var didBuild: @Sendable (Writer) throws -> Void = { _ in }
+  var build: @Sendable (Writer, UnbuiltRows) throws -> Void = { _, _ in }
   var willChange: @Sendable (Writer, RowChange) throws -> Void = { _, _ in }
   var didChange: @Sendable (Writer, RowChange) throws -> Void = { _, _ in }
   var registered: @Sendable (Database) throws -> Void = { _ in }
@@ -29,7 +30,7 @@ private struct Probe: DatabaseExtension {
     }
 
     func willBuild(_ reason: ExtensionBuildReason) throws { try store.removeEverything() }
-    func build(_ row: RowChange) throws {}
+    func build(_ rows: UnbuiltRows) throws { try probe.build(self, rows) }
     func didBuild() throws { try probe.didBuild(self) }
     func willChange(_ change: RowChange) throws { try probe.willChange(self, change) }
     func didChange(_ change: RowChange) throws { try probe.didChange(self, change) }
@@ -74,6 +75,53 @@ private struct Probe: DatabaseExtension {
     try db.register(probe)
     #expect(heard.values == ["remove 1", "remove 2"])
     #expect(try db.read { tx throws in Array(tx[.texts("t")].keys) } == ["3"])
+  }
+
+  private struct Item: SynthesizedCodable, Sendable { var number: Int }
+
+  @Test("Rows are handed over many at a time, as they are by then", arguments: [false, true])
+  func buildsManyAtATime(byFields: Bool) throws {
+    let items = RowCollection<Item, NoMetadata>("items")
+    let heard = Recorder()
+    var probe = Probe(name: "probe")
+    probe.build = { writer, rows in
+      guard let tx = writer.store.writeTransaction else { return }
+      func take(_ number: Int) throws {
+        heard.append("\(number)")
+        // What has been changed meanwhile is handed over as it is, and what is gone is not.
+        if number == 25 {
+          try tx[items].set(Item(number: 1000), for: "26")
+          try tx[items].remove("27")
+        }
+      }
+      if byFields {
+        let reader = FieldReader(writer.store.readTransaction[items])
+        let field = reader.add(\.number)
+        try reader.forEachRow(in: rows) { _, fields in
+          var bytes: [UInt8]?
+          _ = fields.hasValue(field) { value in
+            bytes = value.withUnsafeBytes { [UInt8]($0) }
+            return true
+          }
+          let number = try reader.object().number
+          #expect(bytes.map { $0 == number.sortBytes } ?? true)
+          try take(number)
+        }
+      } else {
+        try rows.forEach { try take(try $0.object(in: items)?.number ?? -1) }
+      }
+    }
+    let db = try Database.inMemory()
+    try db.write { tx throws in
+      for number in 0..<30 {
+        try tx[.texts("others")].set("x", for: "\(number)")
+        try tx[items].set(Item(number: number), for: "\(number)")
+      }
+      if !byFields { _ = try tx[.texts("others")].removeAll() }
+    }
+    try db.register(probe)
+    let expected = (0..<30).filter { $0 != 27 }.map { $0 == 26 ? 1000 : $0 }
+    #expect(heard.values == expected.map { "\($0)" })
   }
 
   @Test("What a row was before a change is there for all, and decoded once") func before() throws {

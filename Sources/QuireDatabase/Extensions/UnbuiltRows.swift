@@ -1,0 +1,72 @@
+// Rows that are handed to an extension while it is built.
+
+internal import QuireStorage
+
+/// Rows that were there before an extension was: as many as one step of building takes, in the order of their numbers.
+///
+/// Good until the hook returns that it is given to. They are copies: what the hook stores of them ends no walk through
+/// them. Names and keys of rows are made for those alone that are asked for.
+public final class UnbuiltRows {
+  let transaction: TransactionState
+  private let rows: [(rowID: RowID, bytes: [UInt8])]
+  private let filter: CollectionFilter
+  /// As long as the transaction has changed no row, the copies are what is stored.
+  private let mutationCount: Int
+  /// The row that a walk has come to.
+  private var place = 0
+
+  init(_ transaction: TransactionState, _ rows: [(rowID: RowID, bytes: [UInt8])], _ filter: CollectionFilter) {
+    assert(zip(rows, rows.dropFirst()).allSatisfy { $0.rowID < $1.rowID }, "rows are handed over out of order")
+    self.transaction = transaction
+    self.rows = rows
+    self.filter = filter
+    mutationCount = transaction.mutationCount
+  }
+
+  /// Calls `body` with each row of the collections that the extension follows, as an insert, and as it is by then: what
+  /// the hook itself has removed meanwhile is passed over.
+  ///
+  /// - Throws: also what `body` throws.
+  public func forEach(_ body: (RowChange) throws -> Void) throws {
+    for place in rows.indices {
+      self.place = place
+      guard let change = try change(place), filter.contains(change.collection) else { continue }
+      try body(change)
+      // What was done that could not throw.
+      try transaction.check()
+    }
+  }
+
+  /// Calls `body` with the bytes of each row of one collection, without looking at the others.
+  func forEachRow(of id: CollectionID, _ body: (RowID, UnsafeRawBufferPointer, RowFrame) throws -> Void) throws {
+    for place in rows.indices {
+      self.place = place
+      let (rowID, copy) = rows[place]
+      var bytes: [UInt8]? = copy
+      if !isAsFound {
+        bytes = try transaction.wrapping { () throws(StorageError) in
+          try transaction.value(rowID.rawValue, in: transaction.database.trees.rows)
+        }
+      }
+      try unsafe bytes?.withUnsafeBytes { row in
+        guard let frame = unsafe RowFrame(row), frame.objectOffset <= row.count else { throw RowView.damaged() }
+        if frame.collection == id { try unsafe body(rowID, row, frame) }
+      }
+      try transaction.check()
+    }
+  }
+
+  private var isAsFound: Bool { transaction.mutationCount == mutationCount }
+
+  private func change(_ place: Int) throws -> RowChange? {
+    let (rowID, bytes) = rows[place]
+    return try isAsFound
+      ? transaction.extensions.rowChange(.insert, rowID, bytes) : transaction.extensions.rowChange(.insert, rowID)
+  }
+
+  /// Where the row is that a walk has come to, for errors.
+  var rowKey: RowKey? {
+    guard place < rows.count else { return nil }
+    return try? transaction.extensions.rowChange(.insert, rows[place].rowID, rows[place].bytes).rowKey
+  }
+}
