@@ -37,8 +37,12 @@ public final class UnbuiltRows {
     }
   }
 
-  /// Calls `body` with the bytes of each row of one collection, without looking at the others.
-  func forEachRow(of id: CollectionID, _ body: (RowID, UnsafeRawBufferPointer, RowFrame) throws -> Void) throws {
+  /// Calls `body` with the bytes of each row of one collection, without looking at the others; of one that the
+  /// extension does not follow, with none.
+  func forEachRow(
+    of id: CollectionID, _ name: String, _ body: (RowID, UnsafeRawBufferPointer, RowFrame) throws -> Void
+  ) throws {
+    guard filter.contains(name) else { return }
     for place in rows.indices {
       self.place = place
       let (rowID, copy) = rows[place]

@@ -64,7 +64,7 @@
       case (.listed(let rowIDs), _): try lend(rowIDs, fields, check, body, &failure)
       case (_, nil): opened.noteRead(nil, [])
       case (.unbuilt(let rows), let id?):
-        try unsafe rows.forEachRow(of: id) { rowID, row, frame in
+        try unsafe rows.forEachRow(of: id, opened.name) { rowID, row, frame in
           _ = try unsafe lend(rowID, row, frame, fields, check, body, &failure)
         }
       case (.all, let id?):
