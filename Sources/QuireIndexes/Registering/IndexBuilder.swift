@@ -14,8 +14,6 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   let progress: (Database.Progress) throws -> Void
 
   private var list: IndexList { indexes.list }
-  /// The memory for entries that wait to be sorted.
-  private static var sortedByteCount: Int { 16 << 20 }
   /// After so many rows progress is reported.
   private static var reportedCount: Int { 1 << 12 }
   /// Changes are brought in so many at a time.
@@ -52,7 +50,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
 
   /// Sorts the entries that the records of a snapshot make; nil if some record does not know a column yet.
   private func sort(_ work: Work) throws -> ExtensionSorter<[UInt8]>? {
-    let sorter = try database.sorter(of: [UInt8].self, memory: Self.sortedByteCount)
+    let sorter = try database.sorter(of: [UInt8].self, memory: indexes.sortedByteCount)
     let isComplete = try database.read { tx -> Bool in
       let reader = try tx.access(to: indexes).view
       let places = (list.fields.columns[work.number] + (list.fields.held[work.number].map { [$0] } ?? []))
