@@ -105,7 +105,8 @@ extension DatabaseError {
     public static let extensionMismatch = Code("extensionMismatch")
     /// An extension that another one depends on is not registered, or cannot be depended on.
     public static let missingDependency = Code("missingDependency")
-    /// An extension threw an error, which is the cause: the transaction is rolled back.
+    /// An extension threw an error, which is the cause: the transaction is rolled back. What the disk does to an
+    /// extension is told as `diskFull`, `inputOutput` or `failStop`.
     public static let extensionFailed = Code("extensionFailed")
     /// Hooks that change rows have called each other too many times.
     public static let hooksTooDeep = Code("hooksTooDeep")

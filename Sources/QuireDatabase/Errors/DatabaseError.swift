@@ -99,6 +99,16 @@ extension DatabaseError {
       key: key, cause: cause)
   }
 
+  /// Whether the disk has failed or is full, whoever's call it was that met it.
+  var isOfDisk: Bool { code == .diskFull || code == .inputOutput || code == .failStop }
+
+  /// The same error with the call of an extension that met it, and the row that this call was about.
+  func inCall(_ call: String, of extensionName: String, _ collection: String?, _ key: String?) -> DatabaseError {
+    DatabaseError(
+      code, "In `\(call)` of the extension “\(extensionName)”: \(message)", path: path,
+      collection: self.collection ?? collection, key: self.key ?? key, cause: cause)
+  }
+
   /// The same error with the row that it happened to.
   func at(_ collection: String, _ key: String?) -> DatabaseError {
     DatabaseError(

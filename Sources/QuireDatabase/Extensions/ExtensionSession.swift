@@ -147,6 +147,8 @@ final class ExtensionSession {
     if let error = error as? DatabaseError {
       // The innermost extension is the one to look at; a rollback is what it is.
       if error.code == .extensionFailed || error.code == .rolledBack || error.code == .hooksTooDeep { return error }
+      // No fault of the extension's.
+      if error.isOfDisk { return error.inCall(hook, of: entry.registered.name, collection, key) }
     }
     return DatabaseError(
       .extensionFailed,

@@ -4,10 +4,10 @@ internal import QuireStorage
 
 /// Takes entries in any order, in bounded memory, and hands them in order to a tree: for building a tree of many rows.
 ///
-/// What does not fit its memory goes to a temporary file beside the database, which no crash leaves behind. It belongs
-/// to no transaction: take in what a snapshot holds in a read transaction, so that nobody waits, and store it in a
-/// short write transaction with `ExtensionTree.load`. What has changed in between is the extension's business: its
-/// hooks may note keys in a tree of their own.
+/// What does not fit its memory goes to a temporary file beside the database. Of that a crash leaves nothing that is
+/// still there after the next opening. It belongs to no transaction: take in what a snapshot holds in a read
+/// transaction, so that nobody waits, and store it in a short write transaction with `ExtensionTree.load`. What has
+/// changed in between is the extension's business: its hooks may note keys in a tree of their own.
 ///
 /// For one thread at a time. The algorithm is external merge sort, as in Knuth, The Art of Computer Programming,
 /// volume 3, 5.4.
@@ -51,12 +51,12 @@ extension Database {
   ///
   /// - Parameters:
   ///   - keys: the type of the tree's keys.
-  ///   - memory: the bytes of memory for entries, at least 1 MiB.
+  ///   - memory: the bytes of memory for entries; less than 16 pages of the database count as 16.
   /// - Throws: `outOfMemory`, `closed`.
   public func sorter<Key: ExtensionTreeKey>(of keys: Key.Type, memory: Int = 16 << 20) throws -> ExtensionSorter<Key> {
     do throws(StorageError) {
       return ExtensionSorter(
-        try core.storage.makeSorter(Key.isNumber ? .int64 : .bytes, byteLimit: max(1 << 20, memory)))
+        try core.storage.makeSorter(Key.isNumber ? .int64 : .bytes, byteLimit: memory))
     } catch { throw DatabaseError(error) }
   }
 }

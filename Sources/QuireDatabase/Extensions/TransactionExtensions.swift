@@ -54,7 +54,10 @@ struct TransactionExtensions {
   }
 
   private func failed(_ name: String, _ what: String, _ error: any Error) -> DatabaseError {
-    if let error = error as? DatabaseError, error.code == .extensionFailed { return error }
+    if let error = error as? DatabaseError {
+      if error.code == .extensionFailed { return error }
+      if error.isOfDisk { return error.inCall(what, of: name, nil, nil) }
+    }
     return DatabaseError(
       .extensionFailed, "The extension “\(name)” failed in `\(what)`. See the cause.", path: transaction.database.path,
       cause: error

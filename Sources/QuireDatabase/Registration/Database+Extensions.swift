@@ -54,8 +54,8 @@ extension Database {
   /// readers never wait. Meanwhile it can be asked for nothing. Takes a few MiB of memory, whatever the number of rows.
   ///
   /// If `progress` throws, or the task is cancelled, building stops, and the extension is not registered; registering
-  /// it again goes on from there, unless rows were changed in between. The same holds after a crash. An error of the
-  /// extension's own leaves nothing of it.
+  /// it again goes on from there, unless rows were changed in between. The same holds after a crash, and after the disk
+  /// was full or failed. An error of the extension's own leaves nothing of it.
   ///
   /// - Parameters:
   ///   - value: the extension. Those that it depends on must be registered.

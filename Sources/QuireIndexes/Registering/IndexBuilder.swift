@@ -14,8 +14,6 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
   let progress: (Database.Progress) throws -> Void
 
   private var list: IndexList { indexes.list }
-  /// The memory for entries that wait to be sorted, of all indexes that are built at a time.
-  private static var sortedByteCount: Int { 16 << 20 }
   /// So many indexes are built at a time: each has a part of the memory.
   private static var indexCount: Int { 16 }
   /// After so many rows progress is reported.
@@ -55,7 +53,7 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
 
   /// Sorts the entries that the records of a snapshot make; nil if some record does not know a column yet.
   private func sort(_ work: Work) throws -> [ExtensionSorter<[UInt8]>]? {
-    let memory = Self.sortedByteCount / work.numbers.count
+    let memory = indexes.sortedByteCount / work.numbers.count
     let sorters = try work.numbers.map { _ in try database.sorter(of: [UInt8].self, memory: memory) }
     let isComplete = try database.read { tx -> Bool in
       let view = try tx.access(to: indexes).view

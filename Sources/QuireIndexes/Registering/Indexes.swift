@@ -37,6 +37,8 @@ public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   let collection: RowCollection<Object, Metadata>
   /// Records are completed in steps of so many rows, between which other writers get their turn.
   var completedStepCount = 1 << 11
+  /// The memory for entries that wait to be sorted, in bytes; what is beyond goes to a temporary file.
+  var sortedByteCount = 16 << 20
   private let cache = MapCache()
 
   /// Describes the indexes of a collection.

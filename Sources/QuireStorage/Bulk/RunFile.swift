@@ -1,7 +1,8 @@
 // Sorted runs on disk: what a bulk load collects beyond its buffer.
 //
-// The file has no name from the moment it is made: a crash leaves nothing, and nobody else can open it. Nothing in it
-// is trusted all the same: a block that does not verify is an error.
+// The file loses its name as soon as it is made, so that the system removes it when it is closed, and nobody else can
+// open it. A crash may leave the name there: the next opening of the database takes it away. Nothing in the file is
+// trusted all the same: a block that does not verify is an error.
 //
 //   bytes    block, at a multiple of the block size
 //   0..<8    checksum: XXH3-64 of bytes 8..<end of the entries, seeded by the file's salt and the block's number
@@ -62,9 +63,19 @@ final class RunFile {
   /// Held while a file has a name: one name is enough then.
   private static let naming = Latch(())
 
+  private static func path(beside databasePath: String) -> String { "\(databasePath)-run0" }
+
+  /// Removes the file that a crash has left under its name, if there is one. The caller owns the database, and sorts
+  /// nothing yet. One that cannot be removed stays until the next file is made.
+  static func removeLeftover(_ fileSystem: any FileSystem, databasePath: String) {
+    let path = path(beside: databasePath)
+    guard fileSystem.exists(path) else { return }
+    do throws(SystemError) { try fileSystem.unlink(path) } catch {}
+  }
+
   private static func makeFile(_ fileSystem: any FileSystem, _ databasePath: String) throws(StorageError) -> any File {
-    let path = "\(databasePath)-run0"
-    // What a crash left between making and unlinking goes now.
+    let path = path(beside: databasePath)
+    // A name that could not be taken away goes now.
     do throws(SystemError) { try fileSystem.unlink(path) } catch {}
     let file: any File
     do throws(SystemError) { file = try fileSystem.open(path, .createNew) } catch {

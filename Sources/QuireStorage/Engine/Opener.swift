@@ -225,6 +225,7 @@ package struct Opener {
       try Recovery(core: core, scan: scan, reader: reader).run()
       environment.noteRecovery?(.settled)
     }
+    if !options.isReadOnly { RunFile.removeLeftover(environment.fileSystem, databasePath: path) }
     core.isRecovered = true
     return core
   }

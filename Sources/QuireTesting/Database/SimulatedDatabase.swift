@@ -6,6 +6,7 @@ internal import Synchronization
 
 extension SimulatedDisk {
   /// Opens the database that stands at `/db` on this disk; nothing happens there by itself, so that a seed repeats.
+  /// Pages may be smaller than those of apps.
   ///
   /// - Parameter unloggedByteCount: from how many bytes on a load commits by a checkpoint instead of the log.
   /// - Throws: What opening a database throws, among it what the disk was told to fail with.
@@ -16,7 +17,7 @@ extension SimulatedDisk {
     return try Database(
       at: "/db", options: options,
       environment: StorageEnvironment(
-        fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: scheduling,
+        fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: scheduling, allowsTestPages: true,
         initialSegmentByteCount: 64 << 10, unloggedByteCount: unloggedByteCount))
   }
 }

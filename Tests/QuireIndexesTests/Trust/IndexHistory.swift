@@ -9,8 +9,14 @@ import QuireTesting
 final class IndexHistory {
   private struct Undo: Error {}
 
+  /// The size of pages with which few entries are more than the least memory for sorting.
+  static let smallPage = 1024
+
   private var random: SeededRandom
   private let durability: Durability
+  /// Whether rows and keys are long, and indexes are sorted on disk.
+  private let spills: Bool
+  private var watch: RunFileWatch?
   private var disk = SimulatedDisk()
   private var db: Database?
   private var schema = IndexSchema()
@@ -28,16 +34,18 @@ final class IndexHistory {
   /// The last steps, for a failure to tell.
   private(set) var steps: [String] = []
 
-  init(seed: UInt64, isFull: Bool) {
+  init(seed: UInt64, isFull: Bool, spills: Bool = false) {
     random = SeededRandom(seed: seed)
     durability = isFull ? .full : .relaxed
+    self.spills = spills
   }
 
   private var newest: TrackModel { states[states.count - 1] }
 
   private var options: Database.Options {
     var options = Database.Options(
-      durability: durability, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+      durability: durability, cacheSize: 4 << 20, pageSize: spills ? Self.smallPage : 4096, logLimit: 256 << 10,
+      maintainsWhenIdle: false)
     options.buildStepRowCount = 9
     return options
   }
@@ -53,12 +61,13 @@ final class IndexHistory {
   /// Lives until there were so many crashes.
   func run(crashes limit: Int) throws {
     while crashCount < limit {
-      disk.powerOff(beforeChange: planned())
+      if spills { watch = plannedWatch() } else { disk.powerOff(beforeChange: planned()) }
       do { try live() } catch {
         guard isOutage(error) else { throw error }
         note(isRegistering ? "cut off while building" : "cut off")
         isRegistering = false
       }
+      noteRuns()
       try crash()
     }
   }
@@ -72,6 +81,19 @@ final class IndexHistory {
     }
   }
 
+  /// The same, or while an index is being sorted on disk.
+  private func plannedWatch() -> RunFileWatch {
+    if random.oneIn(4) { return RunFileWatch(disk, cutBefore: planned()) }
+    return RunFileWatch(disk, afterRunFile: random.below(random.pick([4, 12, 60])))
+  }
+
+  private func noteRuns() {
+    guard let watch else { return }
+    if watch.count > 0 { counts["sorted on disk", default: 0] += watch.count }
+    if watch.cutsRuns { note("cut off with runs on disk") }
+    disk.removeInterceptors()
+  }
+
   /// Whether an error is no more than that the power is off.
   private func isOutage(_ error: any Error) -> Bool {
     guard disk.isPoweredOff, let error = error as? DatabaseError else { return false }
@@ -82,8 +104,9 @@ final class IndexHistory {
     try open()
     for _ in 0..<1 + random.below(9) {
       guard let db else { return }
-      switch random.below(14) {
+      switch random.below(spills ? 20 : 14) {
       case 0: try reopen()
+      case 14...: try unregister(db)
       case 1: try unregister(db)
       case 2: try checkpoint(db)
       case 3: if isRegistered { try db.check(schema, newest, &random, queries: 2) }
@@ -99,6 +122,7 @@ final class IndexHistory {
     let unlogged = random.pick([0, 1000, 4 << 20])
     let new = try disk.openDatabase(seed: random.next(), options, unloggedByteCount: unlogged)
     db = new
+    try disk.checkForRunFiles()
     let state = try recognized(new)
     if durability == .relaxed {
       // Another crash may lead to an older one until it is flushed.
@@ -110,9 +134,25 @@ final class IndexHistory {
       note("change before registering")
       try transact(new)
     }
+    if spills, newest.count < 40 { try fill(new) }
     try changeSchema()
     try register(new)
   }
+
+  /// Stores so many rows that an index of them is sorted on disk.
+  private func fill(_ db: Database) throws {
+    note("fill")
+    var filled = newest
+    do {
+      try db.write { tx in for number in 0..<60 { try set(tx, newTrack(), "k\(number)", &filled) } }
+    } catch {
+      if (error as? DatabaseError)?.code == .outcomeUnknown { states.append(filled) }
+      throw error
+    }
+    states = durability == .full ? [filled] : states + [filled]
+  }
+
+  private func newTrack() -> Track { spills ? random.wideTrack() : random.track() }
 
   private func reopen() throws {
     note("close")
@@ -144,7 +184,7 @@ final class IndexHistory {
     guard random.oneIn(3) else { return }
     // Under the same version what both lists say stays, and what is new is built alone.
     if random.oneIn(4) { lastVersion += 1 }
-    schema = .random(&random, version: lastVersion)
+    schema = spills ? .randomWide(&random, version: lastVersion) : .random(&random, version: lastVersion)
     note("other list")
   }
 
@@ -162,6 +202,7 @@ final class IndexHistory {
     isRegistering = true
     do {
       try db.register(schema.indexes) { [self] _ in
+        try checkNowAndThen(db, schema)
         guard random.oneIn(3) else { return }
         note("change while building")
         // On a thread of its own: a snapshot is open on this one while entries are sorted.
@@ -175,8 +216,14 @@ final class IndexHistory {
       return try register(db)
     }
     (isRegistered, isRegistering) = (true, false)
+    try disk.checkForRunFiles()
     if newest.hasTwins, schema.uniqueness != nil { throw TrustBroken("rows with the same values pass") }
     try db.check(schema, newest, &random, queries: 1)
+  }
+
+  /// Checks what is ready while something else is being built.
+  private func checkNowAndThen(_ db: Database, _ schema: IndexSchema) throws {
+    if spills, random.oneIn(8) { try elsewhere { try db.checkWhatIsReady(schema) } }
   }
 
   /// Whether the unique index, if there is one, refuses what is not.
@@ -243,7 +290,7 @@ final class IndexHistory {
     for _ in 0..<1 + random.below(8) {
       let key = "k\(random.below(60))"
       switch random.below(40) {
-      case 0...24: try set(tx, random.track(), key, &rows)
+      case 0...24: try set(tx, newTrack(), key, &rows)
       case 25...28:
         // A field that few indexes have.
         guard var track = rows[key]?.track else { continue }
@@ -309,12 +356,15 @@ final class IndexHistory {
     let db = try image.openDatabase(seed: random.next(), options)
     let state = try recognized(db)
     var own = schema
-    do { try db.register(own.indexes) } catch {
+    // What was to be built, or another list.
+    if spills, random.oneIn(3) { own = .randomWide(&random, version: schema.version) }
+    do { try db.register(own.indexes) { _ in try checkNowAndThen(db, own) } } catch {
       guard isNotUnique(error), state.hasTwins else { throw error }
       own.uniqueness = nil
       try db.register(own.indexes)
     }
     try db.check(own, state, &random, queries: 1)
     try db.close()
+    try image.checkForRunFiles()
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 import QuireDatabase
 @testable import QuireIndexes
 import QuireTesting
+import Synchronization
 import Testing
 
 /// What must not be.
@@ -26,14 +27,20 @@ struct IndexSchema: Equatable {
   /// How an index over three fields is unique; without it there is none.
   var uniqueness: Index<Track, Plays>.Uniqueness?
   var version = 0
+  /// Some of the indexes with many and long keys.
+  var wideNumbers: [Int] = []
+  /// The memory for sorting: with the least, the keys of some tens of rows go to a temporary file, if pages are small.
+  var sortedByteCount: Int?
 
   var indexes: Indexes<Track, Plays> {
     var indexes = Indexes<Track, Plays>("tracks.indexes", over: .tracks, version: "\(version)") {
       for number in numbers { Indexes<Track, Plays>.all[number] }
+      for number in wideNumbers { Indexes<Track, Plays>.wide[number] }
       if let uniqueness { Index("seat", \.added, \.mood, \.title).unique(uniqueness) }
     }
     // Records of few rows are completed in several steps.
     indexes.completedStepCount = 16
+    if let sortedByteCount { indexes.sortedByteCount = sortedByteCount }
     return indexes
   }
 
@@ -41,6 +48,99 @@ struct IndexSchema: Equatable {
     let numbers = Indexes<Track, Plays>.all.indices.filter { _ in random.oneIn(3) }
     let uniqueness = ([nil, .atCommit, .immediate] as [Index<Track, Plays>.Uniqueness?])[random.below(3)]
     return Self(numbers: numbers, uniqueness: uniqueness, version: version)
+  }
+
+  /// A list with indexes that are sorted on disk.
+  static func randomWide(_ random: inout SeededRandom, version: Int) -> Self {
+    var schema = Self.random(&random, version: version)
+    schema.numbers = schema.numbers.filter { _ in random.oneIn(2) }
+    schema.wideNumbers = Indexes<Track, Plays>.wide.indices.filter { _ in random.oneIn(2) }
+    schema.sortedByteCount = 0
+    return schema
+  }
+}
+
+extension Indexes where Object == Track, Metadata == Plays {
+  /// Indexes with several entries for each row, and with long keys where titles are long.
+  static var wide: [Index<Track, Plays>] {
+    [
+      Index("tag-title", .each(\.tags), .descending(\.title)),
+      Index("folded-tag", .ascending(\.title.folded), .each(\.tags)),
+      Index("tag-some", .each(\.tags), .ascending(\.title), .ascending(\.year)).where { $0.year >= 1990 },
+    ]
+  }
+}
+
+extension SeededRandom {
+  /// A track with several tags, and with a title that is often longer than what keys hold of it.
+  mutating func wideTrack() -> Track {
+    var track = track()
+    if oneIn(3) { track.title += String(repeating: "t", count: 230 + below(20)) + "\(below(4))" }
+    track.tags += (0..<2 + below(5)).map { "t\(7 * $0 + below(7))" }
+    return track
+  }
+}
+
+// MARK: - Temporary files
+
+/// Watches the temporary files that sorting writes, and cuts the power off while there is one.
+final class RunFileWatch: Sendable {
+  private struct State {
+    /// How many were made.
+    var count = 0
+    /// So many changes of the disk after the next one is made the power goes off.
+    var delay: Int?
+    /// The change before which the power goes off.
+    var target: Int?
+    var cutsRuns = false
+  }
+
+  private let state = Mutex(State())
+
+  /// How many files were made.
+  var count: Int { state.withLock { $0.count } }
+  /// Whether there was a file when the power went off.
+  var cutsRuns: Bool { state.withLock { $0.cutsRuns } }
+
+  /// - Parameters:
+  ///   - target: the change of the disk before which the power goes off; nil for none.
+  ///   - delay: it goes off so many changes after the next file is made.
+  init(_ disk: SimulatedDisk, cutBefore target: Int? = nil, afterRunFile delay: Int? = nil) {
+    state.withLock { ($0.target, $0.delay) = (target, delay) }
+    disk.powerOff(beforeChange: target)
+    disk.intercept { [weak self, weak disk] operation in
+      if let self, let disk { see(operation, disk) }
+      return nil
+    }
+  }
+
+  private func see(_ operation: DiskOperation, _ disk: SimulatedDisk) {
+    guard operation.isChange else { return }
+    let number = disk.changeCount
+    state.withLock { state in
+      if operation.kind == .open, isRunFile(operation.path) {
+        state.count += 1
+        if let delay = state.delay {
+          (state.target, state.delay) = (number + delay, nil)
+          disk.powerOff(beforeChange: number + delay)
+        }
+      }
+      if number == state.target, !disk.isPoweredOff {
+        state.cutsRuns = disk.namelessFileCount() > 0 || disk.names.contains(where: isRunFile)
+      }
+    }
+  }
+}
+
+/// Whether a path is that of a temporary file for sorting.
+func isRunFile(_ path: String) -> Bool { path.contains("-run") }
+
+extension SimulatedDisk {
+  /// Throws if there is a temporary file, with a name or without.
+  func checkForRunFiles() throws {
+    if let name = names.first(where: isRunFile) { throw TrustBroken("\(name) is left behind") }
+    let count = namelessFileCount()
+    if count > 0 { throw TrustBroken("\(count) files without a name are open") }
   }
 }
 
@@ -84,6 +184,16 @@ extension Track {
 }
 
 extension Database {
+  /// Checks of the indexes that are ready, while others may be being built, that they agree with the rows. Does nothing
+  /// while there is nothing to ask.
+  func checkWhatIsReady(_ schema: IndexSchema) throws {
+    try read { tx in
+      do { try tx.access(to: schema.indexes).verify() } catch let error as DatabaseError {
+        guard error.code == .extensionNotReady else { throw error }
+      }
+    }
+  }
+
   /// Checks that the indexes agree with the rows, and that some queries find what they would find in the model.
   func check(_ schema: IndexSchema, _ model: TrackModel, _ random: inout SeededRandom, queries: Int) throws {
     try read { tx in
