@@ -86,13 +86,13 @@ import Testing
     try before.register(indexes)
     for seed in seeds(2) {
       var random = SeededRandom(seed: seed)
-      let samples = (0..<3000).map { _ in Self.sample(&random) }
+      let samples = (0..<1200).map { _ in Self.sample(&random) }
       for db in [before, after] {
         try db.write { tx throws in
           for (number, sample) in samples.enumerated() {
             // Some rows are of another form: replaced, and some without metadata.
             let metadata = number % 3 == 0 ? nil : Plays(count: number % 7)
-            try tx[rows].set(sample, metadata: metadata, for: "\(seed) \(number % 2900)")
+            try tx[rows].set(sample, metadata: metadata, for: "\(seed) \(number % 1150)")
           }
         }
       }
