@@ -44,7 +44,9 @@ public struct KeyTerm<Object: Sendable, Metadata: Sendable>: Sendable {
 
   /// Equal to one of `ids`.
   public func isIn<ID: RowKeyConvertible>(_ ids: some Sequence<ID>) -> Condition<Object, Metadata> {
-    condition(ByteRanges(ids.map { ByteRange(value: $0.rowKey.sortBytes) }))
+    var points = PointList(capacity: ids.underestimatedCount)
+    for id in ids { points.append(unless: nil) { id.rowKey.append(to: &$0) } }
+    return condition(ByteRanges(points))
   }
 
   /// From `lower` to `upper`, which is among them.

@@ -73,10 +73,10 @@ public struct StoredColumn: Sendable {
   /// - Throws: as `compare(_:_:)`.
   public func isIn(_ values: [StoredValue]) throws(StoredConditionError) -> StoredCondition {
     let unordered = try knownType().unorderedBytes
-    var points: [ByteRange] = []
+    var points = PointList(capacity: values.count)
     for value in values {
       let bytes = try bytes(value)
-      if bytes != unordered { points.append(ByteRange(value: bytes)) }
+      points.append(unless: unordered) { $0 += bytes }
     }
     return condition(ByteRanges(points))
   }

@@ -45,8 +45,12 @@ extension IndexView {
     _ body: (RowID) throws -> Bool
   ) throws -> Bool {
     let tree = try trees.tree(ordered.path.index)
+    if case .many(let spans, _) = ordered.path.spans, ordered.isWhole, !ordered.isReversed, offset == 0 {
+      return try walkForwards(tree, spans, body)
+    }
     var skipped = offset
-    for span in ordered.isReversed ? ordered.path.spans.reversed() : ordered.path.spans {
+    let spans = ordered.path.spans.list
+    for span in ordered.isReversed ? spans.reversed() : spans {
       if ordered.isWhole, !ordered.isReversed, skipped == 0 {
         guard let isDone = try walkForwards(tree, span, body) else { return false }
         if isDone { return true }
@@ -87,6 +91,22 @@ extension IndexView {
       skipped = 0
     }
     return .behind
+  }
+
+  /// Calls `body` with the rows of the entries of many spans until it returns false. Returns false if an entry may hold
+  /// a value that was cut.
+  private func walkForwards(
+    _ tree: ExtensionTree<[UInt8]>, _ spans: ByteSpans, _ body: (RowID) throws -> Bool
+  ) throws -> Bool {
+    var isTrusted = true
+    try tree.forEachKey(in: spans) { key in
+      guard key.byteCount < IndexKey.columnByteCount + IndexKey.rowIDByteCount, let rowID = IndexKey.rowID(key) else {
+        isTrusted = false
+        return false
+      }
+      return try body(rowID)
+    }
+    return isTrusted
   }
 
   /// Calls `body` with the rows of the entries of a span until it returns false. Whether it did so; nil if an entry may

@@ -135,6 +135,7 @@ final class Selections {
     // Keys first: a selection may cost more.
     for part in tests.conjuncts {
       if case .value(let column, let ranges) = part, column.id.half == .key {
+        cost.rows += left.count
         left = try rows.places(of: left).filter { ranges.contains($0.key.sortBytes) }.map(\.rowID)
       } else {
         rest.append(part)
