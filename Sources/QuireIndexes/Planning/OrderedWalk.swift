@@ -61,11 +61,10 @@ extension IndexView {
         skipped -= count
         continue
       }
-      let end = try tree.reading(from: span.lower, upTo: span.upper) { () throws -> RunEnd in
-        let start = span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
-        return try walkRuns(tree, ordered, order, start..<start + count, &skipped, body)
+      let start = try tree.reading(from: span.lower, upTo: span.upper) {
+        span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
       }
-      switch end {
+      switch try walkRuns(tree, span, ordered, order, start..<start + count, &skipped, body) {
       case .untrusted: return false
       case .done: return true
       case .behind: continue
@@ -79,13 +78,19 @@ extension IndexView {
   private enum RunEnd { case untrusted, done, behind }
 
   private func walkRuns(
-    _ tree: ExtensionTree<[UInt8]>, _ ordered: OrderedPath, _ order: [KeyColumn],
+    _ tree: ExtensionTree<[UInt8]>, _ span: KeySpan, _ ordered: OrderedPath, _ order: [KeyColumn],
     _ ranks: Range<Int>, _ skipped: inout Int, _ body: (RowID) throws -> Bool
   ) throws -> RunEnd {
     var walk = RunWalk(
       tree: tree, trees: trees, index: ordered.path.index, ranks: ranks, isReversed: ordered.isReversed)
     let prefix = { (rowID: RowID) throws in try self.prefix(of: rowID, ordered, order) }
-    while let run = try walk.next(ordered.isWhole ? nil : prefix, skipping: skipped) {
+    // Ranks count as a look at the span alone; what the caller reads of the rows of a run is noted by itself.
+    func next() throws -> RunWalk.Run? {
+      try tree.reading(from: span.lower, upTo: span.upper) {
+        try walk.next(ordered.isWhole ? nil : prefix, skipping: skipped)
+      }
+    }
+    while let run = try next() {
       guard !run.mayBeCut else { return .untrusted }
       for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return .done }
       skipped = 0
