@@ -2,7 +2,7 @@
 
 internal import QuireDatabase
 
-/// A column of an index as the file describes it; or a field that no index has.
+/// A column of an index as the file describes it; or a field that no index has; or the keys of the rows.
 public struct StoredColumn: Sendable {
   /// The name of the field, with those of the fields around it, and `metadata.` in front of one of the metadata; nil if
   /// the file does not have it.
@@ -41,6 +41,18 @@ public struct StoredColumn: Sendable {
     column = Column(storedAt: .name(name), .value)
     type = .any
   }
+
+  /// The keys of the rows, which serve conditions without an index.
+  public static let key = StoredColumn()
+
+  private init() {
+    (name, typeName, hasElements, isMetadata, isDescending, isStored) = (nil, "String", false, false, false, true)
+    column = Column(keysOf: StoredRow.self, NoMetadata.self)
+    type = StoredType(named: typeName)
+  }
+
+  /// Whether it is that of the keys.
+  public var isKey: Bool { column.id.half == .key }
 
   // MARK: Conditions
 
@@ -100,7 +112,7 @@ public struct StoredColumn: Sendable {
     guard let beginning = try knownType().beginning, !hasElements else {
       throw StoredConditionError("it is a column of \(typeName), and only a String begins with a text")
     }
-    return condition(ByteRanges(ByteRange(prefix: beginning(text))))
+    return condition(ByteRanges(isKey ? ByteRange(keyPrefix: text) : ByteRange(prefix: beginning(text))))
   }
 
   private func knownType() throws(StoredConditionError) -> StoredType {
