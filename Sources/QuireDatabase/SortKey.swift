@@ -1,5 +1,7 @@
 // Values as bytes whose order is theirs.
 
+internal import Foundation
+
 /// A value that rows can be sorted and found by: it becomes bytes that are in order exactly as the values are, and none
 /// of which begins another value's.
 ///
@@ -163,12 +165,26 @@ func undelimited(_ bytes: [UInt8]) -> [UInt8]? {
 /// Appends bytes and an end that is below every continuation: a zero byte within gets a companion, and two zero bytes
 /// end it.
 func appendDelimited(_ source: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+  let isAppended: Void? = source.withContiguousStorageIfAvailable { source in
+    // Nearly no text has a zero byte.
+    guard let base = source.baseAddress else { return }
+    if unsafe memchr(base, 0, source.count) == nil {
+      unsafe bytes.append(contentsOf: source)
+    } else {
+      unsafe appendEscaped(source, to: &bytes)
+    }
+  }
+  if isAppended == nil { appendEscaped(source, to: &bytes) }
+  bytes.append(0)
+  bytes.append(0)
+}
+
+/// Appends bytes, and a companion behind each zero byte.
+private func appendEscaped(_ source: some Sequence<UInt8>, to bytes: inout [UInt8]) {
   for byte in source {
     bytes.append(byte)
     if byte == 0 { bytes.append(0xff) }
   }
-  bytes.append(0)
-  bytes.append(0)
 }
 
 extension Optional: SortKey where Wrapped: SortKey {

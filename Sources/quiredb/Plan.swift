@@ -7,7 +7,7 @@ import QuireIndexes
 /// Shows the plan of a query.
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows how a query would be answered, by counting entries of indexes. Changes nothing, and reads no row.",
+    abstract: "Shows how a query would be answered, by counting entries and keys. Changes nothing, and reads no row.",
     discussion: """
       A query is a condition on fields, and an order, a limit and an offset if wanted:
 
@@ -16,7 +16,8 @@ struct Plan: ParsableCommand {
       Fields are compared by =, !=, <, <=, >, >=, IN (…), BETWEEN … AND …, LIKE 'beginning%', IS NULL and IS NOT \
       NULL; comparisons are put together by AND, OR, NOT and brackets. A field goes by its name, with “metadata.” in \
       front of one of the metadata, by the name of an index that has it alone, or by that of an index and the number \
-      of the column: year-rating.2. A name with other characters stands in double quotes. Texts, times ('1959-08-17') \
+      of the column: year-rating.2. A name with other characters stands in double quotes. KEY is the row’s key, a \
+      text, and gives an order by itself; a field of that name is "key", in double quotes. Texts, times ('1959-08-17') \
       and UUIDs stand in single quotes.
       """)
 

@@ -6,7 +6,8 @@ import QuireIndexes
 ///
 ///     artist = 'Miles' AND (year >= 1990 OR rating IS NULL) ORDER BY year DESC LIMIT 20 OFFSET 40
 ///
-/// whose names are those of columns that a planner knows. `NOT` binds more than `AND`, and `AND` more than `OR`.
+/// whose names are those of columns that a planner knows; `KEY` is the row's key. `NOT` binds more than `AND`, and
+/// `AND` more than `OR`.
 struct QueryReader {
   private let planner: StoredPlanner
   private let tokens: QueryTokens
@@ -33,7 +34,11 @@ struct QueryReader {
     if !Self.clauseWords.contains(where: token.isWord), token.kind != .end { condition = try alternatives() }
     if take(word: "ORDER") {
       try expect(word: "BY")
+      let place = token.place
       repeat { order.append(try orderColumn()) } while take(sign: ",")
+      if order.count > 1, order.contains(where: \.column.isKey) {
+        throw wrong("no two rows have the same key, so that KEY is an order by itself", at: place)
+      }
     }
     if take(word: "LIMIT") { limit = try count() }
     if take(word: "OFFSET") { offset = try count() }
@@ -115,6 +120,9 @@ struct QueryReader {
   private mutating func field() throws -> StoredColumn {
     let name: String
     switch token.kind {
+    case .word where token.isWord("KEY"):
+      advance()
+      return .key
     case .word(let word) where !Self.conditionWords.contains(word.uppercased()): name = word
     case .name(let quoted): name = quoted
     default:

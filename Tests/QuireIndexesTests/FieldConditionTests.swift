@@ -118,6 +118,60 @@ struct Probe: Codable, Sendable {
     }
   }
 
+  @Test func aWalkInOrderDecodesFewRows() throws {
+    let folder = try TemporaryFolder()
+    let db = try filled(folder, 2000)
+    try db.register(Indexes("marked.indexes", over: Self.rows) { Index("year", \.year) })
+    try db.read { tx throws in
+      let query = tx[Self.rows].find { $0.rating >= 3.5 && $0.genre == .jazz }.order(by: \.year)
+      #expect(try query.plan.order == .index("year", isReversed: false))
+      let decoded = try decodedCount {
+        let found = try query.rowIDs.count
+        #expect(found == (0..<2000).filter { $0 % 3 != 0 && $0 % 11 >= 7 && $0 % 4 == 0 }.count)
+      }
+      #expect(decoded <= 16 + 2000 / 64 + 1)
+    }
+  }
+
+  @Test func aFieldIsReadWithoutTheRow() throws {
+    let folder = try TemporaryFolder()
+    let db = try filled(folder, 2000)
+    try db.read { tx throws in
+      let all = Array(tx[Self.rows].rows).sorted { $0.rowID < $1.rowID }.map(\.object)
+      let jazz = all.filter { $0.genre == .jazz }
+      let (every, some) = (tx[Self.rows].find(.all), tx[Self.rows].find { $0.genre == .jazz })
+      func check<Value: Equatable>(
+        _ expected: Value, most: Int = 2 * (16 + 2000 / 64 + 1), line: Int = #line, _ body: () throws -> Value
+      ) throws {
+        let decoded = try decodedCount {
+          let found = try body()
+          #expect(found == expected, "line \(line)")
+        }
+        #expect(decoded <= most, "line \(line) decoded \(decoded)")
+      }
+      try check(all.map(\.year)) { try every.values(\.year) }
+      try check(all.map(\.rating)) { try every.values(\.rating) }
+      try check(jazz.map(\.title)) { try some.values(\.title) }
+      try check(jazz.map(\.album.name)) { try some.values(\.album.name) }
+      try check(jazz.map(\.album.year)) { try some.values(\.album.year) }
+      try check(all.reduce(0) { $0 + $1.year }) { try every.sum(\.year) }
+      try check(jazz.reduce(0) { $0 + Double($1.year) } / Double(jazz.count)) { try some.average(\.year) }
+      try check(jazz.map(\.year).min()) { try some.min(\.year) }
+      try check("title 999") { try every.max(\.title) }
+      try check(Set(all.map(\.year)).sorted()) { try every.distinct(\.year) }
+      try check([500, 1500]) { try every.groupCounts(by: \.genre).map(\.count) }
+      // Of two that are equal the one that was stored first.
+      let sorted = jazz.enumerated().sorted { ($1.element.year, $0.offset) < ($0.element.year, $1.offset) }
+      try check(sorted.map(\.element.title), most: 700) { try some.order(by: .descending(\.year)).objects.map(\.title) }
+      try check(all.map(\.title).sorted().prefix(5).map(\.self)) {
+        try every.order(by: \.title).limit(5).values(\.title)
+      }
+      let played = tx[Self.rows].find { $0.metadata.count >= 1500 }
+      let counts = try played.order(by: .metadataDescending(\.count), .ascending(\.year)).all.map { $0.metadata?.count }
+      #expect(counts == stride(from: 1990, through: 1500, by: -10).map(\.self))
+    }
+  }
+
   struct Broken: SynthesizedCodable, Sendable {
     var year: Int, other: Int
     enum CodingKeys: String, CodingKey {
@@ -135,6 +189,11 @@ struct Probe: Codable, Sendable {
     }
     let error = #expect(throws: DatabaseError.self) { try db.read { tx in try tx[rows].find { $0.year == 0 }.count } }
     #expect(error?.message.contains("Broken") == true && error?.message.contains("year") == true)
+    let sum = #expect(throws: DatabaseError.self) { try db.read { tx in try tx[rows].find(.all).sum(\.year) } }
+    let order = #expect(throws: DatabaseError.self) {
+      try db.read { tx in try tx[rows].find(.all).order(by: \.year).keys }
+    }
+    #expect(sum?.message == error?.message && order?.message == error?.message)
   }
 
   struct Renamed: SynthesizedCodable, Sendable {

@@ -59,6 +59,7 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
 
   @Test(arguments: [false, true]) func rowsComeInTheOrderOfKeys(isIndexed: Bool) throws {
     let db = try database(isIndexed: isIndexed)
+    var random = SeededRandom(seed: 3)
     try db.read { tx throws in
       let all = (-500..<500).map { EntryID(rawValue: $0).rowKey }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
       let conditions: [(EntryCondition, (Int) -> Bool)] = [
@@ -72,6 +73,17 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
         #expect(try found.orderByKey().keys == wanted)
         #expect(try found.orderByKey(descending: true).keys == wanted.reversed())
         #expect(try found.orderByKey().offset(2).limit(5).keys == Array(wanted.dropFirst(2).prefix(5)))
+        for _ in 0..<4 {
+          let (offset, limit, isReversed) = (random.below(wanted.count + 3), random.below(9), random.oneIn(2))
+          let part = found.orderByKey(descending: isReversed).offset(offset).limit(limit)
+          let expected = Array((isReversed ? wanted.reversed() : wanted).dropFirst(offset).prefix(limit))
+          let run = try QueryRun(part)
+          #expect(try part.keys == expected)
+          // Nothing is read behind the last one that is wanted, nor in front of the first.
+          if case .keys = run.description.order, try run.rowIDs().count == expected.count {
+            #expect(run.cost.entries == expected.count)
+          }
+        }
         let query = RowCollection.entries.query(condition).orderByKey(descending: true).limit(3)
         #expect(try tx.find(query).keys == Array(wanted.reversed().prefix(3)))
       }

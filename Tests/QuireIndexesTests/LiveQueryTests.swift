@@ -124,6 +124,45 @@ import Testing
     #expect(counted == [0, 0, 0, 1, 1, 1, 1])
   }
 
+  @Test("What an ordered walk tests and leaves out wakes the query when it changes")
+  func watchesWhatIsLeftOut() async throws {
+    let counted = try await runs(
+      { tx in
+        [
+          try tx[.tracks].find { $0.title != "t99" }.order(by: .descending(\.year)).limit(1).keys,
+          try tx[.tracks].find { $0.score != 5 && $0.title != "t98" }.order(by: .descending(\.year)).offset(4).limit(1)
+            .keys,
+        ]
+      },
+      [
+        { tx in try tx[.tracks].update("k99") { $0.title = "other" } },
+        { tx in try tx[.tracks].update("k98") { $0.title = "other" } },
+        { tx in try tx[.tracks].update("k7") { $0.title = "other" } },
+      ])
+    #expect(counted == [1, 1, 0])
+  }
+
+  @Test("A query in the order of keys reads, and watches, no more than its limit says")
+  func watchesFirstKeys() async throws {
+    let counted = try await runs(
+      { tx in
+        let all = tx[.tracks].find(.all)
+        return [
+          try all.orderByKey().limit(3).keys, try all.orderByKey(descending: true).offset(2).limit(3).keys,
+          try tx[.tracks].find { $0.key.hasPrefix("k2") }.orderByKey().limit(2).keys,
+        ]
+      },
+      [
+        { tx in try tx[.tracks].set(track(year: 1), for: "k3") },
+        { tx in try tx[.tracks].remove("k150") },
+        { tx in try tx[.tracks].set(track(year: 1), for: "k0a") },
+        { tx in try tx[.tracks].remove("k99") },
+        { tx in try tx[.tracks].remove("k20") },
+        { tx in try tx[.tracks].set(track(year: 1), for: "k29a") },
+      ])
+    #expect(counted == [0, 0, 1, 1, 1, 0])
+  }
+
   @Test("A query without an index is run for every row that comes, goes or changes")
   func scansWakeForAll() async throws {
     let counted = try await runs(

@@ -114,7 +114,7 @@ extension SeededRandom {
         $0.track.title.folded == text.folded
       }
     case 12:
-      let years = (0..<below(5)).map { _ in 1987 + below(14) }
+      let years = (0..<below(5)).map { _ in 1987 + below(14) } + (below(3) == 0 ? (0..<40).map { 1990 + 2 * $0 } : [])
       return RandomCondition(text: "year in \(years)", condition: fields.year.isIn(years)) {
         years.contains($0.track.year)
       }

@@ -136,6 +136,21 @@ import Testing
         }
       ),
       ("year = 1990 AND year = 1991", RowCollection.tracks.query { $0.year == 1990 && $0.year == 1991 }),
+      ("KEY = 'k12'", RowCollection.tracks.query { $0.key == "k12" }),
+      ("key like 'k1%' AND year = 1990", RowCollection.tracks.query { $0.key.hasPrefix("k1") && $0.year == 1990 }),
+      ("KEY LIKE 'k\u{d7ff}%'", RowCollection.tracks.query { $0.key.hasPrefix("k\u{d7ff}") }),
+      (
+        "KEY BETWEEN 'k2' AND 'k30' OR KEY > 'k9'",
+        RowCollection.tracks.query {
+          $0.key.isBetween("k2", and: "k30") || $0.key > "k9"
+        }
+      ),
+      ("KEY IN ('k1', 'none', 'k2')", RowCollection.tracks.query { $0.key.isIn(["k1", "none", "k2"]) }),
+      ("KEY != 'k1' AND NOT KEY < 'k3'", RowCollection.tracks.query { $0.key != "k1" && !($0.key < "k3") }),
+      ("KEY IS NULL", RowCollection.tracks.query(.none)),
+      ("ORDER BY KEY DESC LIMIT 5", RowCollection.tracks.query().orderByKey(descending: true).limit(5)),
+      ("KEY >= 'k3' ORDER BY KEY", RowCollection.tracks.query { $0.key >= "k3" }.orderByKey()),
+      ("year = 1990 ORDER BY KEY", RowCollection.tracks.query { $0.year == 1990 }.orderByKey()),
       ("ORDER BY year DESC LIMIT 5", RowCollection.tracks.query().order(by: .descending(\.year)).limit(5)),
       (
         "tags = 'x' ORDER BY year, title DESC LIMIT 7 OFFSET 3",
@@ -227,6 +242,10 @@ import Testing
       let partial = output(path, "tracks", "added > '2001-01-01' AND name = 1 AND year = 1990")
       #expect(partial.contains("note     “recent” holds some of the rows"))
       #expect(partial.contains("note     no index has “name”: tests every row that the rest leaves\n"))
+      // In quotes it is a field, which no index has.
+      #expect(output(path, "tracks", "\"KEY\" = 'k1'").hasSuffix("note     no index has “KEY”: tests every row\n"))
+      #expect(
+        output(path, "tracks", "KEY = 'k1'") == "plan     1 key\nreads    at most 1 entries and rows, of 400 rows\n")
       let scan = output(path, "tracks", "name = 1")
       #expect(
         scan.hasPrefix("plan     all 400 rows, each tested for one more part of the condition on the decoded row\n"))
@@ -292,6 +311,8 @@ import Testing
         ("year NOT = 3", "Write NOT in front of the field"), ("year = 1990 LIMIT -1", "a number of rows is expected"),
         ("year = 1990 ORDER year", "here BY is expected"), ("ORDER BY tags", "a list gives no order"),
         ("year # 3", "at character 6, “# 3”: no word begins so"), ("year IN ()", "here a value is expected"),
+        ("KEY = 5", "at character 7, “5”: this is no value of String. Write a text in quotes"),
+        ("ORDER BY year, KEY", "at character 10, “year, KEY”: no two rows have the same key"),
         (String(repeating: "(", count: 9000), "more than 64 brackets"),
         (String(repeating: "NOT ", count: 4000), "more than 64 brackets"),
         (String(repeating: "year = 1 OR ", count: 2000), "more than 16384 characters"),

@@ -128,6 +128,62 @@ import Testing
     try engine.close()
   }
 
+  @Test(arguments: [UInt64(1), 2, 3]) func goesFromSpanToSpan(seed: UInt64) throws {
+    let (engine, tree) = try makeEngine(.bytes, count: 900, seed: seed)
+    var random = SeededRandom(seed: seed)
+    try engine.read { tx in
+      var stepping = try tx.cursor(tree)
+      let keys = try walk(&stepping).map(\.key)
+      for _ in 0..<40 {
+        // Bounds that are keys, and others, in order.
+        let bounds = (0..<2 * (1 + random.below(60))).map { _ in
+          let key = keys[random.below(keys.count)]
+          return random.oneIn(3) ? key + [UInt8(random.below(3))] : Array(key.prefix(1 + random.below(key.count)))
+        }.sorted { $0.lexicographicallyPrecedes($1) }
+        var walking = try tx.cursor(tree)
+        var counting = try tx.cursor(tree)
+        for start in stride(from: 0, to: bounds.count, by: 2) {
+          let (lower, upper) = (bounds[start], bounds[start + 1])
+          let first = keys.first { !$0.lexicographicallyPrecedes(lower) }
+          let within = keys.filter { !$0.lexicographicallyPrecedes(lower) && $0.lexicographicallyPrecedes(upper) }
+          let limit = random.oneIn(4) ? random.below(9) + 1 : .max
+          try lower.withUnsafeBytes { lower in
+            let found = try walking.advance(to: lower) { key in key.withUnsafeBytes { Array($0) } }
+            #expect(equal(found, first), "seed \(seed)")
+            _ = try counting.advance(to: lower) { _ in }
+          }
+          try upper.withUnsafeBytes { upper in
+            var found: [[UInt8]] = []
+            let goesOn = try walking.forEachKey(below: upper) { key in
+              found.append(key.withUnsafeBytes { Array($0) })
+              return found.count < limit
+            }
+            #expect(found.elementsEqual(within.prefix(limit)), "seed \(seed)")
+            #expect(goesOn == (within.count < limit))
+            // What lies in one leaf is counted there, and nothing is passed over otherwise.
+            let place = counting.key
+            if let passed = try counting.skipInLeaf(below: upper) {
+              #expect(passed == within.count, "seed \(seed)")
+            } else {
+              #expect(equal(counting.key, place), "seed \(seed)")
+              _ = try counting.advance(to: upper) { _ in }
+            }
+            #expect(equal(counting.key, keys.first { !$0.lexicographicallyPrecedes(Array(upper)) }))
+          }
+        }
+        var all = 0
+        var cursor = try tx.cursor(tree)
+        #expect(
+          try cursor.forEachKey(below: nil) { _ in
+            all += 1
+            return true
+          })
+        #expect(all == keys.count && !cursor.isOnEntry)
+      }
+    }
+    try engine.close()
+  }
+
   @Test(arguments: [UInt64(1), 2, 3]) func stopsWhereAsked(seed: UInt64) throws {
     let (engine, tree) = try makeEngine(.bytes, count: 400, seed: seed)
     var random = SeededRandom(seed: seed)

@@ -77,7 +77,7 @@ extension ExtensionTree where Key == RowID {
 
 extension ExtensionTree {
   /// Has the engine's errors name the tree.
-  private func namingWalk(_ body: () throws -> Void) throws {
+  func namingWalk(_ body: () throws -> Void) throws {
     do { try body() } catch let error as StorageError {
       if error.code == .cursorInvalidated {
         throw DatabaseError(

@@ -3,8 +3,15 @@
 extension RowReading {
   /// The numbers of the rows from the key `from` up to the key `upTo`, which is not among them, in the order of the
   /// keys' bytes; nil means no bound. Touches no object.
-  public func rowIDs(from first: String?, upTo end: String?) throws(DatabaseError) -> [RowID] {
-    try handle.opened.rowIDs(.range(first, end))
+  ///
+  /// - Parameters:
+  ///   - isReversed: whether the last one comes first.
+  ///   - offset: so many are left out at the beginning. O(log n), however many these are.
+  ///   - limit: no more than so many are read.
+  public func rowIDs(
+    from first: String?, upTo end: String?, isReversed: Bool = false, offset: Int = 0, limit: Int = .max
+  ) throws(DatabaseError) -> [RowID] {
+    try handle.opened.rowIDs(.range(first, end), isReversed: isReversed, offset: offset, limit: limit)
   }
 
   /// Those of some rows that are in this collection, with their keys, in the order of the numbers as given. Decodes

@@ -127,11 +127,13 @@ extension OpenedCollection {
     }
   }
 
-  /// The numbers of the rows in a range of keys, in the order of these.
-  func rowIDs(_ range: RowScan.Range) throws(DatabaseError) -> [RowID] {
+  /// The numbers of the rows in a range of keys, in the order of these or against it.
+  func rowIDs(
+    _ range: RowScan.Range, isReversed: Bool = false, offset: Int = 0, limit: Int = .max
+  ) throws(DatabaseError) -> [RowID] {
     try check()
     var scan = RowScan(self, range)
-    scan.halves = []
+    (scan.halves, scan.isReversed, scan.offset) = ([], isReversed, max(0, offset))
     guard let bounds = scan.bounds else {
       noteRead(nil, [])
       return []
@@ -140,9 +142,9 @@ extension OpenedCollection {
       let cursor = try IndexCursor(scan, bounds)
       var rowIDs: [RowID] = []
       if transaction.recorder == nil {
-        while let rowID = try cursor.nextRowID() { rowIDs.append(rowID) }
+        while rowIDs.count < limit, let rowID = try cursor.nextRowID() { rowIDs.append(rowID) }
       } else {
-        while let entry = try cursor.next() { rowIDs.append(entry.rowID) }
+        while rowIDs.count < limit, let entry = try cursor.next() { rowIDs.append(entry.rowID) }
       }
       return rowIDs
     } catch {

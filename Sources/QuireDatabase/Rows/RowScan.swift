@@ -13,6 +13,8 @@ struct RowScan {
   let opened: OpenedCollection
   let range: Range
   var isReversed = false
+  /// So many entries are passed over first, without a look at them.
+  var offset = 0
   /// The halves of rows that are looked at beside their keys.
   var halves: RowHalves = [.object, .metadata]
   /// Which keys to look at, decided before anything else of the row is read.
@@ -46,6 +48,7 @@ final class IndexCursor {
   private let name: String
   private let bounds: KeyBounds
   private let isReversed: Bool
+  private let offset: Int
   private let filter: ((String) throws -> Bool)?
   /// The count of changes when the walk began: it sees the state of that moment, or nothing.
   private let mutationCount: Int
@@ -60,6 +63,7 @@ final class IndexCursor {
     name = scan.opened.name
     self.bounds = bounds
     isReversed = scan.isReversed
+    offset = scan.offset
     filter = scan.filter
     mutationCount = transaction.mutationCount
     recorded = transaction.recorder?.beginWalk(bounds, in: name, scan.halves, isReversed: isReversed)
@@ -125,12 +129,24 @@ final class IndexCursor {
   /// Goes to the first entry; false if there is none.
   private func start() throws(StorageError) -> Bool {
     isStarted = true
+    if offset > 0 { return try start(behind: offset) }
     guard isReversed else {
       _ = unsafe try cursor.seek(bounds.lower)
       return unsafe cursor.isOnEntry
     }
     _ = unsafe try cursor.seek(bounds.upper)
     return unsafe try cursor.isOnEntry ? cursor.previous() : cursor.seekLast()
+  }
+
+  /// Goes to the first entry behind some; false if there is none.
+  private func start(behind offset: Int) throws(StorageError) -> Bool {
+    let keys = transaction.trees.keys
+    let (rank, isOverflow) =
+      isReversed
+      ? try transaction.rank(bounds.upper, in: keys).subtractingReportingOverflow(offset)
+      : try transaction.rank(bounds.lower, in: keys).addingReportingOverflow(offset)
+    if isOverflow { return false }
+    return unsafe try cursor.seek(toIndex: isReversed ? rank - 1 : rank)
   }
 
   /// Whether an entry's key has not passed the bound that the walk goes to.

@@ -44,7 +44,9 @@ public struct KeyTerm<Object: Sendable, Metadata: Sendable>: Sendable {
 
   /// Equal to one of `ids`.
   public func isIn<ID: RowKeyConvertible>(_ ids: some Sequence<ID>) -> Condition<Object, Metadata> {
-    condition(ByteRanges(ids.map { ByteRange(value: $0.rowKey.sortBytes) }))
+    var points = PointList(capacity: ids.underestimatedCount)
+    for id in ids { points.append(unless: nil) { id.rowKey.append(to: &$0) } }
+    return condition(ByteRanges(points))
   }
 
   /// From `lower` to `upper`, which is among them.
@@ -75,15 +77,20 @@ public struct KeyTerm<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 
   /// Whether the key begins with the bytes of `prefix`.
-  public func hasPrefix(_ prefix: String) -> Condition<Object, Metadata> {
-    condition(ByteRange(lower: Self.begin(prefix), upper: Self.texts(behindPrefix: prefix).map { Self.begin($0) }))
+  public func hasPrefix(_ prefix: String) -> Condition<Object, Metadata> { condition(ByteRange(keyPrefix: prefix)) }
+}
+
+extension ByteRange {
+  /// The keys that begin with `prefix`. Its bounds are those of texts.
+  init(keyPrefix prefix: String) {
+    self.init(lower: Self.begin(prefix), upper: Self.text(behindPrefix: prefix).map { Self.begin($0) })
   }
 
   /// What the bytes of all texts begin with that begin with `prefix`.
   private static func begin(_ prefix: String) -> [UInt8] { Array(prefix.sortBytes.dropLast(KeyBound.endByteCount)) }
 
-  /// The first text behind all that begin with `prefix`; nil if there is none. Bounds of keys are texts.
-  private static func texts(behindPrefix prefix: String) -> String? {
+  /// The first text behind all that begin with `prefix`; nil if there is none.
+  private static func text(behindPrefix prefix: String) -> String? {
     var scalars = String.UnicodeScalarView(prefix.unicodeScalars)
     while let last = scalars.popLast() {
       // Between these two there is no scalar.

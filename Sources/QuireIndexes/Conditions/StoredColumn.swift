@@ -2,7 +2,7 @@
 
 internal import QuireDatabase
 
-/// A column of an index as the file describes it; or a field that no index has.
+/// A column of an index as the file describes it; or a field that no index has; or the keys of the rows.
 public struct StoredColumn: Sendable {
   /// The name of the field, with those of the fields around it, and `metadata.` in front of one of the metadata; nil if
   /// the file does not have it.
@@ -42,6 +42,18 @@ public struct StoredColumn: Sendable {
     type = .any
   }
 
+  /// The keys of the rows, which serve conditions without an index.
+  public static let key = StoredColumn()
+
+  private init() {
+    (name, typeName, hasElements, isMetadata, isDescending, isStored) = (nil, "String", false, false, false, true)
+    column = Column(keysOf: StoredRow.self, NoMetadata.self)
+    type = StoredType(named: typeName)
+  }
+
+  /// Whether it is that of the keys.
+  public var isKey: Bool { column.id.half == .key }
+
   // MARK: Conditions
 
   /// Equal, below, or what else is asked.
@@ -73,10 +85,10 @@ public struct StoredColumn: Sendable {
   /// - Throws: as `compare(_:_:)`.
   public func isIn(_ values: [StoredValue]) throws(StoredConditionError) -> StoredCondition {
     let unordered = try knownType().unorderedBytes
-    var points: [ByteRange] = []
+    var points = PointList(capacity: values.count)
     for value in values {
       let bytes = try bytes(value)
-      if bytes != unordered { points.append(ByteRange(value: bytes)) }
+      points.append(unless: unordered) { $0 += bytes }
     }
     return condition(ByteRanges(points))
   }
@@ -100,7 +112,7 @@ public struct StoredColumn: Sendable {
     guard let beginning = try knownType().beginning, !hasElements else {
       throw StoredConditionError("it is a column of \(typeName), and only a String begins with a text")
     }
-    return condition(ByteRanges(ByteRange(prefix: beginning(text))))
+    return condition(ByteRanges(isKey ? ByteRange(keyPrefix: text) : ByteRange(prefix: beginning(text))))
   }
 
   private func knownType() throws(StoredConditionError) -> StoredType {

@@ -63,7 +63,10 @@ extension Term where Value: SortKey {
 
   /// Equal to one of `values`.
   public func isIn(_ values: some Sequence<Value>) -> Condition<Object, Metadata> {
-    condition(ByteRanges(values.flatMap { Self.point($0).list }))
+    var points = PointList(capacity: values.underestimatedCount)
+    let unordered = Value.unorderedBytes
+    for value in values { points.append(unless: unordered) { value.append(to: &$0) } }
+    return condition(ByteRanges(points))
   }
 
   /// From `lower` to `upper`, which is among them.
@@ -135,8 +138,10 @@ where Value: Sequence & SendableMetatype, Value.Element: SortKey, Value.Iterator
 
   /// Whether one of the elements is equal to one of `elements`.
   public func contains(anyOf elements: some Sequence<Value.Element>) -> Condition<Object, Metadata> {
-    let bytes = elements.map(\.sortBytes).filter { $0 != Value.Element.unorderedBytes }
-    let ranges = ByteRanges(bytes.map { ByteRange(value: $0) })
+    var points = PointList(capacity: elements.underestimatedCount)
+    let unordered = Value.Element.unorderedBytes
+    for element in elements { points.append(unless: unordered) { element.append(to: &$0) } }
+    let ranges = ByteRanges(points)
     guard !ranges.isEmpty else { return .none }
     if let path = path as? FieldPath<Object, Value>, !isMetadata {
       return Condition(.elements(Column(each: path, beside: Metadata.self), ranges, isNegated: false))

@@ -6,7 +6,7 @@ internal import QuireDatabase
 struct AccessPath {
   let index: Int
   /// In the order of the keys.
-  let spans: [KeySpan]
+  let spans: KeySpans
   /// The number of entries in the spans; the largest number there is where they were not counted.
   let count: Int
   /// Which parts of the condition the spans answer, by their places among the conjuncts.
@@ -24,7 +24,7 @@ struct AccessPath {
   var isCounted: Bool { count < .max }
 
   /// Whether every entry is one of a row that the answered parts let through.
-  var isExact: Bool { spans.allSatisfy(\.isExact) }
+  var isExact: Bool { spans.isExact }
 }
 
 extension IndexView {
@@ -36,27 +36,26 @@ extension IndexView {
   /// - Parameter counts: whether the entries are counted.
   func path(_ number: Int, _ conjuncts: [ConditionNode], counts: Bool) throws -> AccessPath? {
     let index = list.indexes[number]
-    var (prefixes, spans) = ([[UInt8]()], [KeySpan]?.none)
+    var (prefixes, spans) = ([[UInt8]()], KeySpans?.none)
     var (answered, isExact, isDistinct) = (Set<Int>(), true, true)
     var (fixedColumns, pointColumns) = (0, 0)
     for column in index.columns {
       guard spans == nil, let (place, ranges) = Self.part(column.column.id, conjuncts) else { break }
       answered.insert(place)
-      if column.column.id.kind == .elements, ranges.list.count > 1 || !ranges.arePoints { isDistinct = false }
-      guard ranges.arePoints, prefixes.count * ranges.list.count <= Self.pointLimit else {
-        spans = prefixes.flatMap { prefix in
-          ranges.list.map { KeySpan($0, behind: prefix, isDescending: column.isDescending, isExact: isExact) }
-        }
+      if column.column.id.kind == .elements, ranges.count > 1 || !ranges.arePoints { isDistinct = false }
+      guard ranges.arePoints, prefixes.count * ranges.count <= Self.pointLimit else {
+        spans = KeySpans(ranges, behind: prefixes, isDescending: column.isDescending, isExact: isExact)
         break
       }
-      if ranges.list.contains(where: { $0.lower.count > IndexKey.columnByteCount }) { isExact = false }
-      if prefixes.count == 1, ranges.list.count == 1 {
-        prefixes[0] += column.keyBytes(ranges.list[0].lower)
+      let points = ranges.list
+      if points.contains(where: { $0.lower.count > IndexKey.columnByteCount }) { isExact = false }
+      if prefixes.count == 1, points.count == 1 {
+        prefixes[0] += column.keyBytes(points[0].lower)
         fixedColumns += 1
         pointColumns += 1
         continue
       }
-      prefixes = prefixes.flatMap { prefix in ranges.list.map { prefix + column.keyBytes($0.lower) } }
+      prefixes = prefixes.flatMap { prefix in points.map { prefix + column.keyBytes($0.lower) } }
       if prefixes.count == 1 { fixedColumns += 1 }
       pointColumns += 1
     }
@@ -64,7 +63,7 @@ extension IndexView {
     for column in index.columns where column.column.id.kind == .elements {
       guard Self.part(column.column.id, conjuncts).map({ answered.contains($0.place) }) ?? false else { return nil }
     }
-    let all = KeySpan.merged(spans ?? prefixes.map { KeySpan(prefix: $0, isExact: isExact) })
+    let all = spans ?? KeySpans(prefixes.map { KeySpan(prefix: $0, isExact: isExact) })
     let count = counts ? try trees.count(all, in: number) : .max
     return AccessPath(
       index: number, spans: all, count: count, answered: answered, fixedColumns: fixedColumns,

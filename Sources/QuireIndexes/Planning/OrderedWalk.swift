@@ -45,8 +45,12 @@ extension IndexView {
     _ body: (RowID) throws -> Bool
   ) throws -> Bool {
     let tree = try trees.tree(ordered.path.index)
+    if case .many(let spans, _) = ordered.path.spans, ordered.isWhole, !ordered.isReversed, offset == 0 {
+      return try walkForwards(tree, spans, body)
+    }
     var skipped = offset
-    for span in ordered.isReversed ? ordered.path.spans.reversed() : ordered.path.spans {
+    let spans = ordered.path.spans.list
+    for span in ordered.isReversed ? spans.reversed() : spans {
       if ordered.isWhole, !ordered.isReversed, skipped == 0 {
         guard let isDone = try walkForwards(tree, span, body) else { return false }
         if isDone { return true }
@@ -57,11 +61,10 @@ extension IndexView {
         skipped -= count
         continue
       }
-      let end = try tree.reading(from: span.lower, upTo: span.upper) { () throws -> RunEnd in
-        let start = span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
-        return try walkRuns(tree, ordered, order, start..<start + count, &skipped, body)
+      let start = try tree.reading(from: span.lower, upTo: span.upper) {
+        span.lower.isEmpty ? 0 : try tree.rank(of: span.lower)
       }
-      switch end {
+      switch try walkRuns(tree, span, ordered, order, start..<start + count, &skipped, body) {
       case .untrusted: return false
       case .done: return true
       case .behind: continue
@@ -75,18 +78,40 @@ extension IndexView {
   private enum RunEnd { case untrusted, done, behind }
 
   private func walkRuns(
-    _ tree: ExtensionTree<[UInt8]>, _ ordered: OrderedPath, _ order: [KeyColumn],
+    _ tree: ExtensionTree<[UInt8]>, _ span: KeySpan, _ ordered: OrderedPath, _ order: [KeyColumn],
     _ ranks: Range<Int>, _ skipped: inout Int, _ body: (RowID) throws -> Bool
   ) throws -> RunEnd {
     var walk = RunWalk(
       tree: tree, trees: trees, index: ordered.path.index, ranks: ranks, isReversed: ordered.isReversed)
     let prefix = { (rowID: RowID) throws in try self.prefix(of: rowID, ordered, order) }
-    while let run = try walk.next(ordered.isWhole ? nil : prefix, skipping: skipped) {
+    // Ranks count as a look at the span alone; what the caller reads of the rows of a run is noted by itself.
+    func next() throws -> RunWalk.Run? {
+      try tree.reading(from: span.lower, upTo: span.upper) {
+        try walk.next(ordered.isWhole ? nil : prefix, skipping: skipped)
+      }
+    }
+    while let run = try next() {
       guard !run.mayBeCut else { return .untrusted }
       for rowID in run.rowIDs.dropFirst(run.skippedInside) where try !body(rowID) { return .done }
       skipped = 0
     }
     return .behind
+  }
+
+  /// Calls `body` with the rows of the entries of many spans until it returns false. Returns false if an entry may hold
+  /// a value that was cut.
+  private func walkForwards(
+    _ tree: ExtensionTree<[UInt8]>, _ spans: ByteSpans, _ body: (RowID) throws -> Bool
+  ) throws -> Bool {
+    var isTrusted = true
+    try tree.forEachKey(in: spans) { key in
+      guard key.byteCount < IndexKey.columnByteCount + IndexKey.rowIDByteCount, let rowID = IndexKey.rowID(key) else {
+        isTrusted = false
+        return false
+      }
+      return try body(rowID)
+    }
+    return isTrusted
   }
 
   /// Calls `body` with the rows of the entries of a span until it returns false. Whether it did so; nil if an entry may

@@ -12,7 +12,7 @@ struct RowFinder {
   /// For more rows no memory is taken in advance: what a file says of their number may be false.
   static var mostReserved: Int { 1 << 16 }
   /// So many rows are looked up side by side.
-  private static var batchCount: Int { 256 }
+  static var batchCount: Int { 256 }
 
   /// The rows of a plan, in the order of their numbers, each once.
   ///
@@ -113,21 +113,7 @@ struct RowFinder {
 
   /// Those of the rows that satisfy a condition, in the order given.
   func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
-    let (rowIDs, tests) = try selections.filter(rowIDs, tests)
-    if case .all = tests { return rowIDs }
-    cost.rows += rowIDs.count
-    guard let view, let test = view.test(tests) else { return try rows.filter(rowIDs, tests) }
-    var found: [RowID] = []
-    var start = 0
-    while start < rowIDs.count {
-      let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
-      start += batch.count
-      try view.trees.records.withValues(for: batch) { index, bytes in
-        let rowID = batch[index]
-        if try view.withRecord(rowID, bytes, { test.isTrue($0, of: rowID) }) { found.append(rowID) }
-      }
-    }
-    return found
+    try FinderFilter(self, tests).rowIDs(among: rowIDs)
   }
 
   // MARK: Sorting
@@ -141,14 +127,14 @@ struct RowFinder {
     }
     var keyed: [(key: [UInt8], rowID: RowID)] = []
     keyed.reserveCapacity(rowIDs.count)
+    guard let view, view.tells(order) else {
+      try rows.forEachOrderKey(rowIDs, order) { keyed.append(($1, $0)) }
+      return Self.sorted(keyed)
+    }
     var start = 0
     while start < rowIDs.count {
       let batch = Array(rowIDs[start..<min(rowIDs.count, start + Self.batchCount)])
       start += batch.count
-      guard let view, view.tells(order) else {
-        keyed += try rows.orderKeys(batch, order)
-        continue
-      }
       try view.trees.records.withValues(for: batch) { index, bytes in
         let key = try view.withRecord(batch[index], bytes) { record in
           OrderKey.bytes(order) { view.value($0.id, record) }
@@ -156,12 +142,76 @@ struct RowFinder {
         keyed.append((key, batch[index]))
       }
     }
-    keyed.sort { left, right in
-      if left.key == right.key { return left.rowID < right.rowID }
-      return left.key.lexicographicallyPrecedes(right.key)
-    }
-    return keyed.map(\.rowID)
+    return Self.sorted(keyed)
   }
+
+  private static func sorted(_ keyed: [(key: [UInt8], rowID: RowID)]) -> [RowID] {
+    keyed.sorted { left, right in
+      if left.key == right.key { return left.rowID < right.rowID }
+      return left.key.precedes(right.key)
+    }.map(\.rowID)
+  }
+}
+
+/// A condition, tested on the rows of one batch after the other.
+final class FinderFilter {
+  /// What tells whether rows satisfy a condition on their fields.
+  private enum Test {
+    case none
+    case records(IndexView, RecordTest)
+    case rows(any RowFilter)
+  }
+
+  private let finder: RowFinder
+  private let tests: ConditionNode
+  /// Whether rows of selections stand in the condition itself, which are looked up for each batch.
+  private let dependsOnBatch: Bool
+  private var known: Test?
+
+  init(_ finder: RowFinder, _ tests: ConditionNode) {
+    (self.finder, self.tests) = (finder, tests)
+    dependsOnBatch = tests.conjuncts.contains { !$0.isSelection && $0.hasPart(where: \.isSelection) }
+  }
+
+  /// Those of the rows that satisfy the condition, in the order given.
+  func rowIDs(among rowIDs: [RowID]) throws -> [RowID] {
+    let (rowIDs, rest) = try finder.selections.filter(rowIDs, tests)
+    let test = try dependsOnBatch ? test(rest) : known ?? test(rest)
+    known = test
+    if case .none = test { return rowIDs }
+    finder.cost.rows += rowIDs.count
+    switch test {
+    case .none: return rowIDs
+    case .rows(let filter): return try filter.rowIDs(among: rowIDs)
+    case .records(let view, let test): return try self.rowIDs(among: rowIDs, view, test)
+    }
+  }
+
+  private func test(_ rest: ConditionNode) throws -> Test {
+    if case .all = rest { return .none }
+    if let view = finder.view, let test = view.test(rest) { return .records(view, test) }
+    return .rows(try finder.rows.filter(rest))
+  }
+
+  private func rowIDs(among rowIDs: [RowID], _ view: IndexView, _ test: RecordTest) throws -> [RowID] {
+    var found: [RowID] = []
+    var start = 0
+    while start < rowIDs.count {
+      let batch = Array(rowIDs[start..<min(rowIDs.count, start + RowFinder.batchCount)])
+      start += batch.count
+      try view.trees.records.withValues(for: batch) { index, bytes in
+        let rowID = batch[index]
+        if try view.withRecord(rowID, bytes, { test.isTrue($0, of: rowID) }) { found.append(rowID) }
+      }
+    }
+    return found
+  }
+}
+
+/// A condition on the fields of rows, tested on the rows themselves.
+protocol RowFilter {
+  /// Those of some rows that satisfy the condition, in the order given.
+  func rowIDs(among rowIDs: [RowID]) throws -> [RowID]
 }
 
 /// The rows of a collection, for what only they can tell.
@@ -172,10 +222,11 @@ protocol RowAccess: PlaceAccess {
   func allRowIDs() throws -> [RowID]
   /// All rows that satisfy a condition, in the order of their numbers; so many as the limit are enough.
   func scan(_ tests: ConditionNode, limit: Int) throws -> [RowID]
-  /// Those of some rows that satisfy a condition, in the order given.
-  func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID]
-  /// For some rows the bytes by which they stand in an order; each is decoded.
-  func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)]
+  /// What tells which rows satisfy a condition.
+  func filter(_ tests: ConditionNode) throws -> any RowFilter
+  /// Calls `body` with some rows, in the order given, and the bytes by which they stand in an order. A row is decoded
+  /// unless its fields tell.
+  func forEachOrderKey(_ rowIDs: [RowID], _ order: [KeyColumn], _ body: (RowID, [UInt8]) -> Void) throws
 }
 
 /// The rows of a collection of certain types.
@@ -190,13 +241,9 @@ struct TypedRows<Object: Sendable, Metadata: Sendable>: RowAccess {
     try StoredRowTest(rows, tests).rowIDs(limit: limit)
   }
 
-  func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] {
-    try StoredRowTest(rows, tests).rowIDs(among: rowIDs)
-  }
+  func filter(_ tests: ConditionNode) throws -> any RowFilter { StoredRowTest(rows, tests) }
 
-  func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] {
-    try rows.rows(withIDs: rowIDs).map { row in
-      (try OrderKey.bytes(order) { try $0.value(of: row.object, row.metadata) }, row.rowID)
-    }
+  func forEachOrderKey(_ rowIDs: [RowID], _ order: [KeyColumn], _ body: (RowID, [UInt8]) -> Void) throws {
+    try StoredOrder(rows, order).forEachKey(rowIDs, body)
   }
 }

@@ -135,6 +135,7 @@ final class Selections {
     // Keys first: a selection may cost more.
     for part in tests.conjuncts {
       if case .value(let column, let ranges) = part, column.id.half == .key {
+        cost.rows += left.count
         left = try rows.places(of: left).filter { ranges.contains($0.key.sortBytes) }.map(\.rowID)
       } else {
         rest.append(part)
@@ -171,10 +172,25 @@ protocol PlaceAccess {
   var collection: String { get }
   /// The number of rows whose keys are in a slice.
   func count(_ slice: KeySlice) throws -> Int
-  /// The numbers of the rows whose keys are in a slice.
-  func rowIDs(_ slice: KeySlice) throws -> [RowID]
+  /// The numbers of the rows whose keys are in a part of a slice, in the order that the part has.
+  func rowIDs(_ slice: KeySlice, _ part: KeySlicePart) throws -> [RowID]
   /// Those of some rows that are in the collection, with their keys, in the order given.
   func places(of rowIDs: [RowID]) throws -> [(rowID: RowID, key: String)]
+}
+
+/// A part of the keys in a slice, from one of its ends on.
+struct KeySlicePart {
+  /// Whether the last key comes first.
+  var isReversed = false
+  /// So many at the beginning are not in it.
+  var offset = 0
+  /// No more than so many are in it.
+  var limit = Int.max
+}
+
+extension PlaceAccess {
+  /// The numbers of the rows whose keys are in a slice, in the order of the keys.
+  func rowIDs(_ slice: KeySlice) throws -> [RowID] { try rowIDs(slice, KeySlicePart()) }
 }
 
 extension TypedRows {
@@ -186,9 +202,10 @@ extension TypedRows {
     return try rows.count(slice)
   }
 
-  func rowIDs(_ slice: KeySlice) throws -> [RowID] {
-    if let key = slice.point { return try rows.rowID(key).map { [$0] } ?? [] }
-    return try rows.rowIDs(from: slice.firstKey, upTo: slice.endKey)
+  func rowIDs(_ slice: KeySlice, _ part: KeySlicePart) throws -> [RowID] {
+    if let key = slice.point, part.offset == 0, part.limit > 0 { return try rows.rowID(key).map { [$0] } ?? [] }
+    return try rows.rowIDs(
+      from: slice.firstKey, upTo: slice.endKey, isReversed: part.isReversed, offset: part.offset, limit: part.limit)
   }
 
   func places(of rowIDs: [RowID]) throws -> [(rowID: RowID, key: String)] { try rows.places(of: rowIDs) }

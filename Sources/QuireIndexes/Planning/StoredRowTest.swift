@@ -3,26 +3,31 @@
 internal import QuireDatabase
 
 /// A condition as a test of stored rows.
-struct StoredRowTest<Object: Sendable, Metadata: Sendable> {
+struct StoredRowTest<Object: Sendable, Metadata: Sendable>: RowFilter {
   private let reader: FieldReader<Object, Metadata>
   private let tests: ConditionNode
+  private let fields: FieldTest
   private let asksBeyondObject: Bool
 
   init(_ rows: ReadableRows<Object, Metadata>, _ tests: ConditionNode) {
     asksBeyondObject = tests.asksBeyondObject
-    reader = FieldReader(rows, halves: asksBeyondObject ? [.object, .metadata] : .object)
+    let reader = FieldReader(rows, halves: asksBeyondObject ? [.object, .metadata] : .object)
+    self.reader = reader
     self.tests = tests
-  }
-
-  /// The rows that satisfy the condition: of all in the order of their numbers, or of some in the order given. So many
-  /// as the limit are enough.
-  func rowIDs(among rowIDs: [RowID]? = nil, limit: Int = .max) throws -> [RowID] {
-    let test = FieldTest(tests) { column, each in
+    fields = FieldTest(tests) { column, each in
       guard column.half == .object, let path = column.path as? PartialKeyPath<Object> else { return nil }
       return reader.add(path, each: each)
     }
+  }
+
+  func rowIDs(among rowIDs: [RowID]) throws -> [RowID] { try self.rowIDs(among: rowIDs, limit: .max) }
+
+  /// All rows that satisfy the condition, in the order of their numbers. So many as the limit are enough.
+  func rowIDs(limit: Int) throws -> [RowID] { try rowIDs(among: nil, limit: limit) }
+
+  private func rowIDs(among rowIDs: [RowID]?, limit: Int) throws -> [RowID] {
     var bytes: [UInt8] = []
-    let found = FoundRowIDs(test, limit: limit) { try isTrue($0, &bytes) }
+    let found = FoundRowIDs(fields, limit: limit) { try isTrue($0, &bytes) }
     if let rowIDs { try reader.forEachRow(withIDs: rowIDs, found.take) } else { try reader.forEachRow(found.take) }
     return found.rowIDs
   }

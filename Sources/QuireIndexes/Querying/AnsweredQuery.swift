@@ -45,7 +45,7 @@ extension IndexView {
   func answeredCount(_ condition: ConditionNode) throws -> Int? {
     if case .all = condition { return nil }
     guard let path = try answer(condition, where: { _ in true }) else { return nil }
-    for span in path.spans { try trees.noteCounted(span, in: path.index) }
+    try trees.noteCounted(path.spans, in: path.index)
     return try trees.count(path.spans, in: path.index)
   }
 }

@@ -10,13 +10,15 @@ extension FoundRows {
     try objects.map { $0[keyPath: path] }
   }
 
-  /// One field of each row: where an index has it, and its type comes back from its bytes, no row is read.
+  /// One field of each row: where an index has it, and its type comes back from its bytes, no row is read. Of a
+  /// ``SynthesizedCodable`` type nothing but the field is decoded otherwise.
   public func values<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) throws -> [Value] {
     let run = try QueryRun(self)
+    let column = Column(FieldPath(path), beside: Metadata.self)
+    // All rows are walked through, and not looked up.
+    if run.isWholeCollection, !run.tells(column) { return try StoredValues(rows, path).all(nil) }
     let rowIDs = try run.rowIDs()
-    return try run.indexedValues(of: Column(FieldPath(path), beside: Metadata.self), rowIDs)
-      ?? rows.objects(withIDs: rowIDs)
-      .map { $0[keyPath: path] }
+    return try run.indexedValues(of: column, rowIDs) ?? StoredValues(rows, path).all(rowIDs)
   }
 
   // MARK: Extremes, sums

@@ -17,6 +17,18 @@ extension QueryRun {
     return values.count == rowIDs.count ? values : nil
   }
 
+  /// Whether records tell the values of a column.
+  func tells(_ column: Column) -> Bool {
+    guard let view, case .best = choice else { return false }
+    return view.place(of: column.id) != nil
+  }
+
+  /// Whether all rows of the collection are found, in the order of their numbers.
+  var isWholeCollection: Bool {
+    guard terms.limit == nil, terms.offset == 0, terms.order.isEmpty, case .all = terms.condition else { return false }
+    return true
+  }
+
   /// The different values of a column in all rows, with the number of rows of each: by skipping in an index that begins
   /// with the column from one value to the next. Nil if there is none, or if values do not come back from their bytes.
   func groups<Value: SortKey>(of column: Column) throws -> [(value: Value, count: Int)]? {

@@ -103,7 +103,7 @@ struct QueryRun {
 
   func count() throws -> Int {
     if case .path(let path) = plan.source, case .all = plan.tests, path.isDistinct, path.isExact, let view {
-      for span in path.spans { try view.trees.noteCounted(span, in: path.index) }
+      try view.trees.noteCounted(path.spans, in: path.index)
       return path.count
     }
     if case .scan = plan.source, case .all = plan.tests { return rows.count }
@@ -134,15 +134,23 @@ struct QueryRun {
   /// The rows in the order of their keys, where they are found by these; nil for any other query.
   private func rowIDsByKey() throws -> [RowID]? {
     guard let key = terms.keyOrder, walksKeys else { return nil }
-    var found = [RowID]()
-    if case .keys(let slices, _) = plan.source {
-      found = try slices.flatMap { try rows.rowIDs($0) }
-    } else {
-      found = try rows.allRowIDs()
+    var slices = [KeySlice(.all)]
+    if case .keys(let known, _) = plan.source { slices = key.isDescending ? known.reversed() : known }
+    var found: [RowID] = []
+    var part = KeySlicePart(isReversed: key.isDescending, offset: terms.offset, limit: terms.limit ?? .max)
+    for slice in slices where part.limit > 0 {
+      // Of one slice alone nobody has to know how many it has.
+      if part.offset > 0, slices.count > 1, case let count = try rows.count(slice), count <= part.offset {
+        part.offset -= count
+        continue
+      }
+      found += try rows.rowIDs(slice, part)
+      part.offset = 0
+      part.limit = terms.limit.map { $0 - found.count } ?? .max
     }
+    assert(found.count <= terms.limit ?? .max, "more keys are walked over than are wanted")
     cost.entries += found.count
-    if key.isDescending { found.reverse() }
-    return terms.cut(found)
+    return found
   }
 
   /// The rows in the order of a path; nil if that order is not to be trusted.
@@ -159,8 +167,10 @@ struct QueryRun {
     }
     var found: [RowID] = []
     var (waiting, skipped, batchCount) = ([RowID](), 0, 16)
+    // One for all batches: what it has found out of the first rows holds for the others.
+    let filter = FinderFilter(finder, tests)
     func settle() throws {
-      for rowID in try finder.filter(waiting, tests) {
+      for rowID in try filter.rowIDs(among: waiting) {
         if skipped < terms.offset { skipped += 1 } else if found.count < limit { found.append(rowID) }
       }
       waiting = []

@@ -147,26 +147,34 @@ extension ConditionNode {
   }
 }
 
-/// The rows of a collection of unknown types: a plan asks for their number and for nothing else.
+/// The rows of a collection of unknown types: a plan asks for their number, also of those with certain keys, and for
+/// nothing else.
 private struct StoredRows: RowAccess {
   let transaction: ReadTransaction
   let collection: String
   let count: Int
+  /// Whatever the types are: no row is decoded.
+  private let rows: ReadableRows<[UInt8], NoMetadata>
 
   /// - Parameter count: the number of rows; nil if it is to be looked up.
   init(_ collection: String, in tx: ReadTransaction, count: Int?) {
     (transaction, self.collection) = (tx, collection)
-    // Whatever the types are: no row is decoded.
-    self.count = count ?? tx[RowCollection<[UInt8], NoMetadata>(collection)].count
+    rows = tx[RowCollection<[UInt8], NoMetadata>(collection)]
+    self.count = count ?? rows.count
   }
 
   private func unknown() -> IndexError { .unplannable("the types of “\(collection)” are not known") }
 
   func allRowIDs() throws -> [RowID] { throw unknown() }
   func scan(_ tests: ConditionNode, limit: Int) throws -> [RowID] { throw unknown() }
-  func filter(_ rowIDs: [RowID], _ tests: ConditionNode) throws -> [RowID] { throw unknown() }
-  func orderKeys(_ rowIDs: [RowID], _ order: [KeyColumn]) throws -> [(key: [UInt8], rowID: RowID)] { throw unknown() }
-  func count(_ slice: KeySlice) throws -> Int { throw unknown() }
-  func rowIDs(_ slice: KeySlice) throws -> [RowID] { throw unknown() }
+  func filter(_ tests: ConditionNode) throws -> any RowFilter { throw unknown() }
+  func forEachOrderKey(_ rowIDs: [RowID], _ order: [KeyColumn], _ body: (RowID, [UInt8]) -> Void) throws {
+    throw unknown()
+  }
+  func count(_ slice: KeySlice) throws -> Int {
+    if let key = slice.point { return try rows.contains(key) ? 1 : 0 }
+    return try rows.count(slice)
+  }
+  func rowIDs(_ slice: KeySlice, _ part: KeySlicePart) throws -> [RowID] { throw unknown() }
   func places(of rowIDs: [RowID]) throws -> [(rowID: RowID, key: String)] { throw unknown() }
 }

@@ -100,35 +100,29 @@ struct IndexTrees {
 
   // MARK: Many spans
 
-  /// With more spans than these a walk looks which of them have entries, instead of asking each.
-  private static let fewSpans = 16
-  /// So many entries between two spans are walked over before the next span is looked for.
-  private static let shortGap = 32
-
-  /// The number of entries of an index in spans, which are in order and apart. O(log n) for each of the spans that have
-  /// entries, of which many may have none.
-  func count(_ spans: [KeySpan], in index: Int) throws -> Int {
-    assert(KeySpan.areApart(spans), "entries are counted twice")
-    guard spans.count > Self.fewSpans else { return try spans.reduce(0) { try $0 + count($1, in: index) } }
-    let cursor = try tree(index).cursor()
-    var (total, next) = (0, 0)
-    while next < spans.count, try cursor.seek(spans[next].lower), let key = cursor.key {
-      while next < spans.count, let upper = spans[next].upper, !key.precedes(upper) { next += 1 }
-      guard next < spans.count else { break }
-      if key.precedes(spans[next].lower) { continue }
-      total += try count(spans[next], in: index)
-      next += 1
+  /// The number of entries of an index in spans. O(log n) for each of the spans that have entries, of which many may
+  /// have none.
+  func count(_ spans: KeySpans, in index: Int) throws -> Int {
+    switch spans {
+    case .few(let spans): try spans.reduce(0) { try $0 + count($1, in: index) }
+    case .many(let spans, _): try tree(index).count(in: spans)
     }
-    return total
   }
 
-  /// The rows of the entries in spans, which are in order and apart, in the order of the keys, until `body` returns
-  /// false.
+  /// Notes that the result of an observed read depends on the number of entries in spans.
+  func noteCounted(_ spans: KeySpans, in index: Int) throws {
+    switch spans {
+    case .few(let spans): for span in spans { try noteCounted(span, in: index) }
+    case .many(let spans, _): try tree(index).reading(from: spans.lower(0), upTo: spans.upper(spans.count - 1)) {}
+    }
+  }
+
+  /// The rows of the entries in spans, in the order of the keys, until `body` returns false.
   ///
   /// - Parameter limit: about how many are wanted.
-  func rowIDs(_ spans: [KeySpan], in index: Int, limit: Int = .max, _ body: (RowID) throws -> Bool) throws {
-    assert(KeySpan.areApart(spans), "entries are walked over twice")
-    guard spans.count > Self.fewSpans else {
+  func rowIDs(_ spans: KeySpans, in index: Int, limit: Int = .max, _ body: (RowID) throws -> Bool) throws {
+    switch spans {
+    case .few(let spans):
       var goesOn = true
       for span in spans where goesOn {
         try rowIDs(span, in: index, limit: limit) { rowID in
@@ -136,27 +130,11 @@ struct IndexTrees {
           return goesOn
         }
       }
-      return
-    }
-    let (tree, end) = (try tree(index), spans[spans.count - 1].upper)
-    var (next, endedInGap) = (0, true)
-    while next < spans.count, endedInGap {
-      let start = next
-      var gap = 0
-      endedInGap = false
-      try tree.forEach(from: spans[next].lower, upTo: end, limit: limit) { key, _ in
-        while next < spans.count, let upper = spans[next].upper, !key.precedes(upper) { next += 1 }
-        guard next < spans.count else { return false }
-        if key.precedes(spans[next].lower) {
-          gap += 1
-          endedInGap = gap == Self.shortGap
-          return !endedInGap
-        }
-        gap = 0
+    case .many(let spans, _):
+      try tree(index).forEachKey(in: spans) { key in
         guard let rowID = IndexKey.rowID(key) else { throw shortKey(in: index) }
         return try body(rowID)
       }
-      assert(!endedInGap || next > start, "a walk from span to span stands still")
     }
   }
 }

@@ -11,6 +11,10 @@ struct KeySpan: Hashable {
 
   var isEmpty: Bool { upper.map { !lower.precedes($0) } ?? false }
 
+  init(lower: [UInt8], upper: [UInt8]?, isExact: Bool) {
+    (self.lower, self.upper, self.isExact) = (lower, upper, isExact)
+  }
+
   /// The span of all keys that begin with `prefix`.
   init(prefix: [UInt8], isExact: Bool) {
     lower = prefix
@@ -74,5 +78,85 @@ struct KeySpan: Hashable {
     // Nothing is above all that begins with nothing but 0xff: then no value is below `high`.
     guard let lower = high.map({ ~$0 }).endOfPrefix else { return ([0], [0]) }
     return (lower, upper)
+  }
+}
+
+/// The spans of keys in which an index has what is asked for: in the order of the keys, and no entry in two of them.
+///
+/// Invariant: more spans than `mostListed`, and no fewer, are `many`.
+enum KeySpans {
+  case few([KeySpan])
+  case many(ByteSpans, isExact: Bool)
+
+  /// A walk asks each of so many spans for itself.
+  private static let mostListed = 16
+
+  /// Spans in any order, of which neighbours may overlap where bounds were cut.
+  init(_ spans: [KeySpan]) {
+    let merged = KeySpan.merged(spans)
+    if merged.count <= Self.mostListed {
+      self = .few(merged)
+      return
+    }
+    var all = ByteSpans(capacity: merged.count)
+    for span in merged { all.append(lower: span.lower, upper: span.upper) }
+    self = .many(all, isExact: merged.allSatisfy(\.isExact))
+    assert(isSound, "spans that are few are kept as many")
+  }
+
+  /// Whether the invariant holds.
+  private var isSound: Bool { if case .many = self { count > Self.mostListed } else { count <= Self.mostListed } }
+
+  /// The spans of a column's values behind each of some prefixes, of which none begins another.
+  init(_ ranges: ByteRanges, behind prefixes: [[UInt8]], isDescending: Bool, isExact: Bool) {
+    if !isDescending, let spans = ranges.spans, !spans.hasBound(longerThan: IndexKey.columnByteCount) {
+      if prefixes == [[]] {
+        self = .many(spans, isExact: isExact)
+        return
+      }
+      var all = ByteSpans(
+        capacity: prefixes.count * spans.count, byteCount: prefixes.count * spans.byteCount)
+      for prefix in prefixes.sorted(by: { $0.precedes($1) }) { all.append(spans, behind: prefix) }
+      self = .many(all, isExact: isExact)
+      assert(isSound, "spans that are few are kept as many")
+      return
+    }
+    let list = ranges.list
+    self.init(
+      prefixes.flatMap { prefix in
+        list.map { KeySpan($0, behind: prefix, isDescending: isDescending, isExact: isExact) }
+      })
+  }
+
+  /// The number of spans.
+  var count: Int {
+    switch self {
+    case .few(let spans): spans.count
+    case .many(let spans, _): spans.count
+    }
+  }
+
+  /// Whether all entries are of values that are asked for.
+  var isExact: Bool {
+    switch self {
+    case .few(let spans): spans.allSatisfy(\.isExact)
+    case .many(_, let isExact): isExact
+    }
+  }
+
+  /// The spans one by one. Makes them, if there are many.
+  var list: [KeySpan] {
+    switch self {
+    case .few(let spans): spans
+    case .many(let spans, let isExact):
+      (0..<spans.count).map { KeySpan(lower: spans.lower($0), upper: spans.upper($0), isExact: isExact) }
+    }
+  }
+}
+
+extension ByteSpans {
+  /// Whether a bound has more bytes than some.
+  fileprivate func hasBound(longerThan byteCount: Int) -> Bool {
+    (0..<count).contains { lowerByteCount($0) > byteCount || upperByteCount($0) > byteCount }
   }
 }

@@ -1,5 +1,7 @@
 // Sets of values as ranges of their bytes.
 
+internal import QuireDatabase
+
 /// The bytes from `lower` up to `upper`, which is not among them; nil means no bound.
 ///
 /// As no value's bytes begin another value's, a value is in a range exactly if everything that begins with its bytes
@@ -69,8 +71,9 @@ struct RangeTest {
 
   init(_ ranges: ByteRanges) {
     self.ranges = ranges
-    isOneRange = ranges.list.count == 1
-    let (low, high) = (ranges.list.first?.lower ?? [], ranges.list.first?.upper)
+    isOneRange = ranges.count == 1
+    let first = isOneRange ? ranges.list.first : nil
+    let (low, high) = (first?.lower ?? [], first?.upper)
     (lower, isLowerWhole) = (Self.front(low), low.count <= 8)
     (upper, isUpperWhole) = (Self.front(high ?? []), (high?.count ?? 0) <= 8)
     hasUpper = high != nil
@@ -105,8 +108,16 @@ struct RangeTest {
 /// 1. No range is empty.
 /// 2. A range that is a point holds all that begins with the bytes of one value, and no more.
 /// 3. Each begins above the end of the one before, so that two never touch; only the last may have no end.
+/// 4. More ranges than `mostListed`, and no fewer, are `many`.
 struct ByteRanges: Hashable, Sendable {
-  private(set) var list: [ByteRange]
+  private enum Storage: Hashable {
+    case few([ByteRange])
+    case many(ByteSpans)
+  }
+
+  private let storage: Storage
+  /// More ranges stand in one piece of memory.
+  private static let mostListed = 16
 
   /// No value.
   static let none = ByteRanges(sorted: [])
@@ -114,7 +125,29 @@ struct ByteRanges: Hashable, Sendable {
   static let all = ByteRanges(sorted: [.all])
 
   private init(sorted: [ByteRange]) {
-    list = sorted
+    if sorted.count <= Self.mostListed {
+      storage = .few(sorted)
+    } else {
+      var spans = ByteSpans(capacity: sorted.count)
+      for range in sorted { spans.append(range) }
+      storage = .many(spans)
+    }
+    assert(isSound, "ranges are out of order")
+  }
+
+  /// Single values, in any order.
+  init(_ points: PointList) {
+    if points.count <= Self.mostListed {
+      self.init(points.ranges)
+    } else {
+      self.init(points.sorted())
+    }
+  }
+
+  /// Spans that do not touch.
+  private init(_ spans: ByteSpans) {
+    storage =
+      spans.count <= Self.mostListed ? .few((0..<spans.count).map { ByteRange($0, of: spans) }) : .many(spans)
     assert(isSound, "ranges are out of order")
   }
 
@@ -123,7 +156,7 @@ struct ByteRanges: Hashable, Sendable {
 
   /// The values of several ranges, in any order.
   init(_ ranges: some Sequence<ByteRange>) {
-    list = []
+    var list: [ByteRange] = []
     for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.precedes($1.lower) }) {
       guard let last = list.last else {
         list.append(range)
@@ -140,20 +173,49 @@ struct ByteRanges: Hashable, Sendable {
         list[list.count - 1] = ByteRange(lower: last.lower, upper: nil)
       }
     }
-    assert(isSound, "ranges are out of order")
+    self.init(sorted: list)
   }
 
-  var isEmpty: Bool { list.isEmpty }
+  /// The ranges. Makes them, if there are many.
+  var list: [ByteRange] {
+    switch storage {
+    case .few(let list): list
+    case .many(let spans): (0..<spans.count).map { ByteRange($0, of: spans) }
+    }
+  }
+
+  /// The ranges in one piece of memory, if there are many.
+  var spans: ByteSpans? { if case .many(let spans) = storage { spans } else { nil } }
+
+  /// The number of ranges.
+  var count: Int {
+    switch storage {
+    case .few(let list): list.count
+    case .many(let spans): spans.count
+    }
+  }
+
+  var isEmpty: Bool { count == 0 }
   /// Whether every value is in it.
-  var isAll: Bool { list == [.all] }
+  var isAll: Bool { if case .few(let list) = storage { list == [.all] } else { false } }
   /// Whether each range holds one value at most.
-  var arePoints: Bool { list.allSatisfy(\.isPoint) }
+  var arePoints: Bool {
+    switch storage {
+    case .few(let list): list.allSatisfy(\.isPoint)
+    case .many(let spans): spans.arePoints
+    }
+  }
 
   /// O(log ranges).
   func contains(_ bytes: [UInt8]) -> Bool { unsafe bytes.withUnsafeBytes { unsafe contains($0) } }
 
   /// The same for bytes where they lie.
   func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let list: [ByteRange]
+    switch storage {
+    case .few(let few): list = few
+    case .many(let spans): return unsafe spans.contains(bytes.bytes)
+    }
     var (low, high) = (0, list.count)
     while low < high {
       let middle = (low + high) / 2
@@ -167,10 +229,11 @@ struct ByteRanges: Hashable, Sendable {
   func union(_ other: ByteRanges) -> ByteRanges { ByteRanges(list + other.list) }
 
   func intersection(_ other: ByteRanges) -> ByteRanges {
+    let (list, others) = (list, other.list)
     var common: [ByteRange] = []
     var (left, right) = (0, 0)
-    while left < list.count, right < other.list.count {
-      let (one, two) = (list[left], other.list[right])
+    while left < list.count, right < others.count {
+      let (one, two) = (list[left], others[right])
       let lower = one.lower.precedes(two.lower) ? two.lower : one.lower
       var range = ByteRange(lower: lower, upper: Self.least(one.upper, two.upper))
       if range == one, one.isPoint { range = one } else if range == two, two.isPoint { range = two }
@@ -184,7 +247,9 @@ struct ByteRanges: Hashable, Sendable {
 
   /// Those of its values whose bytes do not begin with `prefix`.
   func removing(prefix: [UInt8]) -> ByteRanges {
-    guard list.count == 1 else { return intersection(ByteRanges(ByteRange(prefix: prefix)).complement) }
+    guard case .few(let list) = storage, list.count == 1 else {
+      return intersection(ByteRanges(ByteRange(prefix: prefix)).complement)
+    }
     let (range, end) = (list[0], prefix.endOfPrefix)
     if let upper = range.upper, !prefix.precedes(upper) { return self }
     if let end, !range.lower.precedes(end) { return self }
@@ -226,7 +291,12 @@ struct ByteRanges: Hashable, Sendable {
 
   /// The same values with `prefix` in front of their bytes.
   func behind(_ prefix: [UInt8]) -> ByteRanges {
-    ByteRanges(
+    if let spans {
+      var moved = ByteSpans(capacity: spans.count, byteCount: spans.byteCount + spans.count * prefix.count)
+      moved.append(spans, behind: prefix)
+      return ByteRanges(moved)
+    }
+    return ByteRanges(
       list.map { range in
         ByteRange(
           lower: prefix + range.lower, upper: range.upper.map { prefix + $0 } ?? prefix.endOfPrefix,
@@ -242,7 +312,41 @@ struct ByteRanges: Hashable, Sendable {
 
   /// Whether the invariants hold.
   var isSound: Bool {
-    list.allSatisfy { !$0.isEmpty }
+    if (spans != nil) != (count > Self.mostListed) { return false }
+    let list = list
+    return list.allSatisfy { !$0.isEmpty }
       && zip(list, list.dropFirst()).allSatisfy { one, two in one.upper?.precedes(two.lower) ?? false }
+  }
+}
+
+extension ByteRange {
+  /// One of many.
+  init(_ index: Int, of spans: ByteSpans) {
+    self.init(lower: spans.lower(index), upper: spans.upper(index), isPoint: spans.isPoint(index))
+  }
+}
+
+extension ByteSpans {
+  /// Adds a range above all others.
+  mutating func append(_ range: ByteRange) {
+    if range.isPoint {
+      unsafe append(point: range.lower.span.bytes)
+    } else {
+      append(lower: range.lower, upper: range.upper)
+    }
+  }
+
+  /// Adds spans with `prefix` in front of their bounds, which is above what begins the others.
+  mutating func append(_ spans: ByteSpans, behind prefix: [UInt8]) {
+    var lower = prefix
+    for index in 0..<spans.count {
+      lower.removeSubrange(prefix.count...)
+      spans.withLower(index) { bytes in unsafe bytes.withUnsafeBytes { unsafe lower.append(contentsOf: $0) } }
+      if spans.isPoint(index) {
+        unsafe append(point: lower.span.bytes)
+      } else {
+        append(lower: lower, upper: spans.upper(index).map { prefix + $0 } ?? prefix.endOfPrefix)
+      }
+    }
   }
 }

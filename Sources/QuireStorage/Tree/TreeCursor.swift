@@ -110,6 +110,17 @@ package struct CursorPath: ~Copyable {
     return position.isFound
   }
 
+  /// Goes forwards to `key`, or to the first entry above it, and stays where it is if that is above already. A way down
+  /// the tree only where the leaf at hand ends below `key`.
+  package mutating func advance(to key: SearchKey) throws(StorageError) {
+    guard let leaf, !leaf.isBelow(key) else {
+      _ = try seek(key)
+      return
+    }
+    let index = leaf.leafSearch(key).index
+    if index > path[depth &- 1].index { path[depth &- 1].index = index }
+  }
+
   /// Goes to entry `rank` in key order; false, without a position, if there are fewer.
   package mutating func seek(rank: Int) throws(StorageError) -> Bool {
     leaf = nil

@@ -75,6 +75,52 @@ func letterIndex(_ name: String = "letters", version: String = "1") -> ValueInde
     #expect(commits.map { $0.changes(of: index)?.rows.count } == [2])
   }
 
+  @Test(arguments: [true, false]) func treesAreWalkedFromSpanToSpan(_ isPersistent: Bool) throws {
+    let db = try Database.inMemory()
+    var index = ValueIndex<String, String>("words", { .texts($0) }) { object, _ in object }
+    index.isPersistent = isPersistent
+    try db.register(index)
+    var random = SeededRandom(seed: 5)
+    func check(_ entries: ExtensionTree<[UInt8]>, _ words: [String]) throws {
+      for _ in 0..<20 {
+        let wanted = Set((0..<1 + random.below(300)).map { _ in "w\(random.below(3000))" })
+        var spans = ByteSpans()
+        for word in wanted.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+          let point = [UInt8](word.utf8) + [0]
+          if random.oneIn(2) {
+            spans.append(lower: point, upper: point.dropLast() + [1])
+          } else {
+            spans.append(point: point.span.bytes)
+          }
+        }
+        if random.oneIn(2) { spans.append(lower: [UInt8]("x".utf8), upper: nil) }
+        let isMeant = { (word: String) in wanted.contains(word) || spans.upper(spans.count - 1) == nil && word >= "x" }
+        let expected = words.filter(isMeant).sorted()
+        var found: [String] = []
+        try entries.forEachKey(in: spans) { key in
+          let word = key.withUnsafeBytes { $0.prefix { $0 != 0 } }
+          found.append(String(decoding: word, as: UTF8.self))
+          return true
+        }
+        #expect(found.sorted() == expected)
+        #expect(try entries.count(in: spans) == expected.count)
+        var first = 0
+        try entries.forEachKey(in: spans) { _ in
+          first += 1
+          return first < 3
+        }
+        #expect(first == min(3, expected.count))
+      }
+    }
+    let words = (0..<2000).map { number in number % 100 == 0 ? "x\(number)" : "w\(number % 700)" }
+    #expect(try db.read { tx in try tx.access(to: index).entries.count(in: ByteSpans()) } == 0)
+    try db.write { tx throws in
+      for (number, word) in words.enumerated() { try tx[.texts("t")].set(word, for: "\(number)") }
+      try check(tx.access(to: index).reader.entries, words)
+    }
+    try db.read { tx in try check(tx.access(to: index).entries, words) }
+  }
+
   @Test func changesReachTheCommit() throws {
     let db = try Database.inMemory()
     let index = letterIndex()
