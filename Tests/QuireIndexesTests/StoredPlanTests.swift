@@ -90,6 +90,20 @@ import Testing
     try db.close()
   }
 
+  @Test("A plan of a text asks nothing of the types that a program has for the rows")
+  func typesDoNotMatter() throws {
+    let db = try Database.inMemory()
+    try db.write { tx in try tx[RowCollection<Int, NoMetadata>("numbers")].set(1, for: "a") }
+    for _ in 0..<2 {
+      try db.read { tx in
+        let planner = try StoredPlanner("numbers", in: tx)
+        #expect(planner.rowCount == 1)
+        #expect(tx[RowCollection<Int, NoMetadata>("numbers")].count == 1)
+      }
+    }
+    try db.close()
+  }
+
   // MARK: The tool
 
   #if os(Linux)

@@ -21,6 +21,22 @@ extension OpenedCollection {
     if isFound == nil { throw missingRow(rowID, key) }
   }
 
+  /// The number of the row under `key`, or nil. Touches one page per level of the key index.
+  func rowID(_ key: String) throws(DatabaseError) -> RowID? {
+    try check()
+    noteRead(key, [])
+    guard let id else { return nil }
+    do throws(DatabaseError) { return try transaction.rowID(id, key) } catch { throw error.at(name, key) }
+  }
+
+  /// The number of rows whose keys lie within bounds. O(log n).
+  func count(_ bounds: (CollectionID) -> KeyBounds) throws(DatabaseError) -> Int {
+    try check()
+    let bounds = id.map(bounds)
+    noteRead(bounds, [])
+    return try bounds.map { (bounds) throws(DatabaseError) in try transaction.count(bounds) } ?? 0
+  }
+
   /// Calls `body` with the rows under `keys` that exist, in their order, and before that `reserve` with their number.
   /// If it is for objects alone, `body` does not look at metadata.
   @usableFromInline

@@ -69,6 +69,14 @@ public struct RawRows: Sequence {
     return opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
   }
 
+  /// The number of rows whose keys lie in `range`. O(log n).
+  public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
+    try opened.count { KeyBounds($0, from: range.firstKey, upTo: range.endKey) }
+  }
+
+  /// Whether there is a row under `key`. Touches one page per level of the key index.
+  public func contains(_ key: String) throws(DatabaseError) -> Bool { try opened.rowID(key) != nil }
+
   /// The rows in the order of their keys' bytes. An error ends the loop, and is thrown by the transaction's next call.
   public func makeIterator() -> Iterator { Iterator(opened) }
 

@@ -53,15 +53,7 @@ extension RowReading {
   public func contains(_ key: String) throws(DatabaseError) -> Bool { try rowID(key) != nil }
 
   /// The number of the row under `key`, or nil. Touches one page per level of the key index.
-  public func rowID(_ key: String) throws(DatabaseError) -> RowID? {
-    let opened = handle.opened
-    try opened.check()
-    opened.noteRead(key, [])
-    guard let id = opened.id else { return nil }
-    do throws(DatabaseError) { return try opened.transaction.rowID(id, key) } catch {
-      throw error.at(opened.name, key)
-    }
-  }
+  public func rowID(_ key: String) throws(DatabaseError) -> RowID? { try handle.opened.rowID(key) }
 
   /// The number of rows. O(log n). An error is thrown by the transaction's next call.
   public var count: Int {
@@ -75,20 +67,12 @@ extension RowReading {
 
   /// The number of rows whose keys lie in `range`. O(log n).
   public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
-    let opened = handle.opened
-    try opened.check()
-    let bounds = opened.id.map { KeyBounds($0, from: range.firstKey, upTo: range.endKey) }
-    opened.noteRead(bounds, [])
-    return try bounds.map { (bounds) throws(DatabaseError) in try opened.transaction.count(bounds) } ?? 0
+    try handle.opened.count { KeyBounds($0, from: range.firstKey, upTo: range.endKey) }
   }
 
   /// The number of rows whose keys begin with `prefix`. O(log n).
   public func count(prefix: String) throws(DatabaseError) -> Int {
-    let opened = handle.opened
-    try opened.check()
-    let bounds = opened.id.map { KeyBounds($0, prefix: prefix) }
-    opened.noteRead(bounds, [])
-    return try bounds.map { (bounds) throws(DatabaseError) in try opened.transaction.count(bounds) } ?? 0
+    try handle.opened.count { KeyBounds($0, prefix: prefix) }
   }
 
   // MARK: Rows for many keys

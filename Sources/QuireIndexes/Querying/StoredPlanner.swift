@@ -154,12 +154,12 @@ private struct StoredRows: RowAccess {
   let collection: String
   let count: Int
   /// Whatever the types are: no row is decoded.
-  private let rows: ReadableRows<[UInt8], NoMetadata>
+  private let rows: RawRows
 
   /// - Parameter count: the number of rows; nil if it is to be looked up.
   init(_ collection: String, in tx: ReadTransaction, count: Int?) {
     (transaction, self.collection) = (tx, collection)
-    rows = tx[RowCollection<[UInt8], NoMetadata>(collection)]
+    rows = tx.rawRows(collection)
     self.count = count ?? rows.count
   }
 

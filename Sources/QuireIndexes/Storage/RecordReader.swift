@@ -21,18 +21,25 @@ final class RecordReader<Object: Sendable, Metadata: Sendable> {
   }
 
   private func part(of field: Int, at place: Int) -> RecordPart? {
-    guard let column = fields.fields[field].column, column.id.half == .object,
-      let path = column.id.path as? PartialKeyPath<Object>
-    else { return nil }
-    let isList = column.id.kind == .elements
-    return reader.add(path, each: isList).map { RecordPart(place: place, field: $0, isList: isList) }
+    switch fields.fields[field] {
+    case .column(let column):
+      let isList = column.id.kind == .elements
+      return add(column.id, each: isList).map { RecordPart(place: place, value: isList ? .elements($0) : .value($0)) }
+    case .isHeld(let index):
+      return RecordPart(place: place, value: .isHeld(FieldTest(fields.filters[index]) { add($0, each: $1) }))
+    }
+  }
+
+  private func add(_ column: ColumnID, each: Bool) -> Int? {
+    guard column.half == .object, let path = column.path as? PartialKeyPath<Object> else { return nil }
+    return reader.add(path, each: each)
   }
 
   /// Calls `body` with the numbers and records of the rows of a step of building.
   func forEachRecord(in rows: UnbuiltRows, _ body: (RowID, RowRecord) throws -> Void) throws {
     var record = RowRecord()
     try reader.forEachRow(in: rows) { rowID, stored in
-      try make(&record, stored)
+      try make(&record, rowID, stored)
       try body(rowID, record)
     }
   }
@@ -43,16 +50,16 @@ final class RecordReader<Object: Sendable, Metadata: Sendable> {
   func forEachRecord(withIDs rowIDs: [RowID], _ body: (RowID, RowRecord) throws -> Void) throws {
     var record = RowRecord()
     try reader.forEachRow(withIDs: rowIDs) { rowID, stored in
-      try make(&record, stored)
+      try make(&record, rowID, stored)
       try body(rowID, record)
       return true
     }
   }
 
   /// Makes the record of the row that the reader has come to.
-  private func make(_ record: inout RowRecord, _ stored: StoredFields) throws {
+  private func make(_ record: inout RowRecord, _ rowID: RowID, _ stored: StoredFields) throws {
     record.removeAll()
-    if !parts.isEmpty, record.append(parts, of: stored) {
+    if !parts.isEmpty, record.append(parts, of: rowID, stored) {
       assert(record.withView { $0.knowsAll(parts.map(\.place)) }, "a record that was made of fields lacks some")
       return
     }
@@ -65,40 +72,52 @@ final class RecordReader<Object: Sendable, Metadata: Sendable> {
   }
 }
 
-/// What a record has at a place, as a field that is read of the stored row.
-struct RecordPart {
+/// What a record has at a place, as it is read of the stored row.
+private struct RecordPart {
+  /// Where it comes from, with what the reader calls the field.
+  enum Value {
+    case value(Int)
+    /// The elements of a list or set.
+    case elements(Int)
+    /// Whether the condition of an index lets the row through.
+    case isHeld(FieldTest)
+  }
+
   let place: Int
-  /// What the reader of fields calls it.
-  let field: Int
-  /// Whether the values are the elements of a list or set.
-  let isList: Bool
+  let value: Value
 }
 
 extension RowRecord {
   /// Appends the values of all parts; false if fields do not tell one of them, and the record is of no use.
-  fileprivate mutating func append(_ parts: [RecordPart], of stored: StoredFields) -> Bool {
+  fileprivate mutating func append(_ parts: [RecordPart], of rowID: RowID, _ stored: StoredFields) -> Bool {
     for part in parts {
-      if part.isList {
-        guard appendElements(part, of: stored) else { return false }
-      } else {
-        let isTold = stored.hasValue(part.field) { value in
+      switch part.value {
+      case .value(let field):
+        let isTold = stored.hasValue(field) { value in
           append(at: part.place, value)
           return true
         }
-        guard isTold != nil else { return false }
+        if isTold == nil { return false }
+      case .elements(let field):
+        guard let values = stored.elements(field) else { return false }
+        append(at: part.place, values)
+      case .isHeld(let test):
+        guard let isHeld = test.isTrue(rowID, stored) else { return false }
+        append(at: part.place, isHeld ? [[]] : [])
       }
     }
     return true
   }
+}
 
-  private mutating func appendElements(_ part: RecordPart, of stored: StoredFields) -> Bool {
+extension StoredFields {
+  /// The sort bytes of a field's elements in order, each once; nil if only the object tells them.
+  fileprivate func elements(_ field: Int) -> [[UInt8]]? {
     var values: [[UInt8]] = []
-    let isTold = stored.hasValue(part.field) { value in
+    let isTold = hasValue(field) { value in
       values.append(unsafe value.withUnsafeBytes { unsafe [UInt8]($0) })
       return false
     }
-    guard isTold != nil else { return false }
-    append(at: part.place, values.distinctInOrder())
-    return true
+    return isTold == nil ? nil : values.distinctInOrder()
   }
 }
