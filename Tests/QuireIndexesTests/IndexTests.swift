@@ -270,6 +270,35 @@ private typealias People = Indexes<Person, NoMetadata>
     try db.close()
   }
 
+  @Test("Rows with an element are walked in the order of what stands behind it", arguments: [false, true])
+  func rowsWithAnElementAreWalkedInOrder(isDescending: Bool) throws {
+    struct Note: Codable, Sendable { var tags: [String], title: String, year: Int }
+    let notes = RowCollection<Note, NoMetadata>("notes")
+    let db = try Database.inMemory()
+    try db.register(
+      Indexes<Note, NoMetadata>("notes", over: notes) {
+        Index("tag-title-year", .each(\.tags), .ascending(\.title), .ascending(\.year))
+      })
+    // The tag that is asked for is the first of some rows, and not of others.
+    try db.write { tx in
+      for number in 0..<60 {
+        let tags = [["b"], ["a", "b"], ["b", "c"], ["c"], ["a", "b", "c"]][number % 5]
+        try tx[notes].set(Note(tags: tags, title: "t\(number % 7)", year: number % 3), for: "n\(number)")
+      }
+    }
+    try db.read { tx throws in
+      let rows = tx[notes].find { $0.tags.contains("b") }
+      let titles = isDescending ? Array((0..<7).reversed()) : Array(0..<7)
+      let expected = titles.flatMap { title in (0..<60).filter { $0 % 7 == title && $0 % 5 != 3 } }
+      let found = rows.order(by: isDescending ? .descending(\.title) : .ascending(\.title)).requireIndex()
+      for (offset, limit) in [(0, 60), (0, 5), (3, 4), (17, 9)] {
+        let keys = try found.offset(offset).limit(limit).keys
+        #expect(keys == expected.dropFirst(offset).prefix(limit).map { "n\($0)" })
+      }
+    }
+    try db.close()
+  }
+
   @Test func aSumThatIsTooLargeIsAnError() throws {
     let db = try database(people())
     try db.write { tx throws in

@@ -13,6 +13,8 @@ struct AccessPath {
   let answered: Set<Int>
   /// How many columns at the front have one value in all spans.
   let fixedColumns: Int
+  /// With what these columns have all keys of the spans begin.
+  let fixedPrefix: [UInt8]
   /// Whether the entries, from one span to the next, are in order of the columns behind the fixed ones.
   let isOrdered: Bool
   /// Whether no row has two entries in the spans.
@@ -38,7 +40,7 @@ extension IndexView {
     let index = list.indexes[number]
     var (prefixes, spans) = ([[UInt8]()], KeySpans?.none)
     var (answered, isExact, isDistinct) = (Set<Int>(), true, true)
-    var (fixedColumns, pointColumns) = (0, 0)
+    var (fixedColumns, pointColumns, fixedPrefix) = (0, 0, [UInt8]())
     for column in index.columns {
       guard spans == nil, let (place, ranges) = Self.part(column.column.id, conjuncts) else { break }
       answered.insert(place)
@@ -51,12 +53,12 @@ extension IndexView {
       if points.contains(where: { $0.lower.count > IndexKey.columnByteCount }) { isExact = false }
       if prefixes.count == 1, points.count == 1 {
         prefixes[0] += column.keyBytes(points[0].lower)
+        fixedPrefix = prefixes[0]
         fixedColumns += 1
         pointColumns += 1
         continue
       }
       prefixes = prefixes.flatMap { prefix in points.map { prefix + column.keyBytes($0.lower) } }
-      if prefixes.count == 1 { fixedColumns += 1 }
       pointColumns += 1
     }
     // Rows without elements have no entry, and others have several.
@@ -66,7 +68,8 @@ extension IndexView {
     let all = spans ?? KeySpans(prefixes.map { KeySpan(prefix: $0, isExact: isExact) })
     let count = counts ? try trees.count(all, in: number) : .max
     return AccessPath(
-      index: number, spans: all, count: count, answered: answered, fixedColumns: fixedColumns,
+      index: number, spans: all, count: count, answered: answered,
+      fixedColumns: fixedColumns, fixedPrefix: fixedPrefix,
       isOrdered: fixedColumns == pointColumns || spans == nil && pointColumns == fixedColumns + 1,
       isDistinct: isDistinct, isOnePoint: spans == nil && prefixes.count == 1 && pointColumns == index.columns.count)
   }

@@ -138,10 +138,12 @@ extension IndexView {
     let columns = list.indexes[ordered.path.index].columns
     let fixed = ordered.path.fixedColumns
     let fixedIDs = Set(columns.prefix(fixed).map(\.column.id))
-    let count = fixed + order.filter { !fixedIDs.contains($0.column.id) }.count
+    let asked = columns.dropFirst(fixed).prefix(order.count { !fixedIDs.contains($0.column.id) })
+    assert(asked.allSatisfy { $0.column.id.kind == .value }, "an order asks for one of several elements")
+    // Not of the record: it does not tell which of several elements is fixed.
     let prefix = try trees.records.withValue(for: rowID) { bytes in
       try withRecord(rowID, bytes) { record in
-        columns.prefix(count).reduce(into: [UInt8]()) { $0 += $1.keyBytes(value($1.column.id, record)) }
+        asked.reduce(into: ordered.path.fixedPrefix) { $0 += $1.keyBytes(value($1.column.id, record)) }
       }
     }
     guard let prefix else { throw noRecord(rowID) }
