@@ -5,7 +5,15 @@ import QuireDatabase
 @testable import QuireIndexes
 import QuireTesting
 import QuireViews
+import Synchronization
 import Testing
+
+/// Counts calls on any thread.
+private final class Counter: Sendable {
+  private let calls = Atomic<Int>(0)
+  var value: Int { calls.load(ordering: .relaxed) }
+  func count() { calls.add(1, ordering: .relaxed) }
+}
 
 private struct Entry: Codable, Sendable, Equatable { var number: Int }
 
@@ -206,6 +214,45 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
       let places = try entries.places(of: [found[2], other, RowID(.max), found[0]])
       #expect(places.map(\.key) == [100, 98].map(\.rowKey) && places.map(\.rowID) == [found[2], found[0]])
     }
+  }
+
+  @Test(arguments: [false, true])
+  func liveQueriesWithSelectionsAreRunForWhatTheyHaveRead(isIndexed: Bool) async throws {
+    let db = try database(isIndexed: isIndexed)
+    let runs = Counter()
+    let listed = EntryCondition.rows("listed") { tx in
+      runs.count()
+      return try tx[.strangers].keys(prefix: "a").compactMap { try tx[.entries].rowID($0) }
+    }
+    let query = RowCollection.entries.query { listed && $0.number < 20 }
+    var updates = try db.updates(of: query).makeAsyncIterator()
+    #expect(try await updates.next()?.keys == [])
+    let first = runs.value
+    // Elsewhere: other keys of the same collections, and a collection that is not read.
+    try await db.write { tx in try tx[.strangers].set(Entry(number: 0), for: "b1") }
+    try await db.write { tx in try tx[RowCollection<Entry, NoMetadata>("elsewhere")].set(Entry(number: 0), for: "a1") }
+    try await db.write { tx in try tx[.strangers].touch("b1") }
+    #expect(try updates.nextIfReady() == nil)
+    #expect(runs.value == first)
+    // What it has read: a key of the list, and a row that the list leads to.
+    try await db.write { tx throws in
+      try tx[.entries].set(Entry(number: 3), for: "a1")
+      try tx[.strangers].set(Entry(number: 0), for: "a1")
+    }
+    #expect(try updates.nextIfReady()?.keys == ["a1"])
+    #expect(runs.value == first + 1)
+    try await db.write { tx in try tx[.strangers].set(Entry(number: 1), for: "b2") }
+    try await db.write { tx in try tx[.entries].set(Entry(number: 4), for: "a1") }
+    #expect(try updates.nextIfReady()?.diff.rows.map(\.kind) == [.update])
+    #expect(runs.value == first + 2)
+    try await db.write { tx in try tx[.entries].set(Entry(number: 40), for: "a1") }
+    #expect(try updates.nextIfReady()?.keys == [])
+    try await db.write { tx in try tx[.entries].set(Entry(number: 5), for: "a1") }
+    #expect(try updates.nextIfReady()?.keys == ["a1"])
+    let before = runs.value
+    for number in 0..<5 { try await db.write { tx in try tx[.strangers].set(Entry(number: number), for: "c") } }
+    #expect(try updates.nextIfReady() == nil)
+    #expect(runs.value == before)
   }
 
   @Test func liveQueriesWithSelectionsAreRunAnew() async throws {

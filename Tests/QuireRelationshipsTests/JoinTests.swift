@@ -176,6 +176,22 @@ private let albumOf = Relationship<Song>("albumOf", over: .songs) { song in
     #expect(code == .extensionNotRegistered)
   }
 
+  @Test func liveJoinsSeeEdgesThatChangeWithoutARow() async throws {
+    let db = try database()
+    let query = RowCollection.demos.query { $0.hasEdge("album", of: albumOf, to: .albums) { $0.year == 1961 } }
+    var updates = try db.updates(of: query).makeAsyncIterator()
+    #expect(try await updates.next()?.keys == [])
+    try await db.write { tx in try tx.relationship(albumOf).add(Edge("album", from: .demos, "s0", to: .albums, "a1")) }
+    #expect(try await updates.next()?.keys == ["s0"])
+    // A row elsewhere changes nothing; the other end does.
+    try await db.write { tx in try tx[RowCollection<Album, NoMetadata>("elsewhere")].set(Album(year: 1), for: "a1") }
+    #expect(try updates.nextIfReady() == nil)
+    try await db.write { tx in try tx[.albums].set(Album(year: 1999), for: "a1") }
+    #expect(try updates.nextIfReady()?.keys == [])
+    try await db.write { tx in try tx[.albums].set(Album(year: 1961), for: "a0") }
+    #expect(try updates.nextIfReady()?.keys == ["s0"])
+  }
+
   @Test func observedJoinsAreRunForBothSidesAndTheEdges() async throws {
     let db = try database()
     let old = RowCollection.albums.query { $0.year == 1960 }

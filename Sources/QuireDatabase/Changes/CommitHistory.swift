@@ -19,11 +19,14 @@ final class CommitHistory: Sendable {
   private struct Stream {
     var position: Int
     let buffer: CommitBuffer
-    /// Whether it is told of commits by which nothing but the content of an extension began or ended.
-    let tellsRegistrations: Bool
+    let tells: CommitStream.Silent
 
     func isTold(_ commit: Commit) -> Bool {
-      !commit.isSilent || tellsRegistrations && !commit.scope.restarted.isEmpty
+      switch tells {
+      case .none: !commit.isSilent
+      case .registrations: !commit.isSilent || !commit.scope.restarted.isEmpty
+      case .all: true
+      }
     }
   }
 
@@ -181,8 +184,10 @@ final class CommitHistory: Sendable {
 
   /// Moves a pin to the snapshot that `snapshot` takes. Returns where it was and is, and the commits in between. Calls
   /// nobody: the caller tells of what was missed.
+  ///
+  /// - Parameter tellsSilent: whether those are among them by which nothing but extensions changed.
   func advance<Snapshot: Sendable>(
-    _ id: Int, _ snapshot: () throws(StorageError) -> (Snapshot, CSN)
+    _ id: Int, tellsSilent: Bool, _ snapshot: () throws(StorageError) -> (Snapshot, CSN)
   ) throws(StorageError) -> (Snapshot, from: CommitPosition, to: CommitPosition, [PlacedCommit]) {
     let outcome: Result<(Snapshot, Int, Int, [PlacedCommit]), StorageError> = state.withLock { state in
       do throws(StorageError) {
@@ -193,7 +198,9 @@ final class CommitHistory: Sendable {
         if position < state.firstSequence - 1 {
           commits.append(PlacedCommit(sequence: state.firstSequence - 1, commit: .unknown(upTo: csn)))
         }
-        commits += state.entries.lazy.filter { $0.sequence > position && $0.sequence <= end && !$0.commit.isSilent }
+        commits += state.entries.lazy.filter {
+          $0.sequence > position && $0.sequence <= end && (tellsSilent || !$0.commit.isSilent)
+        }
         assert(
           commits.dropFirst().allSatisfy { $0.sequence > position && $0.sequence <= end },
           "a pin goes past commits twice")
@@ -244,13 +251,13 @@ final class CommitHistory: Sendable {
   // MARK: Streams
 
   /// Adds to `buffer` what is published from now on.
-  func follow(_ buffer: CommitBuffer, tellsRegistrations: Bool, published: () -> CSN) -> Int {
+  func follow(_ buffer: CommitBuffer, tells: CommitStream.Silent, published: () -> CSN) -> Int {
     state.withLock { state in
       state.nextID += 1
       // Nobody waits for a new one yet.
       if state.isClosed || state.failure != nil { _ = buffer.finish(state.failure) }
       state.streams[state.nextID] = Stream(
-        position: state.position(at: published()), buffer: buffer, tellsRegistrations: tellsRegistrations)
+        position: state.position(at: published()), buffer: buffer, tells: tells)
       return state.nextID
     }
   }

@@ -28,11 +28,11 @@ public struct CommitStream: AsyncSequence, Sendable {
     let id: Int
 
     init(
-      _ history: CommitHistory, _ buffer: CommitBuffer, _ tellsRegistrations: Bool, published: () -> CSN
+      _ history: CommitHistory, _ buffer: CommitBuffer, _ tells: Silent, published: () -> CSN
     ) {
       self.history = history
       self.buffer = buffer
-      id = history.follow(buffer, tellsRegistrations: tellsRegistrations, published: published)
+      id = history.follow(buffer, tells: tells, published: published)
     }
 
     deinit { history.unfollow(id) }
@@ -40,9 +40,17 @@ public struct CommitStream: AsyncSequence, Sendable {
 
   private let subscription: Subscription
 
-  init(_ history: CommitHistory, limit: Int, tellsRegistrations: Bool, published: () -> CSN) {
+  /// Which commits are told by which nothing but extensions changed.
+  enum Silent {
+    case none
+    /// Those by which the content of an extension began or ended.
+    case registrations
+    case all
+  }
+
+  init(_ history: CommitHistory, limit: Int, tells: Silent, published: () -> CSN) {
     let buffer = CommitBuffer(limit: limit, byteLimit: Limits.historyByteCount)
-    subscription = Subscription(history, buffer, tellsRegistrations, published: published)
+    subscription = Subscription(history, buffer, tells, published: published)
   }
 
   /// Begins to take commits.

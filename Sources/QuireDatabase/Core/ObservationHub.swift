@@ -47,6 +47,8 @@ final class ObservationHub: Sendable {
   private let state = Latch(State())
   /// How many observers there are, for those who write.
   private let count = Atomic<Int>(0)
+  /// How many others want to know which parts of extensions' trees commits change.
+  private let followerCount = Atomic<Int>(0)
   private let isScheduled = Atomic<Bool>(false)
   /// How many looks at commits were asked for and have not ended.
   private let lookCount = Atomic<Int>(0)
@@ -80,8 +82,19 @@ final class ObservationHub: Sendable {
     waiter?.resume(returning: false)
   }
 
-  /// Whether there are observers.
-  var isNeeded: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+  /// Whether somebody wants to know which parts of extensions' trees commits change.
+  var isNeeded: Bool {
+    count.load(ordering: .sequentiallyConsistent) > 0 || followerCount.load(ordering: .sequentiallyConsistent) > 0
+  }
+
+  /// Somebody follows commits by what was read.
+  func beginFollowing() { followerCount.add(1, ordering: .sequentiallyConsistent) }
+
+  /// Somebody who did follows no more.
+  func endFollowing() {
+    let left = followerCount.subtract(1, ordering: .sequentiallyConsistent).newValue
+    assert(left >= 0, "somebody ends to follow who has not begun")
+  }
 
   /// Whether the database was closed.
   var isClosed: Bool { state.withLock { $0.isClosed } }

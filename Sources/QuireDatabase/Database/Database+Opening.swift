@@ -119,9 +119,14 @@ extension Database {
   /// The same, optionally with the commits by which nothing but the content of an extension begins or ends: for who
   /// follows what an extension shows, and asks `Commit.restarts(extensionNamed:)`.
   public func commits(tellingRegistrations: Bool) -> CommitStream {
-    CommitStream(
-      core.history, limit: core.options.commitBuffer, tellsRegistrations: tellingRegistrations
-    ) { [core] in core.publishedCSN }
+    commits(telling: tellingRegistrations ? .registrations : .none)
+  }
+
+  /// The same with all commits by which nothing but extensions changed: for who asks ``FollowedReads`` about them.
+  public var allCommits: CommitStream { commits(telling: .all) }
+
+  private func commits(telling silent: CommitStream.Silent) -> CommitStream {
+    CommitStream(core.history, limit: core.options.commitBuffer, tells: silent) { [core] in core.publishedCSN }
   }
 
   // MARK: Files

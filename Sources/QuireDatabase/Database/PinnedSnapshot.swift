@@ -79,14 +79,25 @@ public final class PinnedSnapshot: Sendable {
   ///
   /// - Throws: what `body` throws, and what went wrong in a call of `body`'s that could not throw.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
-    try read(current.withLock { $0 }, body)
+    try read(in: current.withLock { $0 }, body)
   }
 
-  private func read<Result>(_ current: Current, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+  /// The same, noting what is read.
+  func read<Result>(noting recorder: ReadRecorder, _ body: (ReadTransaction) throws -> Result) throws -> Result {
+    try read(in: current.withLock { $0 }, noting: recorder, body)
+  }
+
+  /// Those who want to know what commits change.
+  var observers: ObservationHub { core.observers }
+
+  private func read<Result>(
+    in current: Current, noting recorder: ReadRecorder? = nil, _ body: (ReadTransaction) throws -> Result
+  ) throws -> Result {
     let reading: QuireStorage.ReadTransaction
     do throws(StorageError) { reading = try current.snapshot.beginRead() } catch { throw DatabaseError(error) }
     let state = TransactionState(
-      reading: reading, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections)
+      reading: reading, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections,
+      recorder: recorder)
     state.position = current.position
     return try withExtendedLifetime(current.snapshot) {
       try core.run(state, "read of a pinned snapshot", site, isPinned: true, body)
@@ -102,21 +113,27 @@ public final class PinnedSnapshot: Sendable {
   @discardableResult
   public func advance() throws(DatabaseError) -> [Commit] { try takeStep().step.commits }
 
+  /// The same, with the commits by which nothing but extensions changed.
+  ///
+  /// - Throws: `closed`.
+  public func advanceTellingAll() throws(DatabaseError) -> [Commit] { try takeStep(tellsSilent: true).step.commits }
+
   /// Goes on to the newest snapshot, and runs `body` with the step and a read of the snapshot that it has led to: also
   /// if another thread takes the next step in the meantime. The pin goes on also if `body` throws.
   ///
   /// - Throws: as `advance()` and `read(_:)`.
   public func advance<Result>(reading body: (PinnedStep, ReadTransaction) throws -> Result) throws -> Result {
     let (step, taken) = try takeStep()
-    return try read(taken) { tx in try body(step, tx) }
+    return try read(in: taken) { tx in try body(step, tx) }
   }
 
   /// Takes a step; returns it and what it has led to.
-  private func takeStep() throws(DatabaseError) -> (step: PinnedStep, Current) {
+  private func takeStep(tellsSilent: Bool = false) throws(DatabaseError) -> (step: PinnedStep, Current) {
     let outcome = current.withLock { current -> Result<(PinnedStep, Current), StorageError> in
       do throws(StorageError) {
         // Inside the lock, so that steps follow each other here as they do in the history.
-        let (next, start, end, commits) = try core.history.advance(id) { () throws(StorageError) in
+        let (next, start, end, commits) = try core.history.advance(id, tellsSilent: tellsSilent) {
+          () throws(StorageError) in
           let next = try core.engine.pin()
           return (next, next.csn)
         }

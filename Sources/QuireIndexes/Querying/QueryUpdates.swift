@@ -18,8 +18,9 @@ public import QuireViews
 /// The first element is a reload with the rows as they are. The query is run for that one alone; afterwards each row
 /// that a commit has changed is tested by itself, and a commit that changes no row of the query is no element. So is
 /// what is committed while the consumer is busy: it comes as one change set. A query with a selection, a join for one,
-/// is run anew for each commit, as it depends on more than its own rows. Keeps key and order of each row that satisfies
-/// the condition in memory, also of those that a limit leaves out. Ends when the database is closed, or with
+/// depends on more than its own rows: it is run anew when a commit has changed what the last run has read. What a
+/// selection's closure sees by other means than its transaction is not noted. Keeps key and order of each row that
+/// satisfies the condition in memory, also of those that a limit leaves out. Ends when the database is closed, or with
 /// an error when a failed write has stopped it. One consumer at a time.
 public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence, Sendable {
   /// One change of the rows.
@@ -38,7 +39,7 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
 
   init(_ db: Database, _ query: RowQuery<Object, Metadata>) throws(DatabaseError) {
     // The stream first: no commit may fall between the two.
-    commits = db.commits
+    commits = QueryScreen(query).hasSelections ? db.allCommits : db.commits
     snapshot = try db.pin()
     self.query = query
   }
@@ -54,6 +55,8 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
     private let snapshot: PinnedSnapshot
     private let collection: String
     private var screen: QueryScreen<Object, Metadata>
+    /// What the last run has read, of a query with selections.
+    private var reads: FollowedReads?
     private var hasBegun = false
 
     fileprivate init(
@@ -71,8 +74,8 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
     public mutating func next() async throws -> Element? {
       if !hasBegun {
         hasBegun = true
-        try snapshot.advance()
-        let diff = try snapshot.read { tx in try screen.load(tx) }
+        _ = try snapshot.advanceTellingAll()
+        let diff = try run { screen, tx in try screen.load(tx) }
         return element(diff)
       }
       while let commit = try await commits.next() {
@@ -98,15 +101,32 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
         screen.hasSelections || commit.changes.isUnknown || commit.changes.hasChanges(inCollection: collection)
       guard mayMatter else { return nil }
       // Also what later commits have changed; when these come, nothing is left of them.
-      let passed = try snapshot.advance()
-      if passed.isEmpty { return nil }
-      let diff = try snapshot.read { tx in try update(passed, tx) }
+      let passed = try screen.hasSelections ? snapshot.advanceTellingAll() : snapshot.advance()
+      if passed.isEmpty || reads?.areChanged(by: passed) == false { return nil }
+      let collection = collection
+      let diff = try run { screen, tx in try Self.update(&screen, collection, passed, tx) }
       return diff.isEmpty ? nil : element(diff)
+    }
+
+    /// Reads the snapshot; what for a query with selections is noted.
+    private mutating func run(
+      _ body: (inout QueryScreen<Object, Metadata>, ReadTransaction) throws -> ViewDiff
+    ) throws -> ViewDiff {
+      guard screen.hasSelections else { return try snapshot.read { tx in try body(&screen, tx) } }
+      // After an error the next commit is a reason to read, whatever it is. The earlier reads live until there are new
+      // ones: commits in between are told apart.
+      let earlier = reads.take()
+      defer { withExtendedLifetime(earlier) {} }
+      let (diff, reads) = try snapshot.followingRead { tx in try body(&screen, tx) }
+      self.reads = reads
+      return diff
     }
 
     private func element(_ diff: ViewDiff) -> Element { Element(diff: diff, keys: screen.keys, snapshot: snapshot) }
 
-    private mutating func update(_ commits: [Commit], _ tx: ReadTransaction) throws -> ViewDiff {
+    private static func update(
+      _ screen: inout QueryScreen<Object, Metadata>, _ collection: String, _ commits: [Commit], _ tx: ReadTransaction
+    ) throws -> ViewDiff {
       var changed: [ByteString: ViewAspects] = [:]
       for commit in commits {
         if commit.changes.isUnknown || commit.changes.didClear(collectionNamed: collection) {
