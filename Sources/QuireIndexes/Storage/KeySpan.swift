@@ -86,7 +86,7 @@ struct KeySpan: Hashable {
 /// Invariant: more spans than `mostListed`, and no fewer, are `many`.
 enum KeySpans {
   case few([KeySpan])
-  case many(ByteSpans, isExact: Bool)
+  indirect case many(ByteSpans, isExact: Bool)
 
   /// A walk asks each of so many spans for itself.
   private static let mostListed = 16

@@ -112,7 +112,7 @@ struct RangeTest {
 struct ByteRanges: Hashable, Sendable {
   private enum Storage: Hashable {
     case few([ByteRange])
-    case many(ByteSpans)
+    indirect case many(ByteSpans)
   }
 
   private let storage: Storage
