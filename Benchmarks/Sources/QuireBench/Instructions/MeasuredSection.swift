@@ -34,19 +34,23 @@ enum MeasuredSection: String, CaseIterable, Codable {
   case indexedPut = "indexed-put"
   /// A count by a field without an index, for each row that there is.
   case findScan = "find-scan"
+  /// The rows that have one of many values, a fifth of the rows' number, for each of the values.
+  case findIn = "find-in-many"
+  /// Three indexes made of rows that are there, for each of the rows.
+  case indexBuild = "index-build"
 
   /// Whether it only reads. While it writes, threads of the store are at work as well, and what they do is counted.
   var reads: Bool {
     switch self {
-    case .get, .multiGet, .range, .scan, .findFirst, .findCount, .findOrdered, .findScan: true
-    case .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
+    case .get, .multiGet, .range, .scan, .findFirst, .findCount, .findOrdered, .findScan, .findIn: true
+    case .indexBuild, .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
     }
   }
 
   /// Whether it asks indexes, which only Quire's object layer has here.
   var asksIndexes: Bool {
     switch self {
-    case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan: true
+    case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan, .findIn, .indexBuild: true
     default: false
     }
   }
@@ -115,29 +119,25 @@ enum MeasuredSection: String, CaseIterable, Codable {
         try measuredSection { try store.load(bench.rows) }
         return bench.rows.count
       }
-    case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan:
+    case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan, .findIn:
       return try runAskingIndexes(bench)
+    case .indexBuild: return try runBuildingIndexes(bench)
     }
   }
 
   /// Runs a section over songs with three indexes.
   private func runAskingIndexes(_ bench: Bench) throws -> Int {
-    let songs = IndexedSongs(count: bench.plan.count, seed: bench.plan.seed).songs
-    let folder = "\(bench.directory)/\(rawValue)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let store = try QuireIndexedStore(folder)
-    try store.makeIndexes()
+    let (store, songs) = try storeOfSongs(bench) { try $0.makeIndexes() }
     let perTransaction = bench.plan.batchRows
-    for start in stride(from: 0, to: songs.count, by: perTransaction) {
-      try store.store(Array(songs[start..<min(songs.count, start + perTransaction)]), from: start)
-    }
     _ = try store.fileByteCount()
     let batch = Array(songs.prefix(perTransaction))
+    let many = (0..<songs.count / 5).map { "artist\($0)" }
     let questions: (count: Int, operations: Int, ask: (Int) throws -> Void) =
       switch self {
       case .findFirst: (1000, 1000, { _ = try store.firstID(artist: songs[$0 * 13 % songs.count].artist) })
       case .findCount: (1000, 1000, { _ = try store.count(ratingFrom: 1 + Double($0) / 1000, to: 3.5) })
       case .findOrdered: (300, 300, { _ = try store.best(year: 1950 + $0 % 75, limit: 10, offset: 0) })
+      case .findIn: (1, many.count, { _ = try store.count(artists: Array(many.dropFirst($0))) })
       case .indexedPut: (5, 5 * batch.count, { try store.store(batch, from: songs.count + ($0 + 1) * batch.count) })
       default: (1, songs.count, { _ = try store.count(playsBelow: 10 + $0) })
       }
@@ -145,6 +145,30 @@ enum MeasuredSection: String, CaseIterable, Codable {
     if reads { try questions.ask(0) } else { try store.store(batch, from: songs.count) }
     try measuredSection { for turn in 0..<questions.count { try questions.ask(turn) } }
     return questions.operations
+  }
+
+  /// Makes three indexes of songs that are stored.
+  private func runBuildingIndexes(_ bench: Bench) throws -> Int {
+    let (store, songs) = try storeOfSongs(bench) { _ in }
+    _ = try store.fileByteCount()
+    try measuredSection { try store.makeIndexes() }
+    return songs.count
+  }
+
+  /// A store of its own with as many songs as the plan has rows, and what `prepare` makes of it before it has any.
+  private func storeOfSongs(
+    _ bench: Bench, _ prepare: (QuireIndexedStore) throws -> Void
+  ) throws -> (store: QuireIndexedStore, songs: [IndexedSong]) {
+    let songs = IndexedSongs(count: bench.plan.count, seed: bench.plan.seed).songs
+    let folder = "\(bench.directory)/\(rawValue)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let store = try QuireIndexedStore(folder)
+    try prepare(store)
+    let perTransaction = bench.plan.batchRows
+    for start in stride(from: 0, to: songs.count, by: perTransaction) {
+      try store.store(Array(songs[start..<min(songs.count, start + perTransaction)]), from: start)
+    }
+    return (store, songs)
   }
 }
 
