@@ -22,7 +22,8 @@ public protocol SortKey: SendableMetatype {
   static var unorderedBytes: [UInt8]? { get }
 
   /// The value of such bytes, which is equal to the one that they were made of; nil if they are of none, or if the type
-  /// does not come back from its bytes, as by default. What does is read from indexes without the row.
+  /// does not come back from its bytes, as by default. What does is read from indexes, or out of stored rows, without
+  /// the object; of values that are equal, such as 0.0 and -0.0, either may come then.
   init?(sortBytes: [UInt8])
 
   /// The bytes of the value that stands for none, which is neither below nor above a value that is there, and comes

@@ -230,4 +230,40 @@ import Testing
       #expect((list.first ?? []) == expected, "QUIRE_INDEX_SEED=\(seed) swift test --filter QueryUpdatesTests")
     }
   }
+
+  private struct Refused: Error {}
+
+  @Test("An error of a run loses no row: the next element has all of them")
+  func anErrorLosesNoRows() async throws {
+    @Sendable func track(_ title: String) -> Track {
+      Track(
+        title: title, year: 1, rating: nil, mood: .calm, tags: [], album: .init(name: "a"),
+        added: Date(timeIntervalSinceReferenceDate: 0), score: 0)
+    }
+    let db = try Database.inMemory()
+    let refuses = Mutex(true)
+    let query = RowCollection.tracks.query {
+      $0.title.satisfies { title in
+        if title == "bad", refuses.withLock({ $0 }) { throw Refused() }
+        return true
+      }
+    }
+    var updates = try db.updates(of: query).makeAsyncIterator()
+    let first = try await updates.next()
+    #expect(first?.keys == [])
+    try await db.write { tx in
+      for number in 0..<20 { try tx[.tracks].set(track("ok"), for: "k\(number)") }
+      try tx[.tracks].set(track("bad"), for: "x")
+    }
+    #expect(throws: Refused.self) { try updates.nextIfReady() }
+    // As long as the row is there, each call says so.
+    await #expect(throws: Refused.self) { try await updates.next() }
+    refuses.withLock { $0 = false }
+    let healed = try updates.nextIfReady()
+    #expect(healed?.diff.isReload == true && healed?.keys.count == 21)
+    #expect(try updates.nextIfReady() == nil)
+    try await db.write { tx in try tx[.tracks].remove("k3") }
+    let last = try await updates.next()
+    #expect(last?.diff.isReload == false && last?.keys.count == 20)
+  }
 }

@@ -1,5 +1,6 @@
 // Conditions on many values at once.
 
+import Foundation
 import QuireDatabase
 @testable import QuireIndexes
 import QuireTesting
@@ -101,6 +102,61 @@ import Testing
         #expect(try ofBoth.keys == both, "seed \(seed)")
         #expect(try ofBoth.count == both.count, "seed \(seed)")
       }
+    }
+    try db.close()
+  }
+
+  @Test("Long values that keys cut to the same bytes are one beginning of keys")
+  func longValuesThatAgree() throws {
+    let db = try Database.inMemory()
+    let long = String(repeating: "x", count: 300)
+    // None next to another, so that they are many ranges.
+    let odd = Array(stride(from: 1901, to: 1941, by: 2))
+    var (expected, few) = ([String](), [String]())
+    try db.write { tx throws in
+      for number in 0..<600 {
+        let (title, year) = (long + ["a", "b", "c"][number % 3], 1900 + number % 50)
+        let track = Track(
+          title: title, year: year, rating: nil, mood: .calm, tags: [], album: .init(name: "a"),
+          added: Date(timeIntervalSinceReferenceDate: 0), score: 0)
+        try tx[.tracks].set(track, for: "k\(number)")
+        if number % 3 != 2, !odd.contains(year) { expected.append("k\(number)") }
+        if number % 3 != 2, [1903, 1907].contains(year) { few.append("k\(number)") }
+      }
+    }
+    try db.register(Indexes<Track, Plays>("tracks", over: .tracks) { Index("title-year", \.title, \.year) })
+    try db.read { tx throws in
+      let titles = [long + "a", long + "b"]
+      let many = tx[.tracks].find { $0.title.isIn(titles) && !$0.year.isIn(odd) }
+      #expect(try Set(many.keys) == Set(expected))
+      #expect(try many.count == expected.count)
+      let two = tx[.tracks].find { $0.title.isIn(titles) && $0.year.isIn([1903, 1907]) }
+      #expect(try Set(two.keys) == Set(few))
+      #expect(try two.order(by: \.year).limit(3).objects.map(\.year) == [1903, 1903, 1903])
+    }
+    try db.close()
+  }
+
+  /// A type with one value, which has no bytes.
+  struct Only: SortKey, Codable, Sendable, Equatable {
+    func append(to bytes: inout [UInt8]) {}
+  }
+  struct Holder: Codable, Sendable {
+    let only: Only
+    let number: Int
+  }
+
+  @Test("All rows have one of the values of a type that has only one")
+  func valuesWithoutBytes() throws {
+    let db = try Database.inMemory()
+    let rows = RowCollection<Holder, NoMetadata>("holders")
+    try db.write { tx throws in
+      for number in 0..<30 { try tx[rows].set(Holder(only: Only(), number: number), for: "k\(number)") }
+    }
+    try db.read { tx throws in
+      #expect(try tx[rows].find { $0.only.isIn([Only()]) }.count == 30)
+      #expect(try tx[rows].find { $0.only.isIn(Array(repeating: Only(), count: 40)) && $0.number < 7 }.count == 7)
+      #expect(try tx[rows].find { !$0.only.isIn([Only()]) }.count == 0)
     }
     try db.close()
   }

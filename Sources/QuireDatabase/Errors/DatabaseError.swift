@@ -104,9 +104,11 @@ extension DatabaseError {
 
   /// The same error with the call of an extension that met it, and the row that this call was about.
   func inCall(_ call: String, of extensionName: String, _ collection: String?, _ key: String?) -> DatabaseError {
-    DatabaseError(
+    // The row that the disk was asked for, if it is known; one of two rows, and no part of each.
+    let isKnown = self.collection != nil
+    return DatabaseError(
       code, "In `\(call)` of the extension “\(extensionName)”: \(message)", path: path,
-      collection: self.collection ?? collection, key: self.key ?? key, cause: cause)
+      collection: isKnown ? self.collection : collection, key: isKnown ? self.key : key, cause: cause)
   }
 
   /// The same error with the row that it happened to.

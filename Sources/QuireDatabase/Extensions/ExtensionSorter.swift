@@ -82,9 +82,13 @@ extension ExtensionTree {
       }
     case .memory, .missing:
       let before = try count
-      try unsafe sorter.sorter.forEach { key, value in
-        guard let key = unsafe Key(orderedBytes: [UInt8](key)) else { return }
-        try unsafe put([UInt8](value), for: key)
+      do {
+        try unsafe sorter.sorter.forEach { key, value in
+          guard let key = unsafe Key(orderedBytes: [UInt8](key)) else { return }
+          try unsafe put([UInt8](value), for: key)
+        }
+      } catch let error as StorageError {
+        throw DatabaseError(error).inTree(name, of: extensionName)
       }
       return try count - before
     }

@@ -63,18 +63,29 @@ extension StorageTransaction {
   /// The number of entries of a tree in some spans.
   fileprivate func count(in tree: Tree, _ spans: ByteSpans) throws -> Int {
     var cursor = try cursor(tree)
+    let treeCount = try count(of: tree)
     var (total, next, upper) = (0, 0, [UInt8]())
     while try advance(&cursor, spans, &next) {
       let isBounded = spans.copyUpper(next, to: &upper)
+      let inSpan: Int
       if isBounded, let passed = try unsafe upper.withUnsafeBytes({ try unsafe cursor.skipInLeaf(below: $0) }) {
-        total += passed
+        inSpan = passed
       } else {
         // They end in another leaf: two ways down tell how many these are.
-        total += try (isBounded ? rank(upper, in: tree) : count(of: tree)) - rank(spans.lower(next), in: tree)
+        inSpan = try (isBounded ? rank(upper, in: tree) : treeCount) - rank(spans.lower(next), in: tree)
       }
+      // Spans are apart: together they have no more entries than the tree.
+      guard inSpan >= 0, inSpan <= treeCount - total else { throw Self.outOfOrder() }
+      total += inSpan
       next += 1
     }
     return total
+  }
+
+  /// The error for keys, or counts of pages, that contradict each other.
+  private static func outOfOrder() -> StorageError {
+    StorageError(
+      .damagedPage, "The keys of a tree are out of order, or its counts are wrong. Restore the database from a backup.")
   }
 
   /// Goes to the first entry in span `next`, or in one behind it, which is the next one then; false if there is none.
@@ -90,7 +101,8 @@ extension StorageTransaction {
         }
       }
       guard let (index, isInside) = found else { return false }
-      assert(index > next || isInside, "a walk from span to span stands still")
+      // Of keys in order, the one that was found is not below the span that was looked for.
+      guard index > next || isInside else { throw Self.outOfOrder() }
       next = index
       if isInside { return true }
     }

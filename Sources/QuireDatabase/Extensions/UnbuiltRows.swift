@@ -12,15 +12,28 @@ public final class UnbuiltRows {
   private let filter: CollectionFilter
   /// As long as the transaction has changed no row, the copies are what is stored.
   private let mutationCount: Int
-  /// The row that a walk has come to.
-  private var place = 0
+  /// The row that a walk hands over.
+  private var place: Int?
 
-  init(_ transaction: TransactionState, _ rows: [(rowID: RowID, bytes: [UInt8])], _ filter: CollectionFilter) {
+  /// - Throws: `damagedRow` if one of the rows breaks the format.
+  init(
+    _ transaction: TransactionState, _ rows: [(rowID: RowID, bytes: [UInt8])], _ filter: CollectionFilter
+  ) throws(DatabaseError) {
     assert(zip(rows, rows.dropFirst()).allSatisfy { $0.rowID < $1.rowID }, "rows are handed over out of order")
     self.transaction = transaction
     self.rows = rows
     self.filter = filter
     mutationCount = transaction.mutationCount
+    // No fault of the extension's: it is found before that is called.
+    for row in rows { try check(row.bytes) }
+  }
+
+  private func check(_ row: [UInt8]) throws(DatabaseError) {
+    let frame = unsafe row.withUnsafeBytes { unsafe RowFrame($0) }
+    guard let frame, frame.objectOffset <= row.count,
+      String(validating: row[frame.keyOffset..<frame.metadataOffset], as: UTF8.self) != nil
+    else { throw RowView.damaged() }
+    _ = try transaction.name(of: frame.collection)
   }
 
   /// Calls `body` with each row of the collections that the extension follows, as an insert, and as it is by then: what
@@ -29,12 +42,13 @@ public final class UnbuiltRows {
   /// - Throws: also what `body` throws.
   public func forEach(_ body: (RowChange) throws -> Void) throws {
     for place in rows.indices {
-      self.place = place
       guard let change = try change(place), filter.contains(change.collection) else { continue }
+      self.place = place
       try body(change)
       // What was done that could not throw.
       try transaction.check()
     }
+    place = nil
   }
 
   /// Calls `body` with the bytes of each row of one collection, without looking at the others; of one that the
@@ -44,7 +58,6 @@ public final class UnbuiltRows {
   ) throws {
     guard filter.contains(name) else { return }
     for place in rows.indices {
-      self.place = place
       let (rowID, copy) = rows[place]
       var bytes: [UInt8]? = copy
       if !isAsFound {
@@ -54,10 +67,13 @@ public final class UnbuiltRows {
       }
       try unsafe bytes?.withUnsafeBytes { row in
         guard let frame = unsafe RowFrame(row), frame.objectOffset <= row.count else { throw RowView.damaged() }
-        if frame.collection == id { try unsafe body(rowID, row, frame) }
+        guard frame.collection == id else { return }
+        self.place = place
+        try unsafe body(rowID, row, frame)
       }
       try transaction.check()
     }
+    place = nil
   }
 
   private var isAsFound: Bool { transaction.mutationCount == mutationCount }
@@ -68,9 +84,9 @@ public final class UnbuiltRows {
       ? transaction.extensions.rowChange(.insert, rowID, bytes) : transaction.extensions.rowChange(.insert, rowID)
   }
 
-  /// Where the row is that a walk has come to, for errors.
+  /// Where the row is that a walk hands over, for errors.
   var rowKey: RowKey? {
-    guard place < rows.count else { return nil }
+    guard let place else { return nil }
     return try? transaction.extensions.rowChange(.insert, rows[place].rowID, rows[place].bytes).rowKey
   }
 }

@@ -251,7 +251,7 @@ struct Registration {
     above through: RowID, _ state: TransactionState, _ entry: ExtensionEntry, _ session: ExtensionSession
   ) throws -> (RowID, isEnd: Bool) {
     let (rows, last, isEnd) = try collectRows(above: through, state)
-    let unbuilt = UnbuiltRows(state, rows, entry.registered.collections)
+    let unbuilt = try UnbuiltRows(state, rows, entry.registered.collections)
     try session.run(entry, "build", collection: unbuilt.rowKey?.collection, key: unbuilt.rowKey?.key) {
       try entry.writer.build(unbuilt)
     }

@@ -32,6 +32,8 @@ struct AccessPath {
 extension IndexView {
   /// At most so many values are put in front of further columns; with more the columns behind do not count.
   private static var pointLimit: Int { 256 }
+  /// With more ranges behind all values in front of them than these, the column does not count.
+  private static var spanLimit: Int { 1 << 16 }
 
   /// The ways in which an index answers some of the parts of a condition; nil if it answers none.
   ///
@@ -43,6 +45,7 @@ extension IndexView {
     var (fixedColumns, pointColumns, fixedPrefix) = (0, 0, [UInt8]())
     for column in index.columns {
       guard spans == nil, let (place, ranges) = Self.part(column.column.id, conjuncts) else { break }
+      if prefixes.count > 1, prefixes.count * ranges.count > Self.spanLimit { break }
       answered.insert(place)
       if column.column.id.kind == .elements, ranges.count > 1 || !ranges.arePoints { isDistinct = false }
       guard ranges.arePoints, prefixes.count * ranges.count <= Self.pointLimit else {
@@ -59,6 +62,8 @@ extension IndexView {
         continue
       }
       prefixes = prefixes.flatMap { prefix in points.map { prefix + column.keyBytes($0.lower) } }
+      // Values that are too long for a key may be the same as far as it has them.
+      if !isExact { prefixes = prefixes.distinctInOrder() }
       pointColumns += 1
     }
     // Rows without elements have no entry, and others have several.

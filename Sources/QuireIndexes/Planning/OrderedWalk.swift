@@ -185,8 +185,10 @@ private struct RunWalk {
     let mayBeCut = key.count >= IndexKey.columnByteCount + IndexKey.rowIDByteCount
     let low = max(ranks.lowerBound, try tree.rank(of: begin))
     let high = min(ranks.upperBound, try begin.endOfPrefix.map { try tree.rank(of: $0) } ?? ranks.upperBound)
-    let run = low..<max(high, rank + 1)
-    assert(run.contains(rank) && run.upperBound <= ranks.upperBound, "a run is elsewhere than its entry")
+    // Where keys are out of order, or counts wrong, a run may seem to be elsewhere than its entry.
+    guard low <= rank, rank < high else { throw trees.otherKey(rowID, in: index) }
+    let run = low..<high
+    assert(run.upperBound <= ranks.upperBound, "a run ends behind what is still to come")
     let skippedInside: Int
     if isReversed {
       skippedInside = skipping - (ranks.upperBound - run.upperBound)

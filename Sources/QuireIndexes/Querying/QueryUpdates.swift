@@ -19,9 +19,10 @@ public import QuireViews
 /// that a commit has changed is tested by itself, and a commit that changes no row of the query is no element. So is
 /// what is committed while the consumer is busy: it comes as one change set. A query with a selection, a join for one,
 /// depends on more than its own rows: it is run anew when a commit has changed what the last run has read. What a
-/// selection's closure sees by other means than its transaction is not noted. Keeps key and order of each row that
-/// satisfies the condition in memory, also of those that a limit leaves out. Ends when the database is closed, or with
-/// an error when a failed write has stopped it. One consumer at a time.
+/// selection's closure sees by other means than its transaction is not noted. Such a run decodes all rows of the query:
+/// what notes its reads has no cache of objects. Keeps key and order of each row that satisfies the condition in
+/// memory, also of those that a limit leaves out. Ends when the database is closed, or with an error when a failed
+/// write has stopped it. One consumer at a time.
 public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence, Sendable {
   /// One change of the rows.
   public struct Element: Sendable {
@@ -58,6 +59,8 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
     /// What the last run has read, of a query with selections.
     private var reads: FollowedReads?
     private var hasBegun = false
+    /// Whether what is shown may not be that of the snapshot: before the first run, and after one that has failed.
+    private var isStale = true
 
     fileprivate init(
       commits: CommitStream.Iterator, snapshot: PinnedSnapshot, query: RowQuery<Object, Metadata>
@@ -70,14 +73,11 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
 
     /// The next change of the rows; waits for it. Nil when the database was closed, or the task cancelled.
     ///
-    /// - Throws: what the query does, and what a closure of its condition throws.
+    /// - Throws: what the query does, and what a closure of its condition throws. The next call runs the query anew,
+    ///   and its element is a reload.
     public mutating func next() async throws -> Element? {
-      if !hasBegun {
-        hasBegun = true
-        _ = try snapshot.advanceTellingAll()
-        let diff = try run { screen, tx in try screen.load(tx) }
-        return element(diff)
-      }
+      hasBegun = true
+      if isStale { return try reload() }
       while let commit = try await commits.next() {
         if let element = try take(commit) { return element }
       }
@@ -89,10 +89,18 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
     /// - Throws: as ``next()``.
     public mutating func nextIfReady() throws -> Element? {
       guard hasBegun else { return nil }
+      if isStale { return try reload() }
       while let commit = commits.nextIfReady() {
         if let element = try take(commit) { return element }
       }
       return nil
+    }
+
+    /// All rows, as they are now.
+    private mutating func reload() throws -> Element {
+      _ = try snapshot.advanceTellingAll()
+      let diff = try run { screen, tx in try screen.load(tx) }
+      return element(diff)
     }
 
     /// What a commit, and those after it, have changed; nil if that is nothing.
@@ -112,13 +120,18 @@ public struct QueryUpdates<Object: Sendable, Metadata: Sendable>: AsyncSequence,
     private mutating func run(
       _ body: (inout QueryScreen<Object, Metadata>, ReadTransaction) throws -> ViewDiff
     ) throws -> ViewDiff {
-      guard screen.hasSelections else { return try snapshot.read { tx in try body(&screen, tx) } }
-      // After an error the next commit is a reason to read, whatever it is. The earlier reads live until there are new
-      // ones: commits in between are told apart.
+      isStale = true
+      guard screen.hasSelections else {
+        let diff = try snapshot.read { tx in try body(&screen, tx) }
+        isStale = false
+        return diff
+      }
+      // The earlier reads live until there are new ones: commits in between are told apart.
       let earlier = reads.take()
       defer { withExtendedLifetime(earlier) {} }
       let (diff, reads) = try snapshot.followingRead { tx in try body(&screen, tx) }
       self.reads = reads
+      isStale = false
       return diff
     }
 

@@ -23,11 +23,12 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
 
   func run() throws {
     while let work = try begin() {
-      guard let sorters = try sort(work) else {
+      guard var sorters = try sort(work) else {
         try completeRecords()
         continue
       }
-      for (number, sorter) in zip(work.numbers, sorters) { try finish(number, work, sorter) }
+      // One after the other goes, and with it what it has on disk.
+      for number in work.numbers { try finish(number, work, sorters.removeFirst()) }
     }
   }
 

@@ -137,7 +137,9 @@ struct ByteRanges: Hashable, Sendable {
 
   /// Single values, in any order.
   init(_ points: PointList) {
-    if points.count <= Self.mostListed {
+    if points.hasEmpty {
+      self = .all
+    } else if points.count <= Self.mostListed {
       self.init(points.ranges)
     } else {
       self.init(points.sorted())

@@ -8,6 +8,8 @@ struct PointList {
   private var bytes: [UInt8] = []
   /// Where each value ends.
   private var ends: [Int] = []
+  /// Whether one has no bytes, as the value of a type that has only one: all values are equal to it.
+  private(set) var hasEmpty = false
 
   /// None, with room for some.
   init(capacity: Int = 0) { ends.reserveCapacity(capacity) }
@@ -18,7 +20,7 @@ struct PointList {
   mutating func append(unless excluded: [UInt8]?, _ write: (inout [UInt8]) -> Void) {
     let start = bytes.count
     write(&bytes)
-    assert(bytes.count > start, "a value has no bytes")
+    if bytes.count == start { hasEmpty = true }
     if let excluded, bytes[start...].elementsEqual(excluded) {
       bytes.removeSubrange(start...)
     } else {
@@ -43,6 +45,7 @@ struct PointList {
   /// The values in order, each once; neighbours between which no other value lies are one span. None may be without
   /// bytes.
   func sorted() -> ByteSpans {
+    assert(!hasEmpty, "a value without bytes is no span")
     var spans = ByteSpans(capacity: count, byteCount: bytes.count)
     unsafe bytes.withUnsafeBytes { bytes in
       let value = { (index: Int) in unsafe UnsafeRawBufferPointer(rebasing: bytes[range(index)]) }

@@ -1,6 +1,7 @@
 // What the database does for extensions beside hooks and trees.
 
-import QuireDatabase
+@testable import QuireDatabase
+import QuireStorage
 import QuireTesting
 import Testing
 
@@ -10,6 +11,7 @@ private struct Probe: DatabaseExtension {
 
   let name: String
   var version = ""
+  var collections: CollectionFilter = .all
   var didBuild: @Sendable (Writer) throws -> Void = { _ in }
   var build: @Sendable (Writer, UnbuiltRows) throws -> Void = { _, _ in }
   var willChange: @Sendable (Writer, RowChange) throws -> Void = { _, _ in }
@@ -124,6 +126,56 @@ private struct Probe: DatabaseExtension {
     #expect(heard.values == expected.map { "\($0)" })
   }
 
+  private struct Refused: Error {}
+
+  @Test("An error of building names the row that was handed over, and none behind the walk", arguments: [false, true])
+  func buildingNamesTheRow(isBehind: Bool) throws {
+    let db = try Database.inMemory()
+    try db.write { tx throws in
+      for (name, key) in [("b", "k0"), ("a", "k1"), ("b", "k2")] { try tx[.texts(name)].set("x", for: key) }
+    }
+    var probe = Probe(name: "probe", collections: .only(["a"]))
+    probe.build = { _, rows in
+      try rows.forEach { _ in if !isBehind { throw Refused() } }
+      throw Refused()
+    }
+    let error = #expect(throws: DatabaseError.self) { try db.register(probe) }
+    #expect(error?.code == .extensionFailed)
+    #expect(error?.collection == (isBehind ? nil : "a") && error?.key == (isBehind ? nil : "k1"))
+  }
+
+  @Test("A row that is damaged is no fault of the extension that is built")
+  func damagedRowsAreNoFault() throws {
+    let folder = try TestFolder()
+    do {
+      let db = try folder.open()
+      try db.write { tx throws in
+        try tx[.texts("a")].set("x", for: "k1")
+        try tx[.texts("b")].set("x", for: "k2")
+      }
+      try db.close()
+    }
+    do {
+      let engine = try StorageEngine(at: folder.path)
+      try engine.write { tx in
+        guard let rows = tx.tree(named: "quire.rows") else { throw Refused() }
+        var cursor = try tx.cursor(rows)
+        _ = try cursor.seek(2 as Int64)
+        var row = try #require(try cursor.value)
+        // The key, behind the seven bytes in front of it.
+        (row[7], row[8]) = (0xff, 0xfe)
+        try tx.put(row, for: 2 as Int64, in: rows)
+      }
+      try engine.close()
+    }
+    let db = try folder.open()
+    var probe = Probe(name: "probe", collections: .only(["a"]))
+    probe.build = { _, rows in try rows.forEach { _ in } }
+    #expect(errorCode { try db.register(probe) } == .damagedRow)
+    #expect(try db.extensions().map(\.state) == [.building])
+    try db.close()
+  }
+
   @Test("What a row was before a change is there for all, and decoded once") func before() throws {
     let heard = Recorder()
     let decoded = Recorder()
@@ -218,5 +270,14 @@ private struct Probe: DatabaseExtension {
       #expect(try tx.rowID(of: RowKey("t", "1")) == nil)
     }
     #expect(try db.read { tx throws in tx.collections }.isEmpty)
+  }
+
+  @Test("An error of the disk under a hook names one row, and no part of each of two")
+  func diskErrorsNameOneRow() {
+    let inner = DatabaseError(.inputOutput, "It cannot be read.", collection: "artists")
+    let outer = inner.inCall("didChange", of: "x", "songs", "s1")
+    #expect(outer.collection == "artists" && outer.key == nil)
+    let other = DatabaseError(.diskFull, "It is full.").inCall("didChange", of: "x", "songs", "s1")
+    #expect(other.collection == "songs" && other.key == "s1" && other.code == .diskFull)
   }
 }
