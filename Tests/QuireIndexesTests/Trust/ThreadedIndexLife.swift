@@ -8,6 +8,7 @@
 import Foundation
 import QuireDatabase
 @testable import QuireIndexes
+import struct QuireStorage.Latch
 import QuireTesting
 import Synchronization
 
@@ -90,11 +91,11 @@ final class WriterRows: Sendable {
   }
 
   let number: Int
-  private let state: Mutex<State>
+  private let state: Latch<State>
 
   init(_ number: Int, _ rows: TrackModel) {
     self.number = number
-    state = Mutex(State(states: [rows]))
+    state = Latch(State(states: [rows]))
   }
 
   var prefix: String { "w\(number)-" }
@@ -152,8 +153,9 @@ final class ThreadedIndexLife: Sendable {
   /// Set before a power cut that ends the life: from then on the disk fails for everybody.
   private let isOver = Atomic(false)
   private let calls = Atomic(0)
-  private let counts = Mutex(Counts())
-  private let complaints = Mutex<[String]>([])
+  private let counts = Latch(Counts())
+  // Not a `Mutex`, which the thread sanitizer does not see.
+  private let complaints = Latch<[String]>([])
 
   static let options = Database.Options(
     durability: .full, cacheSize: 256 << 10, pageSize: IndexHistory.smallPage, logLimit: 64 << 10)
