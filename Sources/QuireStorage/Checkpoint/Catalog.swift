@@ -4,7 +4,9 @@ internal import Synchronization
 
 /// The catalog of the newest checkpoint, and its next version while one is written.
 ///
-/// Invariant: between checkpoints `root` is clean and holds exactly the trees in `written`.
+/// Invariants, between checkpoints:
+/// 1. `root` is clean and holds exactly the trees in `written`.
+/// 2. `byteCount` is that of `written`.
 package final class Catalog {
   private let store: PageStore
   private let allocator: PageAllocator
@@ -167,6 +169,7 @@ package final class Catalog {
     editor.rollback()
     editor.begin(csn: 0)
     (root, written) = before
+    noteByteCount()
     self.before = nil
     freed = []
   }
