@@ -59,3 +59,11 @@ indirect enum FieldTest {
     return areKnown ? !deciding : nil
   }
 }
+
+extension FieldReader {
+  /// Has a column read, or each of its elements; nil if rows never tell it, as it is not one of the object.
+  func add(_ column: ColumnID, each: Bool = false) -> Int? {
+    guard column.half == .object, let path = column.path as? PartialKeyPath<Object> else { return nil }
+    return add(path, each: each)
+  }
+}

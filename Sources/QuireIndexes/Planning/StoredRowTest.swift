@@ -14,10 +14,7 @@ struct StoredRowTest<Object: Sendable, Metadata: Sendable>: RowFilter {
     let reader = FieldReader(rows, halves: asksBeyondObject ? [.object, .metadata] : .object)
     self.reader = reader
     self.tests = tests
-    fields = FieldTest(tests) { column, each in
-      guard column.half == .object, let path = column.path as? PartialKeyPath<Object> else { return nil }
-      return reader.add(path, each: each)
-    }
+    fields = FieldTest(tests) { reader.add($0, each: $1) }
   }
 
   func rowIDs(among rowIDs: [RowID]) throws -> [RowID] { try self.rowIDs(among: rowIDs, limit: .max) }

@@ -53,10 +53,7 @@ struct StoredOrder<Object: Sendable, Metadata: Sendable> {
     (self.rows, self.order) = (rows, order)
     let reader = FieldReader(rows)
     self.reader = reader
-    let found = order.compactMap { key -> Int? in
-      guard key.column.id.half == .object, let path = key.column.id.path as? PartialKeyPath<Object> else { return nil }
-      return reader.add(path)
-    }
+    let found = order.compactMap { reader.add($0.column.id) }
     fields = found.count == order.count ? found : nil
   }
 

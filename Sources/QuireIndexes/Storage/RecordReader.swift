@@ -24,15 +24,12 @@ final class RecordReader<Object: Sendable, Metadata: Sendable> {
     switch fields.fields[field] {
     case .column(let column):
       let isList = column.id.kind == .elements
-      return add(column.id, each: isList).map { RecordPart(place: place, value: isList ? .elements($0) : .value($0)) }
+      return reader.add(column.id, each: isList).map {
+        RecordPart(place: place, value: isList ? .elements($0) : .value($0))
+      }
     case .isHeld(let index):
-      return RecordPart(place: place, value: .isHeld(FieldTest(fields.filters[index]) { add($0, each: $1) }))
+      return RecordPart(place: place, value: .isHeld(FieldTest(fields.filters[index]) { reader.add($0, each: $1) }))
     }
-  }
-
-  private func add(_ column: ColumnID, each: Bool) -> Int? {
-    guard column.half == .object, let path = column.path as? PartialKeyPath<Object> else { return nil }
-    return reader.add(path, each: each)
   }
 
   /// Calls `body` with the numbers and records of the rows of a step of building.
