@@ -25,15 +25,21 @@ public final class UnbuiltRows {
     self.filter = filter
     mutationCount = transaction.mutationCount
     // No fault of the extension's: it is found before that is called.
-    for row in rows { try check(row.bytes) }
+    var known: CollectionID?
+    for row in rows {
+      guard let collection = Self.collection(of: row.bytes) else { throw RowView.damaged() }
+      if collection != known { _ = try transaction.name(of: collection) }
+      known = collection
+    }
   }
 
-  private func check(_ row: [UInt8]) throws(DatabaseError) {
-    let frame = unsafe row.withUnsafeBytes { unsafe RowFrame($0) }
-    guard let frame, frame.objectOffset <= row.count,
-      String(validating: row[frame.keyOffset..<frame.metadataOffset], as: UTF8.self) != nil
-    else { throw RowView.damaged() }
-    _ = try transaction.name(of: frame.collection)
+  /// The collection of a row; nil if the row breaks the format.
+  private static func collection(of row: [UInt8]) -> CollectionID? {
+    unsafe row.withUnsafeBytes { row in
+      guard let frame = unsafe RowFrame(row), frame.objectOffset <= row.count else { return nil }
+      let key = unsafe UnsafeRawBufferPointer(rebasing: row[frame.keyOffset..<frame.metadataOffset])
+      return unsafe String(validating: key, as: UTF8.self) == nil ? nil : frame.collection
+    }
   }
 
   /// Calls `body` with each row of the collections that the extension follows, as an insert, and as it is by then: what
