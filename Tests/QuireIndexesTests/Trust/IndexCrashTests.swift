@@ -10,8 +10,6 @@ import QuireTesting
 import Testing
 
 @Suite("Indexes and crashes") struct IndexCrashTests {
-  /// The crashes of one life.
-  private static let crashesOfALife = 60
   /// What has to come up.
   private static let wanted = [
     "cut off", "cut off while building", "close", "checkpoint", "unregister", "other list", "change while building",
@@ -19,20 +17,39 @@ import Testing
   ]
 
   @Test("What a crash leaves agrees with the rows, also of indexes that were being built", arguments: [true, false])
-  func crashes(isFull: Bool) throws {
-    let asked = environmentNumber("QUIRE_INDEX_CRASHES")
-    let limit = (asked ?? 360) / 2
+  func crashes(isFull: Bool) {
+    IndexHistory.crash(
+      isFull: isFull, asking: "QUIRE_INDEX_CRASHES", usually: 360, wanted: Self.wanted, suite: "IndexCrashTests")
+  }
+}
+
+extension IndexHistory {
+  /// The crashes of one life.
+  private static let crashesOfALife = 60
+
+  /// Lives random lives until there were as many crashes as are asked for, and, unless a number is given, until all has
+  /// come up that is wanted.
+  ///
+  /// - Parameters:
+  ///   - variable: what the environment calls the number of crashes, for both durabilities together.
+  ///   - spills: whether what indexes are made of is sorted on disk.
+  ///   - suite: what runs the seed of a failure again.
+  static func crash(
+    isFull: Bool, asking variable: String, usually count: Int, wanted: [String], spills: Bool = false, suite: String
+  ) {
+    let asked = environmentNumber(variable)
+    let limit = (asked ?? count) / 2
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
     var (seed, crashes, counts) = (first, 0, [String: Int]())
-    let start = Date()
+    let (start, durability) = (Date(), isFull ? "full" : "relaxed")
     // What is rare may take a few lives more.
-    while crashes < limit || asked == nil && crashes < 6 * limit && Self.wanted.contains(where: { counts[$0] == nil }) {
-      let history = IndexHistory(seed: seed, isFull: isFull)
-      do { try history.run(crashes: Self.crashesOfALife) } catch {
+    while crashes < limit || asked == nil && crashes < 6 * limit && wanted.contains(where: { counts[$0] == nil }) {
+      let history = IndexHistory(seed: seed, isFull: isFull, spills: spills)
+      do { try history.run(crashes: crashesOfALife) } catch {
         Issue.record(
           """
-          QUIRE_INDEX_SEED=\(seed) QUIRE_INDEX_CRASHES=2 swift test --filter IndexCrashTests: \
-          \(isFull ? "full" : "relaxed"), crash \(history.crashCount): \(error); \(history.steps)
+          QUIRE_INDEX_SEED=\(seed) \(variable)=2 swift test --filter \(suite): \(durability), \
+          crash \(history.crashCount): \(error); \(history.steps)
           """)
         return
       }
@@ -41,10 +58,11 @@ import Testing
       seed += 1
     }
     if asked != nil {
-      let seconds = Date().timeIntervalSince(start)
-      print("\(crashes) crashes, \(isFull ? "full" : "relaxed"), in \(seconds) s: \(counts.sorted { $0.key < $1.key })")
+      let seconds = Int(Date().timeIntervalSince(start))
+      let met = counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+      print("\(crashes) crashes, \(durability), seeds \(first) to \(seed - 1), in \(seconds) s: \(met)")
     } else {
-      for what in Self.wanted { #expect(counts[what, default: 0] > 0, "no \(what)") }
+      for what in wanted { #expect(counts[what, default: 0] > 0, "no \(what)") }
     }
   }
 }

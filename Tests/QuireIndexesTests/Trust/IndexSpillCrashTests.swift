@@ -12,8 +12,6 @@ import QuireTesting
 import Testing
 
 @Suite("Indexes sorted on disk, and crashes") struct IndexSpillCrashTests {
-  /// The crashes of one life.
-  private static let crashesOfALife = 60
   /// What has to come up.
   private static let wanted = [
     "sorted on disk", "cut off with runs on disk", "cut off while building", "change while building", "other list",
@@ -21,38 +19,10 @@ import Testing
   ]
 
   @Test("What a crash leaves of sorting agrees with the rows, and building goes on", arguments: [true, false])
-  func crashes(isFull: Bool) throws {
-    let asked = environmentNumber("QUIRE_SPILL_CRASHES")
-    let limit = (asked ?? 120) / 2
-    var seed = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
-    let first = seed
-    var (crashes, counts) = (0, [String: Int]())
-    let start = Date()
-    // What is rare may take a few lives more.
-    while crashes < limit || asked == nil && crashes < 6 * limit && Self.wanted.contains(where: { counts[$0] == nil }) {
-      let history = IndexHistory(seed: seed, isFull: isFull, spills: true)
-      do { try history.run(crashes: Self.crashesOfALife) } catch {
-        Issue.record(
-          """
-          QUIRE_INDEX_SEED=\(seed) QUIRE_SPILL_CRASHES=2 swift test --filter IndexSpillCrashTests: \
-          \(isFull ? "full" : "relaxed"), crash \(history.crashCount): \(error); \(history.steps)
-          """)
-        return
-      }
-      crashes += history.crashCount
-      counts.merge(history.counts) { $0 + $1 }
-      seed += 1
-    }
-    if asked != nil {
-      let seconds = Int(Date().timeIntervalSince(start))
-      print(
-        """
-        \(crashes) crashes, \(isFull ? "full" : "relaxed"), seeds \(first) to \(seed - 1), in \(seconds) s: \
-        \(counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
-        """)
-    } else {
-      for what in Self.wanted { #expect(counts[what, default: 0] > 0, "no \(what)") }
-    }
+  func crashes(isFull: Bool) {
+    IndexHistory.crash(
+      isFull: isFull, asking: "QUIRE_SPILL_CRASHES", usually: 120, wanted: Self.wanted, spills: true,
+      suite: "IndexSpillCrashTests")
   }
 
   private static let options = Database.Options(
