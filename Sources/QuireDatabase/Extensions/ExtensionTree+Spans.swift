@@ -75,17 +75,11 @@ extension StorageTransaction {
         inSpan = try (isBounded ? rank(upper, in: tree) : treeCount) - rank(spans.lower(next), in: tree)
       }
       // Spans are apart: together they have no more entries than the tree.
-      guard inSpan >= 0, inSpan <= treeCount - total else { throw Self.outOfOrder() }
+      guard inSpan >= 0, inSpan <= treeCount - total else { throw StorageError.keysOutOfOrder() }
       total += inSpan
       next += 1
     }
     return total
-  }
-
-  /// The error for keys, or counts of pages, that contradict each other.
-  private static func outOfOrder() -> StorageError {
-    StorageError(
-      .damagedPage, "The keys of a tree are out of order, or its counts are wrong. Restore the database from a backup.")
   }
 
   /// Goes to the first entry in span `next`, or in one behind it, which is the next one then; false if there is none.
@@ -102,7 +96,7 @@ extension StorageTransaction {
       }
       guard let (index, isInside) = found else { return false }
       // Of keys in order, the one that was found is not below the span that was looked for.
-      guard index > next || isInside else { throw Self.outOfOrder() }
+      guard index > next || isInside else { throw StorageError.keysOutOfOrder() }
       next = index
       if isInside { return true }
     }

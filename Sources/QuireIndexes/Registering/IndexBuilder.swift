@@ -95,6 +95,10 @@ struct IndexBuilder<Object: Sendable, Metadata: Sendable> {
     var isOnEntry = try last.map { try cursor.seek(RowID($0.rawValue + 1)) } ?? cursor.seekFirst()
     var steps = 0
     while isOnEntry, steps < indexes.completedStepCount, let rowID = cursor.key {
+      // Out of order, steps would have no end.
+      if let end, rowID <= end {
+        throw IndexError.damaged(index: list.name, detail: "the records of rows are out of order")
+      }
       let isComplete = try cursor.withEntry { _, bytes in
         try writer.view.withRecord(rowID, bytes) { record in places.allSatisfy { record.knows($0) } }
       }

@@ -105,9 +105,12 @@ struct RemovedRows {
   func stored(after last: RowID?, limit: Int) throws -> [(id: RowID, key: RowKey)] {
     let cursor = try keys.cursor()
     var page: [(id: RowID, key: RowKey)] = []
+    if last?.rawValue == .max { return [] }
     var isOnEntry = try last.map { try cursor.seek(RowID($0.rawValue + 1)) } ?? cursor.next()
     while isOnEntry, page.count < limit, let id = cursor.key {
-      guard let key = try storedKey(of: id) else { throw damaged() }
+      // Out of order, pages would have no end.
+      guard page.last.map({ $0.id < id }) ?? last.map({ $0 < id }) ?? true, let key = try storedKey(of: id)
+      else { throw damaged() }
       page.append((id, key))
       isOnEntry = try cursor.next()
     }

@@ -1,10 +1,9 @@
 // Forged references to extents.
 
 import QuireStorage
-import QuireTesting
 
 /// A way in which a reference can be wrong.
-enum ExtentForgery: CaseIterable, Sendable {
+package enum ExtentForgery: CaseIterable, Sendable {
   case hugeLength
   case negativeLength
   case noLength
@@ -23,7 +22,7 @@ enum ExtentForgery: CaseIterable, Sendable {
 
 extension Forger {
   /// Where the references to extents stand, as offsets in the file, in all leaves that the catalog leads to.
-  func extentPlaces() -> [Int] {
+  package func extentPlaces() -> [Int] {
     var found: [Int] = []
     var left = [(page: Int(meta.catalog.number.rawValue), isCatalog: true)]
     var seen: Set<Int> = []
@@ -47,7 +46,7 @@ extension Forger {
   }
 
   /// Makes the reference at `place` wrong.
-  mutating func forge(_ forgery: ExtentForgery, _ place: Int, other: Int) {
+  package mutating func forge(_ forgery: ExtentForgery, _ place: Int, other: Int) {
     switch forgery {
     case .hugeLength: put(1 << 60, at: place)
     case .negativeLength: put(.max - 5, at: place)
@@ -67,7 +66,7 @@ extension Forger {
   }
 
   /// Changes one thing about one reference; returns what.
-  mutating func mutateExtent(_ random: inout SeededRandom) -> String {
+  package mutating func mutateExtent(_ random: inout SeededRandom) -> String {
     let places = extentPlaces()
     guard !places.isEmpty else { return "nothing" }
     let place = places[random.below(places.count)]

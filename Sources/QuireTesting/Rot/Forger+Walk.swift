@@ -1,24 +1,23 @@
 // What a data file consists of, as a forger sees it: pages by what leads to them.
 
 import QuireStorage
-import QuireTesting
 
 extension Forger {
   /// Where a word that counts entries stands.
-  struct CountPlace {
+  package struct CountPlace {
     /// The offset in the file.
-    let offset: Int
+    package let offset: Int
     /// Whether it is of the tree of trees.
-    let isCatalog: Bool
+    package let isCatalog: Bool
     /// The level of what is counted; -1 for what is below a root, counted in the catalog.
-    let level: Int
+    package let level: Int
   }
 
   /// The pages of trees that the newest meta page leads to.
-  func treePages() -> [Int] { walkTrees().pages }
+  package func treePages() -> [Int] { walkTrees().pages }
 
   /// The words that count entries: of children in branches, and of trees in the catalog.
-  func countPlaces() -> [CountPlace] { walkTrees().counts }
+  package func countPlaces() -> [CountPlace] { walkTrees().counts }
 
   private func walkTrees() -> (pages: [Int], counts: [CountPlace]) {
     var found: (pages: [Int], counts: [CountPlace]) = ([], [])

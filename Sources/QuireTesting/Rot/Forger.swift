@@ -1,22 +1,23 @@
 // Damage with valid checksums: changes a data file at will and then makes every checksum right again.
 
-import QuireStorage
-import QuireTesting
+package import QuireStorage
 
 /// Forges data files.
 ///
 /// Works on bytes and trusts none of them, so that it can seal whatever the mutations have made: checksums are set
 /// from the leaves up, along the references that lead anywhere.
-struct Forger {
-  var bytes: [UInt8]
-  let meta: MetaPage
+package struct Forger {
+  package var bytes: [UInt8]
+  package let meta: MetaPage
   private var sealed: Set<Int> = []
 
-  var pageSize: Int { meta.pageSize }
-  var pageCount: Int { bytes.count / pageSize }
+  /// The size of pages, in bytes.
+  package var pageSize: Int { meta.pageSize }
+  /// How many pages the file has.
+  package var pageCount: Int { bytes.count / pageSize }
 
   /// Starts from a file whose newest meta page verifies.
-  init?(_ bytes: [UInt8], pageSize: Int) {
+  package init?(_ bytes: [UInt8], pageSize: Int) {
     var best: MetaPage?
     for slot in 0..<2 {
       let page = MetaPage.decode(Array(bytes[(slot * pageSize)..<(slot * pageSize + MetaPage.byteCount)]), slot: slot)
@@ -29,48 +30,57 @@ struct Forger {
 
   // MARK: Fields
 
-  func word(_ offset: Int) -> UInt64 {
+  /// The eight bytes at an offset of the file; 0 outside it.
+  package func word(_ offset: Int) -> UInt64 {
     guard offset >= 0, offset + 8 <= bytes.count else { return 0 }
     return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
   }
 
-  func half(_ offset: Int) -> Int {
+  /// The two bytes at an offset of the file; 0 outside it.
+  package func half(_ offset: Int) -> Int {
     guard offset >= 0, offset + 2 <= bytes.count else { return 0 }
     return Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
   }
 
-  mutating func put(_ value: UInt64, at offset: Int) {
+  /// Puts eight bytes at an offset of the file.
+  package mutating func put(_ value: UInt64, at offset: Int) {
     guard offset >= 0, offset + 8 <= bytes.count else { return }
     bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: UInt64.self) }
   }
 
-  mutating func putHalf(_ value: Int, at offset: Int) {
+  /// Puts two bytes at an offset of the file.
+  package mutating func putHalf(_ value: Int, at offset: Int) {
     guard offset >= 0, offset + 2 <= bytes.count else { return }
     bytes[offset] = UInt8(truncatingIfNeeded: value)
     bytes[offset + 1] = UInt8(truncatingIfNeeded: value >> 8)
   }
 
-  func base(_ page: Int) -> Int { page * pageSize }
-  func kind(_ page: Int) -> UInt8 { bytes[base(page) + PageLayout.kindOffset] }
-  func treeID(_ page: Int) -> UInt64 { word(base(page) + PageLayout.treeIDOffset) }
-  func count(_ page: Int) -> Int { half(base(page) + PageLayout.countOffset) }
+  /// The offset of a page in the file.
+  package func base(_ page: Int) -> Int { page * pageSize }
+  /// The kind of a page, as it says.
+  package func kind(_ page: Int) -> UInt8 { bytes[base(page) + PageLayout.kindOffset] }
+  /// The tree of a page, as it says.
+  package func treeID(_ page: Int) -> UInt64 { word(base(page) + PageLayout.treeIDOffset) }
+  /// How many entries a page has, as it says.
+  package func count(_ page: Int) -> Int { half(base(page) + PageLayout.countOffset) }
   private func headWidth(_ page: Int) -> Int { bytes[base(page) + PageLayout.keyKindOffset] == 1 ? 8 : 4 }
 
   /// Where the references of a branch start; checksums, counts and slots follow in arrays of `count`.
-  func referencesOffset(_ page: Int) -> Int {
+  package func referencesOffset(_ page: Int) -> Int {
     base(page) + PageLayout.headerByteCount + (headWidth(page) * count(page) + 7) & ~7
   }
-  func slotsOffset(_ page: Int) -> Int {
+  /// Where the slots of a page start.
+  package func slotsOffset(_ page: Int) -> Int {
     kind(page) == PageKind.leaf.rawValue
       ? base(page) + PageLayout.headerByteCount + headWidth(page) * count(page)
       : referencesOffset(page) + 24 * count(page)
   }
   /// The offset in the file of cell `index`.
-  func cellOffset(_ page: Int, _ index: Int) -> Int { base(page) + half(slotsOffset(page) + 2 * index) }
+  package func cellOffset(_ page: Int, _ index: Int) -> Int { base(page) + half(slotsOffset(page) + 2 * index) }
   /// Whether a leaf has the lengths of all entries in its header.
-  func isUniform(_ page: Int) -> Bool { bytes[base(page) + PageLayout.uniformKeyOffset] != 0 }
+  package func isUniform(_ page: Int) -> Bool { bytes[base(page) + PageLayout.uniformKeyOffset] != 0 }
   /// Where the value of the cell at `cell` stands.
-  func valueOffset(_ page: Int, _ cell: Int) -> Int {
+  package func valueOffset(_ page: Int, _ cell: Int) -> Int {
     let uniform = Int(bytes[base(page) + PageLayout.uniformKeyOffset])
     return uniform == 0 ? cell + PageLayout.leafCellHeader + half(cell) : cell + uniform - 1
   }
@@ -78,7 +88,7 @@ struct Forger {
   // MARK: Sealing
 
   /// Makes all checksums right that lead from the newest meta page anywhere.
-  mutating func seal() {
+  package mutating func seal() {
     sealed = []
     var meta = meta
     if let root = place(meta.catalog.number.rawValue) { meta.catalog.checksum = sealPage(root, depth: 0) }
@@ -87,7 +97,7 @@ struct Forger {
   }
 
   /// Puts a meta page into both slots, the second one newer, as a clean close does.
-  mutating func seal(_ page: MetaPage) {
+  package mutating func seal(_ page: MetaPage) {
     var page = page
     for slot in 0..<2 {
       bytes.replaceSubrange((slot * pageSize)..<(slot * pageSize + MetaPage.byteCount), with: page.encoded(slot: slot))
@@ -135,7 +145,7 @@ struct Forger {
   // MARK: Mutations
 
   /// A number that is likely to hurt.
-  static func wildHalf(_ random: inout SeededRandom, pageSize: Int) -> Int {
+  package static func wildHalf(_ random: inout SeededRandom, pageSize: Int) -> Int {
     switch random.below(8) {
     case 0: 0
     case 1: 1
@@ -149,7 +159,7 @@ struct Forger {
   }
 
   /// A reference that is likely to hurt: another page, a meta page, beyond the end, a frame, anything.
-  func wildReference(_ random: inout SeededRandom, of page: Int) -> UInt64 {
+  package func wildReference(_ random: inout SeededRandom, of page: Int) -> UInt64 {
     switch random.below(8) {
     case 0: UInt64(page)
     case 1: UInt64(random.below(2))
@@ -162,7 +172,7 @@ struct Forger {
   }
 
   /// Changes one thing about one page; returns what.
-  mutating func mutate(_ random: inout SeededRandom) -> String {
+  package mutating func mutate(_ random: inout SeededRandom) -> String {
     let page = 2 + random.below(pageCount - 2)
     let start = base(page)
     let count = max(1, count(page))
