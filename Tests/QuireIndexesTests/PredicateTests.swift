@@ -50,6 +50,49 @@ import Testing
     try db.close()
   }
 
+  private struct Flagged: Codable, Sendable {
+    var number: Int
+    var isOld: Bool
+    var marks: Set<Int>
+  }
+
+  @Test("Flags, ranges, sets and long lists are taken from predicates", arguments: [true, false])
+  func findsMore(indexed: Bool) throws {
+    let db = try Database.inMemory()
+    let collection = RowCollection<Flagged, NoMetadata>("flagged")
+    if indexed {
+      try db.register(
+        Indexes<Flagged, NoMetadata>("flagged.indexes", over: collection) {
+          Index("number", \.number)
+          Index("old", \.isOld)
+          Index("marks", each: \.marks)
+        })
+    }
+    try db.write { tx in
+      for number in 0..<50 {
+        let flagged = Flagged(number: number, isOld: number % 3 == 0, marks: [number % 4, number % 5])
+        try tx[collection].set(flagged, for: "\(number)")
+      }
+    }
+    let (range, many) = (5..<9, Array(40..<200_000))
+    let predicates: [(String, Predicate<Flagged>)] = [
+      ("flag", #Predicate { $0.isOld }), ("no flag", #Predicate { !$0.isOld && $0.number > 10 }),
+      ("range", #Predicate { (10...20).contains($0.number) }),
+      ("half-open range", #Predicate { (10..<20).contains($0.number) }),
+      ("a range from elsewhere", #Predicate { range.contains($0.number) }),
+      ("set", #Predicate { $0.marks.contains(4) }), ("many", #Predicate { many.contains($0.number) }),
+    ]
+    try db.read { tx throws in
+      let all = tx[collection].rows.map(\.object)
+      for (name, predicate) in predicates {
+        let expected = try all.filter { try predicate.evaluate($0) }.map(\.number).sorted()
+        let found = try tx[collection].find(predicate).values(\.number).sorted()
+        #expect(found == expected && !expected.isEmpty, "\(name)")
+      }
+    }
+    try db.close()
+  }
+
   @Test("What has no plan is refused with what to write instead")
   func refusesOthers() throws {
     let predicates: [Predicate<Track>] = [
@@ -93,8 +136,23 @@ import Testing
     try both("groups") { try $0.find(.all).groupCounts(by: \.year).map { [$0.value, $0.count] } }
     try both("some groups") { try $0.find { $0.score > 3 }.groupCounts(by: \.mood).map { "\($0.value) \($0.count)" } }
     try both("descending") { try $0.find(.all).groupCounts(by: \.rating).map { "\($0.value ?? -1) \($0.count)" } }
-    let none = try with.read { tx in try tx[.tracks].find { $0.year == 1 }.average(\.year) }
-    #expect(none == nil)
+    try both("sum of an optional") { try $0.find { $0.year < 1996 }.sum(\.rating) }
+    try both("average of an optional") { try $0.find { $0.year < 1996 }.average(\.rating) }
+    try both("two fields") { try $0.find { $0.year < 1996 }.order(by: \.year, \.title).keys }
+    try both("a field and another") { try $0.find(.all).order(by: \.year, .descending(\.rating)).keys }
+    try with.read { tx throws in
+      let found = tx[.tracks].find { $0.year < 1996 }
+      let ratings = try found.objects.compactMap(\.rating)
+      #expect(try found.sum(\.rating) == ratings.reduce(0, +) && ratings.count < found.count)
+      #expect(try found.average(\.rating) == ratings.reduce(0, +) / Double(ratings.count))
+      let byBoth = try found.order(by: .ascending(\.year), .ascending(\.title)).keys
+      #expect(try found.order(by: \.year, \.title).keys == byBoth)
+      #expect(try tx[.tracks].find { $0.year == 1 }.average(\.year) == nil)
+      #expect(try tx[.tracks].find { $0.year == 1 }.average(\.rating) == nil)
+      let long = tx[.tracks].find { $0.tags.satisfies { $0.count > 1 } && $0.album.satisfies { $0.name != "a1" } }
+      let longByHand = tx[.tracks].rows.filter { $0.object.tags.count > 1 && $0.object.album.name != "a1" }
+      #expect(try long.count == longByHand.count && !longByHand.isEmpty)
+    }
     try with.close()
     try without.close()
   }

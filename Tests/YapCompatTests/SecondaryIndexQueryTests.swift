@@ -171,7 +171,11 @@ import YapCompat
       ("WHERE integer = -(-4) -- four\n ;", "4"), ("WHERE integer = +4e0 OR integer = 0x5", "45"),
       ("WHERE text = x'7434'", ""), ("WHERE integer = ' 4 '", "4"), ("WHERE integer < 'word' AND integer > 8", "9"),
       ("WHERE text > 5 AND integer = 0", "0"), ("WHERE 5 < '4'", "0123456789"), ("WHERE integer IN (TRUE)", "1"),
-      ("WHERE OID = rowid AND integer = 3", "3"),
+      ("WHERE OID = rowid AND integer = 3", "3"), ("WHERE text LIKE 't4\\' ESCAPE '\\'", ""),
+      ("WHERE text NOT LIKE '%\\' ESCAPE '\\' AND integer = 4", "4"), ("WHERE text LIKE 'té4' ESCAPE 'é'", "4"),
+      ("WHERE -9223372036854775808 LIKE '%e%'", ""), ("WHERE -9223372036854775808 < integer AND integer < 2", "01"),
+      ("WHERE integer /* which ? */ = 3 /* and", "3"), ("WHERE integer IS TRUE AND integer < 4", "123"),
+      ("WHERE integer IS NOT TRUE", "0"), ("WHERE real IS NOT FALSE AND integer > 6", "789"),
     ]
     for (query, expected) in cases { #expect(try keys(query)?.joined() == expected, "\(query)") }
     #expect(try keys("WHERE integer IN (?) AND text = ?", [[3, 4], "t4"]) == ["4"])

@@ -182,7 +182,7 @@ struct TransactionExtensions {
 
   private func notRegistered(_ name: String) -> DatabaseError {
     DatabaseError(
-      .extensionNotRegistered, "There is no extension “\(name)”. Register it after opening the transaction.database.",
+      .extensionNotRegistered, "There is no extension “\(name)”. Register it after opening the database.",
       path: transaction.database.path)
   }
 

@@ -6,8 +6,9 @@ internal import QuireDatabase
 extension Condition {
   /// The condition that a predicate states.
   ///
-  /// Comparisons of fields with values, `&&`, `||`, `!`, `contains` of a list of values or of a field that is a list,
-  /// and `starts(with:)` of a text are taken over, and served by indexes. What else a predicate can say has no plan.
+  /// Comparisons of fields with values, fields that are true or false, `&&`, `||`, `!`, `contains` of a list of values,
+  /// of a range, or of a field that is a list or set, and `starts(with:)` of a text are taken over, and served by
+  /// indexes. What else a predicate can say has no plan.
   ///
   /// ```swift
   /// let condition = try Condition<Song, NoMetadata>(#Predicate { $0.year == 1990 && $0.tags.contains("jazz") })
@@ -34,18 +35,67 @@ private protocol ConditionExpression {
   func node<Object, Metadata>(_ reader: PredicateReader<Object, Metadata>) throws -> ConditionNode
 }
 
-/// A list whose elements are compared.
-private protocol ComparableElements { static var element: any SortKey.Type { get } }
+/// A list or set whose elements are compared.
+private protocol ComparableElements {
+  /// The rows of which this field, a list, has `value` among its elements.
+  static func contains<Object, Metadata>(
+    _ value: Any, _ path: AnyKeyPath, _ reader: PredicateReader<Object, Metadata>
+  ) throws -> ConditionNode
+}
 
 extension Array: ComparableElements where Element: SortKey {
-  fileprivate static var element: any SortKey.Type { Element.self }
+  fileprivate static func contains<Object, Metadata>(
+    _ value: Any, _ path: AnyKeyPath, _ reader: PredicateReader<Object, Metadata>
+  ) throws -> ConditionNode {
+    try reader.term(path, Self.self).contains(reader.value(value, Element.self)).node
+  }
+}
+
+extension Set: ComparableElements where Element: SortKey {
+  fileprivate static func contains<Object, Metadata>(
+    _ value: Any, _ path: AnyKeyPath, _ reader: PredicateReader<Object, Metadata>
+  ) throws -> ConditionNode {
+    try reader.term(path, Self.self).contains(reader.value(value, Element.self)).node
+  }
+}
+
+/// A range with two bounds, as a value.
+private protocol BoundedRange {
+  var lower: Any { get }
+  var upper: Any { get }
+  /// Whether the upper bound is in it.
+  var hasUpper: Bool { get }
+}
+
+extension ClosedRange: BoundedRange {
+  fileprivate var lower: Any { lowerBound }
+  fileprivate var upper: Any { upperBound }
+  fileprivate var hasUpper: Bool { true }
+}
+
+extension Range: BoundedRange {
+  fileprivate var lower: Any { lowerBound }
+  fileprivate var upper: Any { upperBound }
+  fileprivate var hasUpper: Bool { false }
+}
+
+/// A range whose bounds are expressions.
+private protocol RangeOperand {
+  var lowerOperand: any PredicateExpression { get }
+  var upperOperand: any PredicateExpression { get }
+  /// Whether the upper bound is in it.
+  var hasUpper: Bool { get }
 }
 
 /// Makes conditions of expressions.
 private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
   func node(_ expression: any PredicateExpression) throws -> ConditionNode {
-    guard let expression = expression as? any ConditionExpression else { throw unplannable(expression) }
-    return try expression.node(self)
+    if let expression = expression as? any ConditionExpression { return try expression.node(self) }
+    // A field that is true or false says it by itself.
+    guard let field = expression as? any OperandExpression, case .field(let path) = try field.operand(),
+      let path = path as? KeyPath<Object, Bool>
+    else { throw unplannable(expression) }
+    return (try term(path, Bool.self) == true).node
   }
 
   func operand(_ expression: any PredicateExpression) throws -> PredicateOperand {
@@ -59,11 +109,17 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
   }
 
   /// A term over a field whose type is opened by the caller.
-  private func term<Value>(_ path: AnyKeyPath, _: Value.Type) throws -> Term<Object, Metadata, Object, Value> {
+  func term<Value>(_ path: AnyKeyPath, _: Value.Type) throws -> Term<Object, Metadata, Object, Value> {
     guard let path = path as? KeyPath<Object, Value> else {
       throw IndexError.unplannable("\(path) is no field of \(Object.self)")
     }
     return Term(FieldPath(known: path))
+  }
+
+  /// A value as one of a type.
+  func value<Value>(_ value: Any, _: Value.Type) throws -> Value {
+    guard let value = value as? Value else { throw IndexError.unplannable("\(value) is no \(Value.self)") }
+    return value
   }
 
   /// Compares two operands, of which one is a field and one a value.
@@ -78,17 +134,19 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
     }
   }
 
-  private func compare(_ path: AnyKeyPath, _ value: Any, _ comparison: PredicateComparison) throws -> ConditionNode {
+  /// The type of a field's values.
+  private func valueType(_ path: AnyKeyPath) throws -> any SortKey.Type {
     guard let type = type(of: path).valueType as? any SortKey.Type else {
       throw IndexError.unplannable("\(type(of: path).valueType) is no SortKey")
     }
+    return type
+  }
+
+  private func compare(_ path: AnyKeyPath, _ value: Any, _ comparison: PredicateComparison) throws -> ConditionNode {
     func compare<Value: SortKey>(_: Value.Type) throws -> ConditionNode {
-      guard let value = value as? Value else {
-        throw IndexError.unplannable("\(value) is no \(Value.self)")
-      }
-      return comparison.condition(try term(path, Value.self), value).node
+      comparison.condition(try term(path, Value.self), try self.value(value, Value.self)).node
     }
-    return try compare(type)
+    return try compare(valueType(path))
   }
 
   /// Whether one of the elements of a list is a value: the list a field, or the value one.
@@ -96,10 +154,7 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
     switch (try operand(list), try operand(element)) {
     case (.field(let path), .constant(let value)): return try contains(path, value)
     case (.constant(let list), .field(let path)):
-      guard let list = list as? any Sequence else { throw unplannable(list) }
-      var all = ConditionNode.none
-      for value in list { all = .either(all, try compare(path, value, .equal)) }
-      return all
+      return try isIn(list, path)
     default: throw IndexError.unplannable("contains is asked of a field, or about one")
     }
   }
@@ -107,14 +162,34 @@ private struct PredicateReader<Object: Sendable, Metadata: Sendable> {
   private func contains(_ path: AnyKeyPath, _ value: Any) throws -> ConditionNode {
     let type = type(of: path).valueType
     guard let list = type as? any ComparableElements.Type else {
-      throw IndexError.unplannable("\(type) is no Array of SortKey")
+      throw IndexError.unplannable("\(type) is no Array or Set of SortKey")
     }
-    func contains<Element: SortKey>(_: Element.Type) throws -> ConditionNode {
-      guard let value = value as? Element else { throw IndexError.unplannable("\(value) is no \(Element.self)") }
-      if type is [Element].Type { return try term(path, [Element].self).contains(value).node }
-      throw IndexError.unplannable("\(type) is no Array of SortKey")
+    return try list.contains(value, path, self)
+  }
+
+  /// Whether a field is one of a list of values. O(values · log values).
+  private func isIn(_ list: Any, _ path: AnyKeyPath) throws -> ConditionNode {
+    guard let list = list as? any Sequence else { throw unplannable(list) }
+    func isIn<Value: SortKey>(_: Value.Type) throws -> ConditionNode {
+      func values<List: Sequence>(_ list: List) throws -> [Value] { try list.map { try value($0, Value.self) } }
+      return try term(path, Value.self).isIn(values(list)).node
     }
-    return try contains(list.element)
+    return try isIn(valueType(path))
+  }
+
+  /// Whether an operand lies between the bounds of a range.
+  func isIn(_ range: any PredicateExpression, _ element: any PredicateExpression) throws -> ConditionNode {
+    if let range = range as? any RangeOperand {
+      return .both(
+        try compare(element, range.lowerOperand, .greaterOrEqual),
+        try compare(element, range.upperOperand, range.hasUpper ? .lessOrEqual : .less))
+    }
+    guard case .constant(let range) = try operand(range), let range = range as? any BoundedRange,
+      case .field(let path) = try operand(element)
+    else { throw IndexError.unplannable("contains of a range is asked about a field, of a range with two bounds") }
+    return .both(
+      try compare(path, range.lower, .greaterOrEqual),
+      try compare(path, range.upper, range.hasUpper ? .lessOrEqual : .less))
   }
 
   /// Whether a text begins with another.
@@ -228,6 +303,24 @@ extension PredicateExpressions.SequenceContains: ConditionExpression {
   fileprivate func node<Object, Metadata>(
     _ reader: PredicateReader<Object, Metadata>
   ) throws -> ConditionNode { try reader.contains(sequence, element) }
+}
+
+extension PredicateExpressions.ClosedRange: RangeOperand {
+  fileprivate var lowerOperand: any PredicateExpression { lower }
+  fileprivate var upperOperand: any PredicateExpression { upper }
+  fileprivate var hasUpper: Bool { true }
+}
+
+extension PredicateExpressions.Range: RangeOperand {
+  fileprivate var lowerOperand: any PredicateExpression { lower }
+  fileprivate var upperOperand: any PredicateExpression { upper }
+  fileprivate var hasUpper: Bool { false }
+}
+
+extension PredicateExpressions.RangeExpressionContains: ConditionExpression {
+  fileprivate func node<Object, Metadata>(
+    _ reader: PredicateReader<Object, Metadata>
+  ) throws -> ConditionNode { try reader.isIn(range, element) }
 }
 
 extension PredicateExpressions.SequenceStartsWith: ConditionExpression {

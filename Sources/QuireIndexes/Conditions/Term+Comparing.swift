@@ -84,7 +84,15 @@ extension Term where Value: SortKey {
     self >= range.lowerBound && self < range.upperBound
   }
 
-  /// Below, equal or above as Foundation's and the app's own code has it: by a closure, which no index serves.
+  /// All whose bytes begin with `prefix`.
+  fileprivate func begins(with prefix: [UInt8]) -> Condition<Object, Metadata> {
+    condition(ByteRanges(ByteRange(prefix: prefix)))
+  }
+}
+
+extension Term {
+  /// What a closure says of the field, of any type, which no index serves. False of a row without metadata, if it is a
+  /// field of these.
   public func satisfies(_ body: @escaping @Sendable (Value) throws -> Bool) -> Condition<Object, Metadata> {
     let (field, isMetadata) = (path, isMetadata)
     return .closure { object, metadata in
@@ -92,11 +100,6 @@ extension Term where Value: SortKey {
       guard let value = metadata as? Half else { return false }
       return try body(value[keyPath: field.path])
     }
-  }
-
-  /// All whose bytes begin with `prefix`.
-  fileprivate func begins(with prefix: [UInt8]) -> Condition<Object, Metadata> {
-    condition(ByteRanges(ByteRange(prefix: prefix)))
   }
 }
 
@@ -128,6 +131,13 @@ extension Term where Value == FoldedText {
   /// Whether the folded text begins with that of `prefix`.
   public func hasPrefix(_ prefix: FoldedText) -> Condition<Object, Metadata> {
     begins(with: [UInt8](prefix: prefix.text))
+  }
+}
+
+extension Term where Value == FoldedText? {
+  /// Whether there is a text, and it, folded, begins with that of `prefix`.
+  public func hasPrefix(_ prefix: FoldedText) -> Condition<Object, Metadata> {
+    begins(with: [1] + [UInt8](prefix: prefix.text))
   }
 }
 

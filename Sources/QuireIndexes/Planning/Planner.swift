@@ -64,16 +64,21 @@ struct Planner {
   private static var leastForIntersection: Int { 32 }
   /// Of more keys than these it is not counted how many there are.
   private static var countedSliceLimit: Int { 64 }
+  /// Alternatives further inside than these are tested on rows: planning takes about 3 KiB of the stack for each.
+  private static var depthLimit: Int { 32 }
 
   /// The plan for a condition.
   ///
   /// - Parameters:
   ///   - count: so many rows are read if not by this condition; nil stands for all.
   ///   - paths: the ways in which indexes serve the condition, if they are known.
-  func plan(_ node: ConditionNode, beside count: Int? = nil, known paths: [AccessPath]? = nil) throws -> RowPlan {
+  ///   - depth: so many alternatives stand around it.
+  func plan(
+    _ node: ConditionNode, beside count: Int? = nil, known paths: [AccessPath]? = nil, depth: Int = 0
+  ) throws -> RowPlan {
     switch node {
     case .none: return RowPlan(source: .nothing, tests: .all, count: 0)
-    case .or(let nodes): return try union(nodes, beside: count) ?? scan(node)
+    case .or(let nodes): return try union(nodes, beside: count, depth) ?? scan(node)
     default: break
     }
     if case .scan = choice { return scan(node) }
@@ -81,7 +86,7 @@ struct Planner {
     var drivers = try indexDrivers(node, paths) + keyDrivers(conjuncts)
     lazy var least = drivers.reduce(count ?? rowCount) { min($0, $1.count) }
     for (place, part) in conjuncts.enumerated() {
-      guard case .or(let nodes) = part, let plan = try union(nodes, beside: least) else { continue }
+      guard case .or(let nodes) = part, let plan = try union(nodes, beside: least, depth) else { continue }
       drivers.append(
         Driver(source: plan.source, answered: [place], count: plan.count, testCost: plan.source.testCost))
     }
@@ -151,11 +156,12 @@ struct Planner {
     return chosen
   }
 
-  /// The rows of all branches together; nil if one of them would read all rows.
-  private func union(_ nodes: [ConditionNode], beside count: Int?) throws -> RowPlan? {
+  /// The rows of all branches together; nil if one of them would read all rows, or lies too deep inside.
+  private func union(_ nodes: [ConditionNode], beside count: Int?, _ depth: Int) throws -> RowPlan? {
+    guard depth < Self.depthLimit else { return nil }
     var plans: [RowPlan] = []
     for node in nodes {
-      let plan = try plan(node, beside: count)
+      let plan = try plan(node, beside: count, depth: depth + 1)
       if plan.source.scans { return nil }
       plans.append(plan)
     }

@@ -61,11 +61,7 @@ extension FoundRows {
   public func sum<Value: FixedWidthInteger & SortKey>(
     _ path: any KeyPath<Object, Value> & Sendable
   ) throws -> Value {
-    try values(path).reduce(.zero) { sum, value in
-      let (next, isTooLarge) = sum.addingReportingOverflow(value)
-      if isTooLarge { throw IndexError.sumTooLarge(collection: rows.collection.name, type: "\(Value.self)") }
-      return next
-    }
+    try checkedSum(values(path))
   }
 
   /// The mean of a field; nil if there is no row.
@@ -81,6 +77,46 @@ extension FoundRows {
     _ path: any KeyPath<Object, Value> & Sendable
   ) throws -> Value? {
     let values = try values(path)
+    return values.isEmpty ? nil : values.reduce(0, +) / Value(values.count)
+  }
+
+  /// The sum of a field that may be nil, of the rows that have one: where an index has it, no row is read.
+  public func sum<Value: AdditiveArithmetic & SortKey>(
+    _ path: any KeyPath<Object, Value?> & Sendable
+  ) throws -> Value {
+    try values(path).reduce(.zero) { sum, value in value.map { sum + $0 } ?? sum }
+  }
+
+  /// The sum of a field that may be nil, of the rows that have one: where an index has it, no row is read.
+  ///
+  /// - Throws: `IndexError.sumTooLarge` if the type cannot hold it.
+  public func sum<Value: FixedWidthInteger & SortKey>(
+    _ path: any KeyPath<Object, Value?> & Sendable
+  ) throws -> Value {
+    try checkedSum(values(path).lazy.compactMap(\.self))
+  }
+
+  private func checkedSum<Value: FixedWidthInteger>(_ values: some Sequence<Value>) throws -> Value {
+    try values.reduce(.zero) { sum, value in
+      let (next, isTooLarge) = sum.addingReportingOverflow(value)
+      if isTooLarge { throw IndexError.sumTooLarge(collection: rows.collection.name, type: "\(Value.self)") }
+      return next
+    }
+  }
+
+  /// The mean of a field that may be nil, of the rows that have one; nil if there is none.
+  public func average<Value: BinaryInteger & SortKey>(
+    _ path: any KeyPath<Object, Value?> & Sendable
+  ) throws -> Double? {
+    let values = try values(path).compactMap(\.self)
+    return values.isEmpty ? nil : values.reduce(0) { $0 + Double($1) } / Double(values.count)
+  }
+
+  /// The mean of a field that may be nil, of the rows that have one; nil if there is none.
+  public func average<Value: BinaryFloatingPoint & SortKey>(
+    _ path: any KeyPath<Object, Value?> & Sendable
+  ) throws -> Value? {
+    let values = try values(path).compactMap(\.self)
     return values.isEmpty ? nil : values.reduce(0, +) / Value(values.count)
   }
 

@@ -35,6 +35,20 @@ public struct RowQuery<Object: Sendable, Metadata: Sendable>: Sendable {
     order(by: .ascending(path))
   }
 
+  /// The same rows by one field, the least first, and by further columns among those that are equal in it.
+  public func order<Value: SortKey>(
+    by path: any KeyPath<Object, Value> & Sendable, _ others: IndexColumn<Object, Metadata>...
+  ) -> Self {
+    ordered(by: [.ascending(path)] + others)
+  }
+
+  /// The same rows by two fields, the least first.
+  public func order<First: SortKey, Second: SortKey>(
+    by first: any KeyPath<Object, First> & Sendable, _ second: any KeyPath<Object, Second> & Sendable
+  ) -> Self {
+    ordered(by: [.ascending(first), .ascending(second)])
+  }
+
   /// The same rows by their keys, in the order of the keys' bytes or against it.
   public func orderByKey(descending: Bool = false) -> Self {
     with(terms.ordered(byKey: KeyColumn(Column(keysOf: Object.self, Metadata.self), isDescending: descending)))

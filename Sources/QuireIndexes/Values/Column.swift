@@ -136,6 +136,11 @@ extension SortKey {
   fileprivate static var incomparable: [[UInt8]] { [absentBytes, unorderedBytes].compactMap(\.self) }
 }
 
+/// An optional, whatever it is of.
+private protocol OptionalType { static var wrapped: Any.Type { get } }
+
+extension Optional: OptionalType { fileprivate static var wrapped: Any.Type { Wrapped.self } }
+
 extension Character {
   /// Whether it stands in names of fields, or between them.
   var isOfFieldName: Bool { isLetter || isNumber || self == "_" || self == "." }
@@ -173,10 +178,37 @@ extension Column {
   ) {
     self.init(
       ColumnID(.object, field.path, .value), Value.self, Value.incomparable,
-      ColumnSource<Object, Metadata> { object, _, bytes, end in
+      Self.source(field) as ColumnSource<Object, Metadata>)
+  }
+
+  private static func source<Object: Sendable, Metadata: Sendable, Value: SortKey>(
+    _ field: FieldPath<Object, Value>
+  ) -> ColumnSource<Object, Metadata> {
+    let innerNils = Self.innerNils(Value.self)
+    guard !innerNils.isEmpty else {
+      return ColumnSource { object, _, bytes, end in
         object[keyPath: field.path].append(to: &bytes)
         try end(&bytes)
-      })
+      }
+    }
+    return ColumnSource { object, _, bytes, end in
+      let value = object[keyPath: field.path].sortBytes
+      bytes += innerNils.contains(value) ? Optional<Bool>.none.sortBytes : value
+      try end(&bytes)
+    }
+  }
+
+  /// The bytes of a nil inside of an optional of an optional. A row that is read has nil in its place, as `Codable`
+  /// does not tell the two apart, and so has a row that is being stored to an index.
+  private static func innerNils(_ type: Any.Type) -> [[UInt8]] {
+    var (found, prefix) = ([[UInt8]](), [UInt8]())
+    var inner = (type as? any OptionalType.Type)?.wrapped
+    while let wrapped = (inner as? any OptionalType.Type)?.wrapped {
+      prefix.append(1)
+      found.append(prefix + [0])
+      inner = wrapped
+    }
+    return found
   }
 
   /// A value of the metadata: of a row without metadata it is absent, which comes first.

@@ -110,27 +110,33 @@ struct LikePattern: Sendable {
   }
 
   private let parts: [Part]
+  /// Whether an escape stands at the end, with nothing behind it: no text is meant then.
+  private let isBroken: Bool
 
   /// Takes a pattern apart.
   ///
   /// - Parameter escape: what takes the meaning from the sign behind it; only a single character does.
   init(_ pattern: [UInt8], escape: [UInt8]?) {
-    let escape = escape.flatMap { $0.count == 1 ? $0[0] : nil }
+    let escape = escape.flatMap { String(decoding: $0, as: UTF8.self).unicodeScalars.count == 1 ? $0 : nil }
     var parts: [Part] = []
     var isEscaped = false
-    for byte in pattern {
-      if !isEscaped, byte == escape {
+    var place = 0
+    while place < pattern.count {
+      if !isEscaped, let escape, pattern[place...].starts(with: escape) {
         isEscaped = true
+        place += escape.count
         continue
       }
-      switch byte {
+      switch pattern[place] {
       case UInt8(ascii: "%") where !isEscaped: parts.append(.many)
       case UInt8(ascii: "_") where !isEscaped: parts.append(.one)
-      default: parts.append(.byte(byte.lowercasedLetter))
+      default: parts.append(.byte(pattern[place].lowercasedLetter))
       }
       isEscaped = false
+      place += 1
     }
     self.parts = parts
+    isBroken = isEscaped
   }
 
   /// The bytes that all matching texts begin with, letters in lower case.
@@ -142,6 +148,7 @@ struct LikePattern: Sendable {
 
   /// Whether a text matches. O(text · parts) at the most.
   func matches(_ text: [UInt8]) -> Bool {
+    if isBroken { return false }
     var (part, place) = (0, 0)
     // Where the last `%` stands, and how much of the text it has been given.
     var many: (part: Int, place: Int)?

@@ -241,6 +241,10 @@ struct QueryParser {
     if take("NOTNULL") { return .comparison(.notSame, left, .value(.null), QueryOperands()) }
     if take("IS") {
       let comparison: QueryComparison = take("NOT") ? .notSame : .same
+      // Not the values 1 and 0, but whether the left side counts as true or false.
+      for (word, number) in [("TRUE", 1), ("FALSE", 0)] as [(String, Int64)] where take(word) {
+        return .comparison(comparison, .not(.not(left)), .value(.integer(number)), QueryOperands())
+      }
       return .comparison(comparison, left, try relation(), QueryOperands())
     }
     let isNegated = token.isWord("NOT")
@@ -329,6 +333,10 @@ struct QueryParser {
       let inner = try nested { parser throws(DatabaseError) in try parser.disjunction() }
       try expectSign(")")
       return inner
+    }
+    if token.isSign("-"), following.isBeyondLeastInteger(in: text) {
+      index += 2
+      return .value(.integer(.min))
     }
     if takeSign("-") { return .negative(try nested { parser throws(DatabaseError) in try parser.primary() }) }
     if takeSign("+") { return try nested { parser throws(DatabaseError) in try parser.primary() } }

@@ -52,6 +52,12 @@ struct QueryToken: Hashable, Sendable {
   }
 
   func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
+
+  /// Whether it is the number that is whole with a minus in front of it alone.
+  func isBeyondLeastInteger(in query: [UInt8]) -> Bool {
+    guard kind == .value(.real(-Double(Int64.min))) else { return false }
+    return query[place...].prefix { $0 >= 0x30 && $0 <= 0x39 }.elementsEqual("\(Int64.min.magnitude)".utf8)
+  }
 }
 
 /// Takes a query's text apart.
@@ -93,6 +99,11 @@ struct QueryTokenizer {
         place += 1
       } else if has("-"), has("-", 1) {
         while place < text.count, byte() != 0x0a { place += 1 }
+      } else if has("/"), has("*", 1) {
+        // A comment without an end goes to that of the text.
+        place += 2
+        while place < text.count, !(has("*") && has("/", 1)) { place += 1 }
+        place = min(place + 2, text.count)
       } else {
         return
       }
