@@ -77,6 +77,10 @@ public struct RowCoder<Value>: Sendable {
     return upgrades == nil
   }
 
+  /// Whether values are coded by closures of the program's own, so that what is read back may differ from what was
+  /// stored. Constant time.
+  public var isCustom: Bool { form.closures != nil }
+
   /// Reads rows of an older type: `upgrade` makes them what they are today, each time such a row is read.
   ///
   /// Every row says how many upgrades the coder had that wrote it. So the first upgrade of a coder is for the rows that

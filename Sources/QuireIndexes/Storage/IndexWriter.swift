@@ -7,16 +7,25 @@ public final class IndexWriter<Object: Sendable, Metadata: Sendable>: ExtensionW
   private let collection: RowCollection<Object, Metadata>
   let upkeep: IndexUpkeep
   public var store: ExtensionStore { upkeep.store }
+  /// Whether records are made of rows as they are read back: closures of a program's own may have stored something else
+  /// than they were given, and an index says what a reader finds.
+  private let readsBack: Bool
+  /// Reads rows back; made when the first one is.
+  private var rowReader: RecordReader<Object, Metadata>?
 
   init(_ collection: RowCollection<Object, Metadata>, _ upkeep: IndexUpkeep) {
     self.collection = collection
     self.upkeep = upkeep
+    readsBack = collection.coder.isCustom || upkeep.list.fields.needsMetadata && collection.metadataCoder.isCustom
   }
 
   /// The indexes as they are in the transaction, its own changes included.
   public var reader: IndexReader<Object, Metadata> { IndexReader(collection, upkeep.view) }
 
-  public func willBuild(_ reason: ExtensionBuildReason) throws { try upkeep.begin() }
+  public func willBuild(_ reason: ExtensionBuildReason) throws {
+    rowReader = nil
+    try upkeep.begin()
+  }
 
   public func build(_ rows: UnbuiltRows) throws {
     let reader = RecordReader(store.readTransaction[collection], upkeep.list.fields, upkeep.map)
@@ -31,11 +40,21 @@ public final class IndexWriter<Object: Sendable, Metadata: Sendable>: ExtensionW
     try upkeep.change(rowID, to: new, isInsert: change.kind == .insert)
   }
 
-  /// The record of a changed row.
+  /// The record of a row that has been stored.
   private func record(_ change: RowChange) throws -> RowRecord? {
+    if readsBack { return try recordReadBack(change) }
     guard let object = try change.object(in: collection) else { return nil }
     let metadata = upkeep.list.fields.needsMetadata ? try change.metadata(in: collection) : nil
     return try upkeep.list.fields.record(object, metadata, upkeep.map)
+  }
+
+  @inline(never) private func recordReadBack(_ change: RowChange) throws -> RowRecord? {
+    guard let rowID = change.rowID else { return nil }
+    let reader = rowReader ?? RecordReader(store.readTransaction[collection], upkeep.list.fields, upkeep.map)
+    rowReader = reader
+    var found: RowRecord?
+    try reader.forEachRecord(withIDs: [rowID]) { _, record in found = record }
+    return found
   }
 
   public func settleTrees() throws { try upkeep.settle() }
