@@ -7,6 +7,16 @@
 #endif
 
 extension String {
+  /// The text of some bytes; nil if they are no UTF-8. Most keys are ASCII, which takes a fraction of what the standard
+  /// library's look at bytes of any encoding does.
+  init?(storedUTF8 bytes: UnsafeRawBufferPointer) {
+    if unsafe bytes.isASCII {
+      unsafe self.init(decoding: bytes, as: UTF8.self)
+    } else {
+      unsafe self.init(validating: bytes, as: UTF8.self)
+    }
+  }
+
   /// The two words that the value is made of, or zeros where it has fewer: a short text itself, or where a long one is.
   /// While both live, two strings with the same words that are not zeros have the same bytes.
   @inlinable @inline(__always) var words: (UInt64, UInt64) {
@@ -32,5 +42,21 @@ extension String {
       }
     }
     return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether no byte has the highest bit.
+  fileprivate var isASCII: Bool {
+    var (offset, bits) = (0, UInt64(0))
+    while count &- offset >= 8 {
+      bits |= unsafe loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      offset &+= 8
+    }
+    while offset < count {
+      bits |= UInt64(unsafe self[offset])
+      offset &+= 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
   }
 }

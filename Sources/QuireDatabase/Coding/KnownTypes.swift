@@ -9,7 +9,7 @@
 #endif
 
 /// `value` as what it is. The types must be the same one.
-@inlinable @inline(__always) func reinterpret<From, To>(_ value: From, as type: To.Type) -> To {
+@inline(__always) func reinterpret<From, To>(_ value: From, as type: To.Type) -> To {
   unsafe unsafeBitCast(value, to: type)
 }
 

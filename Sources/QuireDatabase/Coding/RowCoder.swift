@@ -15,19 +15,23 @@
 /// let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name, seconds: 0) }
 /// ```
 public struct RowCoder<Value>: Sendable {
-  @usableFromInline let form: RowForm<Value>
-  /// How older rows are read; nil for the many coders that know of none.
-  @usableFromInline let upgrades: UpgradeChain<Value>?
-  /// What encrypts the values; nil for the many coders that do not.
-  @usableFromInline let protection: RowProtection?
+  /// The same without the type, which it is of: what an app compiles for each type is no more than this.
+  @usableFromInline let values: ValueCoder
 
-  @inlinable init(
-    _ form: RowForm<Value>, upgrades: UpgradeChain<Value>? = nil, protection: RowProtection? = nil
-  ) {
-    self.form = form
-    self.upgrades = upgrades
-    self.protection = protection
+  @inlinable init(_ form: RowForm) { values = ValueCoder(form, nil, nil, nil) }
+
+  private init(_ closures: TypedCustomCoder<Value>) {
+    values = unsafe ValueCoder(.custom(.passUnretained(closures)), closures, nil, nil)
   }
+
+  init(_ coder: RowCoder, upgrades: UpgradeChain?, protection: RowProtection?) {
+    values = ValueCoder(coder.values.form, coder.values.closures, upgrades, protection)
+  }
+
+  @inlinable @inline(__always) init(_ values: ValueCoder) { self.values = values }
+
+  var form: RowForm { values.form }
+  var protection: RowProtection? { values.protection }
 
   /// Codes by two closures of the program's own.
   ///
@@ -42,9 +46,7 @@ public struct RowCoder<Value>: Sendable {
     decode: @escaping @Sendable (RawSpan) throws -> Value
   ) {
     self.init(
-      .custom(
-        CustomCoder(
-          encode: { value, _, _ in try encode(value) }, decode: { bytes, _, _ in try decode(bytes) })))
+      TypedCustomCoder(encode: { value, _, _ in try encode(value) }, decode: { bytes, _, _ in try decode(bytes) }))
   }
 
   /// Codes by two closures of the program's own that are told of which row the value is: for forms that differ by
@@ -61,10 +63,9 @@ public struct RowCoder<Value>: Sendable {
     decodeAt: @escaping @Sendable (RawSpan, RowKey) throws -> Value
   ) {
     self.init(
-      .custom(
-        CustomCoder(
-          encode: { value, collection, key in try encodeAt(value, RowKey(collection, key)) },
-          decode: { bytes, collection, key in try decodeAt(bytes, RowKey(collection, key)) })))
+      TypedCustomCoder(
+        encode: { value, collection, key in try encodeAt(value, RowKey(collection, key)) },
+        decode: { bytes, collection, key in try decodeAt(bytes, RowKey(collection, key)) }))
   }
 
   /// Whether the bytes of a value depend on nothing but the value, so that they can be made beforehand, or by another
@@ -74,7 +75,7 @@ public struct RowCoder<Value>: Sendable {
   /// anew in each collection, and coders with upgrades put their version in front. Constant time.
   public var isSelfContained: Bool {
     if case .binary = form { return false }
-    return upgrades == nil
+    return values.upgrades == nil
   }
 
   /// Whether values are coded by closures of the program's own, so that what is read back may differ from what was
@@ -108,11 +109,33 @@ public struct RowCoder<Value>: Sendable {
     from: Old.Type,
     _ upgrade: @escaping @Sendable (Old) throws -> Value
   ) -> Self {
-    Self(form, upgrades: UpgradeChain(upgrades, oldForm: form.form(for: Old.self), upgrade), protection: protection)
+    let older = values.upgrades.map { unsafe unsafeDowncast($0, to: TypedUpgradeChain<Value>.self) }
+    let chain = TypedUpgradeChain(older, oldForm: form.form(for: Old.self), upgrade)
+    return Self(self, upgrades: chain, protection: protection)
   }
 
   /// What tells this coder from others, as far as can be told.
-  package var identity: CoderIdentity { CoderIdentity(form.kind, upgrades, isEncrypted: protection != nil) }
+  package var identity: CoderIdentity { values.identity }
+
+  /// Appends the bytes of `value` to `bytes`. On an error, `bytes` is as it was.
+  package func encode(
+    _ value: Value, into bytes: inout [UInt8], _ context: RowCodingContext, _ key: String = ""
+  ) throws {
+    try unsafe withUnsafePointer(to: value) { value in
+      try unsafe values.encode(UnsafeRawPointer(value), into: &bytes, context, key)
+    }
+  }
+
+  /// The value of `bytes`, which may be any.
+  package func decode(
+    _ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext, _ key: String = ""
+  ) throws -> Value {
+    try unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
+      guard let place = room.baseAddress else { preconditionFailure("there is no room for a value") }
+      try unsafe values.decode(bytes, context, key, into: UnsafeMutableRawPointer(place))
+      return unsafe place.move()
+    }
+  }
 }
 
 extension RowCoder where Value: Codable & SendableMetatype {
@@ -179,10 +202,10 @@ package struct CoderIdentity: Equatable, Sendable, CustomStringConvertible {
   /// The type that the last upgrade reads.
   private let newestOldType: ObjectIdentifier?
 
-  init<Value>(_ kind: Kind, _ upgrades: UpgradeChain<Value>?, isEncrypted: Bool) {
+  init(_ kind: Kind, _ upgrades: UpgradeChain?, isEncrypted: Bool) {
     self.kind = kind
     self.isEncrypted = isEncrypted
-    upgradeCount = unsafe upgrades?.links.count ?? 0
+    upgradeCount = upgrades?.count ?? 0
     newestOldType = upgrades?.newestOldType
   }
 

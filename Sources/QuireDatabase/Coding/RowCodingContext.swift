@@ -1,9 +1,9 @@
 // What coders keep between the rows of one transaction.
 
 #if canImport(FoundationEssentials)
-  public import FoundationEssentials
+  internal import FoundationEssentials
 #else
-  public import Foundation
+  internal import Foundation
 #endif
 
 /// Scratch memory and caches of one transaction for one half, objects or metadata, of one collection.
@@ -11,10 +11,10 @@
 /// Used by one thread at a time, and for as many rows as the transaction has, so that coding a row allocates nothing
 /// beyond what the value itself needs. A coder that is called back into while it codes, because an `encode(to:)` or
 /// `init(from:)` uses the database itself, codes the inner row with scratch memory of its own.
-@usableFromInline package final class RowCodingContext {
+package final class RowCodingContext {
   private let names: FieldNames
   /// The collection whose rows are coded.
-  @usableFromInline let collection: String
+  let collection: String
   /// Looks out for fields that types do not read.
   let watch = FieldWatch()
   private var encoder: RowEncoder?
@@ -54,8 +54,7 @@
   // MARK: Binary
 
   /// Calls `body` with the binary form of `value`.
-  @usableFromInline func encodeBinary<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws
-  {
+  func encodeBinary<Value: Encodable>(_ value: Value, _ body: (UnsafeRawBufferPointer) -> Void) throws {
     if let encoder, !encoder.isActive { return unsafe try encoder.encodeRow(value, body) }
     let fresh = RowEncoder(names)
     guard encoder != nil else {
@@ -67,7 +66,7 @@
   }
 
   /// The value whose binary form `bytes` is.
-  @usableFromInline func decodeBinary<Value: Decodable>(
+  func decodeBinary<Value: Decodable>(
     _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
   ) throws -> Value {
     if let decoder, !decoder.isActive { return unsafe try decoder.decodeRow(type, bytes) }
@@ -96,7 +95,7 @@
   // Dates as numbers and data as Base64, which are Foundation's defaults, come back as they were. Sorted keys make
   // equal values equal bytes, which dictionaries in JSON otherwise are not from one run to the next.
 
-  @usableFromInline func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
+  func encodeJSON<Value: Encodable>(_ value: Value) throws -> Data {
     if let jsonEncoder { return try jsonEncoder.encode(value) }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -106,7 +105,7 @@
     return try encoder.encode(value)
   }
 
-  @usableFromInline func decodeJSON<Value: Decodable>(
+  func decodeJSON<Value: Decodable>(
     _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
   ) throws -> Value {
     if let jsonDecoder { return unsafe try jsonDecoder.decode(type, from: Data(bytes)) }
@@ -117,7 +116,7 @@
     return unsafe try decoder.decode(type, from: Data(bytes))
   }
 
-  @usableFromInline func encodePropertyList<Value: Encodable>(_ value: Value) throws -> Data {
+  func encodePropertyList<Value: Encodable>(_ value: Value) throws -> Data {
     if let propertyListEncoder { return try propertyListEncoder.encode(value) }
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
@@ -125,7 +124,7 @@
     return try encoder.encode(value)
   }
 
-  @usableFromInline func decodePropertyList<Value: Decodable>(
+  func decodePropertyList<Value: Decodable>(
     _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
   ) throws -> Value {
     let decoder = propertyListDecoder ?? PropertyListDecoder()

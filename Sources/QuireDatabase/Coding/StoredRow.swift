@@ -10,14 +10,14 @@
 // of `ValueCompression`.
 
 /// The parts of a stored row, checked; they point into the row and are good as long as that is.
-@safe @usableFromInline struct RowView {
+@safe struct RowView {
   let collection: CollectionID
   let key: UnsafeRawBufferPointer
   let metadata: UnsafeRawBufferPointer?
   let object: UnsafeRawBufferPointer
 
   /// Whether the row has metadata.
-  @usableFromInline var hasMetadata: Bool { unsafe metadata != nil }
+  var hasMetadata: Bool { unsafe metadata != nil }
 
   /// The bytes in front of key, metadata and object.
   static let headerByteCount = 7
@@ -35,7 +35,7 @@
   }
 
   /// The error for a row that breaks the format.
-  @usableFromInline static func damaged() -> DatabaseError {
+  static func damaged() -> DatabaseError {
     DatabaseError(.damagedRow, "A stored row breaks the format. Verify the database, and restore it from a backup.")
   }
 }
@@ -70,7 +70,7 @@ struct RowFrame {
 }
 
 /// Puts a row together, in a buffer that is used again and again.
-@usableFromInline struct RowBuilder {
+struct RowBuilder {
   private(set) var bytes: [UInt8] = []
   private var metadataStart = 0
 

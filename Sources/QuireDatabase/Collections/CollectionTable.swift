@@ -93,11 +93,12 @@ extension CollectionTable {
     private let entries = Latch<[ByteString: Entry]>([:])
 
     /// - Throws: `collectionMismatch` if the name was used with another type or coder.
-    func check<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) throws(DatabaseError) {
+    func check(
+      _ collection: UntypedCollection, object: any Sendable.Type, metadata: any Sendable.Type
+    ) throws(DatabaseError) {
       let entry = Entry(
-        object: ObjectIdentifier(Object.self), metadata: ObjectIdentifier(Metadata.self),
-        coder: collection.coder.identity, metadataCoder: collection.metadataCoder.identity,
-        types: (Object.self, Metadata.self))
+        object: ObjectIdentifier(object), metadata: ObjectIdentifier(metadata), coder: collection.objects.identity,
+        metadataCoder: collection.metadata.identity, types: (object, metadata))
       let known = entries.withLock { entries -> Entry in
         if let known = entries[ByteString(collection.name)] { return known }
         entries[ByteString(collection.name)] = entry

@@ -19,35 +19,31 @@ public struct NoMetadata: Codable, Hashable, Sendable {
 /// A description and nothing more: it is made anew at each use, which allocates nothing. A collection exists as long as
 /// it has a row. All uses of one name in a process must agree on types and coders; the first one decides.
 public struct RowCollection<Object: Sendable, Metadata: Sendable>: Sendable {
+  /// What it says, without the types, which this is of.
+  @usableFromInline let untyped: UntypedCollection
+
   /// The name, at most `Limits.collectionNameByteCount` bytes of UTF-8. Two names are the same if their bytes are.
-  public let name: String
+  @inlinable public var name: String { untyped.name }
   /// How objects become bytes.
-  public let coder: RowCoder<Object>
+  @inlinable public var coder: RowCoder<Object> { RowCoder(untyped.objects) }
   /// How metadata become bytes.
-  public let metadataCoder: RowCoder<Metadata>
+  @inlinable public var metadataCoder: RowCoder<Metadata> { RowCoder(untyped.metadata) }
   /// Which values are compressed.
-  public let compression: Compression
-  /// The sanitizers, in an object of their own: most collections have none, and a nil costs nothing to copy.
-  @usableFromInline let sanitizers: Sanitizers<Object, Metadata>?
+  @inlinable public var compression: Compression { untyped.compression }
+  /// What runs before and after a row is stored, if something does.
+  var sanitizers: Sanitizers<Object, Metadata>? {
+    untyped.sanitizers.map { unsafe unsafeDowncast($0, to: Sanitizers<Object, Metadata>.self) }
+  }
 
   /// Describes a collection by its coders.
   @inlinable public init(
     _ name: String, coder: RowCoder<Object>, metadataCoder: RowCoder<Metadata>,
     compression: Compression = .dictionary(above: 200)
   ) {
-    self.init(name, coder, metadataCoder, compression, nil)
+    self.init(UntypedCollection(name, coder.values, metadataCoder.values, compression, nil))
   }
 
-  @inlinable init(
-    _ name: String, _ coder: RowCoder<Object>, _ metadataCoder: RowCoder<Metadata>, _ compression: Compression,
-    _ sanitizers: Sanitizers<Object, Metadata>?
-  ) {
-    self.name = name
-    self.coder = coder
-    self.metadataCoder = metadataCoder
-    self.compression = compression
-    self.sanitizers = sanitizers
-  }
+  @inlinable @inline(__always) init(_ untyped: UntypedCollection) { self.untyped = untyped }
 }
 
 extension RowCollection where Object: Codable, Metadata: Codable {
@@ -60,14 +56,14 @@ extension RowCollection where Object: Codable, Metadata: Codable {
   @inlinable public init(
     _ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .dictionary(above: 200)
   ) {
-    self.init(name, coder, .binary, compression, nil)
+    self.init(UntypedCollection(name, coder.values, RowCoder<Metadata>.binary.values, compression, nil))
   }
 }
 
 extension RowCollection where Metadata: Codable {
   /// Describes a collection whose objects need not be `Codable`. Metadata go through the binary coder.
   @inlinable public init(_ name: String, coder: RowCoder<Object>, compression: Compression = .dictionary(above: 200)) {
-    self.init(name, coder, .binary, compression, nil)
+    self.init(UntypedCollection(name, coder.values, RowCoder<Metadata>.binary.values, compression, nil))
   }
 }
 
@@ -93,12 +89,109 @@ extension RowCollection {
   }
 
   private func with(_ sanitizers: Sanitizers<Object, Metadata>) -> Self {
-    Self(name, coder, metadataCoder, compression, sanitizers)
+    Self(UntypedCollection(name, untyped.objects, untyped.metadata, compression, sanitizers))
+  }
+}
+
+/// A description of a collection whose types are known elsewhere.
+@usableFromInline struct UntypedCollection: Sendable {
+  @usableFromInline let name: String
+  @usableFromInline let objects: ValueCoder
+  @usableFromInline let metadata: ValueCoder
+  @usableFromInline let compression: Compression
+  /// In an object of their own: most collections have none, and a nil costs nothing to copy.
+  @usableFromInline let sanitizers: UntypedSanitizers?
+
+  @inlinable @inline(__always) init(
+    _ name: String, _ objects: ValueCoder, _ metadata: ValueCoder, _ compression: Compression,
+    _ sanitizers: UntypedSanitizers?
+  ) {
+    self.name = name
+    self.objects = objects
+    self.metadata = metadata
+    self.compression = compression
+    self.sanitizers = sanitizers
+  }
+
+  /// Keeps alive until here what an `UncountedCollection` refers to. One by one, as nothing is left of what is nil.
+  @inlinable @inline(__always) func extendLifetime() {
+    if let closures = objects.closures { withExtendedLifetime(closures) {} }
+    if let upgrades = objects.upgrades { withExtendedLifetime(upgrades) {} }
+    if let protection = objects.protection { withExtendedLifetime(protection) {} }
+    if let closures = metadata.closures { withExtendedLifetime(closures) {} }
+    if let upgrades = metadata.upgrades { withExtendedLifetime(upgrades) {} }
+    if let protection = metadata.protection { withExtendedLifetime(protection) {} }
+    if let sanitizers { withExtendedLifetime(sanitizers) {} }
+  }
+}
+
+/// The same without its name and without a count: good as long as the description is kept that it is of.
+@safe @usableFromInline struct UncountedCollection {
+  @usableFromInline let form: RowForm
+  @usableFromInline let upgrades: Unmanaged<UpgradeChain>?
+  @usableFromInline let protection: Unmanaged<RowProtection>?
+  @usableFromInline let metadataForm: RowForm
+  @usableFromInline let metadataUpgrades: Unmanaged<UpgradeChain>?
+  @usableFromInline let metadataProtection: Unmanaged<RowProtection>?
+  @usableFromInline let compression: Compression
+  @usableFromInline let sanitizers: Unmanaged<UntypedSanitizers>?
+
+  @inlinable @inline(__always) init(_ collection: UntypedCollection) {
+    let (objects, metadata) = (collection.objects, collection.metadata)
+    form = objects.form
+    unsafe upgrades = unsafe Self.uncounted(objects.upgrades)
+    unsafe protection = unsafe Self.uncounted(objects.protection)
+    metadataForm = metadata.form
+    unsafe metadataUpgrades = unsafe Self.uncounted(metadata.upgrades)
+    unsafe metadataProtection = unsafe Self.uncounted(metadata.protection)
+    compression = collection.compression
+    unsafe sanitizers = unsafe Self.uncounted(collection.sanitizers)
+  }
+
+  @inlinable @inline(__always) static func uncounted<Object: AnyObject>(_ object: Object?) -> Unmanaged<Object>? {
+    guard let object else { return nil }
+    return unsafe .passUnretained(object)
+  }
+
+  /// The description itself.
+  func counted(_ name: String) -> UntypedCollection {
+    unsafe UntypedCollection(
+      name,
+      ValueCoder(
+        form, form.closures?.takeUnretainedValue(), upgrades?.takeUnretainedValue(), protection?.takeUnretainedValue()),
+      ValueCoder(
+        metadataForm, metadataForm.closures?.takeUnretainedValue(), metadataUpgrades?.takeUnretainedValue(),
+        metadataProtection?.takeUnretainedValue()), compression, sanitizers?.takeUnretainedValue())
+  }
+}
+
+/// What runs before and after a row is stored, for code that does not know the types: values are handed over by their
+/// place in memory.
+@usableFromInline class UntypedSanitizers: @unchecked Sendable {
+  // Sendable: safe because it holds nothing, and what inherits closures that are.
+  /// Whether objects and metadata are put into shape.
+  var hasObject: Bool { preconditionFailure("only what inherits is ever made") }
+  var hasMetadata: Bool { preconditionFailure("only what inherits is ever made") }
+
+  /// Makes at `place`, where there is none, what is to be stored of `object`; nothing, and false, if that is nothing.
+  func sanitize(object: UnsafeRawPointer, _ key: String, into place: UnsafeMutableRawPointer) throws -> Bool {
+    preconditionFailure("only what inherits is ever made")
+  }
+
+  /// Likewise of metadata.
+  func sanitize(metadata: UnsafeRawPointer, _ key: String, into place: UnsafeMutableRawPointer) throws -> Bool {
+    preconditionFailure("only what inherits is ever made")
+  }
+
+  /// The object has been stored.
+  func didStore(_ object: UnsafeRawPointer, _ key: String) throws {
+    preconditionFailure("only what inherits is ever made")
   }
 }
 
 /// What runs before and after a row is stored.
-@usableFromInline final class Sanitizers<Object, Metadata>: Sendable {
+final class Sanitizers<Object, Metadata>: UntypedSanitizers, @unchecked Sendable {
+  // Sendable: safe because all closures are.
   let object: (@Sendable (String, Object) throws -> Object?)?
   let metadata: (@Sendable (String, Metadata) throws -> Metadata?)?
   let afterwards: (@Sendable (String, Object) throws -> Void)?
@@ -111,5 +204,35 @@ extension RowCollection {
     self.object = object
     self.metadata = metadata
     self.afterwards = afterwards
+  }
+
+  override var hasObject: Bool { object != nil }
+  override var hasMetadata: Bool { metadata != nil }
+
+  override func sanitize(
+    object: UnsafeRawPointer, _ key: String, into place: UnsafeMutableRawPointer
+  ) throws -> Bool {
+    try unsafe Self.sanitize(object, key, self.object, into: place)
+  }
+
+  override func sanitize(
+    metadata: UnsafeRawPointer, _ key: String, into place: UnsafeMutableRawPointer
+  ) throws -> Bool {
+    try unsafe Self.sanitize(metadata, key, self.metadata, into: place)
+  }
+
+  private static func sanitize<Value>(
+    _ value: UnsafeRawPointer, _ key: String, _ sanitize: ((String, Value) throws -> Value?)?,
+    into place: UnsafeMutableRawPointer
+  ) throws -> Bool {
+    let value = unsafe value.assumingMemoryBound(to: Value.self).pointee
+    guard let sanitize else { preconditionFailure("values are put into shape that stay as they are") }
+    guard let sanitized = try sanitize(key, value) else { return false }
+    unsafe place.initializeMemory(as: Value.self, to: sanitized)
+    return true
+  }
+
+  override func didStore(_ object: UnsafeRawPointer, _ key: String) throws {
+    try unsafe afterwards?(key, object.assumingMemoryBound(to: Object.self).pointee)
   }
 }

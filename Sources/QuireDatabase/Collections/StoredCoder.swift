@@ -65,10 +65,10 @@ struct StoredCoders: Hashable {
     self.metadata = metadata
   }
 
-  init<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) {
-    object = StoredCoder(collection.coder.identity)
+  init(_ collection: UntypedCollection, metadata type: any Sendable.Type) {
+    object = StoredCoder(collection.objects.identity)
     // A collection without metadata has written none, and a later version may choose any coder for them.
-    metadata = Metadata.self == NoMetadata.self ? .unknown : StoredCoder(collection.metadataCoder.identity)
+    metadata = type == NoMetadata.self ? .unknown : StoredCoder(collection.metadata.identity)
   }
 
   /// What is known once `newer` coders have written some halves of rows as well. Nothing is known less than before.

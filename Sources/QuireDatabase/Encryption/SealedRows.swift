@@ -98,7 +98,7 @@
     ///   - ring: the keys.
     ///   - acceptsPlain: as above.
     public func encrypted(with ring: KeyRing, acceptsPlain: Bool = false) -> Self {
-      Self(form, upgrades: upgrades, protection: acceptsPlain ? ring.lenient : ring.strict)
+      Self(self, upgrades: values.upgrades, protection: acceptsPlain ? ring.lenient : ring.strict)
     }
   }
 #endif

@@ -3,7 +3,7 @@
 /// What is kept of a row, without its types.
 ///
 /// Immutable but for `next`: the thread that has taken an entry out of the cache uses it to keep the entry with others.
-@usableFromInline class CacheEntry: @unchecked Sendable {
+class CacheEntry: @unchecked Sendable {
   // Sendable: safe because all but `next` is set once, and `next` belongs to the thread that has taken the entry out.
   let collection: UInt32
   let key: String
@@ -12,14 +12,13 @@
   /// The types of the collection, so that nothing is ever taken for what it is not.
   let types: CachedTypes
   /// The row's number, which is never given to another row.
-  @usableFromInline let rowID: RowID
+  let rowID: RowID
   var next: CacheEntry?
 
   /// What an entry takes beside its key and its object, in bytes: itself, its place in the table, and the object's own
   /// overhead.
   static let overhead = 192
 
-  @usableFromInline
   init(_ place: CachePlace, _ rowID: RowID, _ key: String, _ types: CachedTypes, encodedByteCount: Int) {
     collection = place.collection
     self.rowID = rowID
@@ -27,42 +26,84 @@
     self.types = types
     byteCount = encodedByteCount + key.utf8.count + Self.overhead
   }
+
+  /// What is known of the row's metadata.
+  var metadataKnowledge: MetadataKnowledge { preconditionFailure("only what inherits is ever made") }
+
+  /// Copies the object to `place`, where there is none, and which is of the type in `types`.
+  func copyObject(to place: UnsafeMutableRawPointer) { preconditionFailure("only what inherits is ever made") }
+
+  /// Likewise the metadata, which are there.
+  func copyMetadata(to place: UnsafeMutableRawPointer) { preconditionFailure("only what inherits is ever made") }
+}
+
+/// What is known of a row's metadata where its object is known.
+enum MetadataKnowledge {
+  /// They were not read.
+  case unknown
+  /// It has none.
+  case absent
+  case present
 }
 
 /// The types of the rows of a collection.
-@usableFromInline struct CachedTypes: Equatable, Sendable {
-  @usableFromInline let object: ObjectIdentifier
-  @usableFromInline let metadata: ObjectIdentifier
+struct CachedTypes: Equatable, Sendable {
+  let object: ObjectIdentifier
+  let metadata: ObjectIdentifier
 
-  @inlinable @inline(__always) init<Object, Metadata>(_: Object.Type, _: Metadata.Type) {
-    object = ObjectIdentifier(Object.self)
-    metadata = ObjectIdentifier(Metadata.self)
+  init(object: any Sendable.Type, metadata: any Sendable.Type) {
+    self.object = ObjectIdentifier(object)
+    self.metadata = ObjectIdentifier(metadata)
   }
 }
 
 /// What is kept of a row.
-@usableFromInline final class CachedRow<Object: Sendable, Metadata: Sendable>: CacheEntry, @unchecked Sendable {
-  // Sendable: safe because what is added to the class above is set once.
-  @usableFromInline let object: Object
+///
+/// Invariant: `types` are these.
+final class CachedRow<Object, Metadata>: CacheEntry, @unchecked Sendable {
+  // Sendable: safe because what is added to the class above is set once, and of types that are `Sendable`.
+  private let object: Object
   /// The row's metadata, if they were read as well; nil inside if it has none.
-  @usableFromInline let metadata: Metadata??
+  private let metadata: Metadata??
 
-  @usableFromInline init(
+  init(
     _ place: CachePlace, _ rowID: RowID, _ key: String, _ object: Object, _ metadata: Metadata??,
-    encodedByteCount: Int
+    _ types: CachedTypes, encodedByteCount: Int
   ) {
+    assert(
+      types.object == ObjectIdentifier(Object.self) && types.metadata == ObjectIdentifier(Metadata.self),
+      "a row is kept under other types than it has")
     self.object = object
     self.metadata = metadata
-    super.init(place, rowID, key, CachedTypes(Object.self, Metadata.self), encodedByteCount: encodedByteCount)
+    super.init(place, rowID, key, types, encodedByteCount: encodedByteCount)
+  }
+
+  override var metadataKnowledge: MetadataKnowledge {
+    switch metadata {
+    case .none: .unknown
+    case .some(.none): .absent
+    case .some(.some): .present
+    }
+  }
+
+  override func copyObject(to place: UnsafeMutableRawPointer) {
+    unsafe place.initializeMemory(as: Object.self, to: object)
+  }
+
+  override func copyMetadata(to place: UnsafeMutableRawPointer) {
+    guard case .some(.some(let metadata)) = metadata else {
+      preconditionFailure("metadata are copied that are not there")
+    }
+    unsafe place.initializeMemory(as: Metadata.self, to: metadata)
   }
 }
 
 /// Where a row would be in the cache.
-@usableFromInline struct CachePlace: Sendable {
+struct CachePlace: Sendable {
   let collection: UInt32
   let hash: UInt64
   /// Whether the row is to be taken in once it was read.
-  @usableFromInline var isWanted = false
+  var isWanted = false
 
   init(collection: UInt32, hash: UInt64) {
     self.collection = collection
@@ -70,7 +111,7 @@
   }
 
   /// Nowhere yet.
-  @usableFromInline init() { self.init(collection: 0, hash: 1) }
+  init() { self.init(collection: 0, hash: 1) }
 }
 
 /// Hashing of collection and key: a few multiplications, as a hit is to cost less than a walk down a tree. Keys

@@ -44,16 +44,16 @@ internal import Synchronization
 
 /// Addresses of what an object refers to, to be asked for ahead: to hand an object out is to count its references one
 /// by one, and each count waits for its line of memory before the next one may begin. Never followed.
-@safe @usableFromInline struct CachedLines {
-  @usableFromInline static let count = 4
-  @usableFromInline typealias Addresses = (UInt, UInt, UInt, UInt)
+@safe struct CachedLines {
+  static let count = 4
+  typealias Addresses = (UInt, UInt, UInt, UInt)
   private var addresses: Addresses
 
   init() { addresses = (0, 0, 0, 0) }
 
   /// Those of the words of `object` that may be addresses of objects. A word of another meaning that looks like one
   /// costs a request for nothing.
-  @usableFromInline init(of object: UnsafeRawBufferPointer) {
+  init(of object: UnsafeRawBufferPointer) {
     self.init()
     var count = 0
     for offset in stride(from: 0, to: object.count - 7, by: 8) where count < Self.count {

@@ -24,7 +24,7 @@ internal import Synchronization
 ///
 /// Invariants: those of its parts, and
 /// 1. `clears` of a collection's number is at or after the newest published commit that has removed all its rows.
-@safe @usableFromInline final class ObjectCache: @unchecked Sendable {
+@safe final class ObjectCache: @unchecked Sendable {
   // Sendable: safe because the parts' memory is touched under their latches, and the rest is atomic or set once.
   private static let clearCount = 256
   private static let mostShards = 64

@@ -127,7 +127,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
           guard let bytes else { throw handle.missingRow(entry.rowID, entry.key) }
           found.byteCount += bytes.byteCount
           let isCurrent = try unsafe bytes.withUnsafeBytes { bytes in
-            try unsafe handle.isCurrent(try RowView(bytes), entry.key)
+            try unsafe handle.rows.isCurrent(try RowView(bytes), entry.key)
           }
           if !isCurrent { found.keys.append(entry.key) }
         } catch let error as DatabaseError where error.isOfOneRow {
@@ -149,7 +149,7 @@ struct RowRewriting<Object: Sendable, Metadata: Sendable> {
     let pending = try core.writeWithoutWaiting(nil) { tx in
       let handle = tx.state.open(collection)
       for key in keys {
-        do { if try handle.renew(key) { count += 1 } } catch let error as DatabaseError where error.isOfOneRow {
+        do { if try handle.rows.renew(key) { count += 1 } } catch let error as DatabaseError where error.isOfOneRow {
           failures.append(error)
           if !skipsFailures { return }
         }

@@ -12,20 +12,19 @@ enum StoredForm {
   case outdated
 
   /// The one place that decides it, for objects and metadata alike. Whatever a stored half can be that today's would
-  /// not be belongs here, and `RowHandle.renew` then replaces it: another version of the coder, another compression.
+  /// not be belongs here, and `UntypedRows.renew` then replaces it: another version of the coder, another compression.
   ///
   /// Never says anything but `current` of what `renew` has stored: rewriting twice writes once. O(length), and tries to
   /// compress a value that is stored plain and long enough for it.
   ///
   /// - Throws: what is wrong with the bytes, which may be any, or that they are of a later version.
-  init<Value>(
-    of stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ coder: RowCoder<Value>,
-    _ handle: RowHandle<some Any, some Any>
+  init(
+    of stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ coder: ValueCoder, _ rows: UntypedRows
   ) throws {
-    let (opened, compression, protection) = (handle.opened, handle.compression, coder.protection)
+    let (opened, compression, protection) = (rows.opened, rows.compression, coder.protection)
     var isOfThisVersion = false
     var isStoredAsNow = false
-    try unsafe opened.withDecoded(stored, half, key, handle.protections[half]) { encoded in
+    try unsafe opened.withDecoded(stored, half, key, rows.protections[half]) { encoded in
       isOfThisVersion = try unsafe coder.isOfThisVersion(encoded)
       if protection == nil {
         isStoredAsNow = try unsafe opened.isStoredAsNow(stored.bytes, encoded.bytes, compression)
@@ -42,16 +41,17 @@ enum StoredForm {
   }
 }
 
-extension RowHandle {
+extension UntypedRows {
   /// The forms of both halves of a row; metadata that are not there are current.
   private func forms(of row: RowView, _ key: String) throws -> (object: StoredForm, metadata: StoredForm) {
-    let object = unsafe try form(of: row.object, .object, key, coder)
+    let (objects, metadataCoder) = withDescription { ($0.collection.objects, $0.collection.metadata) }
+    let object = unsafe try form(of: row.object, .object, key, objects)
     guard let metadata = unsafe row.metadata else { return (object, .current) }
     return (object, unsafe try form(of: metadata, .metadata, key, metadataCoder))
   }
 
-  private func form<Value>(
-    of stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ coder: RowCoder<Value>
+  private func form(
+    of stored: UnsafeRawBufferPointer, _ half: RowHalf, _ key: String, _ coder: ValueCoder
   ) throws -> StoredForm {
     do { return unsafe try StoredForm(of: stored, half, key, coder, self) } catch {
       throw opened.undecodable(half.name, key, error)
@@ -79,7 +79,7 @@ extension RowHandle {
     let stored = try transaction.wrapping(opened.name, key) { () throws(StorageError) in
       try transaction.value(rowID.rawValue, in: transaction.trees.rows)
     }
-    guard let stored else { throw missingRow(rowID, key) }
+    guard let stored else { throw opened.missingRow(rowID, key) }
     var row = RowBuilder()
     swap(&row, &transaction.scratch.row)
     defer { swap(&row, &transaction.scratch.row) }
@@ -106,7 +106,11 @@ extension RowHandle {
     case .current: unsafe row.append(stored: view.object)
     case .repackable: try unsafe repack(view.object, .object, key, to: &row)
     case .outdated:
-      try append(object: try object(view, key), key, to: &row)
+      try unsafe withRoom { (object, _) throws in
+        try unsafe decodeObject(of: view, key, into: object)
+        defer { unsafe destroyObject(object) }
+        try unsafe append(object: object, nil, key, to: &row)
+      }
       try opened.state.willWrite(.object)
     }
   }
@@ -121,8 +125,13 @@ extension RowHandle {
       unsafe try repack(stored, .metadata, key, to: &row)
       row.endMetadata()
     case .outdated:
-      guard let metadata = try metadata(view, key) else { throw RowView.damaged().at(opened.name, key) }
-      try append(metadata: metadata, key, to: &row)
+      try unsafe withRoom { (_, metadata) throws in
+        guard try unsafe decodeMetadata(of: view, key, into: metadata) else {
+          throw RowView.damaged().at(opened.name, key)
+        }
+        defer { withDescription { unsafe $0.metadata.destroy(metadata) } }
+        try unsafe append(metadata: metadata, nil, key, to: &row)
+      }
       try opened.state.willWrite(.metadata)
     }
   }

@@ -34,7 +34,7 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
   /// - Parameter halves: the halves of rows that may be asked for, for observed reads.
   public init(_ rows: some RowReading<Object, Metadata>, halves: RowHalves = .object) {
     handle = rows.handle
-    let version = handle.coder.upgrades?.count ?? 0
+    let version = handle.coder.values.upgrades?.count ?? 0
     if case .binary = handle.coder.form, version < 0x80, Object.self is any SynthesizedCodable.Type {
       // Where unknown fields are refused, each row has to be looked through for them.
       readsFields = handle.transaction.database.unknownFields != .refuse

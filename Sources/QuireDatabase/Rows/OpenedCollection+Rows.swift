@@ -5,7 +5,6 @@ internal import QuireStorage
 extension OpenedCollection {
   /// Calls `body` with the row under `key`; does nothing if there is none. Touches one page per level of key index and
   /// row tree.
-  @usableFromInline
   func withRow(_ key: String, _ body: (RowID, RowView) throws -> Void) throws(DatabaseError) {
     try check()
     noteRead(key, [.object, .metadata])
@@ -22,11 +21,17 @@ extension OpenedCollection {
   }
 
   /// The number of the row under `key`, or nil. Touches one page per level of the key index.
-  func rowID(_ key: String) throws(DatabaseError) -> RowID? {
+  @usableFromInline func rowID(_ key: String) throws(DatabaseError) -> RowID? {
     try check()
     noteRead(key, [])
     guard let id else { return nil }
     do throws(DatabaseError) { return try transaction.rowID(id, key) } catch { throw error.at(name, key) }
+  }
+
+  /// The number of rows. O(log n). An error is thrown by the transaction's next call.
+  @usableFromInline var count: Int {
+    transaction.recorder?.noteAll(of: name, [])
+    return noting(0) { (id) throws(DatabaseError) in try transaction.count(id) }
   }
 
   /// The number of rows whose keys lie within bounds. O(log n).
@@ -37,31 +42,33 @@ extension OpenedCollection {
     return try bounds.map { (bounds) throws(DatabaseError) in try transaction.count(bounds) } ?? 0
   }
 
-  /// Calls `body` with the rows under `keys` that exist, in their order, and before that `reserve` with their number.
-  /// If it is for objects alone, `body` does not look at metadata.
-  @usableFromInline
-  func forEachRow(
-    _ keys: [String], forObjects: Bool = false, _ reserve: (Int) -> Void,
-    _ body: (String, RowID, RowView) throws -> Void
-  ) throws(DatabaseError) {
+  /// The numbers of the rows under `keys` that exist, with their keys, in the order of `keys`.
+  ///
+  /// - Parameter halves: those that are going to be looked at.
+  func entries(_ keys: [String], _ halves: RowHalves) throws(DatabaseError) -> [IndexEntry] {
     let transaction = transaction
     try check()
     if transaction.recorder != nil {
-      for key in keys { noteRead(key, forObjects ? .object : [.object, .metadata]) }
+      for key in keys { noteRead(key, halves) }
     }
-    guard let id else { return }
+    guard let id else { return [] }
     var found: [IndexEntry] = []
     found.reserveCapacity(keys.count)
     for key in keys {
       if let rowID = try transaction.rowID(id, key) { found.append(IndexEntry(key: key, rowID: rowID)) }
     }
-    reserve(found.count)
+    return found
+  }
+
+  /// Calls `body` with the rows of `entries`, in their order.
+  @inline(__always)
+  func forEachRow(of entries: [IndexEntry], _ body: (Int, IndexEntry, RowView) throws -> Void) throws(DatabaseError) {
     do {
-      try transaction.withValues(count: found.count, in: transaction.trees.rows, { found[$0].rowID.rawValue }) {
+      try transaction.withValues(count: entries.count, in: transaction.trees.rows, { entries[$0].rowID.rawValue }) {
         index, bytes in
-        let entry = found[index]
+        let entry = entries[index]
         guard let bytes else { throw missingRow(entry.rowID, entry.key) }
-        try unsafe bytes.withUnsafeBytes { try body(entry.key, entry.rowID, unsafe RowView($0)) }
+        try unsafe bytes.withUnsafeBytes { try body(index, entry, unsafe RowView($0)) }
       }
     } catch {
       throw failure(error, nil)
@@ -71,7 +78,6 @@ extension OpenedCollection {
   // MARK: Halves
 
   /// Calls `body` with the encoded object of a row.
-  @usableFromInline
   func withObject(
     of row: RowView, _ key: String, _ protections: RowProtections,
     _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
@@ -83,7 +89,6 @@ extension OpenedCollection {
   }
 
   /// Calls `body` with the encoded metadata of a row, if it has some.
-  @usableFromInline
   func withMetadata(
     of row: RowView, _ key: String, _ protections: RowProtections,
     _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void

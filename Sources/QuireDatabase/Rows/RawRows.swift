@@ -64,10 +64,7 @@ public struct RawRows: Sequence {
   }
 
   /// The number of rows. O(log n).
-  public var count: Int {
-    opened.transaction.recorder?.noteAll(of: opened.name, [])
-    return opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
-  }
+  public var count: Int { opened.count }
 
   /// The number of rows whose keys lie in `range`. O(log n).
   public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
@@ -87,17 +84,28 @@ public struct RawRows: Sequence {
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
     private let opened: OpenedCollection
-    private var fetched: FetchedRows<RawRow>
+    private let cursor: BatchCursor?
+    private var fetched: [RawRow] = []
+    private var position = 0
 
     fileprivate init(_ opened: OpenedCollection) {
       self.opened = opened
-      fetched = FetchedRows(RowScan(opened, .all))
+      cursor = BatchCursor(RowScan(opened, .all))
     }
 
     /// The next row; nil behind the last one, and after an error.
     public mutating func next() -> RawRow? {
-      let opened = opened
-      return fetched.next { try opened.rawRow($0, $1, $2) }
+      guard let cursor else { return nil }
+      if position == fetched.count {
+        fetched.removeAll(keepingCapacity: true)
+        position = 0
+        cursor.fetch { fetched.append(try opened.rawRow($0, $1, $2)) }
+      } else if !cursor.mayGoOn() {
+        return nil
+      }
+      guard position < fetched.count else { return nil }
+      position += 1
+      return fetched[position - 1]
     }
   }
 }

@@ -14,8 +14,7 @@ extension RowReading {
 
   /// The description of the collection.
   public var collection: RowCollection<Object, Metadata> {
-    let handle = handle
-    return withExtendedLifetime(handle.own) { unsafe handle.description._withUnsafeGuaranteedRef { $0.collection } }
+    handle.collection
   }
 
   /// The row of a number; nil if there is none in this collection. Touches one page per level of the row tree.
@@ -75,7 +74,6 @@ extension RowReading {
           try handOver(rowID, try unsafe handle.decode(bytes, context, key))
         }
       }
-      withExtendedLifetime(handle.own) {}
     } catch {
       // What the closure threw is no error of the row's.
       throw failure ?? error
@@ -117,7 +115,7 @@ extension OpenedCollection {
         try unsafe bytes.withUnsafeBytes { bytes in
           let row = try unsafe RowView(bytes)
           guard row.collection == id else { return }
-          guard let key = unsafe String(validating: row.key, as: UTF8.self) else { throw RowView.damaged() }
+          guard let key = unsafe String(storedUTF8: row.key) else { throw RowView.damaged() }
           noteRead(key, halves)
           try body(rowIDs[index], key, row)
         }

@@ -29,16 +29,14 @@ extension RowReading {
   /// The object under `key`, or nil. Touches one page per level of key index and row tree; allocates what the object
   /// itself needs, and room for it if it was compressed.
   @inlinable @inline(__always) public func get(_ key: String) throws(DatabaseError) -> Object? {
-    try handle.get(key)
+    guard let place = unsafe try handle.rows.get(key) else { return nil }
+    return unsafe place.assumingMemoryBound(to: Object.self).move()
   }
 
   /// The row under `key`, or nil. Cost as `get`.
   @inlinable public func row(_ key: String) throws(DatabaseError) -> Row<Object, Metadata>? {
-    let handle = handle
-    if handle.isCached { return try handle.rowCached(key) }
-    var found: Row<Object, Metadata>?
-    try handle.opened.withRow(key) { rowID, row in found = try handle.row(key, rowID, row) }
-    return found
+    guard let found = try handle.rows.row(key) else { return nil }
+    return Row(taking: found)
   }
 
   /// The metadata under `key`; nil if there is no such row, or if it has none. Reads no object: of a long one not even
@@ -50,20 +48,16 @@ extension RowReading {
   }
 
   /// Whether there is a row under `key`. Touches one page per level of the key index.
-  public func contains(_ key: String) throws(DatabaseError) -> Bool { try rowID(key) != nil }
+  @inlinable public func contains(_ key: String) throws(DatabaseError) -> Bool { try rowID(key) != nil }
 
   /// The number of the row under `key`, or nil. Touches one page per level of the key index.
-  public func rowID(_ key: String) throws(DatabaseError) -> RowID? { try handle.opened.rowID(key) }
+  @inlinable public func rowID(_ key: String) throws(DatabaseError) -> RowID? { try handle.rows.opened.rowID(key) }
 
   /// The number of rows. O(log n). An error is thrown by the transaction's next call.
-  public var count: Int {
-    let opened = handle.opened
-    opened.transaction.recorder?.noteAll(of: opened.name, [])
-    return opened.noting(0) { (id) throws(DatabaseError) in try opened.transaction.count(id) }
-  }
+  @inlinable public var count: Int { handle.rows.opened.count }
 
   /// Whether there is no row. O(log n).
-  public var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
   /// The number of rows whose keys lie in `range`. O(log n).
   public func count(_ range: some KeyRange) throws(DatabaseError) -> Int {
@@ -81,34 +75,26 @@ extension RowReading {
   /// many calls of `row`.
   @inlinable
   public func rows(for keys: some Sequence<String>) throws(DatabaseError) -> [Row<Object, Metadata>] {
-    let handle = handle
-    if handle.isCached { return try handle.rowsCached(Array(keys)) }
+    let found = try handle.rows.rows(Array(keys))
     var rows: [Row<Object, Metadata>] = []
-    try handle.opened.forEachRow(Array(keys), { rows.reserveCapacity($0) }) { key, rowID, row in
-      rows.append(try handle.row(key, rowID, row))
-    }
+    rows.reserveCapacity(found.rowCount)
+    while let row = found.next() { rows.append(Row(taking: row)) }
     return rows
   }
 
   /// The objects under `keys` that exist, in the order of `keys`. Cost as `rows(for:)`.
   @inlinable public func objects(for keys: some Sequence<String>) throws(DatabaseError) -> [Object] {
-    let handle = handle
-    if handle.isCached { return try handle.objectsCached(Array(keys)) }
-    var objects: [Object] = []
-    try handle.opened.forEachRow(Array(keys), forObjects: true, { objects.reserveCapacity($0) }) { key, _, row in
-      objects.append(try handle.object(row, key))
-    }
-    return objects
+    try handle.objects(Array(keys))
   }
 
   // MARK: Enumeration
 
   /// All rows in the order of their keys' bytes; lazily, a few fetched ahead.
-  public var rows: RowSequence<Object, Metadata> { RowSequence(RowScan(handle.opened, .all), handle) }
+  @inlinable public var rows: RowSequence<Object, Metadata> { RowSequence(handle.rows.allRows) }
   /// All keys in the order of their bytes. Touches no object.
-  public var keys: KeySequence { KeySequence(RowScan(handle.opened, .all)) }
+  @inlinable public var keys: KeySequence { handle.rows.allKeys }
   /// All keys with their metadata, in the order of the keys' bytes. Decodes no object.
-  public var metadata: MetadataSequence<Object, Metadata> { MetadataSequence(RowScan(handle.opened, .all), handle) }
+  @inlinable public var metadata: MetadataSequence<Object, Metadata> { MetadataSequence(handle.rows.allMetadata) }
 
   /// The rows whose keys lie in `range`.
   public func rows(_ range: some KeyRange) -> RowSequence<Object, Metadata> {
@@ -118,7 +104,7 @@ extension RowReading {
   /// The rows from the key `from` up to the key `upTo`, which is not among them; nil means no bound. In the order of
   /// bytes, where a range of strings would trap if its bounds were in another order by Unicode's rules.
   public func rows(from first: String?, upTo end: String?) -> RowSequence<Object, Metadata> {
-    RowSequence(RowScan(handle.opened, .range(first, end)), handle)
+    RowSequence(handle.rows.source(.range(first, end)))
   }
 
   /// The rows from the key `from` on.
@@ -129,7 +115,7 @@ extension RowReading {
 
   /// The rows whose keys begin with `prefix`.
   public func rows(prefix: String) -> RowSequence<Object, Metadata> {
-    RowSequence(RowScan(handle.opened, .prefix(prefix)), handle)
+    RowSequence(handle.rows.source(.prefix(prefix)))
   }
 
   /// The keys in `range`. Touches no object.
@@ -151,12 +137,12 @@ extension RowReading {
 
   /// The keys in `range` with their metadata. Decodes no object.
   public func metadata(_ range: some KeyRange) -> MetadataSequence<Object, Metadata> {
-    MetadataSequence(RowScan(handle.opened, .range(range.firstKey, range.endKey)), handle)
+    MetadataSequence(handle.rows.source(.range(range.firstKey, range.endKey), .metadata))
   }
 
   /// The keys that begin with `prefix` with their metadata. Decodes no object.
   public func metadata(prefix: String) -> MetadataSequence<Object, Metadata> {
-    MetadataSequence(RowScan(handle.opened, .prefix(prefix)), handle)
+    MetadataSequence(handle.rows.source(.prefix(prefix), .metadata))
   }
 }
 

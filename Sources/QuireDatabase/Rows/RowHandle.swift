@@ -1,98 +1,89 @@
-// Rows of one collection in one transaction: decoding what the trees hold.
+// Rows of one collection in one transaction, with their types.
 
 internal import QuireStorage
 
 /// A collection opened in a transaction; what stands behind `ReadableRows` and `WritableRows`.
 ///
-/// A few words, which it costs nothing to make for a collection that the transaction has used before.
+/// A few words, which it costs nothing to make for a collection that the transaction has used before. Invariant: the
+/// description of `rows` is of these types.
 @safe public struct RowHandle<Object: Sendable, Metadata: Sendable> {
-  @usableFromInline let opened: OpenedCollection
-  /// What the app says of the collection; kept by the transaction, or by `own`.
-  @usableFromInline let description: Unmanaged<RowCollection<Object, Metadata>.Kept>
-  /// The description if the transaction does not keep it.
-  @usableFromInline let own: AnyObject?
+  @usableFromInline let rows: UntypedRows
 
-  @inlinable @inline(__always)
-  init(
-    _ opened: OpenedCollection, _ description: Unmanaged<RowCollection<Object, Metadata>.Kept>, own: AnyObject?
-  ) {
-    self.opened = opened
-    unsafe self.description = unsafe description
-    self.own = own
-  }
+  @inlinable @inline(__always) init(_ rows: UntypedRows) { self.rows = rows }
 
   init(_ opened: OpenedCollection, _ collection: RowCollection<Object, Metadata>) {
-    let description = RowCollection.Kept(collection)
-    unsafe self.init(opened, .passUnretained(description), own: description)
+    let description = KeptCollection(collection.untyped, object: Object.self, metadata: Metadata.self)
+    unsafe self.init(UntypedRows(opened, .passUnretained(description), own: description))
   }
 
-  // One by one: a copy of the whole would count all that a description refers to.
-  @inlinable @inline(__always) var coder: RowCoder<Object> {
-    unsafe description._withUnsafeGuaranteedRef { $0.collection.coder }
-  }
-  @inlinable @inline(__always) var metadataCoder: RowCoder<Metadata> {
-    unsafe description._withUnsafeGuaranteedRef { $0.collection.metadataCoder }
-  }
-  @inlinable @inline(__always) var sanitizers: Sanitizers<Object, Metadata>? {
-    unsafe description._withUnsafeGuaranteedRef { $0.collection.sanitizers }
-  }
-  @inlinable @inline(__always) var compression: Compression {
-    unsafe description._withUnsafeGuaranteedRef { $0.compression }
-  }
-  @inlinable @inline(__always) var protections: RowProtections {
-    unsafe description._withUnsafeGuaranteedRef { $0.protections }
-  }
-  /// Whether objects are looked for in the cache. Not those that are encrypted: who has other keys, or takes only what
-  /// is encrypted, would be given what somebody else could read.
-  @inlinable @inline(__always) var isCached: Bool { opened.isCached && !isProtected }
-  @usableFromInline var isProtected: Bool { !protections.isEmpty }
-
-  var transaction: TransactionState { opened.transaction }
+  var opened: OpenedCollection { rows.opened }
+  var transaction: TransactionState { rows.transaction }
   var state: CollectionState { opened.state }
+  var collection: RowCollection<Object, Metadata> { RowCollection(rows.withDescription { $0.collection }) }
+  var coder: RowCoder<Object> { RowCoder(rows.withDescription { $0.collection.objects }) }
+  var compression: Compression { rows.compression }
+  var protections: RowProtections { rows.protections }
+  var isCached: Bool { rows.isCached }
 
-  // MARK: Decoding
+  // MARK: Taking values
 
-  /// The object under `key`, or nil.
-  @inlinable @inline(__always) func get(_ key: String) throws(DatabaseError) -> Object? {
-    if isCached { return try getCached(key) }
-    var object: Object?
-    try unsafe opened.withObject(key, protections) { bytes, context in object = try unsafe decode(bytes, context, key) }
-    withExtendedLifetime(own) {}
-    // Taken, as a copy would be counted.
-    return object.take()
+  /// Takes the object that is at `place`.
+  @inline(__always) private func taken(object place: UnsafeMutableRawPointer) -> Object {
+    assert(rows.withDescription { $0.isOf(Object.self, Metadata.self) }, "a value is taken for one of another type")
+    return unsafe place.assumingMemoryBound(to: Object.self).move()
+  }
+
+  @inline(__always) private func taken(metadata place: UnsafeMutableRawPointer) -> Metadata {
+    assert(rows.withDescription { $0.isOf(Object.self, Metadata.self) }, "a value is taken for one of another type")
+    return unsafe place.assumingMemoryBound(to: Metadata.self).move()
   }
 
   /// The object of a row.
-  @inlinable func object(_ row: RowView, _ key: String) throws -> Object {
-    var object: Object?
-    try unsafe opened.withObject(of: row, key, protections) { bytes, context in
-      object = try unsafe decode(bytes, context, key)
-    }
-    guard let object = withExtendedLifetime(own, { object }) else { throw RowView.damaged() }
-    return object
+  func object(_ row: RowView, _ key: String) throws -> Object {
+    unsafe taken(object: try unsafe rows.object(row, key))
   }
 
   /// The metadata of a row, if it has some.
-  @inlinable func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
-    guard row.hasMetadata else { return nil }
-    var metadata: Metadata?
-    try unsafe opened.withMetadata(of: row, key, protections) { bytes, context in
-      metadata = try unsafe context._withUnsafeGuaranteedRef { context in
-        try unsafe description._withUnsafeGuaranteedRef {
-          try unsafe $0.collection.metadataCoder.decode(bytes, context, key)
-        }
-      }
-    }
-    return withExtendedLifetime(own) { metadata }
+  func metadata(_ row: RowView, _ key: String) throws -> Metadata? {
+    guard let place = try unsafe rows.metadata(row, key) else { return nil }
+    return unsafe taken(metadata: place)
   }
 
-  @inlinable @inline(__always)
+  /// The row of a view.
+  func row(_ key: String, _ rowID: RowID, _ view: RowView) throws -> Row<Object, Metadata> {
+    Row(taking: try rows.found(key, rowID, view))
+  }
+
+  /// The object of encoded bytes.
   func decode(
     _ bytes: UnsafeRawBufferPointer, _ context: Unmanaged<RowCodingContext>, _ key: String
   ) throws -> Object {
-    try unsafe context._withUnsafeGuaranteedRef { context in
-      try unsafe description._withUnsafeGuaranteedRef { try unsafe $0.collection.coder.decode(bytes, context, key) }
+    let place = try unsafe rows.withRoom { (room, _) throws in
+      try unsafe rows.decodeObject(bytes, context, key, into: room)
+      return unsafe room
     }
+    return unsafe taken(object: place)
+  }
+
+  /// The metadata under `key` as the cache knows them; `.some(nil)` for a row without, nil if nothing is known.
+  func metadataCached(_ key: String) -> Metadata?? {
+    switch unsafe rows.metadataCached(key) {
+    case .none: nil
+    case .some(.none): .some(nil)
+    case .some(.some(let place)): unsafe .some(taken(metadata: place))
+    }
+  }
+
+  /// The object of the row of a number if it is in the cache, which it is found in without a look at any tree. What is
+  /// not there, or is a row of another collection, is nil.
+  package func objectCached(_ rowID: RowID) -> Object? {
+    guard let place = unsafe rows.objectCached(rowID) else { return nil }
+    return unsafe taken(object: place)
+  }
+
+  /// The object of a row whose bytes were read already: through the cache, which spares decoding.
+  func objectCached(_ key: String, _ rowID: RowID, of bytes: [UInt8]) throws -> Object {
+    unsafe taken(object: try unsafe rows.objectCached(key, rowID, of: bytes))
   }
 
   // MARK: One row
@@ -120,9 +111,38 @@ internal import QuireStorage
   /// `error` with the row that it happened to.
   func failure(_ error: any Error, _ key: String?) -> DatabaseError { opened.failure(error, key) }
 
-  /// The row of a view.
-  @inlinable
-  func row(_ key: String, _ rowID: RowID, _ view: RowView) throws -> Row<Object, Metadata> {
-    Row(key: key, rowID: rowID, object: try object(view, key), metadata: try metadata(view, key))
+  // MARK: Many rows
+
+  /// The objects under `keys` that exist, in the order of `keys`.
+  @usableFromInline func objects(_ keys: [String]) throws(DatabaseError) -> [Object] {
+    assert(rows.withDescription { $0.isOf(Object.self, Metadata.self) }, "values are taken for ones of another type")
+    if isCached {
+      let found = try rows.objectsCached(keys)
+      return unsafe [Object](unsafeUninitializedCapacity: found.rowCount) { room, count in
+        while let row = found.next() {
+          unsafe room.moveInitializeObject(from: row.object, at: count)
+          count += 1
+        }
+      }
+    }
+    let entries = try opened.entries(keys, .object)
+    var failure: DatabaseError?
+    // In one piece: code that does not know `Object` by name would ask what an array of it is with each append.
+    let objects = unsafe [Object](unsafeUninitializedCapacity: entries.count) { room, count in
+      guard let base = room.baseAddress else { return }
+      do throws(DatabaseError) {
+        try unsafe rows.decodeObjects(of: entries, into: UnsafeMutableRawPointer(base), &count)
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return objects
+  }
+}
+
+extension UnsafeMutableBufferPointer {
+  /// Moves a value to `index`, where there is none.
+  @inline(__always) fileprivate func moveInitializeObject(from place: UnsafeMutableRawPointer, at index: Int) {
+    guard let base = baseAddress else { preconditionFailure("there is no room for a value") }
+    unsafe (base + index).moveInitialize(from: place.assumingMemoryBound(to: Element.self), count: 1)
   }
 }

@@ -18,7 +18,8 @@ internal import QuireStorage
 ///    the next one begins.
 /// 2. While there are any, nobody else changes rows: `mutationCount` is the transaction's.
 @usableFromInline final class RowLoad {
-  private let opened: OpenedCollection
+  private let rows: UntypedRows
+  private var opened: OpenedCollection { rows.opened }
   private let progress: ((StorageProgress) throws -> Void)?
   private let expectedCount: Int
   private let batchByteCount: Int
@@ -40,17 +41,17 @@ internal import QuireStorage
 
   /// A load into a collection; `expectedCount` is about how many rows will come.
   @usableFromInline init(
-    _ opened: OpenedCollection, isSanitized: Bool, expectedCount: Int, batchByteCount: Int?,
-    _ progress: ((StorageProgress) throws -> Void)?
+    _ rows: UntypedRows, expectedCount: Int, batchByteCount: Int?, _ progress: ((StorageProgress) throws -> Void)?
   ) throws(DatabaseError) {
+    let opened = rows.opened
     try opened.checkWriting()
-    self.opened = opened
+    self.rows = rows
     self.progress = progress
     self.expectedCount = expectedCount
     context = opened.transaction.database.storage.context
     self.batchByteCount = batchByteCount ?? min(Limits.loadBatchByteCount, context.loadByteLimit)
     let session = try opened.transaction.session()
-    storesOneByOne = isSanitized || session?.hasListeners(of: opened.name) == true
+    storesOneByOne = rows.isSanitized || session?.hasListeners(of: opened.name) == true
     countBefore = try opened.rowCount()
   }
 
@@ -58,12 +59,14 @@ internal import QuireStorage
 
   // MARK: Taking rows
 
-  /// Takes a row, which `build` encodes as in `store`. If that fails, all rows before it are stored.
-  @usableFromInline func add(
-    _ key: String, hasMetadata: Bool, _ build: (inout RowBuilder) throws -> Void
-  ) throws {
+  /// Takes a row of values at these places, which are encoded as in `store`. If that fails, all rows before it are
+  /// stored.
+  @usableFromInline func add(_ key: String, _ object: UnsafeRawPointer, _ metadata: UnsafeRawPointer?) throws {
     do {
-      try encode(key, hasMetadata, build)
+      try unsafe encode(key, hasMetadata: metadata != nil) { row in
+        if let metadata = unsafe metadata { try unsafe rows.append(metadata: metadata, nil, key, to: &row) }
+        try unsafe rows.append(object: object, nil, key, to: &row)
+      }
     } catch {
       try storeBatch()
       throw error
@@ -80,7 +83,7 @@ internal import QuireStorage
     }
   }
 
-  private func encode(_ key: String, _ hasMetadata: Bool, _ build: (inout RowBuilder) throws -> Void) throws {
+  private func encode(_ key: String, hasMetadata: Bool, _ build: (inout RowBuilder) throws -> Void) throws {
     try opened.checkStorable(key)
     try checkUndisturbed()
     let transaction = opened.transaction

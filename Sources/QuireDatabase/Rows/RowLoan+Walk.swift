@@ -54,7 +54,7 @@ extension RowLoan {
           let frame = try unsafe Self.frame(row)
           guard frame.collection == id else { return }
           if transaction.recorder != nil {
-            let key = try unsafe String(validating: RowView(row).key, as: UTF8.self)
+            let key = try unsafe String(storedUTF8: RowView(row).key)
             guard let key else { throw RowView.damaged() }
             opened.noteRead(key, halves)
           }

@@ -153,7 +153,7 @@
   /// The parts of the row that is lent, and its key.
   func viewAndKey() throws -> (RowView, key: String) {
     let view = try unsafe RowView(rowBytes)
-    guard let key = unsafe String(validating: view.key, as: UTF8.self) else { throw RowView.damaged() }
+    guard let key = unsafe String(storedUTF8: view.key) else { throw RowView.damaged() }
     return (view, key)
   }
 }

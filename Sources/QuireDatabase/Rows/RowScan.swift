@@ -158,8 +158,9 @@ final class IndexCursor {
   /// The row's key of an entry, or nil if that lies beyond the bounds.
   private func keyWithinBounds(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> String? {
     guard unsafe isWithinBounds(bytes) else { return nil }
+    guard bytes.count >= CollectionID.byteCount else { throw RowView.damaged() }
     // Keys are stored from strings, so that bytes that are no UTF-8 are damage; repaired they would be another key.
-    guard let key = unsafe String(validating: bytes.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
+    guard let key = unsafe String(storedUTF8: UnsafeRawBufferPointer(rebasing: bytes[CollectionID.byteCount...])) else {
       throw RowView.damaged()
     }
     return key
@@ -168,11 +169,12 @@ final class IndexCursor {
 
 /// A walk through a collection that fetches rows ahead: 1, 2, 4 and so on up to `Limits.fetchAhead`, so that a loop
 /// that ends early has read little for nothing.
-@usableFromInline final class BatchCursor {
+final class BatchCursor {
   private let opened: OpenedCollection
   private let index: IndexCursor
   private var entries: [IndexEntry] = []
-  private var batchCount = 1
+  /// How many rows are fetched next.
+  private(set) var batchCount = 1
   /// What went wrong with the row behind the fetched ones.
   private var failure: (any Error)?
   private var isAtEnd = false
@@ -194,7 +196,7 @@ final class IndexCursor {
   }
 
   /// Whether the walk may go on with the rows that were fetched. If not, the transaction's next call throws why.
-  @usableFromInline func mayGoOn() -> Bool {
+  func mayGoOn() -> Bool {
     opened.transaction.noting(false) { () throws(DatabaseError) in
       try index.check()
       return true
@@ -203,7 +205,7 @@ final class IndexCursor {
 
   /// Calls `body` with the next rows; with none behind the last one, and after an error, which the transaction's next
   /// call throws.
-  @usableFromInline func fetch(_ body: (String, RowID, RowView) throws -> Void) {
+  func fetch(_ body: (String, RowID, RowView) throws -> Void) {
     let transaction = opened.transaction
     transaction.noting(()) { () throws(DatabaseError) in
       do { try fetchOrThrow(body) } catch { throw transaction.wrap(error) }
@@ -248,30 +250,5 @@ final class IndexCursor {
       failure = error
       if fetchedCount == 0 { throw error }
     }
-  }
-}
-
-/// What an iterator has of the rows that were fetched ahead for it.
-@usableFromInline struct FetchedRows<Element> {
-  @usableFromInline let cursor: BatchCursor?
-  @usableFromInline var elements: [Element] = []
-  @usableFromInline var position = 0
-
-  init(_ scan: RowScan) { cursor = BatchCursor(scan) }
-
-  /// The next one, made by `decode` from its row; nil behind the last one, and after an error.
-  @inlinable
-  mutating func next(_ decode: (String, RowID, RowView) throws -> Element) -> Element? {
-    guard let cursor else { return nil }
-    if position == elements.count {
-      elements.removeAll(keepingCapacity: true)
-      position = 0
-      cursor.fetch { elements.append(try decode($0, $1, $2)) }
-    } else if !cursor.mayGoOn() {
-      return nil
-    }
-    guard position < elements.count else { return nil }
-    position &+= 1
-    return elements[position &- 1]
   }
 }

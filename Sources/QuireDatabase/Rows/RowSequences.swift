@@ -8,47 +8,33 @@
 /// Lazy: an iterator shows the state at its start, and fetches up to 16 rows ahead. If the transaction changes anything
 /// while an iterator is in use, the iterator's next step fails with `mutatedDuringIteration`.
 public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
-  private var scan: RowScan
-  private let handle: RowHandle<Object, Metadata>
+  @usableFromInline let source: RowSource
 
-  init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-    self.scan = scan
-    self.handle = handle
-  }
+  @inlinable @inline(__always) init(_ source: RowSource) { self.source = source }
 
-  /// The same rows in the opposite order. Costs nothing.
-  public func reversed() -> Self {
-    var copy = self
-    copy.scan.isReversed.toggle()
-    return copy
-  }
+  /// The same rows in the opposite order. Reads nothing.
+  public func reversed() -> Self { Self(source.with { $0.isReversed.toggle() }) }
 
   /// Only the rows whose keys satisfy `isIncluded`, which is asked before anything else of a row is read.
   public func filteringKeys(_ isIncluded: @escaping (String) throws -> Bool) -> Self {
-    var copy = self
-    copy.scan.filter = isIncluded
-    return copy
+    Self(source.with { $0.filter = isIncluded })
   }
 
   /// The objects alone.
   public var objects: LazyMapSequence<Self, Object> { lazy.map(\.object) }
 
-  public func makeIterator() -> Iterator { Iterator(scan, handle) }
+  @inlinable public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
 
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
-    @usableFromInline let handle: RowHandle<Object, Metadata>
-    @usableFromInline var fetched: FetchedRows<Row<Object, Metadata>>
+    @usableFromInline var walk: RowWalk
 
-    fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-      self.handle = handle
-      fetched = FetchedRows(scan)
-    }
+    @inlinable @inline(__always) init(_ walk: RowWalk) { self.walk = walk }
 
     /// The next row; nil behind the last one, and after an error.
     @inlinable public mutating func next() -> Row<Object, Metadata>? {
-      let handle = handle
-      return fetched.next { key, rowID, row in try handle.row(key, rowID, row) }
+      guard let found = walk.next() else { return nil }
+      return Row(taking: found)
     }
   }
 }
@@ -99,47 +85,32 @@ public struct KeySequence: Sequence {
 
 /// The keys of a range of a collection with their metadata, in the order of the keys' bytes. Decodes no object.
 public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
-  private var scan: RowScan
-  private let handle: RowHandle<Object, Metadata>
+  @usableFromInline let source: RowSource
 
-  init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-    self.scan = scan
-    self.scan.halves = .metadata
-    self.handle = handle
-  }
+  @inlinable @inline(__always) init(_ source: RowSource) { self.source = source }
 
-  /// The same in the opposite order. Costs nothing.
-  public func reversed() -> Self {
-    var copy = self
-    copy.scan.isReversed.toggle()
-    return copy
-  }
+  /// The same in the opposite order. Reads nothing.
+  public func reversed() -> Self { Self(source.with { $0.isReversed.toggle() }) }
 
   /// Only those whose keys satisfy `isIncluded`, which is asked before anything else of a row is read.
   public func filteringKeys(_ isIncluded: @escaping (String) throws -> Bool) -> Self {
-    var copy = self
-    copy.scan.filter = isIncluded
-    return copy
+    Self(source.with { $0.filter = isIncluded })
   }
 
-  public func makeIterator() -> Iterator { Iterator(scan, handle) }
+  @inlinable public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
 
   /// Steps through the metadata.
   public struct Iterator: IteratorProtocol {
-    @usableFromInline let handle: RowHandle<Object, Metadata>
-    @usableFromInline var fetched: FetchedRows<MetadataRow<Metadata>>
+    @usableFromInline var walk: RowWalk
 
-    fileprivate init(_ scan: RowScan, _ handle: RowHandle<Object, Metadata>) {
-      self.handle = handle
-      fetched = FetchedRows(scan)
-    }
+    @inlinable @inline(__always) init(_ walk: RowWalk) { self.walk = walk }
 
     /// The next one; nil behind the last one, and after an error.
     @inlinable public mutating func next() -> MetadataRow<Metadata>? {
-      let handle = handle
-      return fetched.next { key, rowID, row in
-        MetadataRow(key: key, rowID: rowID, metadata: try handle.metadata(row, key))
-      }
+      guard let found = walk.next() else { return nil }
+      return unsafe MetadataRow(
+        key: found.key, rowID: found.rowID,
+        metadata: found.metadata?.assumingMemoryBound(to: Metadata.self).move())
     }
   }
 }

@@ -44,19 +44,19 @@ extension WritableRows {
     _ rows: some Sequence<Element>, batchByteCount: Int?, _ progress: ((StorageProgress) throws -> Void)?,
     _ parts: (Element) -> (String, Object, Metadata?)
   ) throws -> Int {
-    let handle = handle
     let load = try RowLoad(
-      handle.opened, isSanitized: handle.sanitizers != nil, expectedCount: rows.underestimatedCount,
-      batchByteCount: batchByteCount, progress)
+      handle.rows, expectedCount: rows.underestimatedCount, batchByteCount: batchByteCount, progress)
     for element in rows {
       let (key, object, metadata) = parts(element)
       if load.storesOneByOne {
         try set(object, metadata: metadata, for: key)
         try load.noteStored()
       } else {
-        try load.add(key, hasMetadata: metadata != nil) { row in
-          if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-          try handle.append(object: object, key, to: &row)
+        try unsafe withUnsafePointer(to: object) { object in
+          guard let metadata else { return try unsafe load.add(key, UnsafeRawPointer(object), nil) }
+          try unsafe withUnsafePointer(to: metadata) { metadata in
+            try unsafe load.add(key, UnsafeRawPointer(object), UnsafeRawPointer(metadata))
+          }
         }
       }
     }

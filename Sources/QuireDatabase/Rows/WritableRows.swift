@@ -21,29 +21,13 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// - Throws: `keyTooLong`, `nameTooLong`, `valueTooLong`, `encodingFailed`, `collectionMismatch`, `diskFull`,
   ///   `damagedPage`, `inputOutput`, and what a sanitizer throws.
   @inlinable public func set(_ object: Object, metadata: Metadata? = nil, for key: String) throws {
-    let handle = handle
-    if handle.sanitizers != nil { return try setSanitized(object, metadata, key) }
-    try handle.opened.store(
-      key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
-    ) { row in
-      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      try handle.append(object: object, key, to: &row)
+    let rows = handle.rows
+    try unsafe withUnsafePointer(to: object) { object in
+      guard let metadata else { return try unsafe rows.set(key, UnsafeRawPointer(object), nil) }
+      try unsafe withUnsafePointer(to: metadata) { metadata in
+        try unsafe rows.set(key, UnsafeRawPointer(object), UnsafeRawPointer(metadata))
+      }
     }
-  }
-
-  @usableFromInline @inline(never)
-  func setSanitized(_ object: Object, _ metadata: Metadata?, _ key: String) throws {
-    guard let (object, metadata) = try handle.sanitized(object, metadata, key) else {
-      try remove(key)
-      return
-    }
-    try handle.opened.store(
-      key, hasMetadata: metadata != nil, .given(object: object, metadata: .some(metadata))
-    ) { row in
-      if let metadata { try handle.append(metadata: metadata, key, to: &row) }
-      try handle.append(object: object, key, to: &row)
-    }
-    try handle.sanitizers?.afterwards?(key, object)
   }
 
   /// Stores `object` and `metadata`, whose encoded forms the caller has already, under `key`: spares the coders. The
@@ -58,19 +42,14 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   public func set(
     _ object: Object, encoded: [UInt8]?, metadata: Metadata? = nil, encodedMetadata: [UInt8]? = nil, for key: String
   ) throws {
-    guard let (stored, metadata) = try handle.sanitized(object, metadata, key) else {
-      try remove(key)
-      return
+    let rows = handle.rows
+    try unsafe withUnsafePointer(to: object) { object in
+      guard let metadata else { return try unsafe rows.set(key, UnsafeRawPointer(object), encoded, nil, nil) }
+      try unsafe withUnsafePointer(to: metadata) { metadata in
+        try unsafe rows.set(
+          key, UnsafeRawPointer(object), encoded, UnsafeRawPointer(metadata), encodedMetadata)
+      }
     }
-    let encoded = handle.sanitizers?.object == nil ? encoded : nil
-    let encodedMetadata = handle.sanitizers?.metadata == nil ? encodedMetadata : nil
-    try handle.opened.store(
-      key, hasMetadata: metadata != nil, .given(object: stored, metadata: .some(metadata))
-    ) { row in
-      if let metadata { try handle.append(metadata: metadata, encodedMetadata, key, to: &row) }
-      try handle.append(object: stored, encoded, key, to: &row)
-    }
-    try handle.sanitizers?.afterwards?(key, stored)
   }
 
   /// Stores `object` in the place of the one under `key`, if there is a row; its metadata stays.
@@ -88,16 +67,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// - Returns: whether there is a row.
   @discardableResult
   public func replace(_ object: Object, encoded: [UInt8]?, for key: String) throws -> Bool {
-    guard try contains(key) else { return false }
-    guard let object = try handle.sanitized(object, key) else {
-      try remove(key)
-      return true
-    }
-    let isReplaced = try handle.opened.replace(.object, key, .given(object: object, metadata: nil)) { row in
-      try handle.append(object: object, handle.sanitizers?.object == nil ? encoded : nil, key, to: &row)
-    }
-    if isReplaced { try handle.sanitizers?.afterwards?(key, object) }
-    return isReplaced
+    try unsafe withUnsafePointer(to: object) { try unsafe handle.rows.replace(key, UnsafeRawPointer($0), encoded) }
   }
 
   /// Stores `metadata` with the row under `key`, if there is one; nil takes it away. The object stays, and is not
@@ -116,12 +86,9 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// - Returns: whether there is a row.
   @discardableResult
   public func replaceMetadata(_ metadata: Metadata?, encoded: [UInt8]?, for key: String) throws -> Bool {
-    guard try contains(key) else { return false }
-    var metadata = metadata
-    if let given = metadata { metadata = try handle.sanitized(metadata: given, key) }
-    return try handle.opened.replace(.metadata, key, .given(object: nil, metadata: .some(metadata))) { row in
-      let encoded = handle.sanitizers?.metadata == nil ? encoded : nil
-      if let metadata { try handle.append(metadata: metadata, encoded, key, to: &row) }
+    guard let metadata else { return try unsafe handle.rows.replaceMetadata(key, nil, nil) }
+    return try unsafe withUnsafePointer(to: metadata) { metadata in
+      try unsafe handle.rows.replaceMetadata(key, UnsafeRawPointer(metadata), encoded)
     }
   }
 
@@ -131,9 +98,14 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   @discardableResult
   public func update(_ key: String, _ body: (inout Object) throws -> Void) throws -> Bool {
     try handle.transaction.finishRounds(before: key, of: handle.state)
-    guard var object = try get(key) else { return false }
-    try body(&object)
-    return try replace(object, for: key)
+    let rows = handle.rows
+    assert(rows.withDescription { $0.isOf(Object.self, Metadata.self) }, "a value is changed as one of another type")
+    let isReplaced = try unsafe rows.withCopy(key) { place in
+      let object = unsafe place.assumingMemoryBound(to: Object.self)
+      try unsafe body(&object.pointee)
+      return try unsafe rows.replace(key, UnsafeRawPointer(object))
+    }
+    return isReplaced ?? false
   }
 
   // MARK: Touching
@@ -155,8 +127,7 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// Removes the row under `key`. Returns whether there was one.
   @discardableResult
   public func remove(_ key: String) throws -> Bool {
-    try handle.opened.checkWriting()
-    return try RowRemoval(handle.transaction).removeRow(handle.state, key)
+    try handle.rows.remove(key)
   }
 
   /// Removes the rows under `keys`. Returns how many there were.

@@ -26,7 +26,7 @@ internal import QuireStorage
   let objectContext: Unmanaged<RowCodingContext>
   let metadataContext: Unmanaged<RowCodingContext>
   /// The cache of objects, if the transaction may use it for this collection. Owned by the database.
-  @usableFromInline let cache: Unmanaged<ObjectCache>?
+  let cache: Unmanaged<ObjectCache>?
   /// The newest commit that may have removed all rows of the collection, as far as it concerns the cache.
   let cacheCleared: UInt64
   /// Where the contexts came from.

@@ -66,29 +66,10 @@ internal import QuireStorage
 
   // MARK: One object
 
-  /// Calls `body` with the encoded object under `key`; does nothing if there is none. Touches one page per level of key
-  /// index and row tree.
-  @usableFromInline @inline(never)
-  func withObject(
-    _ key: String, _ protections: RowProtections,
-    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
-  ) throws(DatabaseError) {
-    try unsafe findObject(key, protections, { _ in }, body)
-  }
-
-  /// Like `withObject`; sets `rowID` to the row's number as well.
-  @usableFromInline @inline(never)
-  func withNumberedObject(
-    _ key: String, _ rowID: inout RowID?, _ protections: RowProtections,
-    _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
-  ) throws(DatabaseError) {
-    var found: RowID?
-    defer { rowID = found }
-    try unsafe findObject(key, protections, { found = $0 }, body)
-  }
-
+  /// Calls `body` with the encoded object under `key`, and `note` with the row's number before; does nothing if there
+  /// is none. Touches one page per level of key index and row tree.
   @inline(__always)
-  private func findObject(
+  func withObject(
     _ key: String, _ protections: RowProtections, _ note: (RowID) -> Void,
     _ body: (UnsafeRawBufferPointer, Unmanaged<RowCodingContext>) throws -> Void
   ) throws(DatabaseError) {

@@ -57,11 +57,11 @@ struct OpenedCollections {
 
 extension CollectionState {
   /// A collection as a transaction has used it, under one of its descriptions. The transaction keeps both.
-  @safe @usableFromInline struct Use {
-    @usableFromInline let use: CollectionFingerprint
-    @usableFromInline let state: Unmanaged<CollectionState>
-    /// The `RowCollection.Kept` of the types in `use`.
-    @usableFromInline let description: UnsafeRawPointer
+  @safe struct Use {
+    let use: CollectionFingerprint
+    let state: Unmanaged<CollectionState>
+    /// The `KeptCollection` of the types in `use`.
+    let description: UnsafeRawPointer
 
     init(_ use: CollectionFingerprint, _ state: CollectionState, _ description: AnyObject) {
       self.use = use

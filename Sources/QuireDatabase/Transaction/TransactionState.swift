@@ -35,7 +35,7 @@ internal import QuireStorage
   /// Stand-ins for collections that could not be opened: one for each name and kind of error.
   var failedCollections: [CollectionState] = []
   /// The collection that was used last: most uses are of the same one as the use before.
-  @usableFromInline @exclusivity(unchecked) var lastUsed: CollectionState.Use?
+  @exclusivity(unchecked) var lastUsed: CollectionState.Use?
   /// Counts what iterators must not go on after.
   var mutationCount = 0
   /// How many rows are being encoded at the moment, one inside the other.

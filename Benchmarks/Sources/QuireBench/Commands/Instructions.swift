@@ -36,7 +36,7 @@ struct Instructions: ParsableCommand {
     }
     try withWorkDirectory(nil) { folder in
       for kind in kinds {
-        let sections = chosenSections.filter { kind.name == QuireStore.name || !$0.asksIndexes }
+        let sections = chosenSections.filter { kind.name == QuireStore.name || !$0.usesObjects }
         let costs = try Callgrind.count(sections, of: kind.name, rows: rows, directory: folder)
         for (section, cost) in costs { print(line(kind.name, section, cost)) }
         if kind.name != QuireStore.name { continue }

@@ -38,19 +38,36 @@ enum MeasuredSection: String, CaseIterable, Codable {
   case findIn = "find-in-many"
   /// Three indexes made of rows that are there, for each of the rows.
   case indexBuild = "index-build"
+  /// Gets every object of a collection once, in no order.
+  case typedGet = "typed-get"
+  /// The same where all are in the cache of objects.
+  case typedGetCached = "typed-get-cached"
+  /// The same without a cache, by the call for many keys.
+  case typedGetMany = "typed-get-many"
+  /// Every row of a collection in key order.
+  case typedScan = "typed-scan"
+  /// Every key likewise.
+  case typedKeys = "typed-keys"
+  /// New objects, all in one transaction.
+  case typedPut = "typed-put"
+  /// A field of every object changed, in one transaction.
+  case typedUpdate = "typed-update"
 
   /// Whether it only reads. While it writes, threads of the store are at work as well, and what they do is counted.
   var reads: Bool {
     switch self {
     case .get, .multiGet, .range, .scan, .findFirst, .findCount, .findOrdered, .findScan, .findIn: true
+    case .typedGet, .typedGetCached, .typedGetMany, .typedScan, .typedKeys: true
     case .indexBuild, .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
+    case .typedPut, .typedUpdate: false
     }
   }
 
-  /// Whether it asks indexes, which only Quire's object layer has here.
-  var asksIndexes: Bool {
+  /// Whether it uses objects or indexes, which only Quire's object layer has here.
+  var usesObjects: Bool {
     switch self {
     case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan, .findIn, .indexBuild: true
+    case .typedGet, .typedGetCached, .typedGetMany, .typedScan, .typedKeys, .typedPut, .typedUpdate: true
     default: false
     }
   }
@@ -122,6 +139,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
     case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan, .findIn:
       return try runAskingIndexes(bench)
     case .indexBuild: return try runBuildingIndexes(bench)
+    default: return try runOnTypedRows(bench)
     }
   }
 
@@ -145,6 +163,12 @@ enum MeasuredSection: String, CaseIterable, Codable {
     if reads { try questions.ask(0) } else { try store.store(batch, from: songs.count) }
     try measuredSection { for turn in 0..<questions.count { try questions.ask(turn) } }
     return questions.operations
+  }
+
+  /// Runs a section over objects of one type.
+  private func runOnTypedRows(_ bench: Bench) throws -> Int {
+    let (folder, plan) = ("\(bench.directory)/\(rawValue)", bench.plan)
+    return try TypedRows(folder, count: plan.count, seed: plan.seed, isCached: self == .typedGetCached).run(self)
   }
 
   /// Makes three indexes of songs that are stored.

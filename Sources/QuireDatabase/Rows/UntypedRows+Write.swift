@@ -2,74 +2,184 @@
 
 internal import QuireStorage
 
-extension RowHandle {
-  // MARK: Sanitizers
-
-  /// What is to be stored; nil if the row is to go.
-  func sanitized(_ object: Object, _ metadata: Metadata?, _ key: String) throws -> (Object, Metadata?)? {
-    try opened.check()
-    guard let sanitizers else { return (object, metadata) }
-    guard let object = try sanitized(object, key) else { return nil }
-    guard let metadata, let sanitize = sanitizers.metadata else { return (object, metadata) }
-    return (object, try sanitize(key, metadata))
-  }
-
-  /// The object that is to be stored; nil if the row is to go.
-  func sanitized(_ object: Object, _ key: String) throws -> Object? {
-    try opened.check()
-    guard let sanitize = sanitizers?.object else { return object }
-    return try sanitize(key, object)
-  }
-
-  /// The metadata that is to be stored.
-  func sanitized(metadata: Metadata, _ key: String) throws -> Metadata? {
-    guard let sanitize = sanitizers?.metadata else { return metadata }
-    return try sanitize(key, metadata)
-  }
-
+extension UntypedRows {
   // MARK: Encoding
 
-  /// Encodes an object and appends it to the row.
-  @inlinable
-  func append(object: Object, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    try opened.encodeObject(key, compression, protections, to: &row) { bytes, context in
-      try unsafe description._withUnsafeGuaranteedRef {
-        try $0.collection.coder.encode(object, into: &bytes, context, key)
-      }
-    }
-    withExtendedLifetime(own) {}
-  }
-
-  /// Encodes a metadata and appends it to the row.
-  @inlinable
-  func append(metadata: Metadata, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    try opened.encodeMetadata(key, compression, protections, to: &row) { bytes, context in
-      try unsafe description._withUnsafeGuaranteedRef {
-        try $0.collection.metadataCoder.encode(metadata, into: &bytes, context, key)
-      }
-    }
-    withExtendedLifetime(own) {}
-  }
-
-  /// Appends an object to the row: as `encoded`, if that is there.
-  func append(object: Object, _ encoded: [UInt8]?, _ key: String, to row: inout RowBuilder) throws(DatabaseError) {
-    guard let encoded else { return try append(object: object, key, to: &row) }
-    try unsafe opened.append(encoded.span.bytes, .object, key, compression, protections, to: &row)
-  }
-
-  /// Appends metadata to the row: as `encoded`, if that is there.
+  /// Encodes the object at `object` and appends it to the row: or `encoded`, if that is there.
   func append(
-    metadata: Metadata, _ encoded: [UInt8]?, _ key: String, to row: inout RowBuilder
+    object: UnsafeRawPointer, _ encoded: [UInt8]?, _ key: String, to row: inout RowBuilder
   ) throws(DatabaseError) {
-    guard let encoded else { return try append(metadata: metadata, key, to: &row) }
-    try unsafe opened.append(encoded.span.bytes, .metadata, key, compression, protections, to: &row)
-    row.endMetadata()
+    if let encoded {
+      return try unsafe opened.append(encoded.span.bytes, .object, key, compression, protections, to: &row)
+    }
+    try opened.encodeObject(key, compression, protections, to: &row) { bytes, context in
+      try withDescription { try unsafe $0.collection.objects.encode(object, into: &bytes, context, key) }
+    }
+  }
+
+  /// Encodes the metadata at `metadata` and appends them to the row: or `encoded`, if that is there.
+  func append(
+    metadata: UnsafeRawPointer, _ encoded: [UInt8]?, _ key: String, to row: inout RowBuilder
+  ) throws(DatabaseError) {
+    if let encoded {
+      try unsafe opened.append(encoded.span.bytes, .metadata, key, compression, protections, to: &row)
+      return row.endMetadata()
+    }
+    try opened.encodeMetadata(key, compression, protections, to: &row) { bytes, context in
+      try withDescription { try unsafe $0.collection.metadata.encode(metadata, into: &bytes, context, key) }
+    }
+  }
+
+  // MARK: Storing
+
+  /// What hooks are shown of the values at these places.
+  private func boxed(object: UnsafeRawPointer?, metadata: UnsafeRawPointer??) -> RowContent {
+    withDescription { description in
+      .given(
+        object: unsafe object.map { unsafe description.object.boxed($0) },
+        metadata: unsafe metadata.map { unsafe $0.map { unsafe description.metadata.boxed($0) } })
+    }
+  }
+
+  /// Stores a row whole, in the place of what was there, once it was put into shape.
+  @usableFromInline func set(_ key: String, _ object: UnsafeRawPointer, _ metadata: UnsafeRawPointer?) throws {
+    try unsafe set(key, object, nil, metadata, nil)
+  }
+
+  /// The same with the encoded bytes of values, if they are given; of what is put into shape they are passed over.
+  @inline(__always)
+  func set(
+    _ key: String, _ object: UnsafeRawPointer, _ encoded: [UInt8]?, _ metadata: UnsafeRawPointer?,
+    _ encodedMetadata: [UInt8]?
+  ) throws {
+    if isSanitized { return try unsafe setSanitized(key, object, encoded, metadata, encodedMetadata) }
+    try unsafe store(key, object, encoded, metadata, encodedMetadata)
+  }
+
+  @inline(never)
+  private func setSanitized(
+    _ key: String, _ object: UnsafeRawPointer, _ encoded: [UInt8]?, _ metadata: UnsafeRawPointer?,
+    _ encodedMetadata: [UInt8]?
+  ) throws {
+    try opened.check()
+    guard let sanitizers = withDescription({ $0.collection.sanitizers }) else { return }
+    let isStored: Void? = try unsafe withSanitized(object, key, sanitizers) { (object) throws in
+      try unsafe withSanitized(metadata: metadata, key, sanitizers) { (metadata) throws in
+        try unsafe store(
+          key, object, sanitizers.hasObject ? nil : encoded, metadata, sanitizers.hasMetadata ? nil : encodedMetadata)
+      }
+      try unsafe sanitizers.didStore(object, key)
+    }
+    if isStored == nil { _ = try remove(key) }
+  }
+
+  private func store(
+    _ key: String, _ object: UnsafeRawPointer, _ encoded: [UInt8]?, _ metadata: UnsafeRawPointer?,
+    _ encodedMetadata: [UInt8]?
+  ) throws {
+    try opened.store(
+      key, hasMetadata: unsafe metadata != nil, unsafe boxed(object: object, metadata: .some(metadata))
+    ) { row in
+      if let metadata = unsafe metadata { try unsafe append(metadata: metadata, encodedMetadata, key, to: &row) }
+      try unsafe append(object: object, encoded, key, to: &row)
+    }
+  }
+
+  /// Stores an object in the place of the one under `key`, once it was put into shape, and returns whether there is
+  /// such a row. Bytes are those of the object, and passed over where it is put into shape.
+  func replace(_ key: String, _ object: UnsafeRawPointer, _ encoded: [UInt8]? = nil) throws -> Bool {
+    guard try opened.rowID(key) != nil else { return false }
+    func store(_ object: UnsafeRawPointer, _ encoded: [UInt8]?) throws -> Bool {
+      try opened.replace(.object, key, unsafe boxed(object: object, metadata: nil)) { row in
+        try unsafe append(object: object, encoded, key, to: &row)
+      }
+    }
+    guard let sanitizers = withDescription({ $0.collection.sanitizers }) else {
+      return try unsafe store(object, encoded)
+    }
+    let isStored = try unsafe withSanitized(object, key, sanitizers) { (object) throws in
+      let isStored = try unsafe store(object, sanitizers.hasObject ? nil : encoded)
+      if isStored { try unsafe sanitizers.didStore(object, key) }
+      return isStored
+    }
+    if let isStored { return isStored }
+    _ = try remove(key)
+    return true
+  }
+
+  /// Stores metadata with the row under `key`, once they were put into shape, or takes them away, and returns whether
+  /// there is such a row. Bytes are as in `replace`.
+  func replaceMetadata(_ key: String, _ metadata: UnsafeRawPointer?, _ encoded: [UInt8]?) throws -> Bool {
+    guard try opened.rowID(key) != nil else { return false }
+    let sanitizers = withDescription { $0.collection.sanitizers }
+    return try unsafe withSanitized(metadata: metadata, key, sanitizers) { (metadata) throws in
+      try opened.replace(.metadata, key, unsafe boxed(object: nil, metadata: .some(metadata))) { row in
+        guard let metadata = unsafe metadata else { return }
+        try unsafe append(metadata: metadata, sanitizers?.hasMetadata == true ? nil : encoded, key, to: &row)
+      }
+    }
+  }
+
+  /// Removes the row under `key`, and returns whether there was one.
+  func remove(_ key: String) throws -> Bool {
+    try opened.checkWriting()
+    return try RowRemoval(transaction).removeRow(opened.state, key)
+  }
+
+  /// Calls `body` with what is to be stored of an object, and returns what that returns; nil if the row is to go.
+  private func withSanitized<Result>(
+    _ object: UnsafeRawPointer, _ key: String, _ sanitizers: UntypedSanitizers,
+    _ body: (UnsafeRawPointer) throws -> Result
+  ) throws -> Result? {
+    guard sanitizers.hasObject else { return try unsafe body(object) }
+    return try unsafe withRoom { (room, _) throws in
+      guard try unsafe sanitizers.sanitize(object: object, key, into: room) else { return nil }
+      defer { unsafe destroyObject(room) }
+      return try unsafe body(UnsafeRawPointer(room))
+    }
+  }
+
+  /// Calls `body` with what is to be stored of metadata, if there are some, and returns what that returns.
+  private func withSanitized<Result>(
+    metadata: UnsafeRawPointer?, _ key: String, _ sanitizers: UntypedSanitizers?,
+    _ body: (UnsafeRawPointer?) throws -> Result
+  ) throws -> Result {
+    guard let metadata = unsafe metadata, let sanitizers, sanitizers.hasMetadata else {
+      return try unsafe body(metadata)
+    }
+    return try unsafe withRoom { (_, room) throws in
+      guard try unsafe sanitizers.sanitize(metadata: metadata, key, into: room) else { return try body(nil) }
+      defer { withDescription { unsafe $0.metadata.destroy(room) } }
+      return try unsafe body(UnsafeRawPointer(room))
+    }
+  }
+
+  /// Calls `body` with the place of a copy of the object under `key`, and returns what that returns; nil if there is
+  /// no such row.
+  func withCopy<Result>(_ key: String, _ body: (UnsafeMutableRawPointer) throws -> Result) throws -> Result? {
+    // Of a transaction that is over there is no room.
+    try opened.check()
+    return try unsafe withRoom { (room, _) throws in
+      var isThere = false
+      do {
+        try unsafe opened.withObject(key, protections, { _ in }) { bytes, context in
+          assert(!isThere, "a value is decoded over another one")
+          try unsafe decodeObject(bytes, context, key, into: room)
+          isThere = true
+        }
+      } catch {
+        if isThere { unsafe destroyObject(room) }
+        throw error
+      }
+      guard isThere else { return nil }
+      defer { unsafe destroyObject(room) }
+      return try unsafe body(room)
+    }
   }
 }
 
 extension OpenedCollection {
   /// Has `body` encode an object, and appends it to the row.
-  @usableFromInline
   func encodeObject(
     _ key: String, _ compression: Compression, _ protections: RowProtections, to row: inout RowBuilder,
     _ body: (inout [UInt8], RowCodingContext) throws -> Void
@@ -78,7 +188,6 @@ extension OpenedCollection {
   }
 
   /// Has `body` encode metadata, and appends them to the row.
-  @usableFromInline
   func encodeMetadata(
     _ key: String, _ compression: Compression, _ protections: RowProtections, to row: inout RowBuilder,
     _ body: (inout [UInt8], RowCodingContext) throws -> Void
@@ -146,7 +255,7 @@ extension OpenedCollection {
   /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is
   /// looked up: a coder of the app's may come back and change rows, this one too. So may the hooks of extensions, which
   /// are shown `content`.
-  @usableFromInline func store(
+  func store(
     _ key: String, hasMetadata: Bool, _ content: @autoclosure () -> RowContent,
     _ build: (inout RowBuilder) throws -> Void
   ) throws {
