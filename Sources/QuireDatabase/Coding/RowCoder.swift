@@ -80,7 +80,7 @@ public struct RowCoder<Value>: Sendable {
 
   /// Whether values are coded by closures of the program's own, so that what is read back may differ from what was
   /// stored. Constant time.
-  public var isCustom: Bool { form.closures != nil }
+  public var isCustom: Bool { form.kind == .custom }
 
   /// Reads rows of an older type: `upgrade` makes them what they are today, each time such a row is read.
   ///
