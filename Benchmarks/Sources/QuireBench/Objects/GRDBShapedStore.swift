@@ -14,7 +14,8 @@
     var metadata: Data
   }
 
-  /// GRDB as its users write it: a pool, `Codable` records, the query interface.
+  /// GRDB as its users write it: a pool, `Codable` records, the query interface. Sharing it between threads is safe
+  /// because it holds a pool and nothing else.
   class GRDBShapedStore: ShapedStore, @unchecked Sendable {
     class var name: String { "grdb" }
     fileprivate let pool: DatabasePool
@@ -156,7 +157,7 @@
     init(row: GRDB.Row) { (key, data, metadata) = (row[0], row[1], row[2]) }
   }
 
-  /// GRDB with cached statements and records decoded by hand.
+  /// GRDB with cached statements and records decoded by hand. Safe because the class above is.
   final class GRDBCachedShapedStore: GRDBShapedStore, @unchecked Sendable {
     override class var name: String { "grdb-cached" }
 

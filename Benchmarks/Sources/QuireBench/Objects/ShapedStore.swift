@@ -37,7 +37,7 @@ extension RowCollection where Object == [UInt8], Metadata == [UInt8] {
   }
 }
 
-/// Quire, as a user writes it.
+/// Quire, as a user writes it. Sharing it between threads is safe because it holds a database and nothing else.
 class QuireShapedStore: ShapedStore, @unchecked Sendable {
   class var name: String { "quire" }
   /// The cache of objects, off by default.
@@ -133,7 +133,7 @@ class QuireShapedStore: ShapedStore, @unchecked Sendable {
   func close() throws { try db.close() }
 }
 
-/// Quire with a cache of objects that holds all rows.
+/// Quire with a cache of objects that holds all rows. Safe because the class above is.
 final class QuireCachedShapedStore: QuireShapedStore, @unchecked Sendable {
   override class var name: String { "quire-cached" }
   override class func objectCache(_ count: Int) -> ObjectCacheOptions? {
