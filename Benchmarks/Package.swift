@@ -62,8 +62,10 @@ let package = Package(
       dependencies: [
         .product(name: "QuireDatabase", package: "quire"),
         .product(name: "QuireIndexes", package: "quire"),
+        .product(name: "QuireRelationships", package: "quire"),
         .product(name: "QuireStorage", package: "quire"),
         .product(name: "QuireTesting", package: "quire"),
+        .product(name: "QuireViews", package: "quire"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ] + installed.map { .target(name: $0.target) }
         + (hasGRDB ? [.product(name: "GRDB", package: "GRDB.swift")] : []),

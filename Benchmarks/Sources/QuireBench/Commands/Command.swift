@@ -9,8 +9,8 @@ struct Command: ParsableCommand {
     commandName: "quire-bench",
     abstract: "Measures Quire beside its peers: same rows, same order, alternating runs.",
     subcommands: [
-      Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, Objects.self, ObjectCompression.self,
-      IndexBench.self,
+      Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, ObjectsBench.self, CrashChild.self,
+      ObjectLayer.self, ObjectCompression.self, IndexBench.self,
     ],
     defaultSubcommand: Run.self)
 }
@@ -70,6 +70,19 @@ struct Check: ParsableCommand {
       try bench.closeAll()
       try check(report, in: folder)
       print("\(stores.count) stores, \(BenchmarkRow.all.count) rows: in order")
+    }
+    try checkObjects()
+  }
+
+  /// Measures the table of objects over a thousand rows: each store verifies what it does.
+  private func checkObjects() throws {
+    try withWorkDirectory(nil) { folder in
+      let table = try ObjectsRun(folder, count: 1_000, runs: 1, isCheck: true)
+      for part in ObjectsPart.allCases {
+        try table.measure(part)
+        print("objects, \(part.rawValue): \(table.take().count) rows: in order")
+      }
+      try expect(table.markdown.contains("`get by key`"), "the table of objects leaves getting out")
     }
   }
 

@@ -28,7 +28,7 @@ struct IndexBench: ParsableCommand {
   }
 
   func run() throws {
-    var table = IndexTable()
+    var table = StoreTable()
     for run in 0..<runs {
       let songs = IndexedSongs(count: count, seed: UInt64(run + 1)).songs
       var answers: [String: [Double]] = [:]
@@ -52,7 +52,7 @@ struct IndexBench: ParsableCommand {
 
   /// Measures one store; returns its answers.
   private func measure(
-    _ type: any IndexedStore.Type, _ songs: [IndexedSong], _ folder: String, _ table: inout IndexTable
+    _ type: any IndexedStore.Type, _ songs: [IndexedSong], _ folder: String, _ table: inout StoreTable
   ) throws -> [String: Double] {
     let store = try type.init(folder)
     let half = songs.count / 2
@@ -87,7 +87,7 @@ struct IndexBench: ParsableCommand {
 
   /// Asks one store all questions; returns its answers.
   private func ask(
-    _ store: any IndexedStore, _ name: String, _ songs: [IndexedSong], _ table: inout IndexTable
+    _ store: any IndexedStore, _ name: String, _ songs: [IndexedSong], _ table: inout StoreTable
   ) throws -> [String: Double] {
     var answers: [String: Double] = [:]
     func ask(_ row: String, _ times: Int, _ body: (Int) throws -> Double) throws {
@@ -115,28 +115,5 @@ struct IndexBench: ParsableCommand {
     try store.forgetType()
     try ask("scan-unmarked", 3) { Double(try store.countUnmarked(playsBelow: 10 + $0)) }
     return answers
-  }
-}
-
-/// What was measured, by row and store.
-private struct IndexTable {
-  private var rows: [(name: String, unit: String, times: [String: [Double]])] = []
-
-  mutating func add(_ row: String, _ unit: String, _ store: String, _ value: Double) {
-    let index = rows.firstIndex { $0.name == row } ?? rows.count
-    if index == rows.count { rows.append((row, unit, [:])) }
-    rows[index].times[store, default: []].append(value)
-  }
-
-  func print() {
-    for row in rows {
-      let medians = row.times.mapValues { $0.sorted()[$0.count / 2] }
-      let text = medians.sorted { $0.key < $1.key }.map { "\($0.key) \(number($0.value))" }.joined(separator: "  ")
-      var ratio = ""
-      for (name, other) in medians.sorted(by: { $0.key < $1.key }) where name != "quire" {
-        if let own = medians["quire"] { ratio += "  × \(number(own / other)) of \(name)" }
-      }
-      Swift.print("\(row.name) (\(row.unit)): \(text)\(ratio)")
-    }
   }
 }

@@ -40,15 +40,15 @@
       _ directory: String, _ flags: UInt32, mapByteCount: Int
     ) throws -> (OpaquePointer, MDB_dbi) {
       var created: OpaquePointer?
-      try check(mdb_env_create(&created))
+      try checkLMDB(mdb_env_create(&created))
       guard let environment = created else { throw StoreFailure(description: "mdb_env_create gave nothing") }
-      try check(mdb_env_set_mapsize(environment, mapByteCount))
-      try check(mdb_env_open(environment, directory, flags, 0o600))
+      try checkLMDB(mdb_env_set_mapsize(environment, mapByteCount))
+      try checkLMDB(mdb_env_open(environment, directory, flags, 0o600))
       var opened: MDB_dbi = 0
       var transaction: OpaquePointer?
-      try check(mdb_txn_begin(environment, nil, 0, &transaction))
-      try check(mdb_dbi_open(transaction, nil, 0, &opened))
-      try check(mdb_txn_commit(transaction))
+      try checkLMDB(mdb_txn_begin(environment, nil, 0, &transaction))
+      try checkLMDB(mdb_dbi_open(transaction, nil, 0, &opened))
+      try checkLMDB(mdb_txn_commit(transaction))
       return (environment, opened)
     }
 
@@ -61,36 +61,36 @@
     func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
       for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
         var transaction: OpaquePointer?
-        try check(mdb_txn_begin(environment, nil, 0, &transaction))
+        try checkLMDB(mdb_txn_begin(environment, nil, 0, &transaction))
         for index in start..<min(start + perTransaction, range.upperBound) {
           var key = MDB_val(rows.key(index))
           var value = MDB_val(rows.value(index))
-          try check(mdb_put(transaction, database, &key, &value, 0))
+          try checkLMDB(mdb_put(transaction, database, &key, &value, 0))
         }
-        try check(mdb_txn_commit(transaction))
+        try checkLMDB(mdb_txn_commit(transaction))
       }
     }
 
     /// Sorts the rows, the time for which counts, and appends them: what LMDB's manual advises for bulk loads.
     func load(_ rows: RowBlock) throws {
       var transaction: OpaquePointer?
-      try check(mdb_txn_begin(environment, nil, 0, &transaction))
+      try checkLMDB(mdb_txn_begin(environment, nil, 0, &transaction))
       for index in rows.sortedIndices() {
         var key = MDB_val(rows.key(index))
         var value = MDB_val(rows.value(index))
-        try check(mdb_put(transaction, database, &key, &value, UInt32(MDB_APPEND)))
+        try checkLMDB(mdb_put(transaction, database, &key, &value, UInt32(MDB_APPEND)))
       }
-      try check(mdb_txn_commit(transaction))
+      try checkLMDB(mdb_txn_commit(transaction))
     }
 
     func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
       var transaction: OpaquePointer?
-      try check(mdb_txn_begin(environment, nil, 0, &transaction))
+      try checkLMDB(mdb_txn_begin(environment, nil, 0, &transaction))
       for index in range {
         var key = MDB_val(rows.key(index))
-        try check(mdb_del(transaction, database, &key, nil))
+        try checkLMDB(mdb_del(transaction, database, &key, nil))
       }
-      try check(mdb_txn_commit(transaction))
+      try checkLMDB(mdb_txn_commit(transaction))
     }
 
     @inline(never)
@@ -100,7 +100,7 @@
         var value = MDB_val()
         for index in range {
           var key = MDB_val(keys[index])
-          try check(mdb_get(transaction, database, &key, &value))
+          try checkLMDB(mdb_get(transaction, database, &key, &value))
           total &+= sum(of: value.bytes)
         }
         return total
@@ -121,7 +121,7 @@
             if remaining == 0 { break }
             status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
           }
-          if status != MDB_NOTFOUND { try check(status) }
+          if status != MDB_NOTFOUND { try checkLMDB(status) }
         }
         return total
       }
@@ -138,7 +138,7 @@
           contents.add(value.bytes)
           status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
         }
-        if status != MDB_NOTFOUND { try check(status) }
+        if status != MDB_NOTFOUND { try checkLMDB(status) }
         return contents
       }
     }
@@ -146,7 +146,7 @@
     func count() throws -> Int {
       try reading { transaction in
         var statistics = MDB_stat()
-        try check(mdb_stat(transaction, database, &statistics))
+        try checkLMDB(mdb_stat(transaction, database, &statistics))
         return Int(statistics.ms_entries)
       }
     }
@@ -156,7 +156,7 @@
       let copy = "\(directory)/compacted"
       try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: copy) }
-      try check(mdb_env_copy2(environment, copy, UInt32(MDB_CP_COMPACT)))
+      try checkLMDB(mdb_env_copy2(environment, copy, UInt32(MDB_CP_COMPACT)))
       // The environment goes on with the old file, which is gone once it is closed: nobody measures it any more.
       guard rename("\(copy)/data.mdb", "\(directory)/data.mdb") == 0 else {
         throw StoreFailure(description: "LMDB: errno \(errno) while renaming the compacted copy")
@@ -168,7 +168,7 @@
     @inline(__always)
     private func reading<Result>(_ body: (OpaquePointer?) throws -> Result) throws -> Result {
       var transaction: OpaquePointer?
-      try check(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction))
+      try checkLMDB(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction))
       defer { mdb_txn_abort(transaction) }
       return try body(transaction)
     }
@@ -177,7 +177,7 @@
     private func withCursor<Result>(_ body: (OpaquePointer?) throws -> Result) throws -> Result {
       try reading { transaction in
         var cursor: OpaquePointer?
-        try check(mdb_cursor_open(transaction, database, &cursor))
+        try checkLMDB(mdb_cursor_open(transaction, database, &cursor))
         defer { mdb_cursor_close(cursor) }
         return try body(cursor)
       }
@@ -185,16 +185,17 @@
   }
 
   extension MDB_val {
-    @inline(__always) fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    @inline(__always) init(_ bytes: UnsafeRawBufferPointer) {
       self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }
 
-    @inline(__always) fileprivate var bytes: UnsafeRawBufferPointer {
+    @inline(__always) var bytes: UnsafeRawBufferPointer {
       UnsafeRawBufferPointer(start: mv_data, count: mv_size)
     }
   }
 
-  @inline(__always) private func check(_ status: CInt) throws {
+  /// Throws what LMDB says of a status that is none of success.
+  @inline(__always) func checkLMDB(_ status: CInt) throws {
     if status != 0 { throw StoreFailure(description: "LMDB: \(String(cString: mdb_strerror(status)))") }
   }
 #endif

@@ -140,14 +140,14 @@
 
   extension SQLiteConnection {
     /// Binds bytes that stay where they are until the statement is reset.
-    @inline(__always) fileprivate func bind(
+    @inline(__always) func bind(
       _ bytes: UnsafeRawBufferPointer, _ place: CInt, _ statement: OpaquePointer
     ) throws {
       try check(sqlite3_bind_blob(statement, place, bytes.baseAddress, CInt(bytes.count), nil))
     }
 
     /// Steps a statement that gives no rows to its end.
-    @inline(__always) fileprivate func finish(_ statement: OpaquePointer) throws {
+    @inline(__always) func finish(_ statement: OpaquePointer) throws {
       let status = sqlite3_step(statement)
       let reset = sqlite3_reset(statement)
       if status != SQLITE_DONE { try check(reset) }
@@ -160,7 +160,7 @@
     }
 
     /// The only value of the only row.
-    fileprivate func integer(_ sql: String) throws -> Int {
+    func integer(_ sql: String) throws -> Int {
       let statement = try statement(sql)
       guard sqlite3_step(statement) == SQLITE_ROW else { throw StoreFailure(description: "SQLite: “\(sql)” is empty") }
       let value = Int(sqlite3_column_int64(statement, 0))

@@ -185,9 +185,9 @@ private final class ObjectBench: Sendable {
 }
 
 /// Measures the object layer against the engine.
-struct Objects: ParsableCommand {
+struct ObjectLayer: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measures the object layer beside the engine's calls that it consists of.")
+    commandName: "object-layer", abstract: "Measures the object layer beside the engine's calls that it consists of.")
 
   @Option(help: "Rows.")
   var count = 100_000
