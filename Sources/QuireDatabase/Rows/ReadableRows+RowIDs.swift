@@ -37,6 +37,11 @@ extension RowReading {
   /// as `rows(withIDs:)`.
   public func objects(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [Object] {
     let rowIDs = Array(rowIDs)
+    // The memory of all empty arrays is one, and not to be written to. Also of none the transaction says if it is over.
+    if rowIDs.isEmpty {
+      try handle.opened.check()
+      return []
+    }
     var failure: (any Error)?
     // In one piece: code that does not know `Object` by name would ask what an array of it is with each append.
     let objects = unsafe [Object](unsafeUninitializedCapacity: rowIDs.count) { room, count in

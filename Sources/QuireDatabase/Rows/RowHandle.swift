@@ -118,6 +118,8 @@ internal import QuireStorage
     assert(rows.withDescription { $0.isOf(Object.self, Metadata.self) }, "values are taken for ones of another type")
     if isCached {
       let found = try rows.objectsCached(keys)
+      // The memory of all empty arrays is one, and not to be written to.
+      if found.rowCount == 0 { return [] }
       return unsafe [Object](unsafeUninitializedCapacity: found.rowCount) { room, count in
         while let row = found.next() {
           unsafe room.moveInitializeObject(from: row.object, at: count)
@@ -126,6 +128,7 @@ internal import QuireStorage
       }
     }
     let entries = try opened.entries(keys, .object)
+    if entries.isEmpty { return [] }
     var failure: DatabaseError?
     // In one piece: code that does not know `Object` by name would ask what an array of it is with each append.
     let objects = unsafe [Object](unsafeUninitializedCapacity: entries.count) { room, count in
