@@ -104,14 +104,15 @@ struct RemovedRows {
   /// The keys that transactions before this one have noted, some at a time, in the order of their ids.
   func stored(after last: RowID?, limit: Int) throws -> [(id: RowID, key: RowKey)] {
     let cursor = try keys.cursor()
-    var page: [(id: RowID, key: RowKey)] = []
+    var (page, end) = ([(id: RowID, key: RowKey)](), last)
     if last?.rawValue == .max { return [] }
     var isOnEntry = try last.map { try cursor.seek(RowID($0.rawValue + 1)) } ?? cursor.next()
     while isOnEntry, page.count < limit, let id = cursor.key {
       // Out of order, pages would have no end.
-      guard page.last.map({ $0.id < id }) ?? last.map({ $0 < id }) ?? true, let key = try storedKey(of: id)
-      else { throw damaged() }
+      if let end, id <= end { throw damaged() }
+      guard let key = try storedKey(of: id) else { throw damaged() }
       page.append((id, key))
+      end = id
       isOnEntry = try cursor.next()
     }
     return page
