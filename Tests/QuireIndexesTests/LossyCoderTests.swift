@@ -26,6 +26,19 @@ extension RowCoder where Value == Visit {
   }
 }
 
+extension RowCoder where Value == Visit {
+  /// One that stores what it then refuses to read.
+  fileprivate static var positive: Self {
+    Self(
+      encode: { [UInt8(bitPattern: Int8($0.minute))] },
+      decode: { bytes in
+        let minute = unsafe Int8(bitPattern: bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
+        guard minute >= 0 else { throw CocoaError(.coderInvalidValue) }
+        return Visit(minute: Double(minute), note: "")
+      })
+  }
+}
+
 extension RowCoder where Value == Looks {
   fileprivate static var tens: Self {
     Self(
@@ -71,6 +84,39 @@ extension Indexes where Object == Visit, Metadata == Looks {
     try db.read { tx in try check(tx, hasLast: true) }
     try db.write { tx in _ = try tx[.visits].remove(where: { $0.minute == 19 }) }
     try db.read { tx in try check(tx, hasLast: false) }
+  }
+
+  @Test("What cannot be read back is not stored, and the row is named")
+  func isRefused() throws {
+    let folder = try TemporaryFolder()
+    let collection = RowCollection<Visit, Looks>("visits", coder: .positive, metadataCoder: .tens)
+    let indexes = Indexes("visits.indexes", over: collection) { Index("minute", \.minute) }
+    for isReopened in [false, true] {
+      let db = try Database(at: folder.path("db"))
+      try db.register(indexes)
+      if !isReopened { try db.write { tx in try tx[collection].set(Visit(minute: 1, note: ""), for: "good") } }
+      // Readers on another thread see neither row nor entry of what is refused.
+      let readers = DispatchGroup()
+      DispatchQueue.global().async(group: readers) {
+        for _ in 0..<50 { #expect(throws: Never.self) { try db.read { tx in try check(tx, collection, indexes) } } }
+      }
+      let error = #expect(throws: DatabaseError.self) {
+        try db.write { tx throws in try tx[collection].set(Visit(minute: -3, note: ""), for: "bad") }
+      }
+      let cause = error?.code == .extensionFailed ? error?.cause as? DatabaseError : error
+      #expect(cause?.code == .decodingFailed && cause?.key == "bad", "\(error as Any)")
+      readers.wait()
+      try db.read { tx in try check(tx, collection, indexes) }
+      try db.close()
+    }
+  }
+
+  private func check(
+    _ tx: ReadTransaction, _ collection: RowCollection<Visit, Looks>, _ indexes: Indexes<Visit, Looks>
+  ) throws {
+    #expect(try tx[collection].find { $0.minute < 10 }.requireIndex().keys == ["good"])
+    #expect(try tx[collection].contains("bad") == false)
+    try tx.access(to: indexes).verify()
   }
 
   private func check(_ tx: ReadTransaction, hasLast: Bool) throws {
