@@ -9,12 +9,11 @@ internal import QuireStorage
 ///    nothing any more.
 /// 2. `count` is at most `capacity`, which there is memory for.
 @safe @usableFromInline final class FetchedRows {
-  /// What a place has, a byte: nothing where there is no row; no object where only metadata were asked for.
+  /// What a place has, a byte: nothing where there is no row. A row has an object where objects are asked for.
   private struct Parts: OptionSet {
     let rawValue: UInt8
     static let entry = Self(rawValue: 1)
-    static let object = Self(rawValue: 2)
-    static let metadata = Self(rawValue: 4)
+    static let metadata = Self(rawValue: 2)
   }
 
   /// One piece of memory for all places.
@@ -96,8 +95,9 @@ internal import QuireStorage
     for index in unsafe position..<count {
       let has = unsafe old.parts[index]
       unsafe new.parts[index] = has
-      if has.contains(.entry) { unsafe (new.entries + index).moveInitialize(from: old.entries + index, count: 1) }
-      if has.contains(.object) { unsafe object.move(object(index, in: old), to: object(index, in: new)) }
+      guard has.contains(.entry) else { continue }
+      unsafe (new.entries + index).moveInitialize(from: old.entries + index, count: 1)
+      if hasObjects { unsafe object.move(object(index, in: old), to: object(index, in: new)) }
       if has.contains(.metadata) { unsafe metadata.move(metadata(index, in: old), to: metadata(index, in: new)) }
     }
     unsafe memory = new
@@ -124,10 +124,7 @@ internal import QuireStorage
     let memory = unsafe memory
     let hasMetadata = try unsafe make(object(index, in: memory), metadata(index, in: memory))
     unsafe (memory.entries + index).initialize(to: IndexEntry(key: key, rowID: rowID))
-    var has = Parts.entry
-    if hasObjects { has.insert(.object) }
-    if hasMetadata { has.insert(.metadata) }
-    unsafe memory.parts[index] = has
+    unsafe memory.parts[index] = hasMetadata ? [.entry, .metadata] : .entry
   }
 
   /// Puts a row at a place that has none, if `copy` finds it: it copies the halves, and returns the row's number and
@@ -166,7 +163,7 @@ internal import QuireStorage
       guard has.contains(.entry) else { continue }
       let entry = unsafe memory.entries[index]
       unsafe other.put(at: place, entry.key, entry.rowID) { newObject, newMetadata in
-        if has.contains(.object) { unsafe object.copy(object(index, in: memory), to: newObject) }
+        if hasObjects { unsafe object.copy(object(index, in: memory), to: newObject) }
         if has.contains(.metadata) { unsafe metadata.copy(metadata(index, in: memory), to: newMetadata) }
         return has.contains(.metadata)
       }
