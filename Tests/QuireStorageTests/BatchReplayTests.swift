@@ -195,6 +195,21 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
       (0..<count).map { _ in start + (0..<random.below(12)).map { _ in UInt8(random.below(alphabet)) } }, seed: seed)
   }
 
+  /// Two collections, one of whose rows is as large as a radix pass wants: the keys of each share more than a head, and
+  /// some are no longer than what all share, or end in zeros.
+  @Test("Large groups whose keys begin alike come out in order", arguments: 0..<UInt64(20))
+  func sortsBehindCommonPrefix(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let start = [UInt8](repeating: 7, count: [7, 8, 9, 15, 300][random.below(5)])
+    var keys: [[UInt8]] = []
+    for _ in 0..<6000 {
+      let row = (0..<random.below(random.oneIn(2) ? 20 : 3)).map { _ in random.oneIn(9) ? 0 : UInt8(random.below(256)) }
+      keys.append(start + [UInt8(random.oneIn(5) ? 1 : 2)] + (seed % 3 == 0 ? [5] : []) + row)
+    }
+    if seed % 2 == 0 { keys.append(start) }
+    check(keys, seed: seed)
+  }
+
   @Test("Integer keys keep their order, and the last operation on each")
   func sortsIntegers() {
     var random = SeededRandom(seed: 3)

@@ -1,11 +1,14 @@
-// Sorting operations by key: two passes of a stable radix sort over the bits that tell keys apart, then small groups.
+// Sorting operations by key: two passes of a stable radix sort over the bits that tell keys apart, once more for large
+// groups, then small groups by comparing.
 
 /// Sorts operations by key and keeps the last one of each key. Its memory is kept from one sort to the next.
 ///
 /// A least-significant-digit radix sort over the highest 22 bits in which the heads differ puts random keys into nearly
-/// their final order for about ten nanoseconds each. What is left, groups with those bits in common, is sorted by
-/// insertion, or merged bottom-up where keys begin alike; so the worst case is O(n log n), and nothing recurses. Radix
-/// and merge sort are those of Knuth, The Art of Computer Programming, volume 3, sections 5.2.5 and 5.2.4.
+/// their final order for about ten nanoseconds each. A large group with those bits in common is sorted so once more: by
+/// the bits below, or, where its keys begin alike (the keys of one collection do), by the eight bytes behind the
+/// beginning that they share, which stand as heads meanwhile. What is left is sorted by insertion, or merged bottom-up;
+/// so the worst case is O(n log n), and nothing recurses. Radix and merge sort are those of Knuth, The Art of Computer
+/// Programming, volume 3, sections 5.2.5 and 5.2.4.
 package final class OperationSorter {
   private var scratch: UnsafeMutablePointer<SortableOperation>
   private var capacity = 0
@@ -14,6 +17,8 @@ package final class OperationSorter {
   private static let digitBits = 11
   private static let bucketCount = 1 << digitBits
   private static let insertionLimit = 16
+  /// The smallest group that is worth two more passes, which go through all buckets.
+  private static let radixLimit = 512
 
   /// A sorter without memory for operations yet.
   package init() {
@@ -39,6 +44,21 @@ package final class OperationSorter {
       capacity = count
       scratch = UnsafeMutablePointer.allocate(capacity: capacity)
     }
+    let shift = sortByHeads(base, count)
+    forEachGroup(base, count, shift: shift) { group, groupCount in
+      if groupCount >= Self.radixLimit {
+        sortLargeGroup(group, groupCount, hasIntegerKeys)
+      } else {
+        sortByComparing(group, groupCount, hasIntegerKeys)
+      }
+    }
+    return removeDuplicates(base, count, hasIntegerKeys)
+  }
+
+  /// Sorts by the highest 22 bits in which the heads differ.
+  ///
+  /// - Returns: where the lowest of these bits stands.
+  private func sortByHeads(_ base: UnsafeMutablePointer<SortableOperation>, _ count: Int) -> Int {
     var lowest = base[0].head
     var highest = lowest
     for index in 1..<count {
@@ -51,8 +71,68 @@ package final class OperationSorter {
       pass(from: base, to: scratch, count, shift: shift)
       pass(from: scratch, to: base, count, shift: shift + Self.digitBits)
     }
-    sortGroups(base, count, shift: shift, hasIntegerKeys)
-    return removeDuplicates(base, count, hasIntegerKeys)
+    return shift
+  }
+
+  /// Calls `body` with each run of operations whose heads agree in all bits from `shift` up.
+  private func forEachGroup(
+    _ base: UnsafeMutablePointer<SortableOperation>, _ count: Int, shift: Int,
+    _ body: (_ group: UnsafeMutablePointer<SortableOperation>, _ count: Int) -> Void
+  ) {
+    let shift = UInt64(shift)
+    var start = 0
+    while start < count {
+      let bits = base[start].head >> shift
+      var end = start + 1
+      while end < count, base[end].head >> shift == bits { end += 1 }
+      if end - start > 1 { body(base + start, end - start) }
+      start = end
+    }
+  }
+
+  /// Sorts a group by the next bits of its heads, or by what follows a beginning that all its keys share.
+  private func sortLargeGroup(
+    _ base: UnsafeMutablePointer<SortableOperation>, _ count: Int, _ hasIntegerKeys: Bool
+  ) {
+    let head = base[0].head
+    var hasOneHead = true
+    for index in 1..<count where base[index].head != head { hasOneHead = false }
+    // Integer keys with the same head are the same key.
+    if hasOneHead, hasIntegerKeys { return }
+    if hasOneHead { moveHeads(base, count, behind: commonPrefix(base, count)) }
+    let shift = sortByHeads(base, count)
+    forEachGroup(base, count, shift: shift) { group, groupCount in
+      sortByComparing(group, groupCount, hasIntegerKeys)
+    }
+    if hasOneHead { for index in 0..<count { base[index].head = head } }
+  }
+
+  /// The length of the longest beginning that the keys of a group share.
+  private func commonPrefix(_ base: UnsafeMutablePointer<SortableOperation>, _ count: Int) -> Int {
+    let first = base[0].key
+    var length = Int(base[0].keyCount)
+    for index in 1..<count {
+      let key = base[index].key
+      length = min(length, Int(base[index].keyCount))
+      var same = 0
+      while same < length,
+        first.load(fromByteOffset: same, as: UInt8.self) == key.load(fromByteOffset: same, as: UInt8.self)
+      {
+        same += 1
+      }
+      length = same
+    }
+    return length
+  }
+
+  /// Has the heads be those of what follows the first `prefix` bytes of the keys, all of which are the same.
+  private func moveHeads(
+    _ base: UnsafeMutablePointer<SortableOperation>, _ count: Int, behind prefix: Int
+  ) {
+    for index in 0..<count {
+      assert(Int(base[index].keyCount) >= prefix, "a key is shorter than what all keys of its group share")
+      base[index].head = KeyOrder.longHead(base[index].key + prefix, Int(base[index].keyCount) - prefix)
+    }
   }
 
   private func isStrictlyAscending(
@@ -88,22 +168,14 @@ package final class OperationSorter {
     }
   }
 
-  /// Sorts the groups whose heads agree in all bits from `shift` up.
-  private func sortGroups(
-    _ base: UnsafeMutablePointer<SortableOperation>, _ count: Int, shift: Int, _ hasIntegerKeys: Bool
+  /// Sorts by the order of heads and keys, stably.
+  private func sortByComparing(
+    _ base: UnsafeMutablePointer<SortableOperation>, _ count: Int, _ hasIntegerKeys: Bool
   ) {
-    let shift = UInt64(shift)
-    var start = 0
-    while start < count {
-      let bits = base[start].head >> shift
-      var end = start + 1
-      while end < count, base[end].head >> shift == bits { end += 1 }
-      if end - start > Self.insertionLimit {
-        mergeSort(base + start, end - start, hasIntegerKeys)
-      } else if end - start > 1 {
-        insertionSort(base + start, end - start, hasIntegerKeys)
-      }
-      start = end
+    if count > Self.insertionLimit {
+      mergeSort(base, count, hasIntegerKeys)
+    } else {
+      insertionSort(base, count, hasIntegerKeys)
     }
   }
 

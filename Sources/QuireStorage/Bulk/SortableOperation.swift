@@ -7,8 +7,8 @@ internal import CQuirePlatform
 /// The memory that it points to must stay as it is for as long as the operation is used.
 package struct SortableOperation {
   /// The first eight bytes of the key as a big-endian number, padded with zeros; integer keys: the key in its ordered
-  /// form.
-  package let head: UInt64
+  /// form. While operations whose keys begin alike are sorted, those behind what the keys share; see `OperationSorter`.
+  package internal(set) var head: UInt64
   /// The key's first byte; for integer keys the value's.
   package let key: UnsafeRawPointer
   package let valueCount: UInt32
