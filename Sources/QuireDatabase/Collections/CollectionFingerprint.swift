@@ -25,25 +25,24 @@ struct CollectionFingerprint {
   let compression: Int
 
   @inline(__always)
-  init(
-    _ name: String, _ collection: UncountedCollection, object: any Sendable.Type, metadata: any Sendable.Type
-  ) {
-    self.name = name.words
+  init(_ collection: borrowing UntypedCollection, object: any Sendable.Type, metadata: any Sendable.Type) {
+    name = collection.name.words
     self.object = ObjectIdentifier(object)
     self.metadata = ObjectIdentifier(metadata)
-    forms = UInt(collection.form.tag) &<< 8 | UInt(collection.metadataForm.tag)
-    upgrades = unsafe Self.word(collection.upgrades)
-    metadataUpgrades = unsafe Self.word(collection.metadataUpgrades)
-    closures = unsafe Self.word(collection.form.closures)
-    metadataClosures = unsafe Self.word(collection.metadataForm.closures)
-    protection = unsafe Self.word(collection.protection)
-    metadataProtection = unsafe Self.word(collection.metadataProtection)
-    sanitizers = unsafe Self.word(collection.sanitizers)
+    forms = UInt(collection.objects.form.tag) &<< 8 | UInt(collection.metadata.form.tag)
+    upgrades = Self.word(collection.objects.upgrades)
+    metadataUpgrades = Self.word(collection.metadata.upgrades)
+    closures = Self.word(collection.objects.closures)
+    metadataClosures = Self.word(collection.metadata.closures)
+    protection = Self.word(collection.objects.protection)
+    metadataProtection = Self.word(collection.metadata.protection)
+    sanitizers = Self.word(collection.sanitizers)
     compression = collection.compression.word
   }
 
-  @inline(__always) private static func word<Object>(_ object: Unmanaged<Object>?) -> UInt {
-    unsafe object.map { unsafe UInt(bitPattern: $0.toOpaque()) } ?? 0
+  @inline(__always) private static func word<Object: AnyObject>(_ object: borrowing Object?) -> UInt {
+    guard let object = copy object else { return 0 }
+    return unsafe UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
   }
 
   /// Whether `other` is of the same types and coders, as far as all descriptions of a name must be.

@@ -112,57 +112,6 @@ extension RowCollection {
     self.compression = compression
     self.sanitizers = sanitizers
   }
-
-  /// Keeps alive until here what an `UncountedCollection` refers to. One by one, as nothing is left of what is nil.
-  @inlinable @inline(__always) func extendLifetime() {
-    if let closures = objects.closures { withExtendedLifetime(closures) {} }
-    if let upgrades = objects.upgrades { withExtendedLifetime(upgrades) {} }
-    if let protection = objects.protection { withExtendedLifetime(protection) {} }
-    if let closures = metadata.closures { withExtendedLifetime(closures) {} }
-    if let upgrades = metadata.upgrades { withExtendedLifetime(upgrades) {} }
-    if let protection = metadata.protection { withExtendedLifetime(protection) {} }
-    if let sanitizers { withExtendedLifetime(sanitizers) {} }
-  }
-}
-
-/// The same without its name and without a count: good as long as the description is kept that it is of.
-@safe @usableFromInline struct UncountedCollection {
-  @usableFromInline let form: RowForm
-  @usableFromInline let upgrades: Unmanaged<UpgradeChain>?
-  @usableFromInline let protection: Unmanaged<RowProtection>?
-  @usableFromInline let metadataForm: RowForm
-  @usableFromInline let metadataUpgrades: Unmanaged<UpgradeChain>?
-  @usableFromInline let metadataProtection: Unmanaged<RowProtection>?
-  @usableFromInline let compression: Compression
-  @usableFromInline let sanitizers: Unmanaged<UntypedSanitizers>?
-
-  @inlinable @inline(__always) init(_ collection: UntypedCollection) {
-    let (objects, metadata) = (collection.objects, collection.metadata)
-    form = objects.form
-    unsafe upgrades = unsafe Self.uncounted(objects.upgrades)
-    unsafe protection = unsafe Self.uncounted(objects.protection)
-    metadataForm = metadata.form
-    unsafe metadataUpgrades = unsafe Self.uncounted(metadata.upgrades)
-    unsafe metadataProtection = unsafe Self.uncounted(metadata.protection)
-    compression = collection.compression
-    unsafe sanitizers = unsafe Self.uncounted(collection.sanitizers)
-  }
-
-  @inlinable @inline(__always) static func uncounted<Object: AnyObject>(_ object: Object?) -> Unmanaged<Object>? {
-    guard let object else { return nil }
-    return unsafe .passUnretained(object)
-  }
-
-  /// The description itself.
-  func counted(_ name: String) -> UntypedCollection {
-    unsafe UntypedCollection(
-      name,
-      ValueCoder(
-        form, form.closures?.takeUnretainedValue(), upgrades?.takeUnretainedValue(), protection?.takeUnretainedValue()),
-      ValueCoder(
-        metadataForm, metadataForm.closures?.takeUnretainedValue(), metadataUpgrades?.takeUnretainedValue(),
-        metadataProtection?.takeUnretainedValue()), compression, sanitizers?.takeUnretainedValue())
-  }
 }
 
 /// What runs before and after a row is stored, for code that does not know the types: values are handed over by their

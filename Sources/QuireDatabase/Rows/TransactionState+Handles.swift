@@ -7,25 +7,21 @@ extension TransactionState {
   /// copies no description if it is the one that was used last.
   @inlinable @inline(__always)
   func open<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> RowHandle<Object, Metadata> {
-    // Uncounted, so that a look at what was used last counts no part of the description. In parts comes what was
-    // opened: as a whole it would be counted.
-    let untyped = collection.untyped
-    let (state, description, own) = unsafe open(
-      untyped.name, UncountedCollection(untyped), Object.self, Metadata.self)
-    untyped.extendLifetime()
+    // In parts comes what was opened: as a whole it would be counted.
+    let (state, description, own) = unsafe open(collection.untyped, Object.self, Metadata.self)
     return unsafe RowHandle(UntypedRows(OpenedCollection(self, state), description, own: own))
   }
 
   /// The parts of the collection. The description that they have is of the same types.
   @usableFromInline
   func open(
-    _ name: String, _ collection: UncountedCollection, _ object: any Sendable.Type, _ metadata: any Sendable.Type
+    _ collection: borrowing UntypedCollection, _ object: any Sendable.Type, _ metadata: any Sendable.Type
   ) -> (Unmanaged<CollectionState>, Unmanaged<KeptCollection>, own: KeptCollection?) {
-    let use = CollectionFingerprint(name, collection, object: object, metadata: metadata)
+    let use = CollectionFingerprint(collection, object: object, metadata: metadata)
     if let last = unsafe lastUsed, last.use.says(theSameAs: use), last.use.hasName(of: use) {
       return unsafe (last.state, .fromOpaque(last.description), nil)
     }
-    return unsafe openElsewhere(collection.counted(name), object, metadata, use)
+    return unsafe openElsewhere(copy collection, object, metadata, use)
   }
 
   @inline(never)
