@@ -46,6 +46,9 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
+  /// Whether the bytes are UTF-8.
+  var isUTF8: Bool { unsafe isASCII || String(validating: self, as: UTF8.self) != nil }
+
   /// Whether no byte has the highest bit.
   fileprivate var isASCII: Bool {
     var (offset, bits) = (0, UInt64(0))

@@ -27,6 +27,16 @@
     _openExistential(type, do: copy)
   }
 
+  /// Copies a value that comes without its type to `place`, if it is of this one, and returns whether it is.
+  func unbox(_ value: Any, to place: UnsafeMutableRawPointer) -> Bool {
+    func unbox<Value>(_ type: Value.Type) -> Bool {
+      guard let value = value as? Value else { return false }
+      unsafe place.initializeMemory(as: type, to: value)
+      return true
+    }
+    return _openExistential(type, do: unbox)
+  }
+
   /// Moves the value at `source`, where there is none afterwards, to `place`, where there is none before.
   func move(_ source: UnsafeMutableRawPointer, to place: UnsafeMutableRawPointer) {
     func move<Value>(_ type: Value.Type) {

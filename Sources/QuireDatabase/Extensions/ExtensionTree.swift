@@ -29,6 +29,12 @@ extension RowID: ExtensionTreeKey {
     guard let word = UInt64(bigEndianBytes: orderedBytes) else { return nil }
     self.init(Int64(bitPattern: word ^ 1 << 63))
   }
+  /// The same of bytes that are lent, without a copy; nil unless there are eight.
+  public init?(orderedBytes: RawSpan) {
+    guard orderedBytes.byteCount == 8 else { return nil }
+    let word = unsafe orderedBytes.unsafeLoadUnaligned(as: UInt64.self)
+    self.init(Int64(bitPattern: UInt64(bigEndian: word) ^ 1 << 63))
+  }
   public static var isNumber: Bool { true }
   public var number: Int64? { rawValue }
 }

@@ -38,7 +38,7 @@ public final class UnbuiltRows {
     unsafe row.withUnsafeBytes { row in
       guard let frame = unsafe RowFrame(row), frame.objectOffset <= row.count else { return nil }
       let key = unsafe UnsafeRawBufferPointer(rebasing: row[frame.keyOffset..<frame.metadataOffset])
-      return unsafe String(validating: key, as: UTF8.self) == nil ? nil : frame.collection
+      return unsafe key.isUTF8 ? frame.collection : nil
     }
   }
 

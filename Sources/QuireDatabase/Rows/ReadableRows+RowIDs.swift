@@ -18,18 +18,19 @@ extension RowReading {
   }
 
   /// The row of a number; nil if there is none in this collection. Touches one page per level of the row tree.
-  public func row(withID rowID: RowID) throws(DatabaseError) -> Row<Object, Metadata>? {
-    try rows(withIDs: CollectionOfOne(rowID)).first
+  @inlinable public func row(withID rowID: RowID) throws(DatabaseError) -> Row<Object, Metadata>? {
+    guard let found = try handle.rows.row(withID: rowID) else { return nil }
+    return Row(taking: found)
   }
 
   /// The rows of these numbers that are in this collection, in the order of the numbers as given. Looked up side by
   /// side. Touches one page per level of the row tree for each, and no key index.
+  @inlinable
   public func rows(withIDs rowIDs: some Sequence<RowID>) throws(DatabaseError) -> [Row<Object, Metadata>] {
+    let found = try handle.rows.rows(withIDs: Array(rowIDs))
     var rows: [Row<Object, Metadata>] = []
-    let handle = handle
-    try handle.opened.forEachRow(withIDs: Array(rowIDs), [.object, .metadata]) { rowID, key, row in
-      rows.append(try handle.row(key, rowID, row))
-    }
+    rows.reserveCapacity(found.rowCount)
+    while let row = found.next() { rows.append(Row(taking: row)) }
     return rows
   }
 
@@ -100,6 +101,28 @@ extension RowReading {
 }
 
 extension OpenedCollection {
+  /// Calls `body` with the row of a number and its key; does nothing if there is none in this collection.
+  func withRow(
+    withID rowID: RowID, _ halves: RowHalves, _ body: (String, RowView) throws -> Void
+  ) throws(DatabaseError) {
+    try check()
+    guard let id else { return noteRead(nil, []) }
+    do {
+      let isThere: Void? = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in
+        try unsafe bytes.withUnsafeBytes { bytes in
+          let row = try unsafe RowView(bytes)
+          guard row.collection == id else { return }
+          guard let key = unsafe String(storedUTF8: row.key) else { throw RowView.damaged() }
+          noteRead(key, halves)
+          try body(key, row)
+        }
+      }
+      if isThere == nil { transaction.recorder?.noteAllRows() }
+    } catch {
+      throw failure(error, nil)
+    }
+  }
+
   /// Calls `body` with the rows of these numbers that are in this collection, in their order.
   func forEachRow(
     withIDs rowIDs: [RowID], _ halves: RowHalves, _ body: (RowID, String, RowView) throws -> Void

@@ -60,7 +60,7 @@ struct DatabaseOverview {
       found = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in
         try unsafe bytes.withUnsafeBytes { bytes in
           let row = try unsafe RowView(bytes)
-          guard let key = unsafe String(validating: row.key, as: UTF8.self) else { throw RowView.damaged() }
+          guard let key = unsafe String(storedUTF8: row.key) else { throw RowView.damaged() }
           return (row.collection, key)
         }
       }

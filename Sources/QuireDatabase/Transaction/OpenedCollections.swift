@@ -8,12 +8,14 @@
 /// Invariants:
 /// 1. `all` has one collection for each name.
 /// 2. `table` is empty up to `listedCount` collections; with more it has all of them.
-/// 3. What `names` says of a collection that exists is true.
+/// 3. What `names` and `lastName` say of a collection that exists is true.
 struct OpenedCollections {
   private(set) var all: [CollectionState] = []
   private var table: [ByteString: CollectionState] = [:]
   /// Names by number, as far as somebody has asked for one.
   private var names: [CollectionID: String] = [:]
+  /// The name that was asked for last: most rows are of the collection of the row before.
+  private var lastName: (id: CollectionID, name: String)?
 
   /// So many are looked through one by one.
   private static let listedCount = 16
@@ -43,16 +45,22 @@ struct OpenedCollections {
   // MARK: Numbers
 
   /// The name of the collection of this number, if it is known.
-  func name(of id: CollectionID) -> String? { names[id] }
+  mutating func name(of id: CollectionID) -> String? {
+    if let lastName, lastName.id == id { return lastName.name }
+    guard let name = names[id] else { return nil }
+    lastName = (id, name)
+    return name
+  }
 
   /// Notes what a collection of this number is called.
   mutating func note(_ name: String, of id: CollectionID) {
     assert(names[id].map { $0.hasSameBytes(as: name) } ?? true, "a number is that of two collections")
     names[id] = name
+    if lastName?.id == id { lastName = nil }
   }
 
   /// Forgets the names: numbers that a savepoint has taken back are given again.
-  mutating func forgetNames() { names = [:] }
+  mutating func forgetNames() { (names, lastName) = ([:], nil) }
 }
 
 extension CollectionState {

@@ -193,6 +193,18 @@ struct ViewTrees {
       """)
   }
 
+  /// Adds the view and the group to the error of a loop whose transaction was changed inside it.
+  func naming<Result>(_ group: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as DatabaseError where error.code == .mutatedDuringIteration {
+      throw DatabaseError(
+        .mutatedDuringIteration,
+        """
+        The database was changed inside a loop over the rows of group “\(group)” of the view “\(viewName)”. End the \
+        loop after the change, or collect the keys first and change the rows afterwards.
+        """, path: error.path, cause: error)
+    }
+  }
+
   // MARK: Invariants
 
   /// Throws if an invariant is broken. O(n log n).

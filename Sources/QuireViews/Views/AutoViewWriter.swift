@@ -73,9 +73,7 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
 
   // MARK: Placing rows
 
-  private func viewRow(_ change: RowChange) -> ViewRow<Object, Metadata>? {
-    view.family.collection(named: change.collection).map { ViewRow(change, $0) }
-  }
+  private func viewRow(_ change: RowChange) -> ViewRow<Object, Metadata>? { reader.row(change) }
 
   /// The row of an id, to be compared with.
   func viewRow(_ rowID: RowID) throws -> ViewRow<Object, Metadata> {

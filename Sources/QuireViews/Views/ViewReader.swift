@@ -10,10 +10,12 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   let store: ExtensionStore
   let trees: ViewTrees
   let family: CollectionFamily<Object, Metadata>
+  private let described: FamilyRows<Object, Metadata>
 
   init(_ store: ExtensionStore, _ family: CollectionFamily<Object, Metadata>) throws {
     self.store = store
     self.family = family
+    described = FamilyRows(family, store)
     trees = try ViewTrees(store)
   }
 
@@ -98,8 +100,11 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   /// A row that is there; nil if it is of none of the view's collections.
   func rowIfDescribed(_ rowID: RowID) throws -> ViewRow<Object, Metadata>? {
     guard let change = try store.row(rowID) else { throw trees.damaged() }
-    return family.collection(named: change.collection).map { ViewRow(change, $0) }
+    return row(change)
   }
+
+  /// A row as closures see it; nil if it is of none of the view's collections.
+  func row(_ change: RowChange) -> ViewRow<Object, Metadata>? { described.row(change).map { ViewRow($0) } }
 
   // MARK: Positions of rows
 
@@ -155,22 +160,10 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
       }
       return low
     }
-    return try naming(group) {
+    return try trees.naming(group) {
       let first = try firstIndex { $0 >= 0 }
       let end = try firstIndex { $0 > 0 }
       return first < end ? first..<end : nil
-    }
-  }
-
-  /// Adds the view and the group to the error of a loop whose transaction was changed inside it.
-  func naming<Result>(_ group: String, _ body: () throws -> Result) throws -> Result {
-    do { return try body() } catch let error as DatabaseError where error.code == .mutatedDuringIteration {
-      throw DatabaseError(
-        .mutatedDuringIteration,
-        """
-        The database was changed inside a loop over the rows of group “\(group)” of the view “\(store.name)”. End the \
-        loop after the change, or collect the keys first and change the rows afterwards.
-        """, path: error.path, cause: error)
     }
   }
 }
@@ -198,53 +191,22 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
     private let reader: ViewReader<Object, Metadata>
-    private let group: String
-    private var cursor: ExtensionCursor<[UInt8]>?
-    private var index = 0
-    private var end = 0
-    private let isReversed: Bool
-    private var isStarted = false
+    private let walk: ViewWalk
 
     init(_ reader: ViewReader<Object, Metadata>, _ group: String, _ range: Range<Int>?, _ isReversed: Bool) {
       self.reader = reader
-      self.group = group
-      self.isReversed = isReversed
-      let found = reader.store.noting(nil as (ExtensionCursor<[UInt8]>, Range<Int>)?) {
-        guard let id = try reader.trees.group(group) else { return nil }
-        let all = 0..<(try reader.trees.count(id))
-        let part = range.map { $0.clamped(to: all) } ?? all
-        guard !part.isEmpty else { return nil }
-        let cursor = try reader.trees.entries.cursor()
-        let start = try reader.trees.entries.rank(of: id.prefix)
-        guard try cursor.seek(toIndex: start + (isReversed ? part.upperBound - 1 : part.lowerBound)) else { return nil }
-        return (cursor, part)
-      }
-      guard let (cursor, part) = found else { return }
-      self.cursor = cursor
-      (index, end) = (part.lowerBound, part.upperBound)
+      walk = ViewWalk(reader.store, reader.trees, group, range, isReversed: isReversed)
     }
 
     /// The next row and its index in the group; nil behind the last one, and after an error, which the transaction's
     /// next call throws.
     public mutating func next() -> (index: Int, row: ViewRow<Object, Metadata>)? {
-      guard let cursor, index < end else { return nil }
-      let isFirst = !isStarted
-      isStarted = true
-      let row = reader.store.noting(nil as ViewRow<Object, Metadata>?) {
-        try reader.naming(group) {
-          if !isFirst {
-            guard try isReversed ? cursor.previous() : cursor.next() else { throw reader.trees.damaged() }
-          }
-          guard let value = try cursor.value else { throw reader.trees.damaged() }
-          return try reader.row(of: try reader.trees.rowID(value))
-        }
-      }
-      guard let row else {
-        self.cursor = nil
+      guard let (index, change) = walk.next() else { return nil }
+      guard let row = reader.row(change) else {
+        reader.store.noting(()) { throw reader.trees.damaged() }
         return nil
       }
-      defer { if isReversed { end -= 1 } else { index += 1 } }
-      return (isReversed ? end - 1 : index, row)
+      return (index, row)
     }
   }
 }

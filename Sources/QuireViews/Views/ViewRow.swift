@@ -5,57 +5,37 @@ public import QuireDatabase
 /// One row, as a view's closures see it: halves are decoded when they are asked for, and once. Good until the closure
 /// returns.
 public final class ViewRow<Object: Sendable, Metadata: Sendable> {
-  private let change: RowChange
-  private let description: RowCollection<Object, Metadata>
-  private var decodedObject: Object?
-  private var decodedMetadata: Metadata??
+  private let row: FamilyRow<Object, Metadata>
   /// What a closure wants to keep of the row for when it is asked about it again, which the sorting of one operation
   /// does: nil at first. Not for other threads.
   public var attachment: AnyObject?
 
-  init(_ change: RowChange, _ description: RowCollection<Object, Metadata>) {
-    self.change = change
-    self.description = description
-  }
+  init(_ row: FamilyRow<Object, Metadata>) { self.row = row }
 
   /// The name of the collection.
-  public var collection: String { change.collection }
+  public var collection: String { row.collection }
   /// The key in the collection.
-  public var key: String { change.key }
+  public var key: String { row.key }
 
   /// The object.
   ///
   /// - Throws: `decodingFailed`, `damagedRow` if the row has gone.
   public var object: Object {
-    get throws {
-      if let decodedObject { return decodedObject }
-      guard let object = try change.object(in: description) else {
-        throw DatabaseError(
-          .damagedRow, "A view leads to a row that is not there. Verify the database, and register the view anew.",
-          collection: collection, key: key)
-      }
-      decodedObject = object
-      return object
-    }
+    get throws { try row.object }
   }
 
   /// The metadata; nil if the row has none.
   ///
   /// - Throws: `decodingFailed`.
   public var metadata: Metadata? {
-    get throws {
-      if let decodedMetadata { return decodedMetadata }
-      let metadata = try change.metadata(in: description)
-      decodedMetadata = .some(metadata)
-      return metadata
-    }
+    get throws { try row.metadata }
   }
 }
 
 extension ViewRow {
   /// The transaction that asks, as a reading one. What a closure reads of other rows is not followed: touch the rows of
   /// the view when those change.
-  public var readTransaction: ReadTransaction { change.readTransaction }
+  public var readTransaction: ReadTransaction { row.change.readTransaction }
 
   /// The object as one of another description of its collection: for a view whose collections differ in their types,
   /// which describes them by types that nobody decodes. Decoded at each call.
@@ -64,14 +44,14 @@ extension ViewRow {
   public func object<Other, OtherMetadata>(
     in collection: RowCollection<Other, OtherMetadata>
   ) throws -> Other? {
-    try change.object(in: collection)
+    try row.change.object(in: collection)
   }
 
   /// The metadata as those of another description of its collection. Errors as above.
   public func metadata<Other, OtherMetadata>(
     in collection: RowCollection<Other, OtherMetadata>
   ) throws -> OtherMetadata? {
-    try change.metadata(in: collection)
+    try row.change.metadata(in: collection)
   }
 }
 
