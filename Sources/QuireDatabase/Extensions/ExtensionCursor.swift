@@ -116,14 +116,20 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Goes to the next entry; false behind the last one.
   public func next() throws -> Bool {
     try state.check()
-    let before = walk == nil ? nil : key?.orderedBytes
-    let isOnEntry: Bool
-    if stored != nil {
-      isOnEntry = try step { () throws(StorageError) in try stored?.next() ?? false }
-    } else {
-      isOnEntry = try nextInMemory()
-    }
-    if let walk { walk.look(from: before ?? [], through: key?.orderedBytes) }
+    if let walk { return try noting(walk) { try nextEntry() } }
+    return try nextEntry()
+  }
+
+  private func nextEntry() throws(DatabaseError) -> Bool {
+    guard stored != nil else { return try nextInMemory() }
+    return try step { () throws(StorageError) in try stored?.next() ?? false }
+  }
+
+  /// Takes a step, and notes what it has seen.
+  private func noting(_ walk: RecordedTreeWalk, _ step: () throws -> Bool) throws -> Bool {
+    let before = key?.orderedBytes
+    let isOnEntry = try step()
+    walk.look(from: before ?? [], through: key?.orderedBytes)
     return isOnEntry
   }
 
@@ -218,27 +224,54 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     }
   }
 
+  /// The value of the entry as the number of a row, in the form of `RowID.orderedBytes`; nil if it is none, or if the
+  /// cursor is on no entry. Copies nothing.
+  public var rowID: RowID? {
+    get throws {
+      var found: RowID?
+      _ = try lend { _, value in found = RowID(orderedBytes: value) }
+      return found
+    }
+  }
+
   /// Calls `body` with key and value where they lie; see `withEntry`.
   func withBorrowedEntry<Result>(_ body: (RawSpan, RawSpan) throws -> Result) throws -> Result? {
+    var result: Result?
+    _ = try lend { key, value in result = try body(key, value) }
+    return result
+  }
+
+  /// Calls `body` with key and value where they lie, and returns whether the cursor is on an entry.
+  private func lend(_ body: (RawSpan, RawSpan) throws -> Void) throws -> Bool {
     try state.check()
     guard stored != nil else {
-      guard let leaf else { return nil }
+      guard let leaf else { return false }
       let (key, value) = (leaf.node.keys[leaf.index], leaf.node.values[leaf.index])
-      return try unsafe body(key.span.bytes, value.span.bytes)
+      try unsafe body(key.span.bytes, value.span.bytes)
+      return true
     }
     state.lentCount += 1
     defer { state.lentCount -= 1 }
     do {
-      return try stored?.withValue { value in
-        if let number = stored?.integerKey {
-          let key = RowID(number).orderedBytes
-          return try unsafe body(key.span.bytes, value)
-        }
-        return try stored?.withKey { key in try body(key, value) }
-      } ?? nil
+      return try stored?.lend(body) ?? false
     } catch let error as StorageError {
       if error.code == .cursorInvalidated { throw mutated(error) }
       throw DatabaseError(error).inTree(treeName, of: extensionName)
     }
+  }
+}
+
+extension Cursor {
+  /// Calls `body` with key and value of the entry, an integer key as `RowID.orderedBytes` has it; returns whether the
+  /// cursor is on an entry.
+  fileprivate func lend(_ body: (RawSpan, RawSpan) throws -> Void) throws -> Bool {
+    let isOnEntry: Void? = try withValue { value in
+      if let number = integerKey {
+        let key = RowID(number).orderedBytes
+        return try unsafe body(key.span.bytes, value)
+      }
+      _ = try withKey { key in try body(key, value) }
+    }
+    return isOnEntry != nil
   }
 }

@@ -10,7 +10,7 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   let store: ExtensionStore
   let trees: ViewTrees
   let family: CollectionFamily<Object, Metadata>
-  private let described: FamilyRows<Object, Metadata>
+  fileprivate let described: FamilyRows<Object, Metadata>
 
   init(_ store: ExtensionStore, _ family: CollectionFamily<Object, Metadata>) throws {
     self.store = store
@@ -104,7 +104,10 @@ public struct ViewReader<Object: Sendable, Metadata: Sendable> {
   }
 
   /// A row as closures see it; nil if it is of none of the view's collections.
-  func row(_ change: RowChange) -> ViewRow<Object, Metadata>? { described.row(change).map { ViewRow($0) } }
+  func row(_ change: RowChange) -> ViewRow<Object, Metadata>? {
+    guard let row = described.row(change) else { return nil }
+    return ViewRow(row)
+  }
 
   // MARK: Positions of rows
 
@@ -190,11 +193,11 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
 
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
-    private let reader: ViewReader<Object, Metadata>
+    private let described: FamilyRows<Object, Metadata>
     private let walk: ViewWalk
 
     init(_ reader: ViewReader<Object, Metadata>, _ group: String, _ range: Range<Int>?, _ isReversed: Bool) {
-      self.reader = reader
+      described = reader.described
       walk = ViewWalk(reader.store, reader.trees, group, range, isReversed: isReversed)
     }
 
@@ -202,11 +205,11 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
     /// next call throws.
     public mutating func next() -> (index: Int, row: ViewRow<Object, Metadata>)? {
       guard let (index, change) = walk.next() else { return nil }
-      guard let row = reader.row(change) else {
-        reader.store.noting(()) { throw reader.trees.damaged() }
+      guard let row = described.row(change) else {
+        walk.failDamaged()
         return nil
       }
-      return (index, row)
+      return (index, ViewRow(row))
     }
   }
 }

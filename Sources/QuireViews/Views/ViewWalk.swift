@@ -60,7 +60,7 @@ final class ViewWalk {
         return true
       }
       guard isFetched else {
-        (cursor, rest, fetched, position) = (nil, 0..<0, [], 0)
+        end()
         return nil
       }
     }
@@ -69,6 +69,14 @@ final class ViewWalk {
     let index = isReversed ? rest.upperBound - 1 : rest.lowerBound
     rest = isReversed ? rest.lowerBound..<index : (index + 1)..<rest.upperBound
     return (index, row)
+  }
+
+  private func end() { (cursor, rest, fetched, position) = (nil, 0..<0, [], 0) }
+
+  /// The row that was handed out is none that a view shows: nothing follows, and the transaction's next call throws.
+  func failDamaged() {
+    store.noting(()) { throw trees.damaged() }
+    end()
   }
 
   /// Fetches the next rows, one at least.
@@ -98,9 +106,7 @@ final class ViewWalk {
       guard try isReversed ? cursor.previous() : cursor.next() else { throw trees.damaged() }
     }
     isStarted = true
-    guard let rowID = try cursor.withEntry({ _, value in RowID(orderedBytes: value) }) ?? nil, rowID.rawValue > 0 else {
-      throw trees.damaged()
-    }
+    guard let rowID = try cursor.rowID, rowID.rawValue > 0 else { throw trees.damaged() }
     return rowID
   }
 
