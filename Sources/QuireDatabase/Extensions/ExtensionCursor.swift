@@ -261,6 +261,23 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   }
 }
 
+// The same as above where keys are bytes, for code that does not know the type of keys asks the runtime for it each time.
+extension ExtensionCursor where Key == [UInt8] {
+  /// The key of the entry; nil if the cursor is on none.
+  public var key: [UInt8]? {
+    guard stored == nil else { return stored?.key }
+    return leaf.map { $0.node.keys[$0.index] }
+  }
+
+  /// Key and value of the entry; nil if the cursor is on none.
+  public var entry: (key: [UInt8], value: [UInt8])? {
+    get throws {
+      guard let key, let value = try value else { return nil }
+      return (key, value)
+    }
+  }
+}
+
 extension Cursor {
   /// Calls `body` with key and value of the entry, an integer key as `RowID.orderedBytes` has it; returns whether the
   /// cursor is on an entry.
