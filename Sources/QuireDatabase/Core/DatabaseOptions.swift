@@ -8,7 +8,8 @@ extension Database {
   public struct Options: Sendable {
     /// What a commit waits for.
     public var durability: Durability
-    /// The budget for pages in memory, in bytes.
+    /// The budget for pages in memory, in bytes; a quarter of the machine's memory if none is chosen, see
+    /// `StorageOptions.defaultCacheSize`.
     public var cacheSize: Int
     /// The size of a page in bytes; used when a database is created.
     public var pageSize: Int
@@ -62,7 +63,8 @@ extension Database {
 
     /// Settings; what is left out has the value that suits most.
     public init(
-      durability: Durability = .full, cacheSize: Int = 512 << 20, pageSize: Int = 4096, logLimit: Int = 256 << 20,
+      durability: Durability = .full, cacheSize: Int = StorageOptions.defaultCacheSize, pageSize: Int = 4096,
+      logLimit: Int = 256 << 20,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
       renamedCollections: [String: String] = [:], connectionDefaults: Connection.Options = Connection.Options(),

@@ -4,8 +4,8 @@
 public struct StorageOptions: Sendable {
   /// The size of a page in bytes, one of `Limits.pageSizes`; used when a database is created.
   public var pageSize: Int
-  /// The budget for pages in memory, clean and dirty, in bytes. A checkpoint starts when dirty pages take five
-  /// eighths of it.
+  /// The budget for pages in memory, clean and dirty, in bytes; `defaultCacheSize` if none is chosen. A checkpoint
+  /// starts when dirty pages take five eighths of it.
   public var cacheSize: Int
   /// What a commit waits for.
   public var durability: Durability
@@ -39,7 +39,8 @@ public struct StorageOptions: Sendable {
 
   /// Settings; what is left out has the value that suits most.
   public init(
-    pageSize: Int = 4096, cacheSize: Int = 512 << 20, durability: Durability = .full, logLimit: Int = 256 << 20,
+    pageSize: Int = 4096, cacheSize: Int = Self.defaultCacheSize, durability: Durability = .full,
+    logLimit: Int = 256 << 20,
     alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true,
     isReadOnly: Bool = false, readerThreadCount: Int = 2
   ) {
