@@ -84,14 +84,15 @@ final class Evictor: Sendable {
   /// How many pages have been taken out of memory.
   var evictedCount: Int { evicted.load(ordering: .relaxed) }
 
-  /// Frees slots until the pool has `count` and the reserve, as far as clean pages and readers allow.
+  /// Frees slots until the pool has `count` and the reserve, as far as clean pages and readers allow; nothing as long as
+  /// there is half of the reserve, with what waits for readers: seldom, and many at a time.
   ///
   /// - Parameter table: where the clean pages are.
   func makeRoom(for count: Int, in table: PageTable) {
     hand.withLock { hand in
       let waiting = retired.collect()
       let missing = count + reserve - pool.room - waiting
-      if missing > 0 { sweep(missing, table, &hand) }
+      if missing > reserve / 2 { sweep(missing, table, &hand) }
     }
   }
 
@@ -99,17 +100,11 @@ final class Evictor: Sendable {
     // Without pages there is nothing to find, and looking for it would take as long as the table is.
     guard table.residentCount > 0 else { return }
     var slots: [UInt] = []
-    let pageCount = table.pageCount
+    slots.reserveCapacity(min(count, table.residentCount))
     // Once round to cool, once round to take; but not all at once in a long table with little in it. Everybody who
     // needs a slot waits for this one, most of them inside of pages, so that nothing that was retired can be freed
     // meanwhile: a thread that finds too little goes on where this one has stopped.
-    var rest = min(2 * pageCount, Self.sweepLimit)
-    while slots.count < count, rest > 0 {
-      if hand >= pageCount { hand = 0 }
-      if let slot = table.coolOrTake(PageNumber(hand)) { slots.append(UInt(bitPattern: slot)) }
-      hand += 1
-      rest -= 1
-    }
+    table.coolOrTake(count, &hand, steps: min(2 * table.pageCount, Self.sweepLimit), into: &slots)
     guard !slots.isEmpty else { return }
     evicted.wrappingAdd(slots.count, ordering: .relaxed)
     retired.retire(slots)

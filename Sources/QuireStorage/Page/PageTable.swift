@@ -167,20 +167,44 @@ struct PageTable: @unchecked Sendable {
     return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
   }
 
+  /// Moves the evictor's hand on: cools what is hot, and takes out what is cool, until `slots` has `count` slots or so
+  /// many steps were made.
+  func coolOrTake(_ count: Int, _ hand: inout UInt64, steps: UInt64, into slots: inout [UInt]) {
+    let pageCount = pageCount
+    guard pageCount > 0 else { return }
+    var rest = steps
+    while slots.count < count, rest > 0 {
+      if hand >= pageCount { hand = 0 }
+      // One chunk at a time: most words are zero where much of a file is not in memory, and cost a load.
+      let chunkEnd = ((hand >> UInt64(Self.chunkShift)) + 1) << UInt64(Self.chunkShift)
+      let end = min(pageCount, chunkEnd, hand + rest)
+      let first = word(PageNumber(hand))
+      var index = 0
+      let stepCount = Int(end - hand)
+      while index < stepCount, slots.count < count {
+        let value = first[index].load(ordering: .relaxed)
+        if value != 0, let slot = coolOrTake(first + index, value) { slots.append(slot) }
+        index &+= 1
+      }
+      hand += UInt64(index)
+      rest -= UInt64(index)
+    }
+  }
+
   /// One step of the evictor's hand: cools a hot page; takes a cool one out and returns its slot.
-  func coolOrTake(_ number: PageNumber) -> UnsafeMutableRawPointer? {
-    let value = word(number).pointee.load(ordering: .relaxed)
-    if value == 0 || value & (Self.unsyncedBit | Self.unwrittenBit) != 0 { return nil }
+  @inline(__always)
+  private func coolOrTake(_ word: UnsafeMutablePointer<Atomic<UInt>>, _ value: UInt) -> UInt? {
+    if value & (Self.unsyncedBit | Self.unwrittenBit) != 0 { return nil }
     if value & (Self.hotBit | Self.warmBit) != 0 {
       // Another thread may have heated it or taken it out meanwhile; either way the hand moves on.
-      _ = word(number).pointee.compareExchange(
+      _ = word.pointee.compareExchange(
         expected: value, desired: value & ~(Self.hotBit | Self.warmBit), ordering: .relaxed)
       return nil
     }
-    let result = word(number).pointee.compareExchange(expected: value, desired: 0, ordering: .sequentiallyConsistent)
+    let result = word.pointee.compareExchange(expected: value, desired: 0, ordering: .sequentiallyConsistent)
     guard result.exchanged else { return nil }
     counters.pointee.resident.wrappingSubtract(1, ordering: .relaxed)
-    return UnsafeMutableRawPointer(bitPattern: value & ~Self.tagBits)
+    return value & ~Self.tagBits
   }
 }
 
