@@ -3,11 +3,11 @@
 /// A container that a coder has made for the keys of one type, and what is remembered about these keys.
 private final class BoxEntry {
   /// The only reference that the coder has: so it can be told whether somebody else has one.
-  var box: AnyObject
+  @exclusivity(unchecked) var box: AnyObject
   let table: KeyTable
 
   init(_ box: AnyObject, _ table: KeyTable) {
-    self.box = box
+    unsafe self.box = box
     self.table = table
   }
 }
@@ -41,7 +41,7 @@ struct BoxCache {
     let index = Self.index(key)
     let slot = slots[index]
     if slot.key == key, let entry = unsafe slot.entry {
-      return unsafe entry._withUnsafeGuaranteedRef { ($0.box, $0.table) }
+      return unsafe entry._withUnsafeGuaranteedRef { unsafe ($0.box, $0.table) }
     }
     return findElsewhere(key, index)
   }
@@ -49,7 +49,7 @@ struct BoxCache {
   private mutating func findElsewhere(_ key: ObjectIdentifier, _ index: Int) -> (box: AnyObject, table: KeyTable)? {
     guard let entry = entries[key] else { return nil }
     slots[index] = unsafe Slot(key: key, entry: .passUnretained(entry))
-    return (entry.box, entry.table)
+    return unsafe (entry.box, entry.table)
   }
 
   /// Keeps `container`, which must be one reference, for keys of type `Key`, for which none is kept yet.
@@ -63,5 +63,5 @@ struct BoxCache {
   }
 
   /// Whether anybody else still has one of the containers.
-  func isShared() -> Bool { entries.values.contains { !isKnownUniquelyReferenced(&$0.box) } }
+  func isShared() -> Bool { entries.values.contains { unsafe !isKnownUniquelyReferenced(&$0.box) } }
 }

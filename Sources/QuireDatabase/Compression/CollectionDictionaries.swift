@@ -133,8 +133,6 @@ struct DictionaryUse {
   var triesAll = false
   /// Whether the writer has asked for the newest one.
   private(set) var hasBegunWriting = false
-  /// Whether a dictionary is to be thought of once the row is stored, and above which length.
-  var isDue: Int?
   /// The dictionary that a row was read with last.
   private(set) var last: CompressionDictionary?
 

@@ -265,7 +265,7 @@ extension DatabaseCore.WriteOutcome {
       try transaction.extensions.numberForest()
       forest = transaction.loadedForest
     }
-    changes = writer.changes
+    changes = unsafe writer.changes
     info = writer.commitInfo
     for collection in transaction.collections.all {
       if let id = collection.forgottenID { removed.append(id) }

@@ -24,7 +24,7 @@ extension TransactionState {
     let session = try session()
     let extensionMarks = session?.makeMarks()
     let (forest, hasChangedForest, newRegistered) = (loadedForest, writer.hasChangedForest, writer.newRegistered)
-    let changes = writer.changes.position
+    let changes = unsafe writer.changes.position
     let actionCount = writer.actions.count
     let rollbackActionCount = writer.rollbackActions.count
     let commitInfo = writer.commitInfo
@@ -41,7 +41,7 @@ extension TransactionState {
       assert(
         writer.actions.count >= actionCount && writer.rollbackActions.count >= rollbackActionCount
           && collections.all.count >= marks.count, "what a transaction had before a savepoint is gone")
-      writer.changes.truncate(to: changes)
+      unsafe writer.changes.truncate(to: changes)
       writer.actions.removeLast(writer.actions.count - actionCount)
       writer.undoneActions += writer.rollbackActions[rollbackActionCount...]
       writer.rollbackActions.removeLast(writer.rollbackActions.count - rollbackActionCount)

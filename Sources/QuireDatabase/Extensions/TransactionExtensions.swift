@@ -300,10 +300,10 @@ struct TransactionExtensions {
   ///
   /// - Parameter names: of the collections that the transaction knows.
   func markOthers(_ names: [CollectionID: String]) throws(DatabaseError) -> [CollectionFilter.Stored]? {
-    guard let writer = transaction.writer, !writer.changes.isEmpty else { return nil }
+    guard let writer = transaction.writer, unsafe !writer.changes.isEmpty else { return nil }
     let known = transaction.database.extensions.unmarkedOthers
     if let known, known.isEmpty { return nil }
-    let changed = try changedCollections(writer.changes, names)
+    let changed = try changedCollections(unsafe writer.changes, names)
     func concerns(_ filter: CollectionFilter.Stored) -> Bool {
       guard let changed else { return true }
       return changed.contains { filter.contains($0) }

@@ -16,13 +16,13 @@ extension OpenedCollection {
     if next.rawValue == .max { _ = try transaction.allocateRowID() }
     if let existing = try rowID(id, key, orEnter: next) {
       try put(row, existing)
-      writer.changes.append(.changed([.object, .metadata]), id, existing, key)
+      unsafe writer.changes.append(.changed([.object, .metadata]), id, existing, key)
       return (existing, false)
     }
     let given = try transaction.allocateRowID()
     assert(given == next, "another number was entered than is given")
     try put(row, next)
-    writer.changes.append(.inserted, id, next, key)
+    unsafe writer.changes.append(.inserted, id, next, key)
     return (next, true)
   }
 
@@ -38,7 +38,7 @@ extension OpenedCollection {
     let rowID = try transaction.allocateRowID()
     try put(row, rowID)
     _ = try self.rowID(id, key, orEnter: rowID)
-    transaction.writer?.changes.append(.inserted, id, rowID, key)
+    unsafe transaction.writer?.changes.append(.inserted, id, rowID, key)
     return (rowID, true)
   }
 
@@ -47,7 +47,7 @@ extension OpenedCollection {
     guard let id, let writer = transaction.writer else { throw transaction.notWriting() }
     transaction.mutationCount &+= 1
     try put(row, existing)
-    writer.changes.append(.changed(halves), id, existing, key)
+    unsafe writer.changes.append(.changed(halves), id, existing, key)
   }
 
   private func put(_ row: borrowing RowBuilder, _ rowID: RowID) throws(StorageError) {

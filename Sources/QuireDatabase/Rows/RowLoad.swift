@@ -71,7 +71,7 @@ internal import QuireStorage
       try storeBatch()
       throw error
     }
-    if let above = opened.state.dictionaries.isDue {
+    if let above = opened.state.trainingIsDue {
       // The next row is compressed with what this one's storing may train.
       try storeBatch()
       do { try DictionaryTrainer(opened.transaction).trainIfDue(opened.state, above: above) } catch {

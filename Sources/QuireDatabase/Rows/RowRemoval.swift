@@ -79,7 +79,7 @@ struct RowRemoval {
       try transaction.delete(indexKey, in: transaction.database.trees.keys)
       try transaction.delete(SearchKey(rowID.rawValue), in: transaction.database.trees.rows)
     }
-    if isReported { writer.changes.append(.removed, id, rowID, key) }
+    if isReported { unsafe writer.changes.append(.removed, id, rowID, key) }
     return rowID
   }
 
@@ -100,7 +100,7 @@ struct RowRemoval {
     var left: [(key: String, rowID: RowID)] = []
     if let id = collection.id {
       if session.wantsRows(of: collection.name) {
-        transaction.writer?.changes.clear(id)
+        unsafe transaction.writer?.changes.clear(id)
         try session.clearing(id) { try removeInBatches(collection, id, session) }
         left = try allRows(of: id)
       } else {
@@ -168,7 +168,7 @@ struct RowRemoval {
     } else {
       try deleteRows(of: id, count)
     }
-    writer.changes.clear(id)
+    unsafe writer.changes.clear(id)
   }
 
   private func deleteRows(of id: CollectionID, _ count: Int) throws {
@@ -239,7 +239,7 @@ struct RowRemoval {
       try transaction.deleteAll(in: transaction.trees.rows)
     }
     for name in names { transaction.open(name).hasRemoved = true }
-    writer.changes.clearAll()
+    unsafe writer.changes.clearAll()
     try session?.didClearAll()
     return count
   }

@@ -14,7 +14,7 @@ extension TransactionState {
   func noteTouch(
     _ collection: CollectionState, _ id: CollectionID, _ key: String, _ rowID: RowID, _ halves: RowHalves
   ) {
-    writer?.changes.append(.touched(halves), id, rowID, key)
+    unsafe writer?.changes.append(.touched(halves), id, rowID, key)
   }
 
   /// Brings what is noted about collections up to date; called once the closure has returned.

@@ -290,7 +290,7 @@ extension OpenedCollection {
         stored = try insertOrReplace(row, key)
       }
       try transaction.session()?.did(stored.isNew ? .insert : .update, stored.rowID, key, state, content())
-      if let above = state.dictionaries.isDue { try DictionaryTrainer(transaction).trainIfDue(state, above: above) }
+      if let above = state.trainingIsDue { try DictionaryTrainer(transaction).trainIfDue(state, above: above) }
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }
@@ -333,7 +333,7 @@ extension OpenedCollection {
       if isFound == nil { throw missingRow(existing, key) }
       try replace(row, key, existing, half)
       try transaction.session()?.did(kind, existing, key, state, content())
-      if let above = state.dictionaries.isDue { try DictionaryTrainer(transaction).trainIfDue(state, above: above) }
+      if let above = state.trainingIsDue { try DictionaryTrainer(transaction).trainIfDue(state, above: above) }
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }

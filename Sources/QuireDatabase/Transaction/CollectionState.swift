@@ -42,6 +42,8 @@ internal import QuireStorage
   private(set) var writtenHalves: RowHalves = []
   /// The collection's dictionaries, as far as the transaction has used them.
   var dictionaries = DictionaryUse()
+  /// Whether a dictionary is to be thought of once the row is stored, and above which length.
+  var trainingIsDue: Int?
   /// What all transactions share of them, in a collection that this one has made.
   private var newDictionaries: CollectionDictionaries?
   /// Whether a row of it was removed, so that it may be empty.

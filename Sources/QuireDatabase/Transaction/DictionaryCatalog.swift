@@ -115,7 +115,7 @@ extension OpenedCollection {
     let newest = try transaction.dictionaries.newest(state)
     state.dictionaries.attempts.candidateCount += 1
     if state.dictionaries.attempts.candidateCount >= DictionaryTraining.leastCandidateCount {
-      state.dictionaries.isDue = above
+      state.trainingIsDue = above
     }
     let dictionary = byteCount <= Limits.dictionaryValueByteCount ? newest.dictionary : nil
     guard dictionary != nil || Compression.dictionary(above: above).compresses(byteCount),

@@ -25,7 +25,7 @@ struct DictionaryTrainer {
 
   /// Trains a dictionary if the collection has grown enough for one; called once a row has been stored.
   func trainIfDue(_ collection: CollectionState, above: Int) throws {
-    collection.dictionaries.isDue = nil
+    collection.trainingIsDue = nil
     collection.dictionaries.attempts.candidateCount = 0
     guard let id = collection.id else { return }
     let newest = try catalog.newest(collection)

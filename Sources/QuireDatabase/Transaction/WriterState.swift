@@ -4,7 +4,7 @@ internal import QuireStorage
 
 /// The part of a write transaction that is not in the trees; restored by savepoints together with them.
 final class WriterState {
-  var changes = ChangeLog()
+  @exclusivity(unchecked) var changes = ChangeLog()
   var actions: [@Sendable () -> Void] = []
   /// What is to run if the transaction is rolled back.
   var rollbackActions: [@Sendable () -> Void] = []
