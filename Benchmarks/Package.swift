@@ -52,6 +52,7 @@ let package = Package(
     // By name, because otherwise a local package is called as the folder that it was cloned into.
     .package(name: "quire", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     // Exactly this version: GRDB does not tell its own, so the table names this one.
   ] + (hasGRDB ? [.package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0")] : []),
   targets: installed.map {
@@ -67,6 +68,7 @@ let package = Package(
         .product(name: "QuireTesting", package: "quire"),
         .product(name: "QuireViews", package: "quire"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
       ] + installed.map { .target(name: $0.target) }
         + (hasGRDB ? [.product(name: "GRDB", package: "GRDB.swift")] : []),
       swiftSettings: settings

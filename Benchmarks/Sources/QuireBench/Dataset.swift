@@ -62,6 +62,18 @@ final class RowBlock: @unchecked Sendable {
     }
   }
 
+  /// Makes `count` rows, each of what `fill` writes to its bytes, key first.
+  init(count: Int, valueByteCount: Int = 150, fill: (Int, UnsafeMutableRawBufferPointer) -> Void) {
+    self.count = count
+    self.valueByteCount = valueByteCount
+    let rowByteCount = Self.keyByteCount + valueByteCount
+    memory = UnsafeMutableRawBufferPointer.allocate(byteCount: (count * rowByteCount + 7) & ~7, alignment: 64)
+    for index in 0..<count {
+      let start = index * rowByteCount
+      fill(index, UnsafeMutableRawBufferPointer(rebasing: memory[start..<(start + rowByteCount)]))
+    }
+  }
+
   deinit { memory.deallocate() }
 
   @inline(__always) func key(_ index: Int) -> UnsafeRawBufferPointer {
@@ -114,6 +126,17 @@ final class KeyList: @unchecked Sendable {
       let target = UnsafeMutableRawBufferPointer(
         rebasing: memory[(place * RowBlock.keyByteCount)..<((place + 1) * RowBlock.keyByteCount)])
       target.copyMemory(from: rows.key(index))
+    }
+  }
+
+  /// `count` keys, each of what `fill` writes to its bytes.
+  init(count: Int, fill: (Int, UnsafeMutableRawBufferPointer) -> Void) {
+    self.count = count
+    let keyByteCount = RowBlock.keyByteCount
+    memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count * keyByteCount, alignment: 64)
+    for place in 0..<count {
+      let start = place * keyByteCount
+      fill(place, UnsafeMutableRawBufferPointer(rebasing: memory[start..<(start + keyByteCount)]))
     }
   }
 

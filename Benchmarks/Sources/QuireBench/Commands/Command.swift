@@ -10,7 +10,7 @@ struct Command: ParsableCommand {
     abstract: "Measures Quire beside its peers: same rows, same order, alternating runs.",
     subcommands: [
       Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, ObjectsBench.self, CrashChild.self,
-      ObjectLayer.self, ObjectCompression.self, IndexBench.self,
+      ObjectLayer.self, ObjectCompression.self, IndexBench.self, GrowthBench.self, GrowthChild.self,
     ],
     defaultSubcommand: Run.self)
 }
@@ -72,6 +72,7 @@ struct Check: ParsableCommand {
       print("\(stores.count) stores, \(BenchmarkRow.all.count) rows: in order")
     }
     try checkObjects()
+    try withWorkDirectory(nil) { try checkGrowth(in: $0) }
   }
 
   /// Measures the table of objects over a thousand rows: each store verifies what it does.

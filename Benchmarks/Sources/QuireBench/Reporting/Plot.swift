@@ -70,7 +70,7 @@ struct Plot {
   private var legend: String {
     var (x, text) = (Self.left, "")
     for store in stores {
-      text += "<rect x=\"\(point(x))\" y=\"46\" width=\"10\" height=\"10\" fill=\"\(color(store))\"/>"
+      text += "<rect x=\"\(point(x))\" y=\"46\" width=\"10\" height=\"10\" fill=\"\(Self.color(store))\"/>"
       text += "<text x=\"\(point(x + 14))\" y=\"55\">\(escaped(store))</text>\n"
       x += 90
     }
@@ -106,7 +106,7 @@ struct Plot {
       let multiple = ratio.isFinite ? "\(number(ratio))×" : "∞"
       text += """
         <rect x="\(point(min(zero, end)))" y="\(point(y))" width="\(point(max(1, abs(end - zero))))" \
-        height="\(point(Self.barHeight - 3))" fill="\(color(result.store))"/>\
+        height="\(point(Self.barHeight - 3))" fill="\(Self.color(result.store))"/>\
         <line x1="\(point(ends[0]))" y1="\(middle)" x2="\(point(ends[1]))" y2="\(middle)" stroke="#222"/>\
         <text x="\(point(Self.width - Self.right + 10))" y="\(point(y + 9))" font-size="10">\(multiple)  \
         \(escaped("\(number(result.median)) \(result.store)"))</text>
@@ -116,7 +116,8 @@ struct Plot {
     return text
   }
 
-  private func color(_ store: String) -> String { Self.colors[store] ?? "#000" }
+  /// The colour of a store, in every picture.
+  static func color(_ store: String) -> String { colors[store] ?? "#000" }
 }
 
 /// A logarithmic scale between two powers of two; what lies beyond is drawn at its ends.
@@ -133,9 +134,11 @@ private struct Axis {
   func position(ofRatio ratio: Double) -> Double { position(ratio > 0 ? log2(ratio) : low) }
 }
 
-private func point(_ value: Double) -> String { String(format: "%.1f", value) }
+/// A length in a picture.
+func point(_ value: Double) -> String { String(format: "%.1f", value) }
 
-private func escaped(_ text: String) -> String {
+/// Text as XML takes it.
+func escaped(_ text: String) -> String {
   text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
     .replacingOccurrences(of: ">", with: "&gt;")
 }

@@ -48,6 +48,16 @@
       }
     }
 
+    func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
+      try pool.write { database in
+        while let rows = try next() {
+          for index in 0..<rows.count {
+            try Entry(k: Data(rows.key(index)), v: Data(rows.value(index))).insert(database, onConflict: .replace)
+          }
+        }
+      }
+    }
+
     func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
       try pool.write { database in
         for index in range {

@@ -71,6 +71,24 @@
       }
     }
 
+    func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
+      var transaction: OpaquePointer?
+      try checkLMDB(mdb_txn_begin(environment, nil, 0, &transaction))
+      do {
+        while let rows = try next() {
+          for index in 0..<rows.count {
+            var key = MDB_val(rows.key(index))
+            var value = MDB_val(rows.value(index))
+            try checkLMDB(mdb_put(transaction, database, &key, &value, 0))
+          }
+        }
+      } catch {
+        mdb_txn_abort(transaction)
+        throw error
+      }
+      try checkLMDB(mdb_txn_commit(transaction))
+    }
+
     /// Sorts the rows, the time for which counts, and appends them: what LMDB's manual advises for bulk loads.
     func load(_ rows: RowBlock) throws {
       var transaction: OpaquePointer?

@@ -50,6 +50,19 @@
       }
     }
 
+    func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
+      let batch = try made(leveldb_writebatch_create())
+      defer { leveldb_writebatch_destroy(batch) }
+      while let rows = try next() {
+        for index in 0..<rows.count {
+          let key = Characters(rows.key(index))
+          let value = Characters(rows.value(index))
+          leveldb_writebatch_put(batch, key.start, key.count, value.start, value.count)
+        }
+      }
+      try write(batch)
+    }
+
     func remove(_ rows: RowBlock, _ range: Range<Int>) throws {
       let batch = try made(leveldb_writebatch_create())
       defer { leveldb_writebatch_destroy(batch) }

@@ -7,6 +7,8 @@ final class QuireStore: StoreUnderTest {
   static let name = "quire"
   /// It looks once in a second, and begins at the second look that finds no new commit.
   static let secondsUntilTidying = 2.2
+  /// The cache that it has if nobody says anything, in bytes.
+  static var standardCacheSize: Int { StorageEngine.Options().cacheSize }
 
   private let engine: StorageEngine
   private let tree: Tree
@@ -39,6 +41,25 @@ final class QuireStore: StoreUnderTest {
         for index in 0..<rows.count { try loader.append(rows.value(index).bytes, for: rows.key(index).bytes) }
       }
     }
+  }
+
+  func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
+    try engine.write { tx in
+      while let rows = try next() {
+        for index in 0..<rows.count { try tx.put(rows.value(index).bytes, for: rows.key(index).bytes, in: tree) }
+      }
+    }
+  }
+
+  func loadInAnyOrder(_ next: () throws -> RowBlock?) throws -> Bool {
+    try engine.write { tx in
+      try tx.bulkLoad(into: tree) { loader in
+        while let rows = try next() {
+          for index in 0..<rows.count { try loader.append(rows.value(index).bytes, for: rows.key(index).bytes) }
+        }
+      }
+    }
+    return true
   }
 
   func remove(_ rows: RowBlock, _ range: Range<Int>) throws {

@@ -44,6 +44,19 @@
       }
     }
 
+    func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
+      let batch = try made(rocksdb_writebatch_create())
+      defer { rocksdb_writebatch_destroy(batch) }
+      while let rows = try next() {
+        for index in 0..<rows.count {
+          let key = Characters(rows.key(index))
+          let value = Characters(rows.value(index))
+          rocksdb_writebatch_put(batch, key.start, key.count, value.start, value.count)
+        }
+      }
+      try write(batch)
+    }
+
     /// Sorts the rows, the time for which counts, writes a table file of them and takes it in: what RocksDB's wiki
     /// advises for bulk loads.
     func load(_ rows: RowBlock) throws {

@@ -40,6 +40,17 @@
       }
     }
 
+    func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
+      try writer.withLock { connection in
+        let statement = try connection.statement("INSERT OR REPLACE INTO rows (k, v) VALUES (?1, ?2)")
+        try connection.transaction("BEGIN IMMEDIATE") {
+          while let rows = try next() {
+            for index in 0..<rows.count { try connection.put(rows, index, statement) }
+          }
+        }
+      }
+    }
+
     /// Sorts the rows, the time for which counts, so that every page is filled once.
     func load(_ rows: RowBlock) throws {
       try writer.withLock { connection in

@@ -20,6 +20,13 @@ protocol StoreUnderTest: AnyObject, Sendable {
   func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws
   /// Puts all rows in one transaction into an empty store, by whatever the store has for many rows in any order.
   func load(_ rows: RowBlock) throws
+  /// Puts the rows of all blocks that `next` gives, until it gives none, in one transaction, one call of the store per
+  /// row; nothing is stored if `next` throws.
+  func putInOneTransaction(_ next: () throws -> RowBlock?) throws
+  /// The same by a call that the store has for more rows than memory holds, in any order.
+  ///
+  /// - Returns: false if it has none; then `next` was not asked.
+  func loadInAnyOrder(_ next: () throws -> RowBlock?) throws -> Bool
   /// Removes the rows of `range` in one transaction; every one must be there.
   func remove(_ rows: RowBlock, _ range: Range<Int>) throws
   /// Gets the keys of `range` in one read transaction; every one must be there.
@@ -49,6 +56,7 @@ extension StoreUnderTest {
   var flushes: UInt64? { nil }
   func settle() throws {}
   func load(_ rows: RowBlock) throws { try put(rows, 0..<rows.count, perTransaction: rows.count) }
+  func loadInAnyOrder(_ next: () throws -> RowBlock?) throws -> Bool { false }
   func sumOfManyValues(of keys: KeyList, _ range: Range<Int>) throws -> UInt64 {
     try sumOfValues(of: keys, range)
   }
