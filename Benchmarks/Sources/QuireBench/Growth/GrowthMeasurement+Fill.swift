@@ -48,7 +48,7 @@ extension GrowthMeasurement {
     _ name: String, _ body: (any StoreUnderTest, () throws -> RowBlock?) throws -> Bool
   ) throws {
     let store = try open()
-    let before = ProcessCounters.bytesSentToDisk()
+    let before = bytesWrittenSoFar()
     var (made, makingTime, beginOfCommit, isSupported) = (0, 0, 0, true)
     var beginOfLastTenth: Int?
     try measure(name, "µs/row") { end in

@@ -72,7 +72,7 @@ final class GrowthMeasurement {
       try remark(name, "µs/row", "too few rows")
       return 0
     }
-    let before = ProcessCounters.bytesSentToDisk()
+    let before = bytesWrittenSoFar()
     var latencies = Latencies()
     var (done, total) = (0, 0)
     // Whole batches, one at the least.
@@ -107,8 +107,7 @@ final class GrowthMeasurement {
   }
 
   /// Has the store write home what it owes and come to rest; notes how long the call for that took, and what the device
-  /// has got since `bytesBefore`. The system then writes what it owes, too: a page that is still to be written counts
-  /// once, however often it changes, and the next row must not profit from that.
+  /// has got since `bytesBefore`.
   func measureDebt(_ name: String, _ store: any StoreUnderTest, rows: Int, bytesBefore: Int?) throws {
     try measure("\(name), then written home", "ms") { _ in
       let start = Clocks.wall()
@@ -123,7 +122,13 @@ final class GrowthMeasurement {
     if let bytes = difference(ProcessCounters.bytesSentToDisk(), bytesBefore) {
       try add("\(name), bytes written", "× payload", Double(bytes) / Double(max(1, rows) * GrowthRows.rowByteCount))
     }
+  }
+
+  /// Has the system write what it owes, and returns what it has written for this process: a page that is still to be
+  /// written counts once, however often it changes, and no row must profit from what the one before it left.
+  func bytesWrittenSoFar() -> Int? {
     sync()
+    return ProcessCounters.bytesSentToDisk()
   }
 
   /// Notes the most memory that the store has made this process take, files of the page cache that it maps among it.
