@@ -64,7 +64,7 @@ struct GrowthBench: ParsableCommand {
   }
 
   func run() throws {
-    let plan = GrowthPlan(count: 0, cacheSize: QuireStore.standardCacheSize, seed: seed, secondsPerRow: timeLimit)
+    let plan = GrowthPlan(count: 0, cacheSize: nil, seed: seed, secondsPerRow: timeLimit)
     let sizes = GrowthSizes(
       configurations: try configurations,
       stores: try chosen(stores, among: Peer.growingStores, named: { $0.name }),

@@ -12,6 +12,7 @@ extension GrowthMeasurement {
   /// All that goes on with the rows of one random filling.
   func measureRandomRows(_ parts: Set<GrowthPart>) throws {
     var store = try open()
+    try add("cache", "MiB", Double(plan.options.cacheSize) / 1_048_576, .notes)
     try fillAtRandom(store)
     if state.filled == 0 { throw StoreFailure(description: "\(kind.name): not one batch was stored in time") }
     if parts.contains(.read) { try read(store) }

@@ -33,7 +33,8 @@ enum GrowthPart: String, CaseIterable, Codable {
 struct GrowthPlan: Codable {
   /// Rows of the filled store.
   var count: Int
-  var cacheSize: Int
+  /// Nil for what Quire takes by itself, which depends on the memory that the process may take.
+  var cacheSize: Int?
   var seed: UInt64
   /// A store that needs longer for a row of the table is stopped.
   var secondsPerRow: Double
@@ -54,7 +55,7 @@ struct GrowthPlan: Codable {
   /// How long a store may work on after its batches, before the bytes that it wrote are counted.
   var quietMilliseconds = 20_000
 
-  init(count: Int, cacheSize: Int, seed: UInt64, secondsPerRow: Double) {
+  init(count: Int, cacheSize: Int?, seed: UInt64, secondsPerRow: Double) {
     (self.count, self.cacheSize, self.seed, self.secondsPerRow) = (count, cacheSize, seed, secondsPerRow)
   }
 
@@ -72,8 +73,10 @@ struct GrowthPlan: Codable {
   /// How many of `wanted` batches a store of `rows` rows gets, if they may touch one in `share` of its rows.
   func batches(_ wanted: Int, of rows: Int, oneIn share: Int) -> Int { min(wanted, rows / share / batchRows) }
 
-  /// How stores are opened: commits wait for the system, not for the disk.
-  var options: StoreOptions { StoreOptions(cacheSize: cacheSize, durability: .relaxed) }
+  /// How stores are opened in this process: commits wait for the system, not for the disk.
+  var options: StoreOptions {
+    StoreOptions(cacheSize: cacheSize ?? QuireStore.standardCacheSize, durability: .relaxed)
+  }
 }
 
 /// The size of everybody's cache, as the command line names it.
@@ -102,10 +105,10 @@ enum GrowthCache: Codable, Equatable {
     }
   }
 
-  /// Bytes beside `rows` rows; a MiB at the least.
-  func byteCount(rows: Int) -> Int {
+  /// Bytes beside `rows` rows, a MiB at the least; nil for what Quire takes by itself.
+  func byteCount(rows: Int) -> Int? {
     switch self {
-    case .standard: QuireStore.standardCacheSize
+    case .standard: nil
     case .tenth: max(1 << 20, rows * GrowthRows.rowByteCount / 10)
     case .mebibytes(let count): count << 20
     }
@@ -119,13 +122,14 @@ struct GrowthConfiguration: Codable, Equatable {
   /// The memory that each process may take, page cache and all; nil for what the machine has.
   let memoryMiB: Int?
 
-  var cacheSize: Int { cache.byteCount(rows: count) }
+  /// In bytes; nil for what Quire takes by itself.
+  var cacheSize: Int? { cache.byteCount(rows: count) }
 
   /// What stands above the table.
   var title: String {
     let memory = memoryMiB.map { "\($0) MiB for each process and its files" } ?? "the machine's page cache is free"
     let payload = number(Double(count * GrowthRows.rowByteCount) / 1_048_576)
-    let size = number(Double(cacheSize) / 1_048_576)
-    return "\(count) rows (\(payload) MiB), cache of \(size) MiB (\(cache.name)), \(memory)"
+    let size = cacheSize.map { "of \(number(Double($0) / 1_048_576)) MiB" } ?? "as Quire takes it by itself"
+    return "\(count) rows (\(payload) MiB), cache \(size) (\(cache.name)), \(memory)"
   }
 }
