@@ -48,7 +48,7 @@ extension GrowthMeasurement {
     _ name: String, _ body: (any StoreUnderTest, () throws -> RowBlock?) throws -> Bool
   ) throws {
     let store = try open()
-    let before = bytesWrittenSoFar()
+    let before = writtenBytesSoFar()
     var (made, makingTime, beginOfCommit, isSupported) = (0, 0, 0, true)
     var beginOfLastTenth: Int?
     try measure(name, "µs/row") { end in
@@ -86,7 +86,7 @@ extension GrowthMeasurement {
       try add("\(name), its commit", "ms", Double(finished - beginOfCommit) / 1e6, .notes)
     }
     if isSupported, contents.count == plan.count {
-      try measureDebt(name, store, rows: made, bytesBefore: before)
+      try measureDebt(name, store, rows: made, since: before)
       try addSize("files, after \(name)")
       try verify(store, name)
     }

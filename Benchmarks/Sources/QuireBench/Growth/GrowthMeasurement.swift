@@ -22,12 +22,14 @@ final class GrowthMeasurement {
   /// The rows in the order in which they are updated and removed, and how far that has come.
   private(set) lazy var order = ShuffledNumbers(count: max(1, state.filled))
   private var place = 0
+  private let disk: DiskCounters?
   /// The most memory that this process had taken before there was a store.
   private let bytesBefore = ProcessCounters.peakResidentBytes() ?? 0
 
   init(_ kind: any StoreUnderTest.Type, plan: GrowthPlan, folder: String, log: GrowthLog) {
     (self.kind, self.plan, self.folder, self.log) = (kind, plan, folder, log)
     rows = plan.rows
+    disk = DiskCounters(directory: folder)
     watchdog = GrowthWatchdog(log: log)
   }
 
@@ -72,7 +74,7 @@ final class GrowthMeasurement {
       try remark(name, "µs/row", "too few rows")
       return 0
     }
-    let before = bytesWrittenSoFar()
+    let before = writtenBytesSoFar()
     var latencies = Latencies()
     var (done, total) = (0, 0)
     // Whole batches, one at the least.
@@ -102,13 +104,13 @@ final class GrowthMeasurement {
       try add("\(name), last tenth", "µs/row", Double(late.time) / Double(late.rows) / 1000)
     }
     try add(latencies, "\(name), a batch", "ms", nanoseconds: 1e6)
-    try measureDebt(name, store, rows: done, bytesBefore: before)
+    try measureDebt(name, store, rows: done, since: before)
     return done
   }
 
-  /// Has the store write home what it owes and come to rest; notes how long the call for that took, and what the device
-  /// has got since `bytesBefore`.
-  func measureDebt(_ name: String, _ store: any StoreUnderTest, rows: Int, bytesBefore: Int?) throws {
+  /// Has the store write home what it owes and come to rest; notes how long the call for that took, and what has been
+  /// written since `before`.
+  func measureDebt(_ name: String, _ store: any StoreUnderTest, rows: Int, since before: WrittenBytes) throws {
     try measure("\(name), then written home", "ms") { _ in
       let start = Clocks.wall()
       try store.settle()
@@ -119,16 +121,25 @@ final class GrowthMeasurement {
         _ = Quiet.await(seconds, atMost: plan.quietMilliseconds, nil)
       }
     }
-    if let bytes = difference(ProcessCounters.bytesSentToDisk(), bytesBefore) {
-      try add("\(name), bytes written", "× payload", Double(bytes) / Double(max(1, rows) * GrowthRows.rowByteCount))
+    let now = writtenBytesSoFar()
+    let counts: [(of: String, after: Int?, before: Int?, table: GrowthResult.Table)] = [
+      ("bytes written", now.handed, before.handed, .rows),
+      ("bytes of the whole disk", now.disk, before.disk, .rows),
+      ("bytes of dirtied pages", now.dirtied, before.dirtied, .notes),
+    ]
+    for count in counts {
+      guard let bytes = difference(count.after, count.before) else { continue }
+      let payload = Double(max(1, rows) * GrowthRows.rowByteCount)
+      try add("\(name), \(count.of)", "× payload", Double(bytes) / payload, count.table)
     }
   }
 
-  /// Has the system write what it owes, and returns what it has written for this process: a page that is still to be
-  /// written counts once, however often it changes, and no row must profit from what the one before it left.
-  func bytesWrittenSoFar() -> Int? {
+  /// Has the system write what it owes, so that no row pays for or profits from what the one before it left, and
+  /// returns what has been written so far.
+  func writtenBytesSoFar() -> WrittenBytes {
     sync()
-    return ProcessCounters.bytesSentToDisk()
+    return WrittenBytes(
+      handed: ProcessCounters.bytesWritten(), dirtied: ProcessCounters.bytesDirtied(), disk: disk?.bytesWritten())
   }
 
   /// Notes the most memory that the store has made this process take, files of the page cache that it maps among it.
@@ -166,4 +177,15 @@ final class GrowthMeasurement {
     (state.rowCount, state.valueSum) = (contents.count, contents.sum)
     try log.write(.state(state))
   }
+}
+
+/// Three counts of what has been written, each nil where the kernel does not tell.
+struct WrittenBytes {
+  /// Handed to write calls by this process. None of the stores writes its data in another way.
+  let handed: Int?
+  /// Pages that this process made dirty. Where the page cache has large folios, one changed page counts as its whole
+  /// folio.
+  let dirtied: Int?
+  /// Written to the whole disk, by everybody.
+  let disk: Int?
 }

@@ -39,8 +39,8 @@ enum ProcessCounters {
   /// Bytes handed to write calls, or nil where the kernel does not tell.
   static func bytesWritten() -> Int? { number("wchar:", in: "/proc/self/io") }
 
-  /// Bytes that the system has written to a disk for this process, or owes it, or nil where the kernel does not tell.
-  static func bytesSentToDisk() -> Int? { number("write_bytes:", in: "/proc/self/io") }
+  /// Bytes of the pages that this process has made dirty, whole folios of them, or nil where the kernel does not tell.
+  static func bytesDirtied() -> Int? { number("write_bytes:", in: "/proc/self/io") }
 
   /// Bytes that had to be fetched from a disk, or nil where the kernel does not tell.
   static func bytesFetched() -> Int? { number("read_bytes:", in: "/proc/self/io") }
