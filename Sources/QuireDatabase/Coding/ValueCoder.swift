@@ -19,6 +19,9 @@
     self.protection = protection
   }
 
+  /// Whether there is nothing behind the form.
+  @inlinable @inline(__always) var isPlain: Bool { closures == nil && upgrades == nil && protection == nil }
+
   /// Whether the values are of `type`.
   func isCoder(of type: Any.Type) -> Bool {
     form.isForm(of: type) && (upgrades.map { $0.valueType == type } ?? true)

@@ -29,15 +29,20 @@ struct CollectionFingerprint {
     name = collection.name.words
     self.object = ObjectIdentifier(object)
     self.metadata = ObjectIdentifier(metadata)
-    forms = UInt(collection.objects.form.tag) &<< 8 | UInt(collection.metadata.form.tag)
-    upgrades = Self.word(collection.objects.upgrades)
-    metadataUpgrades = Self.word(collection.metadata.upgrades)
-    closures = Self.word(collection.objects.closures)
-    metadataClosures = Self.word(collection.metadata.closures)
-    protection = Self.word(collection.objects.protection)
-    metadataProtection = Self.word(collection.metadata.protection)
-    sanitizers = Self.word(collection.sanitizers)
+    forms = UInt(collection.form.tag) &<< 8 | UInt(collection.metadataForm.tag)
     compression = collection.compression.word
+    guard let extras = collection.extras else {
+      (upgrades, metadataUpgrades, closures, metadataClosures) = (0, 0, 0, 0)
+      (protection, metadataProtection, sanitizers) = (0, 0, 0)
+      return
+    }
+    upgrades = Self.word(extras.objects.upgrades)
+    metadataUpgrades = Self.word(extras.metadata.upgrades)
+    closures = Self.word(extras.objects.closures)
+    metadataClosures = Self.word(extras.metadata.closures)
+    protection = Self.word(extras.objects.protection)
+    metadataProtection = Self.word(extras.metadata.protection)
+    sanitizers = Self.word(extras.sanitizers)
   }
 
   @inline(__always) private static func word<Object: AnyObject>(_ object: borrowing Object?) -> UInt {

@@ -94,22 +94,43 @@ extension RowCollection {
 }
 
 /// A description of a collection whose types are known elsewhere.
+///
+/// It is made and ended at each use of a collection: what most of them have none of stands behind one reference.
 @usableFromInline struct UntypedCollection: Sendable {
   @usableFromInline let name: String
-  @usableFromInline let objects: ValueCoder
-  @usableFromInline let metadata: ValueCoder
+  @usableFromInline let form: RowForm
+  @usableFromInline let metadataForm: RowForm
   @usableFromInline let compression: Compression
-  /// In an object of their own: most collections have none, and a nil costs nothing to copy.
-  @usableFromInline let sanitizers: UntypedSanitizers?
+  @usableFromInline let extras: CollectionExtras?
 
   @inlinable @inline(__always) init(
     _ name: String, _ objects: ValueCoder, _ metadata: ValueCoder, _ compression: Compression,
     _ sanitizers: UntypedSanitizers?
   ) {
     self.name = name
+    form = objects.form
+    metadataForm = metadata.form
+    self.compression = compression
+    extras =
+      objects.isPlain && metadata.isPlain && sanitizers == nil ? nil : CollectionExtras(objects, metadata, sanitizers)
+  }
+
+  /// How objects become bytes.
+  @inlinable var objects: ValueCoder { extras?.objects ?? ValueCoder(form, nil, nil, nil) }
+  /// How metadata become bytes.
+  @inlinable var metadata: ValueCoder { extras?.metadata ?? ValueCoder(metadataForm, nil, nil, nil) }
+  var sanitizers: UntypedSanitizers? { extras?.sanitizers }
+}
+
+/// What few collections have: coders with closures, upgrades or encryption, and sanitizers.
+@usableFromInline final class CollectionExtras: Sendable {
+  @usableFromInline let objects: ValueCoder
+  @usableFromInline let metadata: ValueCoder
+  let sanitizers: UntypedSanitizers?
+
+  @usableFromInline init(_ objects: ValueCoder, _ metadata: ValueCoder, _ sanitizers: UntypedSanitizers?) {
     self.objects = objects
     self.metadata = metadata
-    self.compression = compression
     self.sanitizers = sanitizers
   }
 }

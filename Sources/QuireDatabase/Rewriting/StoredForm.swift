@@ -44,7 +44,7 @@ enum StoredForm {
 extension UntypedRows {
   /// The forms of both halves of a row; metadata that are not there are current.
   private func forms(of row: RowView, _ key: String) throws -> (object: StoredForm, metadata: StoredForm) {
-    let (objects, metadataCoder) = withDescription { ($0.collection.objects, $0.collection.metadata) }
+    let (objects, metadataCoder) = withDescription { ($0.objectCoder, $0.metadataCoder) }
     let object = unsafe try form(of: row.object, .object, key, objects)
     guard let metadata = unsafe row.metadata else { return (object, .current) }
     return (object, unsafe try form(of: metadata, .metadata, key, metadataCoder))

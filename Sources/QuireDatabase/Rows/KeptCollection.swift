@@ -10,6 +10,8 @@ internal import QuireStorage
   let collection: UntypedCollection
   let object: ValueType
   let metadata: ValueType
+  let objectCoder: ValueCoder
+  let metadataCoder: ValueCoder
   let types: CachedTypes
   /// What encrypts the halves, if anything does; kept by `collection`, and here without a count.
   let protections: RowProtections
@@ -24,10 +26,11 @@ internal import QuireStorage
     assert(collection.objects.isCoder(of: object), "a coder of other objects than the collection has")
     assert(collection.metadata.isCoder(of: metadata), "a coder of other metadata than the collection has")
     self.collection = collection
+    (objectCoder, metadataCoder) = (collection.objects, collection.metadata)
     self.object = ValueType(object)
     self.metadata = ValueType(metadata)
     types = CachedTypes(object: object, metadata: metadata)
-    protections = RowProtections(collection.objects.protection, collection.metadata.protection)
+    protections = RowProtections(objectCoder.protection, metadataCoder.protection)
     compression = protections.isEmpty ? collection.compression : collection.compression.withoutDictionary
     roomAlignment = max(self.object.alignment, self.metadata.alignment)
     metadataOffset = (self.object.byteCount + self.metadata.alignment - 1) & ~(self.metadata.alignment - 1)

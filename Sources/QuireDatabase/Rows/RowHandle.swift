@@ -20,7 +20,7 @@ internal import QuireStorage
   var transaction: TransactionState { rows.transaction }
   var state: CollectionState { opened.state }
   var collection: RowCollection<Object, Metadata> { RowCollection(rows.withDescription { $0.collection }) }
-  var coder: RowCoder<Object> { RowCoder(rows.withDescription { $0.collection.objects }) }
+  var coder: RowCoder<Object> { RowCoder(rows.withDescription { $0.objectCoder }) }
   var compression: Compression { rows.compression }
   var protections: RowProtections { rows.protections }
   var isCached: Bool { rows.isCached }

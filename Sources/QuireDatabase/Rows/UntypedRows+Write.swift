@@ -13,7 +13,7 @@ extension UntypedRows {
       return try unsafe opened.append(encoded.span.bytes, .object, key, compression, protections, to: &row)
     }
     try opened.encodeObject(key, compression, protections, to: &row) { bytes, context in
-      try withDescription { try unsafe $0.collection.objects.encode(object, into: &bytes, context, key) }
+      try withDescription { try unsafe $0.objectCoder.encode(object, into: &bytes, context, key) }
     }
   }
 
@@ -26,7 +26,7 @@ extension UntypedRows {
       return row.endMetadata()
     }
     try opened.encodeMetadata(key, compression, protections, to: &row) { bytes, context in
-      try withDescription { try unsafe $0.collection.metadata.encode(metadata, into: &bytes, context, key) }
+      try withDescription { try unsafe $0.metadataCoder.encode(metadata, into: &bytes, context, key) }
     }
   }
 

@@ -62,7 +62,7 @@ internal import QuireStorage
     into place: UnsafeMutableRawPointer
   ) throws {
     try unsafe context._withUnsafeGuaranteedRef { context in
-      try withDescription { try unsafe $0.collection.objects.decode(bytes, context, key, into: place) }
+      try withDescription { try unsafe $0.objectCoder.decode(bytes, context, key, into: place) }
     }
   }
 
@@ -90,7 +90,7 @@ internal import QuireStorage
       try unsafe opened.withMetadata(of: row, key, protections) { bytes, context in
         assert(!isThere, "a value is decoded over another one")
         try unsafe context._withUnsafeGuaranteedRef { context in
-          try withDescription { try unsafe $0.collection.metadata.decode(bytes, context, key, into: place) }
+          try withDescription { try unsafe $0.metadataCoder.decode(bytes, context, key, into: place) }
         }
         isThere = true
       }
