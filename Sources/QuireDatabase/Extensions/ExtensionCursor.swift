@@ -261,7 +261,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   }
 }
 
-// The same as above where keys are bytes, for code that does not know the type of keys asks the runtime for it each time.
+// The same where keys are bytes: code that does not know the type of keys asks the runtime for it each time.
 extension ExtensionCursor where Key == [UInt8] {
   /// The key of the entry; nil if the cursor is on none.
   public var key: [UInt8]? {

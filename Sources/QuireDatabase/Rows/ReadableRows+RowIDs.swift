@@ -129,10 +129,7 @@ extension OpenedCollection {
   ) throws(DatabaseError) {
     let transaction = transaction
     try check()
-    guard let id else {
-      noteRead(nil, [])
-      return
-    }
+    guard let id else { return noteRead(nil, []) }
     do {
       try transaction.withValues(count: rowIDs.count, in: transaction.trees.rows, { rowIDs[$0].rawValue }) {
         index, bytes in

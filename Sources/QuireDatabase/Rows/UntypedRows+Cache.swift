@@ -41,6 +41,13 @@ extension OpenedCollection {
     }
   }
 
+  /// Where a row would be that was looked for by its number in vain. Notes the look as one by the key.
+  func placeAfterMiss(_ key: String, _ types: CachedTypes) -> CachePlace {
+    var place = CachePlace()
+    _ = unsafe useCached(key, types, &place) { _ in false }
+    return place
+  }
+
   /// Takes in what was read of a row.
   @inline(never)
   fileprivate func keep(_ entry: CacheEntry, _ lines: CachedLines, _ place: CachePlace) {

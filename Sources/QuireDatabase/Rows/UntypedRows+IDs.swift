@@ -10,7 +10,6 @@ extension UntypedRows {
     var found: FoundRow?
     do {
       try opened.withRow(withID: rowID, [.object, .metadata]) { key, view in
-        assert(found == nil, "a row is decoded twice")
         let row = try self.found(key, rowID, view)
         found = row
         if isCached { unsafe keepIfWanted(row.object, row.metadata, view, rowID, key) }
@@ -92,9 +91,6 @@ extension UntypedRows {
   private func keepIfWanted(
     _ object: UnsafeRawPointer, _ metadata: UnsafeRawPointer?, _ row: RowView, _ rowID: RowID, _ key: String
   ) {
-    var place = CachePlace()
-    // A look by the key says where it would be, and notes that it was looked for.
-    _ = unsafe opened.useCached(key, withDescription { $0.types }, &place) { _ in false }
-    unsafe keep(object, metadata, row, rowID, key, place)
+    unsafe keep(object, metadata, row, rowID, key, opened.placeAfterMiss(key, withDescription { $0.types }))
   }
 }

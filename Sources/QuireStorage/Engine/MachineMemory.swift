@@ -78,8 +78,8 @@ package enum MachineMemory {
 }
 
 extension StorageOptions {
-  /// The cache of who does not choose one, in bytes: a quarter of the machine's memory, or of what the process's control
-  /// group may take, from 64 MiB to 16 GiB; a sixteenth, from 32 MiB to 512 MiB, on iOS, tvOS, watchOS and visionOS.
-  /// Memory is taken as pages are read and written, not before.
+  /// The cache of who does not choose one, in bytes: a quarter of the machine's memory, or of what the process's
+  /// control group may take, from 64 MiB to 16 GiB; on iOS, tvOS, watchOS and visionOS a sixteenth, from 32 MiB to 512
+  /// MiB. Memory is taken as pages are read and written, not before.
   public static var defaultCacheSize: Int { MachineMemory.cacheSize }
 }

@@ -84,8 +84,8 @@ final class Evictor: Sendable {
   /// How many pages have been taken out of memory.
   var evictedCount: Int { evicted.load(ordering: .relaxed) }
 
-  /// Frees slots until the pool has `count` and the reserve, as far as clean pages and readers allow; nothing as long as
-  /// there is half of the reserve, with what waits for readers: seldom, and many at a time.
+  /// Frees slots until the pool has `count` and the reserve, as far as clean pages and readers allow; nothing as long
+  /// as there is half of the reserve, with what waits for readers: seldom, and many at a time.
   ///
   /// - Parameter table: where the clean pages are.
   func makeRoom(for count: Int, in table: PageTable) {

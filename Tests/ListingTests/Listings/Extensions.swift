@@ -83,3 +83,10 @@ extension ExtensionListings {
     }
   }
 }
+
+/// Decoding rows that a hook is told of.
+func lookAt(_ change: RowChange, _ store: ExtensionStore) throws {
+  let rows = FamilyRows(CollectionFamily([.songs]), store)
+  guard let song = try rows.row(change)?.object else { return }
+  _ = song.title
+}
