@@ -128,6 +128,12 @@ private struct Holder: Equatable, Sendable {
         #expect(rows.rows.reversed().map(\.key) == ["more"] + keys.reversed())
         #expect(rows.metadata.map(\.metadata) == metadata + [nil])
         #expect(try rows.objects(withIDs: rows.rowIDs) == objects + [other])
+        let (rowIDs, all) = (try rows.rowIDs, Array(rows.rows))
+        #expect(try rows.rows(withIDs: rowIDs) == all && rows.rows(withIDs: []) == [])
+        let twice = try rows.rows(withIDs: [RowID(1 << 40)] + rowIDs.reversed() + rowIDs.prefix(2) + [RowID(0)])
+        #expect(twice == all.reversed() + all.prefix(2))
+        for (rowID, row) in zip(rowIDs, all) { #expect(try rows.row(withID: rowID) == row) }
+        #expect(try rows.row(withID: RowID(1 << 40)) == nil)
         for row in rows.rows where row.key == "15" { break }
       }
     }
@@ -205,6 +211,11 @@ private struct Holder: Equatable, Sendable {
           #expect(error?.key == "20" && error?.collection == "tracked" && error?.cause is Refused)
           #expect(try rows.get("30")?.number == 30)
           #expect(errorCode { _ = try rows.metadata("30") } == .decodingFailed)
+          for key in ["20", "30"] {
+            let rowID = try #require(try rows.rowID(key))
+            #expect(errorCode { _ = try rows.row(withID: rowID) } == .decodingFailed)
+          }
+          #expect(errorCode { _ = try rows.rows(withIDs: rows.rowIDs) } == .decodingFailed)
           #expect(errorCode { _ = try rows.objects(for: keys) } == .decodingFailed)
           #expect(errorCode { _ = try rows.rows(for: keys) } == .decodingFailed)
           #expect(errorCode { _ = try rows.rows(for: ["29", "30", "31"]) } == .decodingFailed)
