@@ -83,7 +83,7 @@ import Testing
     try engine.close()
   }
 
-  @Test("Who removes half in many transactions leaves files half as long again at the most", arguments: [1, 2, 3])
+  @Test("Who removes half in many transactions leaves files not much longer than they were", arguments: [1, 2, 3])
   func removal(seed: UInt64) throws {
     let disk = SimulatedDisk()
     let options = StorageOptions(
@@ -108,15 +108,9 @@ import Testing
       }
     }
     try engine.checkpoint()
-    // The copies of half of the leaves, packed, beside the originals.
-    let length = disk.bytes(of: "/db")?.count ?? 0
-    #expect(length * 2 <= full * 3, "\(length) bytes after \(full)")
-    // And much less log, once checkpoints have seen that little is logged.
-    for round in 0..<4 {
-      try engine.write { tx in try tx.put([1], for: Int64(-round), in: tree) }
-      try engine.checkpoint()
-    }
-    #expect(logSizes(disk).reduce(0, +) < 256 << 10, "\(logSizes(disk))")
+    // The copies of an eighth or two of the leaves, packed, beside the originals; and much less log.
+    #expect((disk.bytes(of: "/db")?.count ?? 0) * 4 <= full * 5)
+    #expect(logSizes(disk).reduce(0, +) < 256 << 10)
     try engine.verify()
     try engine.close()
   }
