@@ -86,10 +86,8 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   }
 
   /// Whether `placeCount` places are enough of the file for a checkpoint that does nothing but free them.
-  ///
-  /// - Parameter share: of how many pages of the file they must be one.
-  func isWorthCheckpoint(_ placeCount: Int, oneIn share: Int) -> Bool {
-    placeCount >= reservation.reserve * 4 && placeCount >= Int(allocator.pageCount) / share
+  func isWorthCheckpoint(_ placeCount: Int) -> Bool {
+    placeCount >= reservation.reserve * 4 && placeCount >= Int(allocator.pageCount) / 8
   }
 
   // MARK: Measuring and lengthening

@@ -82,28 +82,8 @@ import Testing
     try engine.close()
   }
 
-  @Test("Deletes that have replaced half of the file begin one")
+  @Test("Deletes that have replaced an eighth of the file begin one, puts do not")
   func beginsInsteadOfGrowing() throws {
-    let (engine, tree) = try open()
-    try put(0..<4000, in: tree, engine)
-    try engine.checkpoint()
-    try engine.write { tx in
-      for key in 0..<1000 { try tx.delete(Int64(key), in: tree) }
-    }
-    #expect(!engine.core.checkpointer.isRunning, "not before it is worth it")
-    var round = 0
-    while !engine.core.checkpointer.isRunning, round < 20 {
-      try engine.write { tx in
-        for key in stride(from: 1000 + round, to: 4000, by: 20) { try tx.delete(Int64(key), in: tree) }
-      }
-      round += 1
-    }
-    #expect(engine.core.checkpointer.isRunning)
-    try engine.close()
-  }
-
-  @Test("Puts that have replaced all of the file begin none")
-  func growsForPuts() throws {
     let (engine, tree) = try open()
     try put(0..<4000, in: tree, engine)
     try engine.checkpoint()
@@ -111,6 +91,16 @@ import Testing
       try put(start..<(start + 400), in: tree, engine)
       #expect(!engine.core.checkpointer.isRunning)
     }
+    try engine.checkpoint()
+    var removed = 0
+    while !engine.core.checkpointer.isRunning, removed < 4000 {
+      try engine.write { tx in
+        for key in removed..<(removed + 100) { try tx.delete(Int64(key), in: tree) }
+      }
+      removed += 100
+    }
+    #expect(engine.core.checkpointer.isRunning)
+    #expect(engine.core.space.isWorthCheckpoint(removed), "not before it is worth it")
     try engine.close()
   }
 }
