@@ -93,9 +93,14 @@ internal import QuireStorage
       return true
     case .given(nil, _), .stored:
       var isThere = false
-      try rows.opened.withRow(change.key) { _, row in
-        try unsafe rows.decodeObject(of: row, change.key, into: place)
-        isThere = true
+      do {
+        try rows.opened.withRow(change.key) { _, row in
+          try unsafe rows.decodeObject(of: row, change.key, into: place)
+          isThere = true
+        }
+      } catch {
+        if isThere { unsafe rows.destroyObject(place) }
+        throw error
       }
       return isThere
     }
@@ -114,8 +119,13 @@ internal import QuireStorage
       }
     case .given(_, .none), .stored:
       var isThere = false
-      try rows.opened.withRow(change.key) { _, row in
-        isThere = try unsafe rows.decodeMetadata(of: row, change.key, into: place)
+      do {
+        try rows.opened.withRow(change.key) { _, row in
+          isThere = try unsafe rows.decodeMetadata(of: row, change.key, into: place)
+        }
+      } catch {
+        if isThere { rows.withDescription { unsafe $0.metadata.destroy(place) } }
+        throw error
       }
       return isThere
     }
