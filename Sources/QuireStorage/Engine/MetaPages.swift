@@ -3,7 +3,9 @@
 /// The meta pages of an open data file.
 ///
 /// Invariants:
-/// 1. `current` is the newest meta page, and stands in slot `slot`.
+/// 1. `current` is the newest meta page, and stands in slot `slot`. One that was found at opening and never proven may
+///    have been in the system's cache only, after a failed sync: the cache may let go of it, and then its twin, which
+///    leads to the same state, is what the disk has.
 /// 2. `nextSlot` is the slot that the next meta page goes to. It is the other one once `current` is known to be
 ///    durable; before that, it may be `current`'s own, so that its predecessor survives (hazard A6).
 package final class MetaPages: @unchecked Sendable {
@@ -170,11 +172,20 @@ package final class MetaPages: @unchecked Sendable {
     if isProven, nextSlot == slot { return "the newest meta page is to be overwritten" }
     do throws(StorageError) {
       let (first, second) = try Self.decodeSlots(of: file)
-      return (slot == 0 ? first : second) == .valid(current) ? nil : "slot \(slot) does not hold the newest meta page"
+      let (own, other) = slot == 0 ? (first, second) : (second, first)
+      return holds(current, own, orTwin: other) ? nil : "slot \(slot) does not hold the newest meta page"
     } catch {
       // What the disk does not give cannot be wrong.
       return nil
     }
+  }
+
+  /// Whether the disk has a meta page that this process works with in its slot, as `own` says, or, as long as the page
+  /// is not proven, its twin in the other one.
+  package func holds(_ page: MetaPage, _ own: MetaPage.Decoded, orTwin other: MetaPage.Decoded) -> Bool {
+    if own == .valid(page) { return true }
+    guard !isProven, hasTwin, let twin = predecessor else { return false }
+    return other == .valid(twin)
   }
 
   private func store(_ page: MetaPage, slot: Int) throws(StorageError) {

@@ -127,10 +127,7 @@ struct OnlineVerifier {
   private func metaDefects(_ page: MetaPage) throws(StorageError) -> [StorageError] {
     let slots = try MetaPages.decodeSlots(of: core.file)
     let (own, other) = core.meta.slot == 0 ? (slots.first, slots.second) : (slots.second, slots.first)
-    if own == .valid(page) { return [] }
-    // A page that was found at opening and never proven may have been in the cache only, after a failed sync. Its twin
-    // leads to the same state, and the next meta page goes over it.
-    if !core.meta.isProven, core.meta.hasTwin, let twin = core.meta.predecessor, other == .valid(twin) { return [] }
+    if core.meta.holds(page, own, orTwin: other) { return [] }
     return [
       StorageError(
         .damagedMetaPage,
