@@ -11,7 +11,7 @@ struct GrowthSample: Codable {
 }
 
 /// All results of a run.
-struct GrowthReport: Codable {
+struct GrowthReport: Codable, JSONReport {
   let machine: Machine
   var stores: [Participant]
   /// The sizes; rows and cache are those of each configuration.
@@ -30,13 +30,6 @@ struct GrowthReport: Codable {
   }
 
   mutating func end(_ configuration: GrowthConfiguration) { loads[loads.count - 1].append(Machine.load()) }
-
-  /// The report as indented JSON.
-  func json() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    return try encoder.encode(self)
-  }
 
   /// One of the tables of a configuration.
   func table(_ configuration: GrowthConfiguration, _ table: GrowthResult.Table) -> StoreTable {

@@ -47,8 +47,20 @@ struct Participant: Codable {
   let version: String
 }
 
+/// What a run says, to be read by other programs.
+protocol JSONReport: Encodable {}
+
+extension JSONReport {
+  /// The report as indented JSON.
+  func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return try encoder.encode(self)
+  }
+}
+
 /// All results of a run.
-struct Report: Codable {
+struct Report: Codable, JSONReport {
   let machine: Machine
   let stores: [Participant]
   let plan: Plan
@@ -59,13 +71,6 @@ struct Report: Codable {
   var loadAverageAtTheEnd = 0.0
   /// How many measurements began although some store's threads were still at work.
   var unquietMeasurements = 0
-
-  /// The report as indented JSON.
-  func json() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    return try encoder.encode(self)
-  }
 
   /// What stands above the table.
   var heading: String {

@@ -35,25 +35,23 @@
       defer { rocksdb_writebatch_destroy(batch) }
       for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
         rocksdb_writebatch_clear(batch)
-        for index in start..<min(start + perTransaction, range.upperBound) {
-          let key = Characters(rows.key(index))
-          let value = Characters(rows.value(index))
-          rocksdb_writebatch_put(batch, key.start, key.count, value.start, value.count)
-        }
+        append(rows, start..<min(start + perTransaction, range.upperBound), to: batch)
         try write(batch)
+      }
+    }
+
+    private func append(_ rows: RowBlock, _ range: Range<Int>, to batch: OpaquePointer) {
+      for index in range {
+        let key = Characters(rows.key(index))
+        let value = Characters(rows.value(index))
+        rocksdb_writebatch_put(batch, key.start, key.count, value.start, value.count)
       }
     }
 
     func putInOneTransaction(_ next: () throws -> RowBlock?) throws {
       let batch = try made(rocksdb_writebatch_create())
       defer { rocksdb_writebatch_destroy(batch) }
-      while let rows = try next() {
-        for index in 0..<rows.count {
-          let key = Characters(rows.key(index))
-          let value = Characters(rows.value(index))
-          rocksdb_writebatch_put(batch, key.start, key.count, value.start, value.count)
-        }
-      }
+      while let rows = try next() { append(rows, 0..<rows.count, to: batch) }
       try write(batch)
     }
 
