@@ -6,9 +6,4 @@ extension ReadTransaction {
   public subscript<Object, Metadata>(_ collection: RowCollection<Object, Metadata>) -> ReadableRows<Object, Metadata> {
     ReadableRows(handle: state.open(collection))
   }
-
-  /// The rows of a collection as bytes, whatever their types: for tools.
-  public func rawRows(_ collection: String) -> RawRows {
-    RawRows(opened: OpenedCollection(state, state.open(collection)))
-  }
 }

@@ -7,11 +7,6 @@ extension WriteTransaction {
     WritableRows(handle: state.open(collection))
   }
 
-  /// The rows of a collection as bytes, whatever their types: for tools.
-  public func rawRows(_ collection: String) -> RawRows {
-    RawRows(opened: OpenedCollection(state, state.open(collection)))
-  }
-
   /// Removes all rows of all collections. Returns how many there were. Reported as one change: `isAllCleared`.
   @discardableResult
   public func removeAll() throws(DatabaseError) -> Int {

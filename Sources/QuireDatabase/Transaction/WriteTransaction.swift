@@ -1,16 +1,11 @@
 // A write transaction as apps see it.
 
-public import QuireStorage
-
 /// The one write transaction that runs. It sees its own changes; everybody else does once it has committed, which it
 /// does when its closure returns. A closure that throws rolls everything back.
 ///
 /// Lives as long as the closure that it was handed to, and is for the thread that runs that closure.
 public struct WriteTransaction {
   @usableFromInline let state: TransactionState
-
-  /// The commit that the transaction builds on.
-  public var csn: CSN { state.csn }
 
   /// Has `action` run once the commit is durable, in the order of the calls; never after a rollback, nor when the
   /// commit fails.
@@ -44,27 +39,4 @@ public struct WriteTransaction {
   public func rollback() throws(DatabaseError) -> Never {
     throw DatabaseError(.rolledBack, "The transaction asked to be rolled back.", path: state.database.path)
   }
-}
-
-extension WriteTransaction {
-  /// The names of the collections, which are those that have a row, in the order of their bytes. O(collections · log
-  /// n).
-  public var collections: [String] {
-    state.noting([]) { () throws(DatabaseError) in try state.overview.collectionNames() }
-  }
-
-  /// The names of the collections that have a row under `key`, in the order of their bytes. O(collections · log n).
-  public func collections(containing key: String) throws(DatabaseError) -> [String] {
-    try state.overview.collectionNames(containing: key)
-  }
-
-  /// The number of rows of all collections. O(1).
-  public var count: Int { state.noting(0) { () throws(DatabaseError) in try state.overview.rowCount() } }
-
-  /// Where the row of an id is; nil if it is gone. Touches one page per level of the row tree.
-  public func key(of rowID: RowID) throws(DatabaseError) -> RowKey? { try state.overview.key(of: rowID) }
-
-  /// The id of the row at a key, whatever its types; nil if there is none. Touches one page per level of the key index.
-  public func rowID(of row: RowKey) throws(DatabaseError) -> RowID? { try state.overview.rowID(of: row) }
-
 }

@@ -143,16 +143,9 @@ extension RowCollection {
   }
 }
 
-extension ReadTransaction {
-  /// The rows of a query.
+extension TransactionReading {
+  /// The rows of a query, in a write transaction as they are there.
   public func find<Object, Metadata>(_ query: RowQuery<Object, Metadata>) -> FoundRows<Object, Metadata> {
-    FoundRows(self[query.collection], query.terms)
-  }
-}
-
-extension WriteTransaction {
-  /// The rows of a query, as they are in the transaction.
-  public func find<Object, Metadata>(_ query: RowQuery<Object, Metadata>) -> FoundRows<Object, Metadata> {
-    FoundRows(self[query.collection].readable, query.terms)
+    FoundRows(rows(of: query.collection), query.terms)
   }
 }

@@ -214,18 +214,12 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
   }
 }
 
-extension ReadTransaction {
-  /// What a view shows of this snapshot. Errors as `access(to:)`.
+extension TransactionReading {
+  /// What a view shows of this snapshot; in a write transaction what it shows now, the transaction's own changes
+  /// included. Errors as `ReadTransaction.access(to:)`.
   public func view<View: ViewExtension>(_ view: View) throws -> ViewReader<View.Object, View.Metadata> {
-    try access(to: view)
-  }
-}
-
-extension WriteTransaction {
-  /// What a view shows now, the transaction's own changes included. Errors as `access(to:)`.
-  public func view<View: ViewExtension>(_ view: View) throws -> ViewReader<View.Object, View.Metadata>
-  where View.Writer.Object == View.Object, View.Writer.Metadata == View.Metadata {
-    try access(to: view).reader
+    if let writing = handle.writeTransaction { return try writing.access(to: view).reader }
+    return try handle.readTransaction.access(to: view)
   }
 }
 

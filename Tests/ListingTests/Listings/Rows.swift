@@ -12,6 +12,10 @@ extension RowCollection where Object == Song, Metadata == NoMetadata {
   static var songs: Self { .init("songs") }
 }
 
+func title(of key: String, in tx: some TransactionReading) throws -> String? {
+  try tx.rows(of: .songs).get(key)?.title
+}
+
 /// What shows a text.
 final class Label { var text = "" }
 
