@@ -2,6 +2,7 @@
 
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireViews
@@ -100,5 +101,64 @@ import Testing
     #expect(kept?.next() == nil)
     #expect(try row?.object == Self.count - 1, "what was decoded stays")
     #expect(throws: DatabaseError.self) { _ = try row?.metadata }
+  }
+
+  private final class Signal: Sendable { let isOver = Atomic(false) }
+
+  /// Throws unless a view shows all rows of one round, in their order.
+  private static func checkRound(_ tx: some TransactionReading, _ view: AutoView<Int, String>) throws -> Int {
+    let objects = try tx.view(view).rows(in: "").map { try $0.row.object }
+    let round = try #require(objects.last) / 1000
+    #expect(objects == (0..<count).reversed().map { round * 1000 + $0 })
+    return round
+  }
+
+  private static func checkNewest(_ db: Database, _ view: AutoView<Int, String>) throws {
+    let pinned = try db.pin()
+    let newer = try db.read { tx throws in try checkRound(tx, view) }
+    let round = try pinned.read { tx throws in try checkRound(tx, view) }
+    #expect(newer >= round)
+  }
+
+  /// Whoever loops while others write sees all rows of one commit, in a transaction and in a pinned snapshot.
+  @Test func everyLoopSeesOneCommit() async throws {
+    let (db, view) = try open()
+    let signal = Signal()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          while !signal.isOver.load(ordering: .sequentiallyConsistent) {
+            try Self.checkNewest(db, view)
+            // There may be no more threads for tasks than tasks that read.
+            await Task.yield()
+          }
+        }
+      }
+      defer { signal.isOver.store(true, ordering: .sequentiallyConsistent) }
+      for round in 1...60 {
+        try await db.write { tx throws in
+          // In no order of the view, so that rows pass each other while a loop is under way elsewhere.
+          for number in 0..<Self.count {
+            try tx[.numbers].set(round * 1000 + (number * 7 + round) % Self.count, for: "k\(number)")
+          }
+          #expect(try Self.checkRound(tx, view) == round)
+        }
+      }
+    }
+  }
+
+  /// A function for both kinds of transactions sees what the one that writes has done so far.
+  @Test func bothKindsOfTransactionsShowAView() throws {
+    func first(_ view: some ViewExtension<Int, String>, in tx: some TransactionReading) throws -> Int? {
+      try tx.view(view).rows(in: "").first { _ in true }?.row.object
+    }
+    let (db, view) = try open()
+    try db.write { tx throws in
+      #expect(try first(view, in: tx) == Self.count - 1)
+      try tx[.numbers].set(1000, for: "new")
+      #expect(try first(view, in: tx) == 1000)
+      #expect(try db.pin().read { old throws in try first(view, in: old) } == Self.count - 1)
+    }
+    try db.read { tx throws in #expect(try first(view, in: tx) == 1000) }
   }
 }
