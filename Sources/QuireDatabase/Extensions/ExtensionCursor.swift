@@ -7,12 +7,18 @@ internal import QuireStorage
 /// A new cursor is on no entry; `next` and `previous` on a new one start at the first and the last entry. For the
 /// thread and the life of its transaction. Any change of the transaction to a row, or to a tree or a value of an
 /// extension, ends it, whether its tree is stored or in memory: its next step throws `mutatedDuringIteration`, which
-/// names the extension and the tree.
+/// names the extension and the tree. So does a step while an entry of the cursor is lent.
+///
+/// Invariants:
+/// 1. A cursor over a stored tree has no `leaf`, and one over a tree in memory is on the entry of `rank` if it has one.
+/// 2. While `isLent` nothing changes `stored`, `rank` and `leaf`.
 public final class ExtensionCursor<Key: ExtensionTreeKey> {
   private let state: TransactionState
   private let extensionName: String
   private let treeName: String
-  private var stored: Cursor?
+  // Unchecked: one thread, which changes it in steps alone, and takes none while an entry is lent.
+  @exclusivity(unchecked) private var uncheckedStored: Cursor?
+  @exclusivity(unchecked) private var uncheckedIsLent = false
   private let memory: MemoryTree
   /// What a cursor over a tree in memory must not go on after: the counts of changes when it was made.
   private let mutationCount: Int
@@ -24,6 +30,18 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// How far the cursor has gone, if the transaction is observed.
   private let walk: RecordedTreeWalk?
 
+  /// The cursor over a stored tree; nil of a tree in memory, or of none.
+  private var stored: Cursor? {
+    @inline(__always) _read { yield unsafe uncheckedStored }
+    @inline(__always) _modify { yield unsafe &uncheckedStored }
+  }
+
+  /// Whether a closure holds the bytes of the entry.
+  private var isLent: Bool {
+    get { unsafe uncheckedIsLent }
+    set { unsafe uncheckedIsLent = newValue }
+  }
+
   init(_ tree: ExtensionTree<Key>) throws(DatabaseError) {
     state = tree.state
     extensionName = tree.extensionName
@@ -34,14 +52,11 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     extensionChangeCount = state.writer?.extensionChangeCount ?? 0
     switch tree.backing {
     case .stored(let tree):
-      do throws(StorageError) { stored = try state.cursor(tree) } catch { throw DatabaseError(error) }
+      do throws(StorageError) { unsafe uncheckedStored = try state.cursor(tree) } catch { throw DatabaseError(error) }
       memory = MemoryTree()
     case .memory(let place):
-      stored = nil
       memory = try state.forest().trees[place] ?? MemoryTree()
-    case .missing:
-      stored = nil
-      memory = MemoryTree()
+    case .missing: memory = MemoryTree()
     }
   }
 
@@ -72,11 +87,23 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
       """, path: state.database.path, cause: cause)
   }
 
+  /// Throws if the cursor cannot take a step: if the transaction is over, or an entry is lent.
+  private func checkStep() throws(DatabaseError) {
+    try state.check()
+    guard isLent else { return }
+    throw DatabaseError(
+      .mutatedDuringIteration,
+      """
+      A cursor over the tree “\(treeName)” of the extension “\(extensionName)” was moved while its entry is lent. Move \
+      it when the closure has returned, or use another cursor.
+      """, path: state.database.path)
+  }
+
   // MARK: Moving
 
   /// Goes to `key`, or to the first entry above it. Returns whether there is an entry at or above it. O(log n).
   public func seek(_ key: Key) throws -> Bool {
-    try state.check()
+    try checkStep()
     let isFound: Bool
     if stored == nil {
       isFound = try moveInMemory(to: memory.rank(of: key.orderedBytes))
@@ -92,7 +119,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
   public func seek(toIndex index: Int) throws -> Bool {
-    try state.check()
+    try checkStep()
     if stored != nil, index < 0 { return false }
     return try moved(
       { () throws(StorageError) in try stored?.seek(toIndex: index) ?? false }, orInMemoryTo: index, looking: .downwards
@@ -101,21 +128,21 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
   /// Goes to the first entry; false if there is none.
   public func seekFirst() throws -> Bool {
-    try state.check()
+    try checkStep()
     return try moved(
       { () throws(StorageError) in try stored?.seekFirst() ?? false }, orInMemoryTo: 0, looking: .downwards)
   }
 
   /// Goes to the last entry; false if there is none.
   public func seekLast() throws -> Bool {
-    try state.check()
+    try checkStep()
     return try moved(
       { () throws(StorageError) in try stored?.seekLast() ?? false }, orInMemoryTo: memory.count - 1, looking: .upwards)
   }
 
   /// Goes to the next entry; false behind the last one.
   public func next() throws -> Bool {
-    try state.check()
+    try checkStep()
     if let walk { return try noting(walk) { try nextEntry() } }
     return try nextEntry()
   }
@@ -147,7 +174,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
   /// Goes to the entry before; false in front of the first one.
   public func previous() throws -> Bool {
-    try state.check()
+    try checkStep()
     let before = walk == nil ? nil : key?.orderedBytes
     let isOnEntry: Bool
     if stored != nil {
@@ -244,6 +271,9 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Calls `body` with key and value where they lie, and returns whether the cursor is on an entry.
   private func lend(_ body: (RawSpan, RawSpan) throws -> Void) throws -> Bool {
     try state.check()
+    let wasLent = isLent
+    isLent = true
+    defer { isLent = wasLent }
     guard stored != nil else {
       guard let leaf else { return false }
       let (key, value) = (leaf.node.keys[leaf.index], leaf.node.values[leaf.index])

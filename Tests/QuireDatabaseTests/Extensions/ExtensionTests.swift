@@ -121,6 +121,39 @@ func letterIndex(_ name: String = "letters", version: String = "1") -> ValueInde
     try db.read { tx in try check(tx.access(to: index).entries, words) }
   }
 
+  /// A cursor stays where it is while its entry is lent; others move, and it moves on afterwards.
+  @Test(arguments: [true, false]) func aCursorWhoseEntryIsLentStays(_ isPersistent: Bool) throws {
+    let db = try Database.inMemory()
+    var index = ValueIndex<String, String>("words", { .texts($0) }) { object, _ in object }
+    index.isPersistent = isPersistent
+    try db.register(index)
+    try db.write { tx throws in
+      for word in ["a", "b", "c"] { try tx[.texts("t")].set(word, for: word) }
+    }
+    func check(_ entries: ExtensionTree<[UInt8]>) throws {
+      let (cursor, other) = (try entries.cursor(), try entries.cursor())
+      #expect(try cursor.next())
+      let steps: [() throws -> Bool] = [
+        cursor.next, cursor.previous, cursor.seekFirst, cursor.seekLast, { try cursor.seek([]) },
+        { try cursor.seek(toIndex: 1) },
+      ]
+      for step in steps {
+        let first = try cursor.withEntry { key, _ throws in
+          #expect(errorCode { _ = try step() } == .mutatedDuringIteration)
+          #expect(try cursor.withEntry { inner, _ throws in inner.byteCount } == key.byteCount)
+          #expect(errorCode { _ = try cursor.next() } == .mutatedDuringIteration, "an entry was lent twice")
+          #expect(try other.seekLast() && other.key?.first == 0x63)
+          return key.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+        }
+        #expect(first == 0x61)
+      }
+      #expect(throws: CancellationError.self) { try cursor.withEntry { _, _ in throw CancellationError() } }
+      #expect(try cursor.next() && cursor.key?.first == 0x62)
+    }
+    try db.write { tx throws in try check(tx.access(to: index).reader.entries) }
+    try db.read { tx throws in try check(tx.access(to: index).entries) }
+  }
+
   @Test func changesReachTheCommit() throws {
     let db = try Database.inMemory()
     let index = letterIndex()
