@@ -77,6 +77,7 @@ struct StoredEdge: Hashable {
 
   static func prefix(_ source: Int64) -> [UInt8] {
     var key: [UInt8] = []
+    key.reserveCapacity(9)
     key.appendRow(source)
     return key
   }
@@ -169,12 +170,12 @@ enum EdgeOrder: CaseIterable {
 
 extension [UInt8] {
   mutating func appendName(_ name: UInt32) {
-    for shift in [24, 16, 8, 0] as [UInt32] { append(UInt8(truncatingIfNeeded: name >> shift)) }
+    unsafe Swift.withUnsafeBytes(of: name.bigEndian) { unsafe append(contentsOf: $0) }
   }
 
   mutating func appendRow(_ row: Int64) {
-    let word = UInt64(bitPattern: row) ^ 1 << 63
-    for index in 0..<8 { append(UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * index))) }
+    let word = (UInt64(bitPattern: row) ^ 1 << 63).bigEndian
+    unsafe Swift.withUnsafeBytes(of: word) { unsafe append(contentsOf: $0) }
   }
 
   mutating func appendEnd(_ destination: StoredDestination) {
