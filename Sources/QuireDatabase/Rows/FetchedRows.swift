@@ -228,31 +228,44 @@ extension UntypedRows {
 
 /// A walk through rows, which are fetched ahead. A copy goes on with the rows that were fetched, and from there with
 /// what the original has left.
+///
+/// One reference, so that an app's loop has one thing to let go of.
 @safe @usableFromInline struct RowWalk {
+  private var state: RowWalkState
+
+  @usableFromInline init(_ source: RowSource) { state = RowWalkState(source, BatchCursor(source.scan), nil) }
+
+  /// The next row, to be taken; nil behind the last one, and after an error.
+  @usableFromInline mutating func next() -> FoundRow? {
+    if !isKnownUniquelyReferenced(&state) { state = state.copy() }
+    return state.next()
+  }
+}
+
+/// How far a walk has come.
+private final class RowWalkState {
   private let source: RowSource
   private let cursor: BatchCursor?
   private var fetched: FetchedRows?
 
-  @usableFromInline init(_ source: RowSource) {
+  init(_ source: RowSource, _ cursor: BatchCursor?, _ fetched: FetchedRows?) {
     self.source = source
-    cursor = BatchCursor(source.scan)
+    self.cursor = cursor
+    self.fetched = fetched
   }
 
-  /// The next row, to be taken; nil behind the last one, and after an error.
-  @usableFromInline mutating func next() -> FoundRow? {
+  func copy() -> RowWalkState {
+    let waiting = fetched.flatMap { $0.isEmpty ? nil : $0.copy(source.rows) }
+    return RowWalkState(source, cursor, waiting)
+  }
+
+  func next() -> FoundRow? {
     guard let cursor else { return nil }
-    let isAlone = isKnownUniquelyReferenced(&fetched)
-    if let waiting = fetched, !waiting.isEmpty {
-      guard cursor.mayGoOn() else { return nil }
-      if isAlone { return waiting.next() }
-      let own = waiting.copy(source.rows)
-      fetched = own
-      return own.next()
-    }
+    if let fetched, !fetched.isEmpty { return cursor.mayGoOn() ? fetched.next() : nil }
     let rows = source.rows
     let count = cursor.batchCount
     let next: FetchedRows
-    if isAlone, let fetched {
+    if let fetched {
       fetched.begin(count)
       next = fetched
     } else {

@@ -23,7 +23,7 @@ public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
   /// The objects alone.
   public var objects: LazyMapSequence<Self, Object> { lazy.map(\.object) }
 
-  @inlinable public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
+  @inlinable @inline(__always) public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
 
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
@@ -32,7 +32,7 @@ public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
     @inlinable @inline(__always) init(_ walk: RowWalk) { self.walk = walk }
 
     /// The next row; nil behind the last one, and after an error.
-    @inlinable public mutating func next() -> Row<Object, Metadata>? {
+    @inlinable @inline(__always) public mutating func next() -> Row<Object, Metadata>? {
       guard let found = walk.next() else { return nil }
       return Row(taking: found)
     }
@@ -97,7 +97,7 @@ public struct MetadataSequence<Object: Sendable, Metadata: Sendable>: Sequence {
     Self(source.with { $0.filter = isIncluded })
   }
 
-  @inlinable public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
+  @inlinable @inline(__always) public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
 
   /// Steps through the metadata.
   public struct Iterator: IteratorProtocol {
