@@ -18,6 +18,8 @@ package final class BatchApplier {
   @exclusivity(unchecked) private var prefetchEnd = 0
   /// Whether the operations are so few that nearly each has a leaf of its own.
   @exclusivity(unchecked) private var isSparse = false
+  /// Whether they are so many that the leaves between theirs may be read with them.
+  @exclusivity(unchecked) private var readsAhead = false
 
   /// A merge takes no more than so many pages of operations at a time.
   static let pagesAtOnce = 8
@@ -25,6 +27,8 @@ package final class BatchApplier {
   private static let fewest = 3
   /// Where there are more entries than this for each operation, nearly each has a leaf of its own.
   private static let entriesPerSparseOperation = 16
+  /// Where there are fewer entries than this for each operation, every fourth leaf or so has one.
+  private static let entriesPerDistantOperation = 64
 
   /// An applier for the transactions of `editor`, which must outlive it.
   package init(_ editor: TreeEditor) {
@@ -44,15 +48,19 @@ package final class BatchApplier {
   /// Touches each leaf in whose range they fall once, and the branches above it. `renewEpoch` is called between two
   /// leaves, where no address is held, so that what was evicted for one can be used again for the next; `makeRoom`
   /// as well, when too many pages are dirty.
+  ///
+  /// - Parameter total: how many operations there are, of which these are some in a row.
   /// - Throws: what reading and editing pages throws; the tree is then half changed.
   package func apply(
-    _ operations: UnsafeBufferPointer<SortableOperation>, in root: inout TreeRoot, renewEpoch: () -> Void,
-    makeRoom: MakeRoom
+    _ operations: UnsafeBufferPointer<SortableOperation>, of total: Int, in root: inout TreeRoot,
+    renewEpoch: () -> Void, makeRoom: MakeRoom
   ) throws(StorageError) {
+    assert(total >= operations.count, "there are fewer operations than some of them")
     var next = 0
     sparseEnd = 0
     prefetchEnd = 0
-    isSparse = operations.count < root.count / Self.entriesPerSparseOperation
+    isSparse = total < root.count / Self.entriesPerSparseOperation
+    readsAhead = total > root.count / Self.entriesPerDistantOperation
     leaves.reset()
     editor.forgetRightmostLeaf()
     while next < operations.count {
@@ -92,9 +100,7 @@ package final class BatchApplier {
   }
 
   /// Walks to the leaf of `key` and fills the editor's path; the leaf may lie in the buffer of `leaves`.
-  private func descend(
-    _ key: SearchKey, in root: TreeRoot, readsAhead: Bool
-  ) throws(StorageError) -> PageBytes {
+  private func descend(_ key: SearchKey, in root: TreeRoot) throws(StorageError) -> PageBytes {
     guard root.level > 0 else {
       _ = try editor.descend(key, in: root)
       return editor.path[0].page
@@ -125,10 +131,7 @@ package final class BatchApplier {
   private func merge(
     _ operations: UnsafeBufferPointer<SortableOperation>, from start: Int, in root: inout TreeRoot
   ) throws(StorageError) -> Int {
-    let leaf = try descend(
-      operations[start].searchKey(root.keyKind), in: root,
-      // An operation for every fourth leaf or so.
-      readsAhead: operations.count > root.count / 64)
+    let leaf = try descend(operations[start].searchKey(root.keyKind), in: root)
     if isSparse, !leaves.holds(leaf), !isCrowded(leaf, operations, from: start, root.keyKind) {
       return try applySingly(operations, start..<(start + 1), in: &root)
     }

@@ -17,6 +17,8 @@ package final class EntrySorter {
   private let buffer: EntryBuffer
   private let makeFile: () throws(StorageError) -> RunFile
   private var file: RunFile?
+  /// The runs in the file, in the order in which they were written.
+  private var runs: [RunFile.Run] = []
   /// The number of entries that came.
   // Unchecked as in `TreeEditor`: every entry of a load goes through here.
   @exclusivity(unchecked) package private(set) var count = 0
@@ -45,7 +47,7 @@ package final class EntrySorter {
   var hasRuns: Bool { file != nil }
 
   /// What merging takes beside the buffer, in bytes.
-  var mergeByteCount: Int { file.map { min($0.runs.count + 1, Self.mergeWidth) * $0.readByteCount } ?? 0 }
+  var mergeByteCount: Int { file.map { min(runs.count + 1, Self.mergeWidth) * $0.readByteCount } ?? 0 }
 
   // MARK: Taking entries
 
@@ -103,7 +105,8 @@ package final class EntrySorter {
       }
       file.beginRun()
       for operation in sorted { try file.append(operation, kind) }
-      try file.endRun()
+      if let run = file.endRun() { runs.append(run) }
+      try file.endBlock()
     }
     buffer.removeAll()
   }
@@ -125,23 +128,8 @@ package final class EntrySorter {
       let file = try runFile()
       if buffer.count > 0 { try spill() }
       buffer.giveBack()
-      try reduceRuns(file)
-      return try RunMerger(file, file.runs[...], kind)
-    }
-  }
-
-  /// Merges the oldest runs into one until there are few enough.
-  private func reduceRuns(_ file: RunFile) throws(StorageError) {
-    while file.runs.count > Self.mergeWidth {
-      // All of them, in groups of neighbours: of equal keys the latest must stay behind the others.
-      let old = file.runs.count
-      for start in stride(from: 0, to: old, by: Self.mergeWidth) {
-        let merger = try RunMerger(file, file.runs[start..<min(start + Self.mergeWidth, old)], kind)
-        file.beginRun()
-        while let operation = try merger.next() { try file.append(operation, kind) }
-        try file.endRun()
-      }
-      file.removeFirst(old)
+      try file.reduce(&runs, to: Self.mergeWidth, kind)
+      return try RunMerger(file, runs[...], kind)
     }
   }
 

@@ -1,4 +1,4 @@
-// Sorted runs on disk: what a bulk load collects beyond its buffer.
+// Sorted runs on disk: what a bulk load, or a transaction of puts, collects beyond its buffer.
 //
 // The file loses its name as soon as it is made, so that the system removes it when it is closed, and nobody else can
 // open it. A crash may leave the name there: the next opening of the database takes it away. Nothing in the file is
@@ -19,12 +19,13 @@
 
 internal import Synchronization
 
-/// The runs of one bulk load, in the order in which they were written.
+/// A temporary file of runs; who writes them keeps the list.
 final class RunFile {
-  /// A run: blocks in a row.
+  /// A run: entries in a row, from a place in a block on.
   struct Run {
-    var firstBlock: Int
-    var blockCount: Int
+    let firstBlock: Int
+    /// Where in that block it begins, behind the header.
+    let offset: Int
     var entryCount: Int
   }
 
@@ -37,21 +38,29 @@ final class RunFile {
   /// Where the last value ended, if nothing has been written behind it.
   private var valueEnd: Int?
   private var current: Run?
-  private(set) var runs: [Run] = []
 
   static let headerByteCount = 16
   static let entryHeaderByteCount = 6
   /// In an entry's length: the value is a reference.
   static let spilledBit: UInt32 = 1 << 31
   private static let largestBlock = 256 << 10
+  /// The least pages of a block: with its headers, any entry of a leaf fits.
+  static let fewestBlockPages = 2
+
+  /// The bytes of a block that is to have so many pages, as far as that suits.
+  static func blockByteCount(pages: Int, pageSize: Int) -> Int {
+    min(max(pages, fewestBlockPages) * pageSize, max(largestBlock, fewestBlockPages * pageSize))
+  }
 
   /// Makes the file beside the database and takes its name away.
   ///
   /// - Throws: `diskFull`, `inputOutput`.
-  init(_ fileSystem: any FileSystem, databasePath: String, pageSize: Int, salt: UInt64) throws(StorageError) {
+  init(
+    _ fileSystem: any FileSystem, databasePath: String, pageSize: Int, blockPages: Int = 16, salt: UInt64
+  ) throws(StorageError) {
     file = try Self.naming.withLock { (_) throws(StorageError) in try Self.makeFile(fileSystem, databasePath) }
     self.salt = salt
-    blockByteCount = min(Self.largestBlock, 16 * pageSize)
+    blockByteCount = Self.blockByteCount(pages: blockPages, pageSize: pageSize)
     buffer = UnsafeMutableRawPointer.allocate(byteCount: blockByteCount, alignment: 4096)
   }
 
@@ -94,7 +103,7 @@ final class RunFile {
   ///
   /// - Returns: what stands in its entry.
   func appendValue(_ value: UnsafeRawBufferPointer) throws(StorageError) -> SpilledValue {
-    assert(current == nil, "a value is written into the middle of a run")
+    assert(current == nil && used == Self.headerByteCount, "a value is written into the middle of a run")
     let offset = valueEnd ?? nextBlock * blockByteCount
     let end = offset + value.count
     // Also if this fails: nobody refers to what is there.
@@ -109,9 +118,10 @@ final class RunFile {
     return XXH3.hash(base, count: value.count, seed: salt ^ ~(UInt64(offset) &* 0x9e37_79b9_7f4a_7c15))
   }
 
-  /// Starts a run; the one before has been ended.
+  /// Starts a run; the one before has been ended. It goes on in that one's last block, unless `endBlock` was called.
   func beginRun() {
-    current = Run(firstBlock: nextBlock, blockCount: 0, entryCount: 0)
+    assert(current == nil, "a run begins within a run")
+    current = Run(firstBlock: nextBlock, offset: used - Self.headerByteCount, entryCount: 0)
     valueEnd = nil
   }
 
@@ -135,11 +145,17 @@ final class RunFile {
     current?.entryCount += 1
   }
 
-  /// Ends the run.
-  func endRun() throws(StorageError) {
+  /// Ends the run; nil if nothing was added to it. It can be read once `endBlock` has been called.
+  func endRun() -> Run? {
+    assert(current != nil, "a run ends that has not begun")
+    defer { current = nil }
+    return current.flatMap { $0.entryCount > 0 ? $0 : nil }
+  }
+
+  /// Writes the last block of the runs so far.
+  func endBlock() throws(StorageError) {
+    assert(current == nil, "a block ends within a run")
     if used > Self.headerByteCount { try flush() }
-    if let run = current, run.entryCount > 0 { runs.append(run) }
-    current = nil
   }
 
   private func flush() throws(StorageError) {
@@ -148,7 +164,6 @@ final class RunFile {
     buffer.storeBytes(of: checksum(buffer, used, nextBlock), as: UInt64.self)
     try file.writeFully(UnsafeRawBufferPointer(start: buffer, count: used), at: nextBlock * blockByteCount)
     nextBlock += 1
-    current?.blockCount += 1
     used = Self.headerByteCount
   }
 
@@ -175,9 +190,6 @@ final class RunFile {
     }
   }
 
-  /// Forgets the first `count` runs: they have been merged into a later one.
-  func removeFirst(_ count: Int) { runs.removeFirst(count) }
-
   /// The bytes of a reader's buffer.
   var readByteCount: Int { blockByteCount }
 
@@ -199,7 +211,7 @@ final class RunFile {
 
   private func damaged(at offset: Int) -> StorageError {
     StorageError(
-      .inputOutput, "A temporary file does not hold what was written to it. Check the disk, and load again.",
+      .inputOutput, "A temporary file does not hold what was written to it. Check the disk, and try again.",
       path: file.path, offset: offset)
   }
 }

@@ -4,8 +4,10 @@
 private final class RunReader {
   private let file: RunFile
   private let kind: KeyKind
+  /// The next block.
   private var block: Int
-  private let endBlock: Int
+  /// How many entries come behind the one at hand.
+  private var left: Int
   private let buffer: UnsafeMutableRawPointer
   private var entries = UnsafeRawBufferPointer(start: nil, count: 0)
   private var offset = 0
@@ -14,25 +16,31 @@ private final class RunReader {
   /// The entry at hand; good until `advance`.
   private(set) var operation = SortableOperation(key: 0, value: nil)
 
-  init(_ file: RunFile, _ run: RunFile.Run, order: Int, _ kind: KeyKind) {
+  init(_ file: RunFile, _ run: RunFile.Run, order: Int, _ kind: KeyKind) throws(StorageError) {
     self.file = file
     self.kind = kind
     self.order = order
     block = run.firstBlock
-    endBlock = run.firstBlock + run.blockCount
+    left = run.entryCount
     buffer = UnsafeMutableRawPointer.allocate(byteCount: file.readByteCount, alignment: 4096)
+    try readBlock()
+    offset = run.offset
+    guard offset <= entries.count else { throw file.damaged(run.firstBlock) }
   }
 
   deinit { buffer.deallocate() }
 
+  private func readBlock() throws(StorageError) {
+    entries = try file.read(block, into: buffer)
+    block += 1
+    offset = 0
+  }
+
   /// Goes to the next entry; false behind the last one.
   func advance() throws(StorageError) -> Bool {
-    if offset == entries.count {
-      guard block < endBlock else { return false }
-      entries = try file.read(block, into: buffer)
-      block += 1
-      offset = 0
-    }
+    guard left > 0 else { return false }
+    left -= 1
+    if offset == entries.count { try readBlock() }
     guard entries.count - offset >= RunFile.entryHeaderByteCount, let base = entries.baseAddress else {
       throw file.damaged(block - 1)
     }
@@ -76,7 +84,7 @@ final class RunMerger {
   init(_ file: RunFile, _ runs: ArraySlice<RunFile.Run>, _ kind: KeyKind) throws(StorageError) {
     self.kind = kind
     for (order, run) in runs.enumerated() {
-      let reader = RunReader(file, run, order: order, kind)
+      let reader = try RunReader(file, run, order: order, kind)
       if try reader.advance() { heap.append(reader) }
     }
     for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { sift(index) }
@@ -127,6 +135,25 @@ final class RunMerger {
       guard heap[child].precedes(heap[index]) else { return }
       heap.swapAt(index, child)
       index = child
+    }
+  }
+}
+
+extension RunFile {
+  /// Merges `runs` of this file, groups of neighbours at a time, until there are `width` of them at the most: of equal
+  /// keys the latest stays behind the others.
+  func reduce(_ runs: inout [Run], to width: Int, _ kind: KeyKind) throws(StorageError) {
+    assert(width > 1, "merging runs leaves fewer of them")
+    while runs.count > width {
+      var merged: [Run] = []
+      for start in stride(from: 0, to: runs.count, by: width) {
+        let merger = try RunMerger(self, runs[start..<min(start + width, runs.count)], kind)
+        beginRun()
+        while let operation = try merger.next() { try append(operation, kind) }
+        if let run = endRun() { merged.append(run) }
+        try endBlock()
+      }
+      runs = merged
     }
   }
 }

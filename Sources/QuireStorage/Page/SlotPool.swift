@@ -40,6 +40,8 @@ package final class SlotPool: Sendable {
     case transaction
     /// The buffers of a bulk load.
     case load
+    /// What puts that wait in runs on disk are merged with.
+    case runs
   }
 
   package let pageSize: Int

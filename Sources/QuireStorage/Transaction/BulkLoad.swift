@@ -204,7 +204,7 @@ final class BulkLoad {
 
   private func apply(_ batch: EntryBuffer, at index: Int, _ applier: BatchApplier) throws(StorageError) {
     try batch.withSorted(tree.keys) { (sorted) throws(StorageError) in
-      try context.apply(UnsafeBufferPointer(sorted), toTreeAt: index, applier)
+      try context.apply(UnsafeBufferPointer(sorted), of: count, toTreeAt: index, applier)
     }
     written += batch.count
     batch.removeAll()
@@ -213,13 +213,13 @@ final class BulkLoad {
 }
 
 extension WriteContext {
-  /// Makes a temporary file for sorted runs.
-  func makeRunFile() throws(StorageError) -> RunFile {
+  /// Makes a temporary file for sorted runs, with blocks of so many pages.
+  func makeRunFile(blockPages: Int = 16) throws(StorageError) -> RunFile {
     guard let fileSystem = host?.fileSystem else {
       throw StorageError(.invalidOption, "This transaction has no file system for temporary files.")
     }
     return try RunFile(
-      fileSystem, databasePath: editor.store.file.path, pageSize: editor.pageSize,
+      fileSystem, databasePath: editor.store.file.path, pageSize: editor.pageSize, blockPages: blockPages,
       salt: editor.store.checksumSeed ^ csn.rawValue)
   }
 

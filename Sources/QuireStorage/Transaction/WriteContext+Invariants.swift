@@ -18,7 +18,7 @@ extension WriteContext {
     if let defect = editor.pages.checkInvariants() {
       found.append(StorageError(.damagedPage, "The transaction's pages are wrong: \(defect)."))
     }
-    if pending.count > 0, putScore == 0 { found.append(StorageError(.damagedPage, "Puts wait and nobody knows.")) }
+    if !pending.isEmpty, putScore == 0 { found.append(StorageError(.damagedPage, "Puts wait and nobody knows.")) }
     let store = editor.store
     // The running commit's number is the highest that a page can have been born with.
     let memory = WalkPages.MemoryAccess(enter: {}, leave: {})

@@ -10,8 +10,11 @@ extension WriteContext {
   private static var strayCountForLargeTree: Int { 32 }
   private static var largeTreeEntryCount: Int { 100_000 }
 
-  /// How many puts wait.
+  /// How many puts wait, in memory and in runs on disk; of a key that was put several times, several.
   package var waitingPutCount: Int { pending.count }
+
+  /// How many runs of puts have gone to disk since the engine was opened.
+  package var writtenRunCount: Int { pending.writtenRunCount }
 
   /// Sets after how many puts in a row the next ones wait.
   package func setDeferral(after count: Int) {
@@ -63,14 +66,14 @@ extension WriteContext {
       throw fail(error)
     }
     // Only now: what was put may be on loan from a page that changes.
-    if pending.isFull { try applyPending() }
+    if pending.isFull { try applyPending(isAll: false) }
   }
 
   /// Brings all puts into the trees, before anything is read from them or done to them but another put.
   @inline(__always) func settle() throws(StorageError) {
     if putScore == 0 { return }
     putScore = 0
-    if pending.count > 0 { try applyPending() }
+    if !pending.isEmpty { try applyPending(isAll: true) }
   }
 
   /// Where a tree that has all its entries is in `trees`.
@@ -79,11 +82,9 @@ extension WriteContext {
     return try index(of: tree)
   }
 
-  @inline(never) private func applyPending() throws(StorageError) {
-    try pending.apply(kind: { [self] in trees[$0].keyKind }) {
-      [self] (operations, index, applier) throws(StorageError) in
-      try apply(operations, toTreeAt: index, applier)
-    }
+  /// - Parameter isAll: whether the trees are to have all puts; if not, memory is to have room for more.
+  @inline(never) private func applyPending(isAll: Bool) throws(StorageError) {
+    do throws(StorageError) { try pending.apply(to: self, isAll: isAll) } catch { throw fail(error) }
   }
 
   /// Forgets the puts that wait.
@@ -93,15 +94,19 @@ extension WriteContext {
   }
 
   /// Merges sorted operations into a tree; nothing is noted in a record.
+  ///
+  /// - Parameter total: how many there are, if these are only some of them in a row.
   func apply(
-    _ operations: UnsafeBufferPointer<SortableOperation>, toTreeAt index: Int, _ applier: BatchApplier
+    _ operations: UnsafeBufferPointer<SortableOperation>, of total: Int = 0, toTreeAt index: Int,
+    _ applier: BatchApplier
   ) throws(StorageError) {
     mutations &+= 1
     var root = trees[index]
     do throws(StorageError) {
       try enter()
-      try applier.apply(operations, in: &root, renewEpoch: { [self] in renewEpoch() }) {
-        [self] (root, completed) throws(StorageError) in
+      try applier.apply(
+        operations, of: max(total, operations.count), in: &root, renewEpoch: { [self] in renewEpoch() }
+      ) { [self] (root, completed) throws(StorageError) in
         trees[index] = root
         try makeRoom(completed)
       }

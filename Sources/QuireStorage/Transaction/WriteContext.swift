@@ -83,7 +83,7 @@ package final class WriteContext {
 
   /// Starts a transaction on `base`, the newest appended commit.
   package func begin(on base: SnapshotRecord) {
-    assert(pending.count == 0, "puts of the transaction before wait")
+    assert(pending.isEmpty, "puts of the transaction before wait")
     csn = CSN(base.csn.rawValue + 1)
     editor.begin(csn: csn.rawValue)
     takeTrees(of: base)
@@ -139,7 +139,7 @@ package final class WriteContext {
   /// Notes that the commit is on its way: its row ids need not be recorded again.
   package func didCommit() {
     assert(rowIDCounter >= loggedRowID, "row ids are given twice")
-    assert(pending.count == 0, "a transaction is committed whose puts wait")
+    assert(pending.isEmpty, "a transaction is committed whose puts wait")
     loggedRowID = rowIDCounter
     forgetPending()
     editor.pages.trimFreeFrames()
@@ -173,7 +173,7 @@ package final class WriteContext {
   /// Remembers the state; frames made so far are no longer edited in place (hazard B3).
   package func makeSavepoint() -> Savepoint {
     assert(savepointTrees.count == savepointMarks.count, "a savepoint has trees and a mark")
-    assert(pending.count == 0, "a savepoint is made while puts wait")
+    assert(pending.isEmpty, "a savepoint is made while puts wait")
     let mark = editor.mark()
     savepointTrees.append(trees)
     savepointMarks.append(mark)

@@ -121,9 +121,10 @@ public struct WriteTransaction: ~Copyable {
   /// commits by a checkpoint.
   ///
   /// After some puts in a row, with no question to the transaction between them, the following ones are
-  /// collected in memory, an eighth of the cache at most, and brought into the tree together. Nobody can tell but by
-  /// the time that it takes, and by where an error comes from: the transaction's next other call, or its end, may
-  /// throw what a put would have.
+  /// collected in memory, an eighth of the cache at most, and brought into the tree together. Where they fall into more
+  /// leaves than the cache holds, they go to a temporary file beside the database instead, which needs as much room on
+  /// the disk as the entries, and into the tree at the next other call. Nobody can tell but by the time that it takes,
+  /// and by where an error comes from: the transaction's next other call, or its end, may throw what a put would have.
   ///
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
   ///   `diskFull`, `inputOutput` and `failStop` if a long value cannot be written; `damagedPage`, `truncatedFile`,

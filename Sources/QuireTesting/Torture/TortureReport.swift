@@ -54,6 +54,8 @@ package struct TortureReport: Sendable {
   package var pagesSpilled = 0
   /// Clean pages that were taken out of memory.
   package var pagesEvicted = 0
+  /// Sorted runs of puts that outgrew the memory for them.
+  package var putRuns = 0
   /// Commits that wrote their pages home instead of a record.
   package var commitsByCheckpoint = 0
   /// Bulk loads that took entries.
@@ -100,6 +102,7 @@ package struct TortureReport: Sendable {
     logContinuations += other.logContinuations
     pagesSpilled += other.pagesSpilled
     pagesEvicted += other.pagesEvicted
+    putRuns += other.putRuns
     commitsByCheckpoint += other.commitsByCheckpoint
     loads += other.loads
     loadsWithRuns += other.loadsWithRuns
@@ -124,7 +127,7 @@ package struct TortureReport: Sendable {
   package var coverageLine: String {
     "commits \(commits), by checkpoint \(commitsByCheckpoint), checkpoints \(checkpoints), "
       + "log lengthened \(logLengthenings), continued \(logContinuations), "
-      + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), "
+      + "pages spilled \(pagesSpilled), evicted \(pagesEvicted), runs of puts \(putRuns), "
       + "bulk loads \(loads), with runs \(loadsWithRuns), stopped \(loadsStopped), "
       + "backups \(backups), made \(backupsMade), compactions \(compactions), decoded \(decoded)"
   }

@@ -123,6 +123,7 @@ final class TortureSystem {
     log.report.logContinuations += engine.core.hasContinuedLog ? 1 : 0
     log.report.pagesSpilled += statistics.pagesSpilled
     log.report.pagesEvicted += statistics.pagesEvicted
+    log.report.putRuns += engine.core.context.writtenRunCount
     let (placed, unlogged) = placedFaults.takeCounts()
     for place in FaultPlace.allCases {
       log.report.placedFaults[place.rawValue] += placed[place.rawValue]
