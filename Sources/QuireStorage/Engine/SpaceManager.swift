@@ -50,6 +50,8 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   let proof: PlaceProof
   /// What checkpoints will take.
   @exclusivity(unchecked) private(set) var reservation: SpaceReservation
+  /// Whether the disk had as much space left as the file takes when that was made longer last; writer lock.
+  @exclusivity(unchecked) private(set) var hasAmpleDisk = false
 
   init(_ resources: EngineResources) {
     self.resources = resources
@@ -86,9 +88,17 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   }
 
   /// Whether `placeCount` places are enough of the file for a checkpoint that does nothing but free them.
-  func isWorthCheckpoint(_ placeCount: Int) -> Bool {
-    placeCount >= reservation.reserve * 4 && placeCount >= Int(allocator.pageCount) / 8
+  ///
+  /// - Parameter share: of how many pages of the file they must be one.
+  func isWorthCheckpoint(_ placeCount: Int, oneIn share: Int) -> Bool {
+    placeCount >= reservation.reserve * 4 && placeCount >= Int(allocator.pageCount) / share
   }
+
+  /// The part of the file that removals may replace before a checkpoint: a half where the disk has as much space again
+  /// as the file takes, an eighth where it has not, or where nobody knows. Each checkpoint writes home nearly every
+  /// page that random removals have thinned out, so that few are better; but then the copies stand beside the
+  /// originals.
+  var shrinkingShare: Int { hasAmpleDisk ? 2 : 8 }
 
   // MARK: Measuring and lengthening
 
@@ -144,6 +154,7 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
           try file.allocateFully(from: Int(end) * store.pageSize, count: count * store.pageSize)
           allocator.setBackedEnd(end + UInt64(count))
           watch.noteGrowth(to: (Int(end) + count) * store.pageSize)
+          lookAtDisk(fileByteCount: (Int(end) + count) * store.pageSize)
           break
         } catch {
           guard error.code == .diskFull, count > missing else { throw error }
@@ -151,6 +162,11 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
         }
       }
     }
+  }
+
+  /// Looks how much space the disk has left, now that the file has `fileByteCount` bytes. One system call.
+  private func lookAtDisk(fileByteCount: Int) {
+    hasAmpleDisk = (environment.fileSystem.freeByteCount(at: file.path) ?? 0) >= fileByteCount
   }
 
   // MARK: Giving back
