@@ -24,8 +24,6 @@ enum MeasuredSection: String, CaseIterable, Codable {
   case delete
   /// All rows into an empty store, by the call for many rows.
   case bulkLoad = "bulk-load"
-  /// Compaction of a store from which each second row was removed; an operation is one row that is left.
-  case compact
   /// The first row with a value in an index, one to a transaction; in Quire alone, as all that follow.
   case findFirst = "find-first"
   /// How many rows have a value in a range.
@@ -60,7 +58,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
     switch self {
     case .get, .multiGet, .range, .scan, .findFirst, .findCount, .findOrdered, .findScan, .findIn: true
     case .typedGet, .typedGetCached, .typedGetMany, .typedScan, .typedKeys: true
-    case .indexBuild, .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad, .compact: false
+    case .indexBuild, .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
     case .typedPut, .typedUpdate: false
     }
   }
@@ -138,24 +136,10 @@ enum MeasuredSection: String, CaseIterable, Codable {
         try measuredSection { try store.load(bench.rows) }
         return bench.rows.count
       }
-    case .compact: return try runCompaction(bench, kind)
     case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan, .findIn:
       return try runAskingIndexes(bench)
     case .indexBuild: return try runBuildingIndexes(bench)
     default: return try runOnTypedRows(bench)
-    }
-  }
-
-  private func runCompaction(_ bench: Bench, _ kind: any StoreUnderTest.Type) throws -> Int {
-    try bench.withEmptyStore(kind) { store, _ in
-      let rows = bench.freshRows(2 * bench.rows.count, for: "instructions-compacted", run: 0)
-      try store.put(rows, 0..<rows.count, perTransaction: bench.plan.batchRows)
-      try store.remove(rows, 0..<rows.count / 2)
-      try store.settle()
-      try measuredSection { try store.compact() }
-      let left = rows.count - rows.count / 2
-      try expect(try store.count() == left, "\(kind.name) holds other rows after a compaction")
-      return left
     }
   }
 
