@@ -7,7 +7,7 @@ struct LeafReach {
   /// How many pages of those leaves, and of new ones, would become dirty.
   private(set) var dirtiedCount = 0
   /// The bytes of the operations' keys and values.
-  private(set) var byteCount = 0
+  let byteCount: Int
 
   /// How many pairs of neighbours are looked at.
   private static let sampleCount = 256
@@ -16,20 +16,22 @@ struct LeafReach {
   /// touched. Takes two descents for each to the branch above the leaves; no leaf is read. The standard error is a
   /// thirtieth of the operations' number at the most.
   ///
-  /// - Parameter renewEpoch: called between two descents, where no address is held.
+  /// - Parameters:
+  ///   - byteCount: the bytes of the operations' keys and values.
+  ///   - renewEpoch: called between two descents, where no address is held.
   /// - Throws: what reading branches throws.
   init(
-    of operations: UnsafeBufferPointer<SortableOperation>, in root: TreeRoot, _ editor: TreeEditor,
+    of operations: UnsafeBufferPointer<SortableOperation>, _ byteCount: Int, in root: TreeRoot, _ editor: TreeEditor,
     renewEpoch: () -> Void
   ) throws(StorageError) {
-    for operation in operations { byteCount += Int(operation.keyCount) + Int(operation.valueCount) }
+    self.byteCount = byteCount
     guard !operations.isEmpty, !root.reference.isNone else {
       dirtiedCount = byteCount / editor.pageSize + 1
       return
     }
     let stride = max(1, operations.count / Self.sampleCount)
-    // The first operation has none before it.
-    var (sampled, entered, dirtied) = (1, 1, 1)
+    // The first operation has none before it, and falls into one leaf.
+    var (sampled, entered, dirtied) = (0, 0, 0)
     var index = stride
     while index < operations.count {
       renewEpoch()
@@ -42,8 +44,16 @@ struct LeafReach {
       }
       index += stride
     }
-    leafCount = max(1, operations.count * entered / sampled)
-    dirtiedCount = operations.count * dirtied / sampled + byteCount / editor.pageSize
+    assert(dirtied <= entered && entered <= sampled, "more leaves are dirtied than entered")
+    let pairs = operations.count - 1
+    leafCount = 1 + pairs * entered / max(1, sampled)
+    dirtiedCount = 1 + pairs * dirtied / max(1, sampled) + byteCount / editor.pageSize
+  }
+
+  /// The bytes of the operations' keys and values; of a number as key, those that a run has of it.
+  static func byteCount(of operations: UnsafeBufferPointer<SortableOperation>, _ kind: KeyKind) -> Int {
+    let bytes = operations.reduce(0) { $0 + Int($1.keyCount) + Int($1.valueCount) }
+    return kind == .int64 ? bytes + operations.count * MemoryLayout<Int64>.size : bytes
   }
 }
 

@@ -39,7 +39,13 @@ extension PendingPuts {
   ) throws(StorageError) -> Bool {
     // A context on its own keeps all pages in memory.
     guard context.host != nil else { return false }
-    let reach = try LeafReach(of: sorted, in: context.trees[index], editor) { context.renewEpoch() }
+    let tree = context.trees[index]
+    let byteCount = LeafReach.byteCount(of: sorted, tree.keyKind)
+    // No operation dirties more than a leaf: nearly always that is enough to know.
+    guard context.unspilledCount + sorted.count + byteCount / store.pageSize + 1 > store.hardDirtyLimit else {
+      return false
+    }
+    let reach = try LeafReach(of: sorted, byteCount, in: tree, editor) { context.renewEpoch() }
     return context.unspilledCount + reach.dirtiedCount > store.hardDirtyLimit
       && reach.leafCount * store.pageSize > Self.leavesPerRun * reach.byteCount
   }
@@ -56,20 +62,24 @@ extension PendingPuts {
   /// Merges the runs of each tree into it, as much at a time as there is memory for puts.
   private func mergeRuns(into context: WriteContext) throws(StorageError) {
     guard let runs else { return }
-    defer { dropRuns() }
+    defer {
+      dropRuns()
+      context.setDirtyLimit(store.hardDirtyLimit)
+    }
     store.charge(runs.mergeByteCount, to: .runs)
     context.setDirtyLimit(store.hardDirtyLimit)
     for index in runs.treeIndices {
       let kind = context.trees[index].keyKind
       let (entries, limit) = try runs.merged(treeAt: index, kind)
       func applyCollected() throws(StorageError) {
-        try drain(kind: { _ in kind }) { (sorted, index) throws(StorageError) in
+        try drain(kind: { _ in kind }) { (sorted, _) throws(StorageError) in
           try context.apply(sorted, of: limit, toTreeAt: index, applier)
         }
       }
       while let operation = try entries.next() {
         let key = operation.searchKey(kind)
-        try append(key, operation.valueBytes, kind, treeAt: index) { context.renewEpoch() }
+        // Always the first list, so that no other one grows as long as a batch of all memory.
+        try append(key, operation.valueBytes, kind, treeAt: 0) { context.renewEpoch() }
         if isFull { try applyCollected() }
       }
       try applyCollected()
