@@ -43,35 +43,23 @@ extension Persistable {
   public func delete(in tx: WriteTransaction) throws -> Bool { try tx[Self.collection].remove(id) }
 
   /// The value under `id`, or nil.
-  public static func find(_ id: String, in tx: ReadTransaction) throws -> Self? { try tx[collection].get(id) }
-  /// The value under `id`, or nil.
-  public static func find(_ id: String, in tx: WriteTransaction) throws -> Self? { try tx[collection].get(id) }
+  public static func find(_ id: String, in tx: some TransactionReading) throws -> Self? {
+    try tx.rows(of: collection).get(id)
+  }
 
   /// The values under `ids` that exist, in the order of `ids`.
-  public static func find(_ ids: some Sequence<String>, in tx: ReadTransaction) throws -> [Self] {
-    try tx[collection].objects(for: ids)
-  }
-  /// The values under `ids` that exist, in the order of `ids`.
-  public static func find(_ ids: some Sequence<String>, in tx: WriteTransaction) throws -> [Self] {
-    try tx[collection].objects(for: ids)
+  public static func find(_ ids: some Sequence<String>, in tx: some TransactionReading) throws -> [Self] {
+    try tx.rows(of: collection).objects(for: ids)
   }
 
   /// All values, in the order of their ids' bytes.
-  public static func all(in tx: ReadTransaction) throws -> [Self] { try tx[collection].allObjects() }
-  /// All values, in the order of their ids' bytes.
-  public static func all(in tx: WriteTransaction) throws -> [Self] { try tx[collection].allObjects() }
+  public static func all(in tx: some TransactionReading) throws -> [Self] { try tx.rows(of: collection).allObjects() }
 
   /// The values under `ids` that exist, and the ids that have none, both in the order of `ids`.
   public static func partition(
-    _ ids: some Sequence<String>, in tx: ReadTransaction
+    _ ids: some Sequence<String>, in tx: some TransactionReading
   ) throws -> (found: [Self], missing: [String]) {
-    try tx[collection].partition(ids)
-  }
-  /// The values under `ids` that exist, and the ids that have none, both in the order of `ids`.
-  public static func partition(
-    _ ids: some Sequence<String>, in tx: WriteTransaction
-  ) throws -> (found: [Self], missing: [String]) {
-    try tx[collection].partition(ids)
+    try tx.rows(of: collection).partition(ids)
   }
 }
 
