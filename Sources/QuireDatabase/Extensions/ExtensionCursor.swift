@@ -108,8 +108,11 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
     if stored == nil {
       isFound = try moveInMemory(to: memory.rank(of: key.orderedBytes))
     } else {
+      // The key's own code runs before the step, not in it.
+      let (number, bytes) = (key.number, key.number == nil ? key.orderedBytes : [])
+      try checkStep()
       isFound = try step { () throws(StorageError) in
-        if let number = key.number { _ = try stored?.seek(number) } else { _ = try stored?.seek(key.orderedBytes) }
+        if let number { _ = try stored?.seek(number) } else { _ = try stored?.seek(bytes) }
         return stored?.isOnEntry ?? false
       }
     }
@@ -226,11 +229,12 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
   // MARK: Looking
 
-  /// Whether the cursor is on an entry.
-  public var isOnEntry: Bool { stored?.isOnEntry ?? (leaf != nil) }
+  /// Whether the cursor is on an entry; not when the transaction is over.
+  public var isOnEntry: Bool { state.isOpen && (stored?.isOnEntry ?? (leaf != nil)) }
 
-  /// The key of the entry; nil if the cursor is on none.
+  /// The key of the entry; nil if the cursor is on none, or the transaction is over.
   public var key: Key? {
+    guard state.isOpen else { return nil }
     guard stored == nil else { return stored?.key.flatMap { Key(orderedBytes: $0) } }
     return leaf.flatMap { Key(orderedBytes: $0.node.keys[$0.index]) }
   }
@@ -238,6 +242,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// The value of the entry, copied; nil if the cursor is on none.
   public var value: [UInt8]? {
     get throws {
+      try state.check()
       guard stored == nil else { return try step { () throws(StorageError) in try stored?.value } }
       return leaf.map { $0.node.values[$0.index] }
     }
@@ -246,6 +251,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Key and value of the entry; nil if the cursor is on none.
   public var entry: (key: Key, value: [UInt8])? {
     get throws {
+      try state.check()
       guard let key, let value = try value else { return nil }
       return (key, value)
     }
@@ -293,8 +299,9 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
 // The same where keys are bytes: code that does not know the type of keys asks the runtime for it each time.
 extension ExtensionCursor where Key == [UInt8] {
-  /// The key of the entry; nil if the cursor is on none.
+  /// The key of the entry; nil if the cursor is on none, or the transaction is over.
   public var key: [UInt8]? {
+    guard state.isOpen else { return nil }
     guard stored == nil else { return stored?.key }
     return leaf.map { $0.node.keys[$0.index] }
   }
@@ -302,6 +309,7 @@ extension ExtensionCursor where Key == [UInt8] {
   /// Key and value of the entry; nil if the cursor is on none.
   public var entry: (key: [UInt8], value: [UInt8])? {
     get throws {
+      try state.check()
       guard let key, let value = try value else { return nil }
       return (key, value)
     }

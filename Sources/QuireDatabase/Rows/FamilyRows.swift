@@ -61,13 +61,18 @@ public struct FamilyRow<Object: Sendable, Metadata: Sendable> {
   ///
   /// - Throws: `collectionMismatch`, `decodingFailed`, `damagedPage`, `inputOutput`; `damagedRow` if the row is gone.
   public var object: Object {
-    get throws { try unsafe row.object().assumingMemoryBound(to: Object.self).pointee }
+    get throws {
+      // The row owns the place, and may be let go of at its last mention.
+      try withExtendedLifetime(row) { try unsafe row.object().assumingMemoryBound(to: Object.self).pointee }
+    }
   }
 
   /// The metadata; nil if the row has none.
   ///
   /// - Throws: `collectionMismatch`, `decodingFailed`, `damagedPage`, `inputOutput`.
   public var metadata: Metadata? {
-    get throws { try unsafe row.metadataIfAny()?.assumingMemoryBound(to: Metadata.self).pointee }
+    get throws {
+      try withExtendedLifetime(row) { try unsafe row.metadataIfAny()?.assumingMemoryBound(to: Metadata.self).pointee }
+    }
   }
 }

@@ -243,6 +243,8 @@ extension UntypedRows {
 }
 
 /// How far a walk has come.
+///
+/// Invariant: while its cursor is fetching, nobody takes a step.
 private final class RowWalkState {
   private let source: RowSource
   private let cursor: BatchCursor?
@@ -254,18 +256,24 @@ private final class RowWalkState {
     self.fetched = fetched
   }
 
-  func copy() -> RowWalkState {
-    let waiting = fetched.flatMap { $0.isEmpty ? nil : $0.copy(source.rows) }
-    return RowWalkState(source, cursor, waiting)
-  }
+  /// Shares the rows that were fetched, until one of the two takes one.
+  func copy() -> RowWalkState { RowWalkState(source, cursor, fetched) }
 
   func next() -> FoundRow? {
     guard let cursor else { return nil }
-    if let fetched, !fetched.isEmpty { return cursor.mayGoOn() ? fetched.next() : nil }
+    if cursor.isFetching { return refuseReentry() }
+    let isAlone = isKnownUniquelyReferenced(&fetched)
+    if let waiting = fetched, !waiting.isEmpty {
+      guard cursor.mayGoOn() else { return nil }
+      if isAlone { return waiting.next() }
+      let own = waiting.copy(source.rows)
+      fetched = own
+      return own.next()
+    }
     let rows = source.rows
     let count = cursor.batchCount
     let next: FetchedRows
-    if let fetched {
+    if isAlone, let fetched {
       fetched.begin(count)
       next = fetched
     } else {
@@ -274,5 +282,18 @@ private final class RowWalkState {
     }
     cursor.fetch { key, rowID, row in try next.append(key, rowID, row, rows) }
     return next.next()
+  }
+
+  /// A coder or a filter has come back and steps the very walk that runs it, or a copy: its loop ends, and the
+  /// transaction's next call says why.
+  private func refuseReentry() -> FoundRow? {
+    let (transaction, name) = (source.rows.transaction, source.rows.opened.name)
+    return transaction.noting(nil) { () throws(DatabaseError) -> FoundRow? in
+      throw DatabaseError(
+        .mutatedDuringIteration,
+        """
+        A loop over “\(name)” was stepped by a coder or a filter that it runs. Have that make a loop of its own.
+        """, path: transaction.database.path, collection: name)
+    }
   }
 }

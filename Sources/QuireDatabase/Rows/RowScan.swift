@@ -175,6 +175,8 @@ final class BatchCursor {
   private var entries: [IndexEntry] = []
   /// How many rows are fetched next.
   private(set) var batchCount = 1
+  /// Whether rows are being fetched: code of the app runs meanwhile, which may come back.
+  private(set) var isFetching = false
   /// What went wrong with the row behind the fetched ones.
   private var failure: (any Error)?
   private var isAtEnd = false
@@ -207,6 +209,9 @@ final class BatchCursor {
   /// call throws.
   func fetch(_ body: (String, RowID, RowView) throws -> Void) {
     let transaction = opened.transaction
+    assert(!isFetching, "a walk is stepped by what it runs")
+    isFetching = true
+    defer { isFetching = false }
     transaction.noting(()) { () throws(DatabaseError) in
       do { try fetchOrThrow(body) } catch { throw transaction.wrap(error) }
     }
@@ -233,7 +238,6 @@ final class BatchCursor {
     assert(entries.count <= batchCount && batchCount <= Limits.fetchAhead, "more rows are fetched ahead than may be")
     batchCount = min(2 * batchCount, Limits.fetchAhead)
     var fetchedCount = 0
-    // A coder may come back and step this very walk.
     let entries = entries
     do {
       let transaction = opened.transaction

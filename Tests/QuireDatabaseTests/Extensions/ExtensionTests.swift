@@ -289,6 +289,15 @@ func letterIndex(_ name: String = "letters", version: String = "1") -> ValueInde
     var kept: ValueIndex<String, String>.Reader?
     try db.read { tx in kept = try tx.access(to: index) }
     #expect(errorCode { _ = try kept?.all() } == .transactionClosed)
+    var cursor: ExtensionCursor<RowID>?
+    try db.read { tx throws in
+      cursor = try tx.access(to: index).values.cursor()
+      #expect(try cursor?.next() == true && cursor?.isOnEntry == true && cursor?.key != nil)
+    }
+    #expect(cursor?.key == nil && cursor?.isOnEntry == false)
+    #expect(errorCode { _ = try cursor?.value } == .transactionClosed)
+    #expect(errorCode { _ = try cursor?.entry } == .transactionClosed)
+    #expect(errorCode { _ = try cursor?.rowID } == .transactionClosed)
     #expect(
       errorCode { try db.read { tx in try tx.access(to: index).values.put([], for: RowID(1)) } } == .readOnly)
     #expect(
