@@ -40,23 +40,24 @@ extension Checkpointer {
   }
 
   /// Starts a checkpoint, and does not wait for it, when the newest commits, and one that only removes is the last of
-  /// them, have replaced an eighth of the file. Deletes write little log: without this, the copies of all leaves of a
-  /// tree could come to stand beside the originals. Costs a transaction a load or two as long as that is not so.
+  /// them, have replaced half of the file, or an eighth where the disk is short of space. Deletes write little log:
+  /// without this, the copies of all leaves of a tree could come to stand beside the originals. Costs a transaction a
+  /// load or two as long as that is not so.
   ///
   /// Not for puts: they fill the log, and the checkpoint that comes of that writes each page once for many of them.
   /// With one for every eighth of the file, random puts would write their page home each time.
   func beginInsteadOfGrowing(_ permit: borrowing WriterPermit) {
-    guard context.isShrinking, space.isWorthCheckpoint(allocator.supersededCount), context.log.partCount == 0,
-      !isRunning, log.exists, !queue.hasStopped
+    guard context.isShrinking, space.isWorthCheckpoint(allocator.supersededCount, oneIn: space.shrinkingShare),
+      context.log.partCount == 0, !isRunning, log.exists, !queue.hasStopped
     else { return }
     begin(permit)
     dispatch()
   }
 
   /// Waits for the checkpoint that runs if a transaction that only removes lacks places, and the checkpoint is about to
-  /// free as many as another one would be started for: removing must not be faster than what makes the file shorter.
+  /// free an eighth of the file: removing must not be faster than what makes the file shorter.
   private func waitInsteadOfGrowing(_ permit: borrowing WriterPermit) {
-    guard context.isShrinking, isRunning, space.isWorthCheckpoint(allocator.unprovenCount) else { return }
+    guard context.isShrinking, isRunning, space.isWorthCheckpoint(allocator.unprovenCount, oneIn: 8) else { return }
     finishRunning()
     reclaimer.collect()
   }

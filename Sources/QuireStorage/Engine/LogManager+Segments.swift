@@ -26,16 +26,26 @@ extension LogManager {
 
   // MARK: Size
 
-  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest. No
-  /// checkpoint runs.
+  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest; four
+  /// times while segments are shorter than usual, since a burst has begun. No checkpoint runs.
   func growSegments(_ permit: borrowing WriterPermit) {
     let newest = with { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
     assert(writerLock.isHeldByThisThread, "segments grow without the writer lock")
     let largest = largestSegmentByteCount
+    let steep = min(Self.initialSegmentByteCount(options, environment), newest * Self.steepGrowth)
     changeSizing(permit) { sizing in
       sizing.use = SegmentUse()
-      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2))
+      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2, steep))
     }
+  }
+
+  /// Somebody has waited for a checkpoint as the log was full: a burst has outrun it, and the next segment that is made
+  /// is no longer one of a log at rest. No checkpoint runs.
+  func growOutrunSegments(_ permit: borrowing WriterPermit) {
+    let usual = Self.initialSegmentByteCount(options, environment)
+    guard desiredSegmentByteCount < usual else { return }
+    let wanted = max(desiredSegmentByteCount, min(largestSegmentByteCount, 2 * usual))
+    changeSizing(permit) { sizing in sizing = SegmentSizing(desiredByteCount: wanted) }
   }
 
   /// Looks at a freeze how much of the log has been used since the one before. Where checkpoints come for
@@ -67,15 +77,39 @@ extension LogManager {
     changeSizing(permit) { sizing in sizing = SegmentSizing(desiredByteCount: smallest) }
   }
 
-  private var smallestSegmentByteCount: Int { Self.initialSegmentByteCount(options, environment) }
+  /// The size of segments while little is written.
+  private var smallestSegmentByteCount: Int {
+    Self.restingSegmentByteCount(options, environment, dataByteCount: dataByteCount)
+  }
+
+  /// What the log takes when nobody writes, in bytes: two segments, of which one is ready for the next commits.
+  var restingByteCount: Int { Self.usualSegmentCount * smallestSegmentByteCount }
+
+  /// What the files of the log take, in bytes.
+  var byteCount: Int { meta.current.segments.reduce(0) { $0 + $1.byteCount } }
+
+  /// Whether the segment in use is one of a log at rest, and three quarters of it are used: a few more commits would
+  /// have the log grow.
+  func isRestingAndMostlyUsed(_ permit: borrowing WriterPermit) -> Bool {
+    let usual = Self.initialSegmentByteCount(options, environment)
+    return with { log in
+      guard let log, log.next != nil else { return false }
+      let size = log.current.descriptor.byteCount
+      return size < usual && log.position >= size / 4 * 3
+    }
+  }
+
   private var largestSegmentByteCount: Int { logAllowance }
 
   /// How long a segment may become, and the log without a checkpoint: as long as the data, as far as the limit allows.
   /// Random changes touch nearly every page between two checkpoints; with a log in proportion each of them still writes
   /// about as much as was logged, where with a short log every checkpoint would write all data for a little log. Not
   /// longer than half of the cache beyond the usual: recovery has the log in memory.
+  ///
+  /// A small footprint has room for an eleventh of the data.
   var logAllowance: Int {
-    max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
+    if options.diskFootprint == .small { return min(options.logLimit & ~7, space.smallFootprint.logByteCount) }
+    return max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
   }
 
   /// What there is of data, in the file and in memory.
@@ -83,22 +117,36 @@ extension LogManager {
 
   /// How long the log may become at the most.
   var longestLogByteCount: Int {
-    max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2, environment.longestLogByteCount) & ~7)
+    if options.diskFootprint == .small { return logAllowance }
+    return max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2, environment.longestLogByteCount) & ~7)
   }
 
   private var usualLogByteCount: Int {
-    min(options.logLimit, max(environment.usualLogByteCount, smallestSegmentByteCount)) & ~7
+    let initial = Self.initialSegmentByteCount(options, environment)
+    return min(options.logLimit, max(environment.usualLogByteCount, initial)) & ~7
   }
 
-  /// The size of the first segments. Sizes are multiples of 8, as records are.
+  /// The size of segments once a burst of commits has begun. Sizes are multiples of 8, as records are.
   static func initialSegmentByteCount(_ options: StorageOptions, _ environment: StorageEnvironment) -> Int {
     min(options.logLimit, environment.initialSegmentByteCount) & ~7
+  }
+
+  /// The size of the first segments, and of those that a quiet time leaves: one part in 64 of the data, so that they
+  /// are not most of what a small database takes on the disk.
+  static func restingSegmentByteCount(
+    _ options: StorageOptions, _ environment: StorageEnvironment, dataByteCount: Int
+  ) -> Int {
+    let part = LogLayout.align(dataByteCount / 64, to: LogLayout.blockByteCount)
+    let wanted = max(environment.restingSegmentByteCount, part)
+    return min(initialSegmentByteCount(options, environment), wanted)
   }
 
   /// How many segments the log has when nothing has made it longer: one in use, and the next.
   private static let usualSegmentCount = 2
   /// How many times as long as the log the next segment is; and for a transaction that fills segments alone.
   private static let usualGrowth = 4
+  /// How many times as long as the newest segment the next one is while segments are shorter than usual.
+  private static let steepGrowth = 4
   private static let streamedGrowth = 8
 
   /// Whether the newest meta page names more segments than usual: the log has filled one since the last checkpoint, and
@@ -115,7 +163,8 @@ extension LogManager {
   func additionalByteCount(behind last: SegmentDescriptor) -> Int? {
     let named = meta.current.segments
     let total = named.reduce(0) { $0 + $1.byteCount }
-    let isStreamed = context.log.partCount > 0
+    // A transaction whose parts are much of the log, and not one of many that have a few.
+    let isStreamed = context.log.partCount > 0 && context.log.streamedByteCount >= total / 4
     let room = ((isStreamed ? longestLogByteCount : logAllowance) - total) & ~7
     guard named.count < Limits.segmentsInMetaPage, named.last == last, desiredSegmentByteCount <= room else {
       return nil

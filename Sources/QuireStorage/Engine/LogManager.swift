@@ -41,7 +41,9 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
     queue = resources.queue
     self.space = space
     sizing = SegmentSizing(
-      desiredByteCount: Self.initialSegmentByteCount(resources.options, resources.environment))
+      desiredByteCount: Self.restingSegmentByteCount(
+        resources.options, resources.environment,
+        dataByteCount: Int(resources.allocator.pageCount) * resources.store.pageSize))
     limitParts()
   }
 

@@ -100,7 +100,33 @@ import Testing
       removed += 100
     }
     #expect(engine.core.checkpointer.isRunning)
-    #expect(engine.core.space.isWorthCheckpoint(removed), "not before it is worth it")
+    #expect(engine.core.space.isWorthCheckpoint(removed, oneIn: 8), "not before it is worth it")
+    try engine.close()
+  }
+
+  @Test("Where the disk has as much space as the file takes, deletes have replaced half of it before one begins")
+  func beginsLaterOnAmpleDisk() throws {
+    let disk = SimulatedDisk()
+    disk.capacity = 64 << 20
+    let (engine, tree) = try open(disk)
+    let space = engine.core.space
+    try put(0..<4000, in: tree, engine)
+    try engine.checkpoint()
+    #expect(space.hasAmpleDisk && space.shrinkingShare == 2)
+    try engine.write { tx in for key in 0..<1000 { try tx.delete(Int64(key), in: tree) } }
+    #expect(space.isWorthCheckpoint(engine.core.allocator.supersededCount, oneIn: 8))
+    #expect(!engine.core.checkpointer.isRunning, "not before it is worth it")
+    for round in 0..<20 where !engine.core.checkpointer.isRunning {
+      try engine.write { tx in
+        for key in stride(from: 1000 + round, to: 4000, by: 20) { try tx.delete(Int64(key), in: tree) }
+      }
+    }
+    #expect(engine.core.checkpointer.isRunning)
+    engine.core.checkpointer.finishRunning()
+    // What is known of the disk is as old as the last time that the file became longer.
+    disk.capacity = disk.usedByteCount + (disk.bytes(of: "/db")?.count ?? 0) / 2
+    try put(10_000..<14_000, in: tree, engine)
+    #expect(!space.hasAmpleDisk && space.shrinkingShare == 8)
     try engine.close()
   }
 }
