@@ -17,8 +17,8 @@ extension Database {
     /// `StorageOptions.logLimit`. Recovery after a crash replays at most two: a shorter log opens sooner after a crash,
     /// with a longer one checkpoints write less.
     public var logLimit: Int
-    /// Whether the database, while it is written, takes what makes it fast of the disk, or little: `small` on phones,
-    /// tablets, televisions and watches, `fast` elsewhere. See `DiskFootprint`.
+    /// Whether the database, while it is written, takes what makes it fast of the disk, or little. See
+    /// `DiskFootprint`.
     public var diskFootprint: DiskFootprint
     /// Whether the file is tidied when nothing has been written for a second.
     public var maintainsWhenIdle: Bool
@@ -67,7 +67,7 @@ extension Database {
     /// Settings; what is left out has the value that suits most.
     public init(
       durability: Durability = .full, cacheSize: Int = StorageOptions.defaultCacheSize, pageSize: Int = 4096,
-      logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .platformDefault,
+      logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .fast,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
       renamedCollections: [String: String] = [:], connectionDefaults: Connection.Options = Connection.Options(),

@@ -16,15 +16,6 @@ public enum DiskFootprint: Sendable {
   /// in memory, where a sync takes no time, rows of 4,000 bytes took 37 µs instead of 10, and single rows from four
   /// threads 6.7 instead of 2.7. Measured on two cores that others were using as well.
   case small
-
-  /// `small` on iOS, tvOS, watchOS and visionOS, and `fast` elsewhere.
-  public static var platformDefault: DiskFootprint {
-    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-      return .small
-    #else
-      return .fast
-    #endif
-  }
 }
 
 /// The bounds of a small footprint, in bytes, for so much content.

@@ -26,26 +26,17 @@ extension LogManager {
 
   // MARK: Size
 
-  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest; four
-  /// times while segments are shorter than usual, since a burst has begun. No checkpoint runs.
+  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest, and no
+  /// longer one of a log at rest, since a burst has begun. No checkpoint runs.
   func growSegments(_ permit: borrowing WriterPermit) {
     let newest = with { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
     assert(writerLock.isHeldByThisThread, "segments grow without the writer lock")
     let largest = largestSegmentByteCount
-    let steep = min(Self.initialSegmentByteCount(options, environment), newest * Self.steepGrowth)
+    let usual = Self.initialSegmentByteCount(options, environment)
     changeSizing(permit) { sizing in
       sizing.use = SegmentUse()
-      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2, steep))
+      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2, usual))
     }
-  }
-
-  /// Somebody has waited for a checkpoint as the log was full: a burst has outrun it, and the next segment that is made
-  /// is no longer one of a log at rest. No checkpoint runs.
-  func growOutrunSegments(_ permit: borrowing WriterPermit) {
-    let usual = Self.initialSegmentByteCount(options, environment)
-    guard desiredSegmentByteCount < usual else { return }
-    let wanted = max(desiredSegmentByteCount, min(largestSegmentByteCount, 2 * usual))
-    changeSizing(permit) { sizing in sizing = SegmentSizing(desiredByteCount: wanted) }
   }
 
   /// Looks at a freeze how much of the log has been used since the one before. Where checkpoints come for
@@ -56,7 +47,8 @@ extension LogManager {
     let used = Int(clamping: log.current.descriptor.lsn(at: log.position).rawValue &- frozenLSN.rawValue)
     // A log that has become longer has filled a segment at least.
     let isWellUsed = used > size / Self.emptyShare || isLengthened
-    let smallest = smallestSegmentByteCount
+    // Shorter ones are for a time in which nobody writes.
+    let smallest = min(size, Self.initialSegmentByteCount(options, environment))
     changeSizing(permit) { sizing in
       if isWellUsed {
         sizing.use = SegmentUse()
@@ -71,13 +63,13 @@ extension LogManager {
     }
   }
 
-  /// Makes the next segments as small as the first ones. No checkpoint runs.
+  /// Makes the next segments those of a log at rest. No checkpoint runs.
   func resetSegmentSize(_ permit: borrowing WriterPermit) {
     let smallest = smallestSegmentByteCount
     changeSizing(permit) { sizing in sizing = SegmentSizing(desiredByteCount: smallest) }
   }
 
-  /// The size of segments while little is written.
+  /// The size of segments while nobody writes.
   private var smallestSegmentByteCount: Int {
     Self.restingSegmentByteCount(options, environment, dataByteCount: dataByteCount)
   }
@@ -126,12 +118,13 @@ extension LogManager {
     return min(options.logLimit, max(environment.usualLogByteCount, initial)) & ~7
   }
 
-  /// The size of segments once a burst of commits has begun. Sizes are multiples of 8, as records are.
+  /// The size of the first segments, and of those after a quiet time once a burst of commits has begun. Sizes are
+  /// multiples of 8, as records are.
   static func initialSegmentByteCount(_ options: StorageOptions, _ environment: StorageEnvironment) -> Int {
     min(options.logLimit, environment.initialSegmentByteCount) & ~7
   }
 
-  /// The size of the first segments, and of those that a quiet time leaves: one part in 64 of the data, so that they
+  /// The size of the segments that a quiet time leaves: one part in 64 of the data, so that they
   /// are not most of what a small database takes on the disk.
   static func restingSegmentByteCount(
     _ options: StorageOptions, _ environment: StorageEnvironment, dataByteCount: Int
@@ -145,8 +138,6 @@ extension LogManager {
   private static let usualSegmentCount = 2
   /// How many times as long as the log the next segment is; and for a transaction that fills segments alone.
   private static let usualGrowth = 4
-  /// How many times as long as the newest segment the next one is while segments are shorter than usual.
-  private static let steepGrowth = 4
   private static let streamedGrowth = 8
 
   /// Whether the newest meta page names more segments than usual: the log has filled one since the last checkpoint, and

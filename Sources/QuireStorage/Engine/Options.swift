@@ -42,7 +42,7 @@ public struct StorageOptions: Sendable {
   /// Settings; what is left out has the value that suits most.
   public init(
     pageSize: Int = 4096, cacheSize: Int = Self.defaultCacheSize, durability: Durability = .full,
-    logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .platformDefault,
+    logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .fast,
     alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true,
     isReadOnly: Bool = false, readerThreadCount: Int = 2
   ) {

@@ -67,7 +67,6 @@ struct RecordAppender {
         checkpointer.finishRunning()
         try queue.checkFailure()
         if let failure = checkpointer.lastFailure { throw failure }
-        log.growOutrunSegments(permit)
         // Its mark may have found room in the next segment only, and then that is the last one.
         if log.with({ $0?.next == nil }) { log.noteOwedCheckpoint(permit) }
       }

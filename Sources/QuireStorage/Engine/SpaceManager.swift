@@ -161,11 +161,9 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
     reservation.setReserve(forUsed: usedCount)
   }
 
-  /// How many pages a file of `pageCount` grows by: a sixteenth, 64 KiB or 16 pages at the least and 16 MiB at the
-  /// most; with the tiny pages of tests no less than 64.
+  /// How many pages a file of `pageCount` grows by: a sixteenth, within 64 pages (256 KiB at 4 KiB) and 16 MiB.
   private static func chunkPages(of pageCount: UInt64, _ pageSize: Int) -> Int {
-    let least = min(64, max(16, (64 << 10) / pageSize))
-    return max(least, Int(min(pageCount / 16, UInt64((16 << 20) / pageSize))))
+    max(64, Int(min(pageCount / 16, UInt64((16 << 20) / pageSize))))
   }
 
   /// Allocates behind the end of the file until the transaction has its places: in large pieces, in smaller ones when
