@@ -122,8 +122,9 @@ public struct WriteTransaction: ~Copyable {
   ///
   /// After some puts in a row, with no question to the transaction between them, the following ones are
   /// collected in memory, an eighth of the cache at most, and brought into the tree together. Where they fall into more
-  /// leaves than the cache holds, they go to a temporary file beside the database instead, which needs as much room on
-  /// the disk as the entries, and into the tree at the next other call. Nobody can tell but by the time that it takes,
+  /// leaves than the cache holds, they go to a temporary file beside the database instead, and into the tree at the
+  /// next other call. The file needs as much room on the disk as the entries, and as much again for each time that runs
+  /// are merged in groups, as there are more than memory has room for. Nobody can tell but by the time that it takes,
   /// and by where an error comes from: the transaction's next other call, or its end, may throw what a put would have.
   ///
   /// - Throws: `keyTooLong`, `valueTooLong`, `treeMismatch` and `noSuchTree` without having changed anything, and so
