@@ -49,7 +49,7 @@ final class PageWriter {
   @exclusivity(unchecked) private(set) var oldSlots: [UInt] = []
   @exclusivity(unchecked) private(set) var pagesWritten = 0
 
-  private var starter = WriteStarter(startByteCount: PageWriter.startByteCount)
+  private var starter: WriteStarter
 
   /// How much is written in one call.
   static let bufferByteCount = 512 << 10
@@ -58,8 +58,10 @@ final class PageWriter {
   private static let startByteCount = 8 << 20
 
   init(
-    store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint
+    store: PageStore, allocator: PageAllocator, reclaimer: Reclaimer, for flipper: Reclaimer.Flipper = .checkpoint,
+    startsWriting: Bool = true
   ) {
+    starter = WriteStarter(startByteCount: startsWriting ? Self.startByteCount : .max)
     self.flipper = flipper
     self.store = store
     self.allocator = allocator

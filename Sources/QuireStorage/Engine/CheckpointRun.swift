@@ -16,6 +16,12 @@ final class CheckpointGate: @unchecked Sendable {
     /// What the last checkpoint failed with; nil if it was done.
     var lastFailure: StorageError?
     var waiters: [CheckpointWaiter] = []
+    /// Whether what runs writes pages of trees, or may do so yet.
+    var isWritingPages = false
+    /// Whether the running transaction writes pages home, beside what runs.
+    var isSpilling = false
+    /// Those who wait for the end of that alone.
+    var pageWaiters: [CheckpointWaiter] = []
   }
   private let state = Latch(State())
 
@@ -26,13 +32,51 @@ final class CheckpointGate: @unchecked Sendable {
   var lastFailure: StorageError? { state.withLock { $0.lastFailure } }
 
   /// Whether somebody waits for the end of what runs.
-  var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty } }
+  var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty || !$0.pageWaiters.isEmpty } }
 
   func begin(_ job: CheckpointJob) {
     state.withLock { state in
       precondition(state.job == nil, "one checkpoint runs at a time")
+      assert(!state.isSpilling, "a checkpoint begins beside a spill")
       state.job = job
+      if case .checkpoint = job { state.isWritingPages = true }
     }
+  }
+
+  /// Whether what runs may still write pages of trees.
+  var isWritingPages: Bool { state.withLock { $0.isWritingPages } }
+
+  /// Lets what runs write pages once more, in time or not at all: false if the running transaction does.
+  func beginPages() -> Bool {
+    state.withLock { state in
+      assert(state.job != nil, "pages are written by nobody")
+      if state.isSpilling { return false }
+      state.isWritingPages = true
+      return true
+    }
+  }
+
+  /// Lets the running transaction write pages home until `endSpill`; nobody does so.
+  func beginSpill() -> Bool {
+    state.withLock { state in
+      if state.isWritingPages { return false }
+      state.isSpilling = true
+      return true
+    }
+  }
+
+  /// Ends that.
+  func endSpill() { state.withLock { $0.isSpilling = false } }
+
+  /// Notes that what runs has written its pages, and wakes the threads that wait for that.
+  func endPages() {
+    let waiters = state.withLock { state in
+      assert(state.job != nil, "pages are written by nobody")
+      state.isWritingPages = false
+      defer { state.pageWaiters = [] }
+      return state.pageWaiters
+    }
+    for waiter in waiters { waiter.signal() }
   }
 
   /// Ends a checkpoint and wakes the threads that wait.
@@ -45,19 +89,20 @@ final class CheckpointGate: @unchecked Sendable {
     let waiters = state.withLock { state -> [CheckpointWaiter] in
       assert(state.job != nil, "a checkpoint ends that has not begun")
       state.job = nil
+      state.isWritingPages = false
       note(&state.lastFailure)
-      defer { state.waiters = [] }
-      return state.waiters
+      defer { (state.waiters, state.pageWaiters) = ([], []) }
+      return state.waiters + state.pageWaiters
     }
     for waiter in waiters { waiter.signal() }
   }
 
-  /// Waits until nothing runs.
-  func wait() {
+  /// Waits until nothing runs, or, if `forPages`, until what runs writes no pages any more.
+  func wait(forPages: Bool = false) {
     let waiter = CheckpointWaiter()
     let mustWait = state.withLock { state -> Bool in
-      if state.job == nil { return false }
-      state.waiters.append(waiter)
+      if state.job == nil || forPages && !state.isWritingPages { return false }
+      if forPages { state.pageWaiters.append(waiter) } else { state.waiters.append(waiter) }
       return true
     }
     if mustWait { waiter.wait() }

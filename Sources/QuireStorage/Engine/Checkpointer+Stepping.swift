@@ -60,7 +60,10 @@ extension Checkpointer {
       if run.pages.looksPagesUp { _ = slots.enterEpoch(run.slot) }
       defer { slots.exitEpoch(run.slot) }
       let hasMore = try run.pages.step()
-      if !hasMore { run.phase = .preparing(.segment) }
+      if !hasMore {
+        run.phase = .preparing(.segment)
+        gate.endPages()
+      }
     case .segment:
       if !run.isFinal { run.next = try log.prepareNextSegment() }
       run.phase = .preparing(.sync)
@@ -211,7 +214,8 @@ extension Checkpointer {
   /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
   /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
   private func writeHeldPages(before csn: CSN) throws(StorageError) {
-    guard store.dirtyCount > store.pool.budget / 8 else { return }
+    guard store.dirtyCount > store.pool.budget / 8, gate.beginPages() else { return }
+    defer { gate.endPages() }
     let held = reclaimer.announceHeld(below: csn)
     defer { for (slot, _) in held { slots.end(slot) } }
     guard !held.isEmpty else { return }

@@ -113,6 +113,20 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     }
   }
 
+  /// Waits until what runs writes no pages any more, and keeps it from beginning to until `endSpill`. It may have to sync
+  /// them yet. When stepped, runs it so far.
+  func beginSpill(_ permit: borrowing WriterPermit) {
+    while !gate.beginSpill() {
+      switch environment.scheduling {
+      case .threads: gate.wait(forPages: true)
+      case .stepped: step()
+      }
+    }
+  }
+
+  /// Ends that.
+  func endSpill(_ permit: borrowing WriterPermit) { gate.endSpill() }
+
   /// Waits for the checkpoint that was dispatched, and takes what it has freed.
   ///
   /// - Throws: `failStop`, or what the checkpoint failed with.

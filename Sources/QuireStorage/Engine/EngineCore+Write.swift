@@ -190,6 +190,7 @@ extension EngineCore {
     let csn = context.csn
     let snapshot = resources.makeSnapshot(csn: csn, endLSN: endLSN, permit)
     reclaimer.retire(superseded, csn: csn.rawValue, permit)
+    if context.hasSpilled { reclaimer.releaseSpilled(csn: csn.rawValue, permit) }
     allocator.commitAhead(permit)
     context.didCommit()
     memory.releaseLists(permit)

@@ -73,7 +73,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
     space = SpaceManager(resources)
     log = LogManager(resources, space)
     checkpointer = Checkpointer(resources, log, space)
-    memory = MemoryManager(resources, log, checkpointer)
+    memory = MemoryManager(resources, log, space, checkpointer)
     maintainer = Maintainer(resources, log, space, checkpointer)
     appender = RecordAppender(log, checkpointer)
     context.host = self

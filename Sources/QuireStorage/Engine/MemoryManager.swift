@@ -6,8 +6,9 @@ internal import Synchronization
 /// may take of memory.
 ///
 /// Invariants:
-/// 1. No page leaves memory before the data file was synced behind its write.
+/// 1. No page leaves memory before it was written, and none that a checkpoint writes before the sync behind that.
 /// 2. Pages that a transaction has spilled stay its own: nothing refers to their places before it commits.
+/// 3. What has spilled, and is not synced, is in the log, or belongs to a transaction that has not committed.
 package final class MemoryManager: EngineComponent, @unchecked Sendable {
   // Sendable: safe because `hasLongLists` is touched under the writer lock, and the rest is an atomic.
   package let resources: EngineResources
@@ -17,27 +18,30 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// Pages and frames.
   package let store: PageStore
   private let log: LogManager
+  private let space: SpaceManager
   private let checkpointer: Checkpointer
   /// Whether room has had to be made for the running transaction; writer lock.
   @exclusivity(unchecked) private var hasLongLists = false
   /// Whether such a transaction has ended, and its memory has not been given back since.
   private let owesMemory = Atomic<Bool>(false)
 
-  init(_ resources: EngineResources, _ log: LogManager, _ checkpointer: Checkpointer) {
+  init(_ resources: EngineResources, _ log: LogManager, _ space: SpaceManager, _ checkpointer: Checkpointer) {
     self.resources = resources
     context = resources.context
     store = resources.store
     self.log = log
+    self.space = space
     self.checkpointer = checkpointer
   }
 
   /// Sets the hard limit, at which the running transaction asks for room.
   func limitDirtyPages(_ permit: borrowing WriterPermit) { context.setDirtyLimit(store.hardDirtyLimit) }
 
-  /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one.
+  /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one. Where the disk has
+  /// room for the pages beside those of the newest checkpoint, the transaction will write them home itself instead.
   func throttle(_ permit: borrowing WriterPermit) {
     limitDirtyPages(permit)
-    guard store.dirtyCount > store.softDirtyLimit, log.exists else { return }
+    guard store.dirtyCount > store.softDirtyLimit, log.exists, !space.hasAmpleDisk else { return }
     if !checkpointer.isRunning, head.csn != meta.current.csn {
       checkpointer.begin(permit)
       checkpointer.dispatch()
@@ -54,7 +58,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     try checkProcess()
     slots.exitEpoch(writerSlot)
     defer { _ = slots.enterEpoch(writerSlot) }
-    checkpointer.finishRunning()
+    space.lookAtDisk(permit)
+    let waitsForCheckpoint = !space.hasAmpleDisk
+    if waitsForCheckpoint { checkpointer.finishRunning() }
+    checkpointer.beginSpill(permit)
+    defer { checkpointer.endSpill(permit) }
     // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
     // places that look free.
     try queue.checkFailure()
@@ -63,7 +71,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     chargeTransaction(permit)
     reclaimer.collect()
     try writeValues(permit)
-    if committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted(permit) }
+    if waitsForCheckpoint, committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted(permit) }
     if store.frames.dirtyCount > store.softDirtyLimit { try spill(permit) }
     reclaimer.collect()
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
@@ -118,14 +126,14 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   }
 
   private func checkpointCommitted(_ permit: borrowing WriterPermit) throws(StorageError) {
-    guard head.csn != meta.current.csn, checkpointer.beginInTransaction(permit) else { return }
-    try checkpointer.complete()
+    guard head.csn != meta.current.csn else { return }
+    checkpointer.endSpill(permit)
+    if checkpointer.beginInTransaction(permit) { try checkpointer.complete() }
+    checkpointer.beginSpill(permit)
   }
 
   /// In the middle of a load that commits by checkpoint: hands complete pages to the disk while more are being
-  /// made. Waits for nothing as a rule: what was written stays in memory until the checkpoint has synced
-  /// it. Once that is an eighth of the budget it is synced here, or a load larger than memory would fill that with
-  /// pages that nobody may take out.
+  /// made. Waits for nothing.
   ///
   /// - Throws: what `makeRoom` throws.
   func writeAhead(_ permit: borrowing WriterPermit) throws(StorageError) {
@@ -137,17 +145,23 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     if !options.isReadOnly { try log.checkFiles() }
     context.releaseDead()
     chargeTransaction(permit)
-    let isSynced = context.unsyncedCount + context.unspilledCount > store.pool.budget / 8
-    try spill(isSynced: isSynced, permit)
+    try spill(startsWriting: true, permit)
     reclaimer.collect()
   }
 
-  /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint runs.
-  private func spill(isSynced: Bool = true, _ permit: borrowing WriterPermit) throws(StorageError) {
+  /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint writes pages.
+  ///
+  /// Nothing is synced, and the pages can leave memory all the same: the log has what they hold, and the checkpoint that
+  /// names them syncs them. Most of them will have been replaced by then, and what the system has kept back until then
+  /// never reaches the disk.
+  ///
+  /// - Parameter startsWriting: whether the disk is asked to begin, as nothing of it will be replaced.
+  private func spill(startsWriting: Bool = false, _ permit: borrowing WriterPermit) throws(StorageError) {
     assert(writerLock.isHeldByThisThread, "pages spill without the writer lock")
+    if !context.hasSpilled { reclaimer.forgetSpill() }
     let writer = PageWriter(
-      store: store, allocator: allocator, reclaimer: reclaimer,
-      for: .spill(csn: context.csn.rawValue))
+      store: store, allocator: allocator, reclaimer: reclaimer, for: .spill(csn: context.csn.rawValue),
+      startsWriting: startsWriting)
     allocator.rewind()
     // Whatever has been written when an error comes stays written; the rest stays dirty.
     defer {
@@ -157,13 +171,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     }
     do throws(StorageError) {
       for root in context.reachableRoots { try writer.writeAll(root) }
+      reclaimer.noteSpill(isPartial: context.isBuilding, permit)
     } catch {
       writer.abandon()
+      reclaimer.noteSpill(isPartial: true, permit)
       throw error
     }
-    // Nothing leaves memory before it is durable; beside what has been written, a flush is cheap.
-    guard isSynced else { return context.unsyncedCount += writer.pagesWritten }
-    try synchronizePages()
-    context.unsyncedCount = 0
   }
 }

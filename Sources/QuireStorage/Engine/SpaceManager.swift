@@ -50,7 +50,7 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   let proof: PlaceProof
   /// What checkpoints will take.
   @exclusivity(unchecked) private(set) var reservation: SpaceReservation
-  /// Whether the disk had as much space left as the file takes when that was made longer last; writer lock.
+  /// Whether the disk had as much space left as the file takes when somebody looked last; writer lock.
   @exclusivity(unchecked) private(set) var hasAmpleDisk = false
 
   init(_ resources: EngineResources) {
@@ -154,7 +154,7 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
           try file.allocateFully(from: Int(end) * store.pageSize, count: count * store.pageSize)
           allocator.setBackedEnd(end + UInt64(count))
           watch.noteGrowth(to: (Int(end) + count) * store.pageSize)
-          lookAtDisk(fileByteCount: (Int(end) + count) * store.pageSize)
+          lookAtDisk(permit)
           break
         } catch {
           guard error.code == .diskFull, count > missing else { throw error }
@@ -164,9 +164,10 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
     }
   }
 
-  /// Looks how much space the disk has left, now that the file has `fileByteCount` bytes. One system call.
-  private func lookAtDisk(fileByteCount: Int) {
-    hasAmpleDisk = (environment.fileSystem.freeByteCount(at: file.path) ?? 0) >= fileByteCount
+  /// Looks whether the disk has as much space left as the file takes. One system call.
+  func lookAtDisk(_ permit: borrowing WriterPermit) {
+    let byteCount = Int(max(allocator.pageCount, allocator.backedEnd)) * store.pageSize
+    hasAmpleDisk = (environment.fileSystem.freeByteCount(at: file.path) ?? 0) >= byteCount
   }
 
   // MARK: Giving back

@@ -171,9 +171,9 @@ package final class PageAllocator: Sendable {
       let places = Self.places(number, count)
       for raw in places {
         switch state.table[raw] {
-        case .freed, .withheld, .free: return false
+        case .freed, .withheld, .free, .lent: return false
         // What was written ahead of a checkpoint is free in the map and in use all the same.
-        case .used, .aheadOfCommit, .aheadOfCheckpoint, .lent: break
+        case .used, .aheadOfCommit, .aheadOfCheckpoint: break
         }
         if state.table.isHeld(raw) || state.table.isSuperseded(raw) { return false }
       }
@@ -186,6 +186,19 @@ package final class PageAllocator: Sendable {
       publish(state)
       return true
     }
+  }
+
+  /// The same for a page of a tree. One that was written ahead of the next checkpoint needs no checkpoint to be given up:
+  /// no map has called its place used, and the log does not name it. `release` makes that free.
+  package func supersedePage(_ number: PageNumber, csn: UInt64) -> Bool {
+    let isLent = state.withLock { state in
+      guard state.table[number.rawValue] == .aheadOfCheckpoint, !state.table.isSuperseded(number.rawValue) else {
+        return false
+      }
+      state.set(number.rawValue, .lent)
+      return true
+    }
+    return isLent || supersede(number, csn: csn)
   }
 
   static func places(_ number: PageNumber, _ count: Int) -> Range<UInt64> {

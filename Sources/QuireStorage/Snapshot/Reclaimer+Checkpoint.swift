@@ -22,13 +22,17 @@ extension Reclaimer {
     let address = UInt(bitPattern: image)
     state.withLock { state in
       assert(!store.frames.location(frame).isPageNumber, "a frame is written home twice")
-      store.install(address, at: number, checksum: checksum)
+      var isAhead = false
+      if case .spill = flipper { isAhead = true }
+      store.install(address, at: number, checksum: checksum, isAhead: isAhead)
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
       case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true
       case .spill(let csn) where store.frames.birth(frame) == csn:
         state.spilledByRunning[UInt64(frame.rawValue)] = true
-      case .spill: state.spilled[UInt64(frame.rawValue)] = true
+      case .spill:
+        state.spilled[UInt64(frame.rawValue)] = true
+        state.spilledByCommit[UInt64(frame.rawValue)] = true
       case .heldPages: break
       }
     }

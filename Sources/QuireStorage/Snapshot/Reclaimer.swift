@@ -61,6 +61,11 @@ package final class Reclaimer: Sendable {
     var spilled = PageBits()
     /// By frame index.
     var spilledByRunning = PageBits()
+    /// By frame index: those of `spilled` that the running transaction has spilled, and those of `spilledByRunning` once it
+    /// is a commit.
+    var spilledByCommit = PageBits()
+    /// Whether pages that the running transaction will reach may refer to frames that it has spilled.
+    var isSpillPartial = false
     /// The bytes that the pool was last told of.
     var chargedByteCount = 0
     /// Frames replaced while a checkpoint runs that may be writing them.
@@ -111,7 +116,7 @@ package final class Reclaimer: Sendable {
         }
         guard page.reference.isDirty else {
           // A place that is given up again, by a reference of a forged file, may be another page's already.
-          if allocator.supersede(page.reference.pageNumber, csn: csn) {
+          if allocator.supersedePage(page.reference.pageNumber, csn: csn) {
             state.waiting.append(
               Item(kind: .place, value: page.reference.pageNumber.rawValue, birth: page.birth, death: csn))
           }
@@ -126,10 +131,11 @@ package final class Reclaimer: Sendable {
         }
         let location = store.frames.location(frame)
         if location.isPageNumber, !(state.isCheckpointing && state.flipped[UInt64(frame.rawValue)]) {
-          // Written by an earlier checkpoint, with which the entry goes.
-          allocator.supersede(location.pageNumber, csn: csn)
-          state.waiting.append(
-            Item(kind: .place, value: location.pageNumber.rawValue, birth: page.birth, death: csn))
+          // Written by an earlier checkpoint, with which the entry goes, or spilled.
+          if allocator.supersedePage(location.pageNumber, csn: csn) {
+            state.waiting.append(
+              Item(kind: .place, value: location.pageNumber.rawValue, birth: page.birth, death: csn))
+          }
           continue
         }
         if state.isCheckpointing { state.raced.append((frame.rawValue, csn)) }
@@ -139,7 +145,46 @@ package final class Reclaimer: Sendable {
       if state.waiting.byteCount >= Self.chargeStep { charge(&state) }
       guard !state.spilledByRunning.isEmpty else { return }
       state.spilled.formUnion(state.spilledByRunning)
+      state.spilledByCommit.formUnion(state.spilledByRunning)
       state.spilledByRunning = PageBits()
+    }
+  }
+
+  /// Gives up the entries of frames that the commit `csn` has spilled, its own and others'.
+  ///
+  /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written: what
+  /// refers to such a frame is a page that the commit has replaced, or a root, which the next transaction translates. So
+  /// snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is being built, or has
+  /// failed in its midst: `noteSpill` knows.
+  package func releaseSpilled(csn: UInt64, _ permit: borrowing WriterPermit) {
+    state.withLock { state in
+      guard !state.spilledByCommit.isEmpty else { return }
+      defer { state.spilledByCommit = PageBits() }
+      guard !state.isSpillPartial else { return }
+      assert(state.spilledByRunning.isEmpty, "what a commit has spilled is still its own")
+      state.spilledByCommit.forEach { index in
+        // A checkpoint that has ended meanwhile has taken it over.
+        guard state.spilled.remove(index) else { return }
+        let birth = store.frames.birth(FrameIndex(UInt32(index)))
+        state.entries.append(Item(kind: .entry, value: index, birth: birth, death: csn + 1))
+      }
+    }
+  }
+
+  /// Notes a spill of the running transaction.
+  ///
+  /// - Parameter isPartial: whether pages that will be reached refer to frames which were written: those of a tree that
+  ///   is being built, or those above where a spill has failed.
+  package func noteSpill(isPartial: Bool, _ permit: borrowing WriterPermit) {
+    if isPartial { state.withLock { $0.isSpillPartial = true } }
+  }
+
+  /// Forgets what the running transaction has spilled of other commits' pages, which stay written: it has begun, or was
+  /// rolled back.
+  package func forgetSpill() {
+    state.withLock { state in
+      state.spilledByCommit = PageBits()
+      state.isSpillPartial = false
     }
   }
 

@@ -7,6 +7,9 @@ extension WriteContext {
     (savepointTrees + [trees]).flatMap { $0 }.map(\.reference).filter { !$0.isNone } + looseReferences
   }
 
+  /// Whether pages of trees that are being built exist beside `reachableRoots`, and may refer to complete ones.
+  package var isBuilding: Bool { !looseReferences.isEmpty }
+
   /// About how many dirty pages the transaction has made and not spilled.
   package var unspilledCount: Int { editor.pages.born.count - spilledCount }
 
@@ -14,6 +17,7 @@ extension WriteContext {
   package func noteSpill() {
     assert(spilledCount <= editor.pages.born.count, "more pages have spilled than were made")
     spilledCount = editor.pages.born.count
+    hasSpilled = true
     editor.noteSpill()
   }
 

@@ -29,8 +29,8 @@ package final class WriteContext {
   var looseReferences: [PageReference] = []
   /// How many of the frames made by the transaction were made before the last spill.
   @exclusivity(unchecked) var spilledCount = 0
-  /// How many pages have been written ahead and not been synced.
-  var unsyncedCount = 0
+  /// Whether pages have been written home for this transaction.
+  @exclusivity(unchecked) package internal(set) var hasSpilled = false
   /// The engine; nil for a context on its own, whose pages all stay in memory and whose records have no parts.
   package unowned var host: (any WriteHost)?
   // Unchecked as in `TreeEditor`: one thread at a time, and nothing calls back.
@@ -93,7 +93,7 @@ package final class WriteContext {
     if failure != nil { failure = nil }
     if !savepointMarks.isEmpty { forgetSavepoints() }
     spilledCount = 0
-    unsyncedCount = 0
+    hasSpilled = false
     examinedCount = 0
     hasGrown = false
     hasRemoved = false
