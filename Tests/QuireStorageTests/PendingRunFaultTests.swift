@@ -173,7 +173,8 @@ import Testing
       try engine.close()
       broken += 1
     }
-    #expect(broken > 3, "only \(broken) calls could be broken")
+    // Pages are not synced while a transaction runs.
+    #expect(broken > (kind == .synchronize ? 0 : 3), "only \(broken) calls could be broken")
   }
 
   @Test("A disk that gets full anywhere") func diskIsFull() throws {

@@ -29,6 +29,7 @@ struct DiskState: Sendable {
   var faults = FaultState()
   var trace = DiskTrace()
   var capacity: Int?
+  var tellsFreeByteCount = true
   /// Whether a full disk has no room for what is written over, either.
   var isCopyOnWrite = false
   var usedByteCount = 0

@@ -91,6 +91,12 @@ extension SimulatedDisk {
     set { withState { $0.capacity = newValue } }
   }
 
+  /// Whether it says how much space is left: without a limit, more than anybody asks for.
+  package var tellsFreeByteCount: Bool {
+    get { withState { $0.tellsFreeByteCount } }
+    set { withState { $0.tellsFreeByteCount = newValue } }
+  }
+
   /// The lengths of all files together, unlinked but open ones included.
   package var usedByteCount: Int { withState { $0.usedByteCount } }
 

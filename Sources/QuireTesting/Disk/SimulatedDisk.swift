@@ -92,7 +92,10 @@ package final class SimulatedDisk: FileSystem {
 
   /// Looks at lengths; not an operation, as above.
   package func freeByteCount(at path: String) -> Int? {
-    withState { state in state.capacity.map { max(0, $0 - state.usedByteCount) } }
+    withState { state in
+      guard state.tellsFreeByteCount else { return nil }
+      return state.capacity.map { max(0, $0 - state.usedByteCount) } ?? .max
+    }
   }
 
   /// Looks at names and lengths; not an operation, so that nothing fails here, and plans count on as before.

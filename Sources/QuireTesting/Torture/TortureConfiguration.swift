@@ -103,6 +103,8 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
   var faultKinds: [FaultKind] = []
   /// Whether the disk gets full.
   var isSpaceShort = false
+  /// Whether the disk says how much space is left: with enough, memory is given back by other ways.
+  var tellsFreeByteCount = true
   /// Whether groups of commits start blocks of their own, and whether the disk needs that.
   var alignsLogGroups = false
   var isPowerSafe = true
@@ -184,6 +186,7 @@ package struct TortureConfiguration: Sendable, CustomStringConvertible {
     longestValue = random.pick([2, 4, 20, 40]) * min(pageSize, 1024)
     putsBeforeDeferral = random.pick([0, 0, 1, 4, 20, 2000])
     continuedLogByteCount = random.pick([0, 0, 0, 1000, 1 << 20])
+    tellsFreeByteCount = !random.oneIn(3)
   }
 
   private mutating func drawWeights(_ random: inout SeededRandom) {

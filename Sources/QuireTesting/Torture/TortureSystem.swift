@@ -32,6 +32,7 @@ final class TortureSystem {
   func begin(_ engine: StorageEngine, _ disk: SimulatedDisk) {
     self.engine = engine
     self.disk = disk
+    disk.tellsFreeByteCount = configuration.tellsFreeByteCount
     placedFaults.watch(disk, engine.core, path: Self.path)
     hasStopped = false
   }
@@ -41,6 +42,7 @@ final class TortureSystem {
 
   /// Opens the first engine on the disk.
   func create() throws(StorageError) {
+    disk.tellsFreeByteCount = configuration.tellsFreeByteCount
     engine = try StorageEngine(at: Self.path, options: configuration.options, environment: environment(disk))
   }
 
