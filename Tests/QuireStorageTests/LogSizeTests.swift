@@ -88,7 +88,7 @@ import Testing
     arguments: [1, 2, 3], [false, true])
   func removal(seed: UInt64, isAmple: Bool) throws {
     let disk = SimulatedDisk()
-    if isAmple { disk.capacity = 64 << 20 }
+    disk.tellsFreeByteCount = isAmple
     let options = StorageOptions(
       pageSize: 512, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
     let engine = try disk.openEngine(options, seed: seed, segmentByteCount: 16 << 10)

@@ -113,7 +113,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     }
   }
 
-  /// Waits until what runs writes no pages any more, and keeps it from beginning to until `endSpill`. It may have to sync
+  /// Waits until what runs writes no pages any more, and keeps it from doing so until `endSpill`. It may have to sync
   /// them yet. When stepped, runs it so far.
   func beginSpill(_ permit: borrowing WriterPermit) {
     while !gate.beginSpill() {

@@ -37,8 +37,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// Sets the hard limit, at which the running transaction asks for room.
   func limitDirtyPages(_ permit: borrowing WriterPermit) { context.setDirtyLimit(store.hardDirtyLimit) }
 
-  /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one. Where the disk has
-  /// room for the pages beside those of the newest checkpoint, the transaction will write them home itself instead.
+  /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one. Where the disk
+  /// has room for the pages beside those of the newest checkpoint, the transaction will write them home itself.
   func throttle(_ permit: borrowing WriterPermit) {
     limitDirtyPages(permit)
     guard store.dirtyCount > store.softDirtyLimit, log.exists, !space.hasAmpleDisk else { return }
@@ -49,9 +49,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     if store.dirtyCount > store.hardDirtyLimit { checkpointer.finishRunning() }
   }
 
-  /// Between two operations of the running transaction, when too many pages are dirty: waits for the checkpoint that
-  /// runs, or takes one of what was committed before, and writes the transaction's own pages home if that is not
-  /// enough. They stay its own: nothing refers to their places before it commits, and a rollback gives them back.
+  /// Between two operations of the running transaction, when too many pages are dirty: writes home what it can reach.
+  /// Its own pages stay its own: nothing refers to their places before it commits, and a rollback gives them back.
+  ///
+  /// A checkpoint that runs is waited for as long as it writes pages. Where the disk is short of space it is waited for
+  /// to its end, and another one is taken of what was committed before: a checkpoint gives places back.
   ///
   /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
   func makeRoom(_ permit: borrowing WriterPermit) throws(StorageError) {
@@ -151,9 +153,9 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
 
   /// Writes every dirty page that the running transaction can reach to a place of its own. No checkpoint writes pages.
   ///
-  /// Nothing is synced, and the pages can leave memory all the same: the log has what they hold, and the checkpoint that
-  /// names them syncs them. Most of them will have been replaced by then, and what the system has kept back until then
-  /// never reaches the disk.
+  /// Nothing is synced, and the pages can leave memory all the same: the log has what they hold, and the checkpoint
+  /// that names them syncs them. Most of them will have been replaced by then, and what the system has kept back until
+  /// then never reaches the disk.
   ///
   /// - Parameter startsWriting: whether the disk is asked to begin, as nothing of it will be replaced.
   private func spill(startsWriting: Bool = false, _ permit: borrowing WriterPermit) throws(StorageError) {

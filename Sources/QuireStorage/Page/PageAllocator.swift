@@ -188,8 +188,8 @@ package final class PageAllocator: Sendable {
     }
   }
 
-  /// The same for a page of a tree. One that was written ahead of the next checkpoint needs no checkpoint to be given up:
-  /// no map has called its place used, and the log does not name it. `release` makes that free.
+  /// The same for a page of a tree. One that was written ahead of the next checkpoint needs no checkpoint to be given
+  /// up: no map has called its place used, and the log does not name it. `release` makes that free.
   package func supersedePage(_ number: PageNumber, csn: UInt64) -> Bool {
     let isLent = state.withLock { state in
       guard state.table[number.rawValue] == .aheadOfCheckpoint, !state.table.isSuperseded(number.rawValue) else {

@@ -101,7 +101,7 @@ extension PageStore {
         unwrittenValues.wrappingSubtract(1, ordering: .relaxed)
       }
     }
-    unsynced.withLock { $0.append(contentsOf: range.lazy.map { PageNumber($0) }) }
+    unsynced.keep(range.lazy.map { PageNumber($0) })
   }
 
   /// Checks the invariant of values that have yet to be written home; returns what is broken. While nobody writes.

@@ -30,9 +30,7 @@ package final class PageStore: @unchecked Sendable {
   private let hasFailedSync = Atomic<Bool>(false)
   let growth = Latch(())
   /// Pages installed, and values written home, since the last sync.
-  let unsynced = Latch<[PageNumber]>([])
-  /// Pages that were written ahead of a checkpoint since the last sync, in memory or not.
-  private let writtenAhead = Latch(PageBits())
+  let unsynced = UnsyncedPages()
   /// Where values have yet to be written home; see `PageStore+UnwrittenValues.swift`.
   let unwritten = Latch(PageBits())
   let unwrittenValues = Atomic<Int>(0)
@@ -187,22 +185,16 @@ package final class PageStore: @unchecked Sendable {
   package func noteFailedSync() { hasFailedSync.store(true, ordering: .releasing) }
 
   /// What to throw instead of `error`, which came from reading: after a failed sync nothing that does not verify is
-  /// known to be damaged, and neither is what no sync has vouched for yet, which the disk may have lost on its own. What
-  /// was durable is in the log, if not where it was looked for.
+  /// known to be damaged, and neither is what no sync has vouched for yet, which the disk may have lost on its own.
+  /// What was durable is in the log, if not where it was looked for.
   func judged(_ error: StorageError) -> StorageError {
     guard error.code == .damagedPage || error.code == .truncatedFile,
-      hasFailedSync.load(ordering: .acquiring) || isWrittenAhead(error.page)
+      hasFailedSync.load(ordering: .acquiring) || error.page.map(unsynced.isAhead) == true
     else { return error }
     return StorageError(
       .failStop,
       "After a failure of the disk, what was written before it cannot be read back. Open the database again.",
       path: error.path, page: error.page, offset: error.offset)
-  }
-
-  /// Whether a page was written ahead of a checkpoint, and the file has not been synced since.
-  func isWrittenAhead(_ number: PageNumber?) -> Bool {
-    guard let number else { return false }
-    return writtenAhead.withLock { $0[number.rawValue] }
   }
 
   /// Reads a page of any kind into `buffer` and verifies checksum and page number, but not its content.
@@ -254,17 +246,13 @@ package final class PageStore: @unchecked Sendable {
   /// place was found to be empty: he may still be inside the slot that the table had for the number, which is therefore
   /// recycled when the access epoch has passed.
   ///
-  /// - Parameter isAhead: whether it may leave memory before the file is synced, as it was written ahead of a checkpoint:
-  ///   the log has what it holds, and no meta page names it before a sync.
+  /// - Parameter isAhead: whether it may leave memory before the file is synced, as it was written ahead of a
+  ///   checkpoint: the log has what it holds, and no meta page names it before a sync.
   package func install(_ address: UInt, at number: PageNumber, checksum: UInt64, isAhead: Bool = false) {
     guard let slot = UnsafeMutableRawPointer(bitPattern: address) else { return }
     assert(number.rawValue >= 2 && number.rawValue < pageCount, "a page is written where the file has none")
     PageBytes(slot).checksum = checksum
-    if isAhead {
-      writtenAhead.withLock { $0[number.rawValue] = true }
-    } else {
-      unsynced.withLock { $0.append(number) }
-    }
+    if isAhead { unsynced.noteAhead(number) } else { unsynced.keep([number]) }
     if let old = table.install(slot, at: number, isKept: !isAhead) { retire([UInt(bitPattern: old)]) }
   }
 
@@ -276,17 +264,10 @@ package final class PageStore: @unchecked Sendable {
   /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any
   ///   more, and what has been written since the last sync stays in memory, but for what was written ahead.
   package func synchronize() throws(StorageError) {
-    let numbers = unsynced.withLock { numbers in
-      defer { numbers = [] }
-      return numbers
-    }
-    let ahead = writtenAhead.withLock { ahead in
-      defer { ahead = [] }
-      return ahead
-    }
-    do throws(SystemError) { try file.synchronize() } catch {
-      writtenAhead.withLock { $0.formUnion(ahead) }
-      throw StorageError(synchronizing: error, path: file.path)
+    let numbers = try unsynced.end { () throws(StorageError) in
+      do throws(SystemError) { try file.synchronize() } catch {
+        throw StorageError(synchronizing: error, path: file.path)
+      }
     }
     for number in numbers { table.noteSynced(number) }
   }

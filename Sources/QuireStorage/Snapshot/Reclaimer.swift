@@ -61,8 +61,8 @@ package final class Reclaimer: Sendable {
     var spilled = PageBits()
     /// By frame index.
     var spilledByRunning = PageBits()
-    /// By frame index: those of `spilled` that the running transaction has spilled, and those of `spilledByRunning` once it
-    /// is a commit.
+    /// By frame index: those of `spilled` that the running transaction has spilled, and those of `spilledByRunning`
+    /// once it is a commit.
     var spilledByCommit = PageBits()
     /// Whether pages that the running transaction will reach may refer to frames that it has spilled.
     var isSpillPartial = false
@@ -152,10 +152,10 @@ package final class Reclaimer: Sendable {
 
   /// Gives up the entries of frames that the commit `csn` has spilled, its own and others'.
   ///
-  /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written: what
-  /// refers to such a frame is a page that the commit has replaced, or a root, which the next transaction translates. So
-  /// snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is being built, or has
-  /// failed in its midst: `noteSpill` knows.
+  /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written:
+  /// what refers to such a frame is a page that the commit has replaced, or a root, which the next transaction
+  /// translates. So snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is
+  /// being built, or has failed in its midst: `noteSpill` knows.
   package func releaseSpilled(csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
       guard !state.spilledByCommit.isEmpty else { return }
