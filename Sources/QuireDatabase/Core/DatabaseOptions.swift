@@ -17,6 +17,9 @@ extension Database {
     /// `StorageOptions.logLimit`. Recovery after a crash replays at most two: a shorter log opens sooner after a crash,
     /// with a longer one checkpoints write less.
     public var logLimit: Int
+    /// Whether the database, while it is written, takes what makes it fast of the disk, or little. See
+    /// `DiskFootprint`.
+    public var diskFootprint: DiskFootprint
     /// Whether the file is tidied when nothing has been written for a second.
     public var maintainsWhenIdle: Bool
     /// Whether a database is created if there is nothing at the path.
@@ -64,7 +67,7 @@ extension Database {
     /// Settings; what is left out has the value that suits most.
     public init(
       durability: Durability = .full, cacheSize: Int = StorageOptions.defaultCacheSize, pageSize: Int = 4096,
-      logLimit: Int = 256 << 20,
+      logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .fast,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
       renamedCollections: [String: String] = [:], connectionDefaults: Connection.Options = Connection.Options(),
@@ -74,6 +77,7 @@ extension Database {
       self.cacheSize = cacheSize
       self.pageSize = pageSize
       self.logLimit = logLimit
+      self.diskFootprint = diskFootprint
       self.maintainsWhenIdle = maintainsWhenIdle
       self.createsIfMissing = createsIfMissing
       self.isReadOnly = isReadOnly
@@ -90,6 +94,7 @@ extension Database {
     var storage: StorageOptions {
       StorageOptions(
         pageSize: pageSize, cacheSize: cacheSize, durability: durability, logLimit: logLimit,
+        diskFootprint: diskFootprint,
         maintainsWhenIdle: maintainsWhenIdle, createsIfMissing: createsIfMissing, isReadOnly: isReadOnly,
         readerThreadCount: readerThreadCount)
     }

@@ -33,6 +33,8 @@ package final class BackgroundThreads: @unchecked Sendable {
   private let hasMarkRequest = Atomic<Bool>(false)
   private let markInterrupt = DispatchSemaphore(value: 0)
   private let hasMaintenanceRequest = Atomic<Bool>(false)
+  /// When maintenance may begin, by the clock that stands still while the machine sleeps.
+  private let maintenanceTime = Atomic<UInt64>(0)
   private let maintenanceInterrupt = DispatchSemaphore(value: 0)
   private let isStopping = Atomic<Bool>(false)
   /// How many flushes were asked for that no thread could be had for, and whose turn has not ended.
@@ -92,17 +94,36 @@ package final class BackgroundThreads: @unchecked Sendable {
 
   /// Asks for maintenance of the file when no burst of commits has ended for a second.
   func requestMaintenance() {
-    guard isThreaded, !hasMaintenanceRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard isThreaded else { return }
+    let due = DispatchTime.now() + .milliseconds(Self.idleMilliseconds)
+    maintenanceTime.store(due.uptimeNanoseconds, ordering: .relaxed)
+    guard !hasMaintenanceRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let admission = maintenanceThread.enqueue { [self] in
-      while !mustStop {
-        _ = maintenanceInterrupt.wait(timeout: .now() + .milliseconds(Self.idleMilliseconds))
-        if mustStop { return }
+      while true {
+        guard waitForMaintenanceTime() else { return }
         // Lowered before looking: a burst that ends in between asks again.
         hasMaintenanceRequest.store(false, ordering: .sequentiallyConsistent)
         if maintenance() || hasMaintenanceRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
+        let next = DispatchTime.now() + .milliseconds(Self.idleMilliseconds)
+        maintenanceTime.store(next.uptimeNanoseconds, ordering: .relaxed)
       }
     }
     if case .lacksThread = admission { hasMaintenanceRequest.store(false, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Asks for maintenance unless that has been done. Costs a load then, for each commit that nobody flushes.
+  @inline(__always) func requestMaintenanceOnce() {
+    if !hasMaintenanceRequest.load(ordering: .relaxed) { requestMaintenance() }
+  }
+
+  /// Waits until a second has passed since the last request; false if the engine is given up before that.
+  private func waitForMaintenanceTime() -> Bool {
+    while !mustStop {
+      let due = DispatchTime(uptimeNanoseconds: maintenanceTime.load(ordering: .relaxed))
+      if DispatchTime.now() >= due { return true }
+      _ = maintenanceInterrupt.wait(timeout: due)
+    }
+    return false
   }
 
   /// Asks for a mark when no flush has come for a few milliseconds.

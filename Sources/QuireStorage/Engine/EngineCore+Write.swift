@@ -203,6 +203,8 @@ extension EngineCore {
     checkpointer.beginOwedWhenDue(permit)
     writerLock.unlock(permit)
     if case .interval(let interval) = options.durability { threads.requestFlush(after: interval) }
+    // No flush tells when the burst is over.
+    if !waitsForFlush, options.maintainsWhenIdle { threads.requestMaintenanceOnce() }
     return CommitTicket(lsn: waitsForFlush ? endLSN : nil)
   }
 }

@@ -91,7 +91,10 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
         guard let self else { return true }
         let isDone = log.appendQuietMark()
         // Not the threads themselves: they hold this closure, and would hold themselves for ever.
-        if isDone, options.maintainsWhenIdle { threads.requestMaintenance() }
+        if isDone, options.maintainsWhenIdle {
+          maintainer.noteQuiet()
+          threads.requestMaintenance()
+        }
         return isDone
       },
       maintenance: { [weak self] in

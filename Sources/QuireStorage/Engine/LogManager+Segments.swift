@@ -26,15 +26,16 @@ extension LogManager {
 
   // MARK: Size
 
-  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest. No
-  /// checkpoint runs.
+  /// A segment has filled between two checkpoints: the next one that is made is twice as long as the newest, and no
+  /// longer one of a log at rest, since a burst has begun. No checkpoint runs.
   func growSegments(_ permit: borrowing WriterPermit) {
     let newest = with { ($0?.next ?? $0?.current)?.descriptor.byteCount ?? 0 }
     assert(writerLock.isHeldByThisThread, "segments grow without the writer lock")
     let largest = largestSegmentByteCount
+    let usual = Self.initialSegmentByteCount(options, environment)
     changeSizing(permit) { sizing in
       sizing.use = SegmentUse()
-      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2))
+      sizing.desiredByteCount = min(largest, max(sizing.desiredByteCount, newest * 2, usual))
     }
   }
 
@@ -46,7 +47,7 @@ extension LogManager {
     let used = Int(clamping: log.current.descriptor.lsn(at: log.position).rawValue &- frozenLSN.rawValue)
     // A log that has become longer has filled a segment at least.
     let isWellUsed = used > size / Self.emptyShare || isLengthened
-    let smallest = smallestSegmentByteCount
+    let initial = Self.initialSegmentByteCount(options, environment)
     changeSizing(permit) { sizing in
       if isWellUsed {
         sizing.use = SegmentUse()
@@ -57,25 +58,51 @@ extension LogManager {
       guard sizing.use.streak >= Self.shrinkStreak else { return }
       let wanted = LogLayout.align(sizing.use.largest * Self.emptyShare, to: LogLayout.blockByteCount)
       sizing.use = SegmentUse()
+      // Shorter ones are for a time in which nobody writes; and where those are wished for, they stay so.
+      let smallest = min(size, initial, sizing.desiredByteCount)
       sizing.desiredByteCount = max(smallest, min(sizing.desiredByteCount, wanted, size / 2 & ~7))
     }
   }
 
-  /// Makes the next segments as small as the first ones. No checkpoint runs.
+  /// Makes the next segments those of a log at rest. No checkpoint runs.
   func resetSegmentSize(_ permit: borrowing WriterPermit) {
     let smallest = smallestSegmentByteCount
     changeSizing(permit) { sizing in sizing = SegmentSizing(desiredByteCount: smallest) }
   }
 
-  private var smallestSegmentByteCount: Int { Self.initialSegmentByteCount(options, environment) }
+  /// The size of segments while nobody writes.
+  private var smallestSegmentByteCount: Int {
+    Self.restingSegmentByteCount(options, environment, dataByteCount: dataByteCount)
+  }
+
+  /// What the log takes when nobody writes, in bytes: two segments, of which one is ready for the next commits.
+  var restingByteCount: Int { Self.usualSegmentCount * smallestSegmentByteCount }
+
+  /// What the files of the log take, in bytes.
+  var byteCount: Int { meta.current.segments.reduce(0) { $0 + $1.byteCount } }
+
+  /// Whether the segment in use is one of a log at rest, and three quarters of it are used: a few more commits would
+  /// have the log grow.
+  func isRestingAndMostlyUsed(_ permit: borrowing WriterPermit) -> Bool {
+    let usual = Self.initialSegmentByteCount(options, environment)
+    return with { log in
+      guard let log, log.next != nil else { return false }
+      let size = log.current.descriptor.byteCount
+      return size < usual && log.position >= size / 4 * 3
+    }
+  }
+
   private var largestSegmentByteCount: Int { logAllowance }
 
   /// How long a segment may become, and the log without a checkpoint: as long as the data, as far as the limit allows.
   /// Random changes touch nearly every page between two checkpoints; with a log in proportion each of them still writes
   /// about as much as was logged, where with a short log every checkpoint would write all data for a little log. Not
   /// longer than half of the cache beyond the usual: recovery has the log in memory.
+  ///
+  /// A small footprint has room for an eleventh of the data.
   var logAllowance: Int {
-    max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
+    if options.diskFootprint == .small { return min(options.logLimit & ~7, space.smallFootprint.logByteCount) }
+    return max(usualLogByteCount, min(longestLogByteCount, dataByteCount & ~7))
   }
 
   /// What there is of data, in the file and in memory.
@@ -83,16 +110,29 @@ extension LogManager {
 
   /// How long the log may become at the most.
   var longestLogByteCount: Int {
-    max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2, environment.longestLogByteCount) & ~7)
+    if options.diskFootprint == .small { return logAllowance }
+    return max(usualLogByteCount, min(options.logLimit, options.cacheSize / 2, environment.longestLogByteCount) & ~7)
   }
 
   private var usualLogByteCount: Int {
-    min(options.logLimit, max(environment.usualLogByteCount, smallestSegmentByteCount)) & ~7
+    let initial = Self.initialSegmentByteCount(options, environment)
+    return min(options.logLimit, max(environment.usualLogByteCount, initial)) & ~7
   }
 
-  /// The size of the first segments. Sizes are multiples of 8, as records are.
+  /// The size of the first segments, and of those after a quiet time once a burst of commits has begun. Sizes are
+  /// multiples of 8, as records are.
   static func initialSegmentByteCount(_ options: StorageOptions, _ environment: StorageEnvironment) -> Int {
     min(options.logLimit, environment.initialSegmentByteCount) & ~7
+  }
+
+  /// The size of the segments that a quiet time leaves: one part in 64 of the data, so that they
+  /// are not most of what a small database takes on the disk.
+  static func restingSegmentByteCount(
+    _ options: StorageOptions, _ environment: StorageEnvironment, dataByteCount: Int
+  ) -> Int {
+    let part = LogLayout.align(dataByteCount / 64, to: LogLayout.blockByteCount)
+    let wanted = max(environment.restingSegmentByteCount, part)
+    return min(initialSegmentByteCount(options, environment), wanted)
   }
 
   /// How many segments the log has when nothing has made it longer: one in use, and the next.

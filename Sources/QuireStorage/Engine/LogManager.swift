@@ -40,8 +40,12 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
     context = resources.context
     queue = resources.queue
     self.space = space
+    let (options, environment) = (resources.options, resources.environment)
+    let dataByteCount = Int(resources.allocator.pageCount) * resources.store.pageSize
     sizing = SegmentSizing(
-      desiredByteCount: Self.initialSegmentByteCount(resources.options, resources.environment))
+      desiredByteCount: options.diskFootprint == .small
+        ? Self.restingSegmentByteCount(options, environment, dataByteCount: dataByteCount)
+        : Self.initialSegmentByteCount(options, environment))
     limitParts()
   }
 

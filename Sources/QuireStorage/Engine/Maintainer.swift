@@ -11,7 +11,7 @@ struct MaintenancePass {
     case idle
     /// Leaves of the tree of this id, or of the next one, are packed from this key on.
     case pack(tree: TreeID, key: [UInt8]?)
-    /// The checkpoint after packing, which frees what was replaced.
+    /// The checkpoint that frees what was replaced: after packing, and before pages are moved.
     case settle
     /// Pages of the tree of this id, or of the next one, are moved from here on.
     case relocate(tree: TreeID, from: BranchPosition)
@@ -24,6 +24,8 @@ struct MaintenancePass {
   var phase = Phase.idle
   /// Whether somebody waits for the shortest file there can be: then less is found worth moving.
   var isThorough = false
+  /// Whether the files are to be as small as befits a time without commits.
+  var isResting = false
   /// Whether long values go behind the end of the file, so that the holes in front become one.
   var evacuates = false
   /// Long values at this place or above are to move, or below it if `evacuates`.
@@ -66,6 +68,8 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   private var currentPass = MaintenancePass()
   /// The newest commit when idle maintenance was last considered.
   private let quietCSN = Atomic<UInt64>(.max)
+  /// How much longer the files were than they should be when the last pass had ended, in bytes; writer lock.
+  @exclusivity(unchecked) private(set) var restedExcess: Int?
 
   init(_ resources: EngineResources, _ log: LogManager, _ space: SpaceManager, _ checkpointer: Checkpointer) {
     self.resources = resources
@@ -105,11 +109,11 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
       if try provePlaces() { return true }
       switch try currentPhase() {
       case .idle:
-        // Nobody writes now, and opening after a crash would have to write home what a long log holds.
-        try withWriterLock { permit in checkpointer.beginOwed(permit) }
+        try settleWhileIdle()
         return false
       case .pack: try pack(host)
       case .settle:
+        try resetLog()
         try checkpoint(vacating: false)
         try withWriterLock { permit in
           var pass = pass(permit)
@@ -124,13 +128,10 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
         try checkpoint(vacating: true)
         try setPhase(.cut)
       case .cut:
-        // The log has grown with the burst that is over. Two checkpoints, as two segments take turns.
-        try withWriterLock { permit in
-          checkpointer.finishRunning()
-          log.resetSegmentSize(permit)
-        }
+        try resetLog()
         try checkpoint(vacating: false)
-        try checkpoint(vacating: false)
+        // Another one, as two segments take turns.
+        if log.byteCount > log.restingByteCount { try checkpoint(vacating: false) }
         try endPass()
         return false
       }
@@ -138,6 +139,14 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
     } catch {
       try setPhase(.idle)
       throw error
+    }
+  }
+
+  /// Lets the checkpoints to come make segments short again: the log has grown with the burst that is over.
+  private func resetLog() throws(StorageError) {
+    try withWriterLock { permit in
+      checkpointer.finishRunning()
+      log.resetSegmentSize(permit)
     }
   }
 
@@ -154,7 +163,15 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
           let (isThorough, evacuates) = (pass.isThorough, pass.evacuates)
           pass = MaintenancePass()
           (pass.isThorough, pass.evacuates) = (isThorough, evacuates)
-          if try !planPacking(&pass, permit) { planRelocation(&pass, permit) }
+          // Blocks in reserve come and go at no cost, and are no reason for more.
+          if !pass.isThorough { cutTail(permit) }
+          if try !planPacking(&pass, permit) {
+            if case .pass = remedy(permit) {
+              (pass.phase, pass.isResting) = (.settle, true)
+            } else if pass.isThorough || hasMoreToGain(permit) {
+              planRelocation(&pass, permit)
+            }
+          }
         }
         return pass.phase
       }
@@ -183,13 +200,14 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
     assert(UInt64(allocator.freeCount) <= pageCount, "more places are free than there are")
     // Places that wait for a checkpoint or for readers count as used: they cannot be moved to.
     let used = pageCount - UInt64(allocator.freeCount)
-    pass.limit = used + used / 32 + 8
+    pass.limit = used + used / (pass.isThorough ? 64 : 32) + 8
     pass.extentLimit = pass.evacuates ? pageCount : pass.limit
     let gain = pageCount > pass.limit ? pageCount - pass.limit : 0
-    if gain > pageCount / (pass.isThorough ? 64 : 8), let first = trees(of: head).first?.id {
+    if gain > pageCount / (pass.isThorough ? 64 : pass.isResting ? 16 : 8), let first = trees(of: head).first?.id {
       pass.phase = .relocate(tree: first, from: .start)
-    } else if allocator.backedEnd > pageCount + pageCount / 8
-      + UInt64(space.reservation.reserve + space.reservation.overhead)
+    } else if pass.isThorough,
+      allocator.backedEnd > pageCount + pageCount / 8
+        + UInt64(space.reservation.reserve + space.reservation.overhead)
     {
       // Nothing but a tail that is too long.
       pass.phase = .cut
@@ -284,7 +302,8 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
   private func endPass() throws(StorageError) {
     try withWriterLock { (permit) throws(StorageError) in
       checkpointer.finishRunning()
-      space.cutFile(keeping: 0, permit)
+      cutTail(permit)
+      restedExcess = excessByteCount
       try changePass(permit) { pass in
         pass.phase = .idle
         pass.finishedCSN = head.csn
@@ -309,10 +328,17 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
 
   // MARK: Driving
 
+  /// Notes the newest commit as that of a time in which nobody writes: `runWhileIdle` begins if it still is.
+  func noteQuiet() {
+    quietCSN.store(resources.head.csn.load(ordering: .sequentiallyConsistent), ordering: .relaxed)
+  }
+
   /// Called when the engine has been quiet for a while. False if it is not quiet after all.
   func runWhileIdle(_ host: any MaintenanceHost) -> Bool {
     var expected = resources.head.csn.load(ordering: .sequentiallyConsistent)
     guard quietCSN.exchange(expected, ordering: .relaxed) == expected else { return false }
+    // Nobody asks again if one runs that a burst has begun.
+    checkpointer.finishRunning()
     // Whatever fails shows up again where somebody is waiting for it.
     do throws(StorageError) {
       while !threads.mustStop, try step(host) {

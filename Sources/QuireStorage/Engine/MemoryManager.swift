@@ -41,13 +41,31 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// has room for the pages beside those of the newest checkpoint, the transaction will write them home itself.
   func throttle(_ permit: borrowing WriterPermit) {
     limitDirtyPages(permit)
+    if options.diskFootprint == .small { throttleForSpace(permit) }
     guard store.dirtyCount > store.softDirtyLimit, log.exists, !space.hasAmpleDisk else { return }
+    throttle(hardLimit: store.hardDirtyLimit, permit)
+  }
+
+  private func throttle(hardLimit: Int, _ permit: borrowing WriterPermit) {
+    // Looked at first: nothing begins as long as this thread holds the writer lock.
     if !checkpointer.isRunning, head.csn != meta.current.csn {
       checkpointer.begin(permit)
       checkpointer.dispatch()
     }
-    if store.dirtyCount > store.hardDirtyLimit { checkpointer.finishRunning() }
+    if store.dirtyCount > hardLimit { checkpointer.finishRunning() }
   }
+
+  /// The same for a small footprint: each dirty page takes a place beside the one that it replaces.
+  private func throttleForSpace(_ permit: borrowing WriterPermit) {
+    let pages = store.frames.dirtyCount
+    // Nearly always there are few, and that costs no lock.
+    guard pages * store.pageSize > Self.leastSoftByteCount, log.exists else { return }
+    let bounds = space.smallFootprint
+    guard pages * store.pageSize > bounds.softDirtyByteCount else { return }
+    throttle(hardLimit: bounds.hardDirtyByteCount / store.pageSize, permit)
+  }
+
+  private static let leastSoftByteCount = SmallFootprint(contentByteCount: 0).softDirtyByteCount
 
   /// Between two operations of the running transaction, when too many pages are dirty: writes home what it can reach.
   /// Its own pages stay its own: nothing refers to their places before it commits, and a rollback gives them back.

@@ -16,6 +16,8 @@ public struct StorageOptions: Sendable {
   /// than this. Recovery after a crash replays at most twice as much, some 3 to 8 seconds per GiB: a shorter log opens
   /// sooner after a crash, a longer one has checkpoints write less.
   public var logLimit: Int
+  /// Whether the database, while it is written, takes what makes it fast of the disk, or little; see `DiskFootprint`.
+  public var diskFootprint: DiskFootprint
   /// Whether what is written after a flush starts at a block of its own, so that no durable byte shares a block with
   /// it: for disks that may damage the bytes beside those that they were writing when the power failed. Costs up to 4
   /// KiB of log per flush.
@@ -40,7 +42,7 @@ public struct StorageOptions: Sendable {
   /// Settings; what is left out has the value that suits most.
   public init(
     pageSize: Int = 4096, cacheSize: Int = Self.defaultCacheSize, durability: Durability = .full,
-    logLimit: Int = 256 << 20,
+    logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .fast,
     alignsLogGroups: Bool = false, maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true,
     isReadOnly: Bool = false, readerThreadCount: Int = 2
   ) {
@@ -48,6 +50,7 @@ public struct StorageOptions: Sendable {
     self.cacheSize = cacheSize
     self.durability = durability
     self.logLimit = logLimit
+    self.diskFootprint = diskFootprint
     self.alignsLogGroups = alignsLogGroups
     self.maintainsWhenIdle = maintainsWhenIdle
     self.createsIfMissing = createsIfMissing
@@ -91,8 +94,10 @@ package struct StorageEnvironment: Sendable {
   package var random: @Sendable () -> UInt64
   package var scheduling: Scheduling
   package var allowsTestPages: Bool
-  /// The size of the first log segments, in bytes.
+  /// The size of log segments once a burst of commits has begun, in bytes, and of the first ones of a large database.
   package var initialSegmentByteCount: Int
+  /// The size of the segments of a log that little is written to, in bytes, at the least.
+  package var restingSegmentByteCount = Self.leastSegmentByteCount
   /// How long the log may become however little data there is, in bytes.
   package var usualLogByteCount: Int
   /// How long the log may become at the most, whatever the options say, in bytes: for disks that are small.

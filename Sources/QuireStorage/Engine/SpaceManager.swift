@@ -10,15 +10,28 @@ struct SpaceReservation {
   var treeLimit = -1
   var nameByteLimit = -1
   /// Places, in pages, that only transactions which shrink the database may use.
-  let reserve: Int
+  private(set) var reserve: Int
+  /// The most that `reserve` may be.
+  let largestReserve: Int
 
   /// The fewest pages that are kept: for the copies of a few leaves, and of the branches above them.
-  private static let leastReserve = 24
+  private static let leastReserve = 16
+  /// What is kept of the tiny pages of tests.
+  private static let tinyReserve = 24
+  /// A larger database keeps one page in so many that it uses.
+  private static let reserveShare = 16
 
-  /// So many bytes; less for the tiny pages of tests, where as many pages would be a whole database.
+  /// At most so many bytes; less for the tiny pages of tests, where as many pages would be a whole database.
   init(pageSize: Int, reserveByteCount: Int) {
-    reserve =
-      pageSize < Limits.pageSizes[0] ? Self.leastReserve : max(Self.leastReserve, reserveByteCount / pageSize)
+    let isTiny = pageSize < Limits.pageSizes[0]
+    largestReserve = isTiny ? Self.tinyReserve : max(Self.tinyReserve, reserveByteCount / pageSize)
+    reserve = largestReserve
+  }
+
+  /// Keeps what suits a database that uses `pageCount` pages.
+  mutating func setReserve(forUsed pageCount: Int) {
+    guard largestReserve > Self.tinyReserve else { return }
+    reserve = min(largestReserve, max(Self.leastReserve, pageCount / Self.reserveShare))
   }
 }
 
@@ -50,7 +63,8 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   let proof: PlaceProof
   /// What checkpoints will take.
   @exclusivity(unchecked) private(set) var reservation: SpaceReservation
-  /// Whether the disk had as much space left as the file takes when somebody looked last; writer lock.
+  /// Whether pages may stand beside those of the newest checkpoint: the footprint need not be small, and the disk had as
+  /// much space left as the file takes when somebody looked last; writer lock.
   @exclusivity(unchecked) private(set) var hasAmpleDisk = false
 
   init(_ resources: EngineResources) {
@@ -91,30 +105,45 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   ///
   /// - Parameter share: of how many pages of the file they must be one.
   func isWorthCheckpoint(_ placeCount: Int, oneIn share: Int) -> Bool {
-    placeCount >= reservation.reserve * 4 && placeCount >= Int(allocator.pageCount) / share
+    placeCount >= reservation.largestReserve * 4 && placeCount >= Int(allocator.pageCount) / share
   }
 
   /// The part of the file that removals may replace before a checkpoint: a half where the disk has as much space again
   /// as the file takes, an eighth where it has not, or where nobody knows. Each checkpoint writes home nearly every
   /// page that random removals have thinned out, so that few are better; but then the copies stand beside the
   /// originals.
+  ///
+  /// A small footprint has no room for the half.
   var shrinkingShare: Int { hasAmpleDisk ? 2 : 8 }
+
+  /// The bounds of a small footprint for what the newest commits use.
+  var smallFootprint: SmallFootprint {
+    SmallFootprint(contentByteCount: max(0, usedCount - allocator.supersededCount) * store.pageSize)
+  }
 
   // MARK: Measuring and lengthening
 
   /// How many trees may be made before the catalog is measured again.
   private static let unmeasuredTreeCount = 16
 
+  /// Pages that the newest commits use, those of them included that a checkpoint has yet to write or to free.
+  var usedCount: Int { Int(allocator.pageCount) - allocator.freeCount + store.frames.dirtyCount }
+
   /// Bounds from above what checkpoints need besides dirty pages. All pages of the map may change at once; of the
   /// catalog, too, and its pages may be a quarter full.
   ///
-  /// - Parameter isCheckpointRunning: whether one runs: it may be of a commit that had more trees.
-  func measureOverhead(isCheckpointRunning: Bool, _ permit: borrowing WriterPermit) {
+  /// - Parameters:
+  ///   - isCheckpointRunning: whether one runs: it may be of a commit that had more trees.
+  ///   - spareTreeCount: how many trees may be made before this is measured again.
+  func measureOverhead(
+    isCheckpointRunning: Bool, spareTreeCount: Int = unmeasuredTreeCount, _ permit: borrowing WriterPermit
+  ) {
     // As long as the file may become before this is measured again.
     let backed = max(allocator.pageCount, allocator.backedEnd)
     let pageCount = Int(backed) + 2 * (store.frames.dirtyCount + Self.chunkPages(of: backed, store.pageSize))
     let pieces = pageCount / FreeMapFormat.bitsPerPiece(pageSize: store.pageSize) + 1
-    let mapPages = pieces + pieces / FreeMapFormat.fanOut(pageSize: store.pageSize) + 3
+    // A map of one piece has no branches.
+    let mapPages = pieces == 1 ? 1 : pieces + pieces / FreeMapFormat.fanOut(pageSize: store.pageSize) + 3
     // The catalog may be written as it is, or as the newest commit or this transaction leaves it; what it says of each
     // tree is known, but for the trees that are made before this is measured again, which may have the longest names.
     // Not what the newest meta page says: a checkpoint that runs may be writing that.
@@ -122,14 +151,15 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
       Catalog.byteCount(treeCount: context.trees.count, nameByteCount: context.names.byteCount),
       Catalog.byteCount(treeCount: head.treeCount, nameByteCount: head.names.byteCount))
     let longest = Catalog.byteCount(treeCount: 1, nameByteCount: Limits.treeNameByteCount)
-    let newBytes = Self.unmeasuredTreeCount * min(store.pageSize / 4, longest)
-    reservation.treeLimit = context.trees.count + Self.unmeasuredTreeCount
-    reservation.nameByteLimit = context.names.byteCount + Self.unmeasuredTreeCount * Limits.treeNameByteCount
+    let newBytes = spareTreeCount * min(store.pageSize / 4, longest)
+    reservation.treeLimit = context.trees.count + spareTreeCount
+    reservation.nameByteLimit = context.names.byteCount + spareTreeCount * Limits.treeNameByteCount
     let catalogPages = 4 + 4 * ((max(catalog.byteCount, known) + newBytes) / store.pageSize + 1)
     let overhead = 2 * (mapPages + catalogPages)
     assert(writerLock.isHeldByThisThread, "space is measured without the writer lock")
     assert(overhead > 0, "a checkpoint writes a catalog and a map")
     reservation.overhead = isCheckpointRunning ? max(overhead, reservation.overhead) : overhead
+    reservation.setReserve(forUsed: usedCount)
   }
 
   /// How many pages a file of `pageCount` grows by: a sixteenth, within 64 pages (256 KiB at 4 KiB) and 16 MiB.
@@ -167,7 +197,8 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   /// Looks whether the disk has as much space left as the file takes. One system call.
   func lookAtDisk(_ permit: borrowing WriterPermit) {
     let byteCount = Int(max(allocator.pageCount, allocator.backedEnd)) * store.pageSize
-    hasAmpleDisk = (environment.fileSystem.freeByteCount(at: file.path) ?? 0) >= byteCount
+    hasAmpleDisk =
+      options.diskFootprint == .fast && (environment.fileSystem.freeByteCount(at: file.path) ?? 0) >= byteCount
   }
 
   // MARK: Giving back
@@ -187,8 +218,7 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   /// to the one before it, which counts more (hazard C6).
   func cutFile(keeping count: Int, _ permit: borrowing WriterPermit) {
     guard allocator.isProven, !queue.hasStopped else { return }
-    let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
-    let end = max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
+    let end = leastEnd(keeping: count)
     // A file that somebody else has cut would be made longer here.
     guard end < allocator.backedEnd, hasOwnFiles else { return }
     assert(writerLock.isHeldByThisThread, "the file is cut without the writer lock")
@@ -198,6 +228,15 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
     // A tail that cannot be cut is in nobody's way.
     do throws(SystemError) { try file.resize(to: Int(end) * store.pageSize) } catch { return }
     allocator.setBackedEnd(end)
+  }
+
+  /// How many pages behind the end of the file `cutFile` would cut off.
+  var tailCount: Int { Int(clamping: allocator.backedEnd) - Int(clamping: leastEnd(keeping: 0)) }
+
+  /// Where a file ends that keeps `count` pages behind its last one, and what has been reserved.
+  private func leastEnd(keeping count: Int) -> UInt64 {
+    let needed = max(0, missingPlaces + Int(allocator.backedEnd - min(allocator.pageCount, allocator.backedEnd)))
+    return max(allocator.pageCount, meta.current.pageCount) + UInt64(max(count, needed))
   }
 
   /// Gives the whole tail back: after the last checkpoint, whose meta page stands in both slots.

@@ -28,10 +28,12 @@ extension SimulatedDisk {
     partByteCount: Int = 1 << 20, putsBeforeDeferral: Int = 2000
   ) -> StorageEnvironment {
     let dice = SharedDice(seed: seed)
-    return StorageEnvironment(
+    var environment = StorageEnvironment(
       fileSystem: self, random: { dice.next() }, scheduling: scheduling, allowsTestPages: true,
       initialSegmentByteCount: segmentByteCount, partByteCount: partByteCount,
       putsBeforeDeferral: putsBeforeDeferral)
+    environment.restingSegmentByteCount = segmentByteCount
+    return environment
   }
 
   /// Opens or creates the database `/db`.

@@ -67,9 +67,10 @@ struct TinyDatabase {
   /// Opens the database on `disk`, or on the own one; repeatable.
   func open(_ other: SimulatedDisk? = nil, seed: UInt64 = 1) throws -> StorageEngine {
     let random = SeededBox(seed)
-    let environment = StorageEnvironment(
+    var environment = StorageEnvironment(
       fileSystem: other ?? disk, random: { random.next() }, scheduling: .stepped, allowsTestPages: true,
       initialSegmentByteCount: 64 << 10, provenAtOncePageCount: provenAtOncePageCount)
+    environment.restingSegmentByteCount = environment.initialSegmentByteCount
     return try StorageEngine(at: Self.path, options: options, environment: environment)
   }
 
