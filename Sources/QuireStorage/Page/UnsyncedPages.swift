@@ -1,5 +1,7 @@
 // What has been written to the file and not been synced.
 
+internal import Synchronization
+
 /// Which pages have been written since the last sync of the file.
 final class UnsyncedPages: Sendable {
   /// Those that stay in memory until the sync.
