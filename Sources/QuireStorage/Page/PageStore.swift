@@ -27,12 +27,13 @@ package final class PageStore: @unchecked Sendable {
   private let misses = Atomic<Int>(0)
   private let bytesWritten = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
-  private let hasFailedSync = Atomic<Bool>(false)
+  private let failedSync = Atomic<Bool>(false)
   let growth = Latch(())
   /// Pages installed, and values written home, since the last sync.
   let unsynced = Latch<[PageNumber]>([])
-  /// Pages that were written ahead of a checkpoint since the last sync, in memory or not.
-  private let writtenAhead = Latch(PageBits())
+  /// Pages that were written ahead of a checkpoint, in memory or not: since the last sync began, and those that no sync
+  /// has vouched for until then.
+  private let writtenAhead = Latch((since: PageBits(), before: PageBits()))
   /// Where values have yet to be written home; see `PageStore+UnwrittenValues.swift`.
   let unwritten = Latch(PageBits())
   let unwrittenValues = Atomic<Int>(0)
@@ -184,14 +185,17 @@ package final class PageStore: @unchecked Sendable {
 
   /// Notes that a sync of the file has failed: what was written since the last good one may never reach the disk, and
   /// be gone from the system's cache as well.
-  package func noteFailedSync() { hasFailedSync.store(true, ordering: .releasing) }
+  package func noteFailedSync() { failedSync.store(true, ordering: .releasing) }
+
+  /// Whether one has.
+  var hasFailedSync: Bool { failedSync.load(ordering: .acquiring) }
 
   /// What to throw instead of `error`, which came from reading: after a failed sync nothing that does not verify is
   /// known to be damaged, and neither is what no sync has vouched for yet, which the disk may have lost on its own. What
   /// was durable is in the log, if not where it was looked for.
   func judged(_ error: StorageError) -> StorageError {
     guard error.code == .damagedPage || error.code == .truncatedFile,
-      hasFailedSync.load(ordering: .acquiring) || isWrittenAhead(error.page)
+      hasFailedSync || isWrittenAhead(error.page)
     else { return error }
     return StorageError(
       .failStop,
@@ -202,7 +206,7 @@ package final class PageStore: @unchecked Sendable {
   /// Whether a page was written ahead of a checkpoint, and the file has not been synced since.
   func isWrittenAhead(_ number: PageNumber?) -> Bool {
     guard let number else { return false }
-    return writtenAhead.withLock { $0[number.rawValue] }
+    return writtenAhead.withLock { $0.since[number.rawValue] || $0.before[number.rawValue] }
   }
 
   /// Reads a page of any kind into `buffer` and verifies checksum and page number, but not its content.
@@ -261,7 +265,7 @@ package final class PageStore: @unchecked Sendable {
     assert(number.rawValue >= 2 && number.rawValue < pageCount, "a page is written where the file has none")
     PageBytes(slot).checksum = checksum
     if isAhead {
-      writtenAhead.withLock { $0[number.rawValue] = true }
+      writtenAhead.withLock { $0.since[number.rawValue] = true }
     } else {
       unsynced.withLock { $0.append(number) }
     }
@@ -271,7 +275,7 @@ package final class PageStore: @unchecked Sendable {
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.
   package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { takeOut(number) }
 
-  /// Syncs the file; what was written before can then be taken out of memory.
+  /// Syncs the file; what was written before can then be taken out of memory. One thread at a time.
   ///
   /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any
   ///   more, and what has been written since the last sync stays in memory, but for what was written ahead.
@@ -280,14 +284,15 @@ package final class PageStore: @unchecked Sendable {
       defer { numbers = [] }
       return numbers
     }
-    let ahead = writtenAhead.withLock { ahead in
-      defer { ahead = [] }
-      return ahead
+    // Vouched for only when that has been done: until then a reader may find that they are lost.
+    writtenAhead.withLock { ahead in
+      ahead.before.formUnion(ahead.since)
+      ahead.since = PageBits()
     }
     do throws(SystemError) { try file.synchronize() } catch {
-      writtenAhead.withLock { $0.formUnion(ahead) }
       throw StorageError(synchronizing: error, path: file.path)
     }
+    writtenAhead.withLock { $0.before = PageBits() }
     for number in numbers { table.noteSynced(number) }
   }
 
