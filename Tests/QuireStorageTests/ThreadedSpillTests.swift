@@ -1,5 +1,5 @@
 // Transactions that write their pages home without a sync, beside checkpoints, readers of old snapshots, compaction and
-// backups. Run under the thread sanitizer with --filter ThreadedSpill.
+// verification. Run under the thread sanitizer with --filter ThreadedSpill.
 //
 //     QUIRE_SPILL_SEED=7 QUIRE_SPILL_ROUNDS=1000 swift test --filter ThreadedSpillTests
 
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test("Writers spill beside checkpoints, pins, compaction and backups", arguments: [0, 1, 2])
+  @Test("Writers spill beside checkpoints, pins, compaction and verification", arguments: [0, 1, 2])
   func everythingAtOnce(_ number: Int) throws {
     let seed = UInt64(environmentNumber("QUIRE_SPILL_SEED") ?? 1) &+ UInt64(number)
     let rounds = environmentNumber("QUIRE_SPILL_ROUNDS") ?? 60
