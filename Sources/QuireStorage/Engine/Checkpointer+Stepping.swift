@@ -61,6 +61,10 @@ extension Checkpointer {
       defer { slots.exitEpoch(run.slot) }
       let hasMore = try run.pages.step()
       if !hasMore {
+        // Before the length is settled, which would hide that the file has been cut.
+        try log.checkFiles()
+        // And that before anybody spills behind the end of the file.
+        try settleLength(run)
         run.phase = .preparing(.segment)
         gate.endPages()
       }
@@ -68,9 +72,7 @@ extension Checkpointer {
       if !run.isFinal { run.next = try log.prepareNextSegment() }
       run.phase = .preparing(.sync)
     case .sync:
-      // Before the length is settled, which would hide that the file has been cut.
       try log.checkFiles()
-      try settleLength(run)
       try synchronizePages()
       run.phase = .meta
     }
@@ -142,7 +144,7 @@ extension Checkpointer {
     // can be freed, so that its entry still tells where it was written to.
     assert(run.failure == nil, "a checkpoint that failed is done")
     reclaimer.finishCheckpoint(
-      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: true)
+      of: run.state.csn, oldSlots: run.pages.oldSlots, isDone: true, raiseHorizon: raiseHorizon)
     slots.end(run.slot)
     counters.checkpoints.wrappingAdd(1, ordering: .relaxed)
     counters.pagesWritten.wrappingAdd(run.pages.pagesWritten, ordering: .relaxed)
@@ -185,7 +187,7 @@ extension Checkpointer {
     }
     run.failure = failure
     reclaimer.finishCheckpoint(
-      of: run.state.csn, oldSlots: run.pages.oldSlots, horizon: raiseHorizon(), isDone: isDurable)
+      of: run.state.csn, oldSlots: run.pages.oldSlots, isDone: isDurable, raiseHorizon: raiseHorizon)
     slots.end(run.slot)
     gate.end(failure.reason)
     reclaimer.collect()

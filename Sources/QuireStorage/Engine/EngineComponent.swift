@@ -122,21 +122,34 @@ extension EngineComponent {
 
   /// Syncs the data file; a failure stops all writing.
   func synchronizePages() throws(StorageError) {
-    do throws(StorageError) { try store.synchronize() } catch {
-      store.noteFailedSync()
-      queue.fail(error)
-      throw error
-    }
+    try withDataSync { () throws(StorageError) in try store.synchronize() }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Runs `body`, which syncs the data file, while nobody else does; a failure stops all writing.
+  ///
+  /// A system tells of what it could not write once: a sync on one thread would take the error that another one waits
+  /// for, and that would succeed. Hence one at a time, and none behind one that has failed.
+  private func withDataSync(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    let failure = resources.dataSync.withLock { _ -> StorageError? in
+      if store.hasFailedSync {
+        return queue.failure ?? StorageError(.failStop, "A sync of the file has failed.", path: file.path)
+      }
+      do throws(StorageError) { try body() } catch {
+        store.noteFailedSync()
+        queue.stop(error)
+        return error
+      }
+      return nil
+    }
+    guard let failure else { return }
+    queue.announceFailure()
+    throw failure
   }
 
   /// Writes a meta page and syncs it. A failure stops all writing: which meta page the disk holds is unknown then.
   func writeMeta(_ page: MetaPage) throws(StorageError) {
-    do throws(StorageError) { try meta.write(page) } catch {
-      store.noteFailedSync()
-      queue.fail(error)
-      throw error
-    }
+    try withDataSync { () throws(StorageError) in try meta.write(page) }
     counters.dataSyncs.wrappingAdd(1, ordering: .relaxed)
     // Records mark it durable from now on.
     queue.durableCheckpoint = page.checkpointNumber

@@ -29,8 +29,9 @@ final class CommitHead {
 
 /// What opening makes, and what every component of the engine works with; the same for the engine's whole life.
 ///
-/// Locks, always taken in this order: that of closing, writer lock, checkpoint latch, log latch, commit queue,
-/// reclaimer, allocator, and the small ones of the tables. No user's code runs under any but the writer lock.
+/// Locks, always taken in this order: that of closing, writer lock, checkpoint latch, log latch, that of syncs of the
+/// data file, commit queue, reclaimer, allocator, and the small ones of the tables. No user's code runs under any but
+/// the writer lock.
 package final class EngineResources: @unchecked Sendable {
   // Sendable: safe because everything is constant, and what it refers to is behind locks of its own but for `context`
   // and the snapshot in `head`, which are touched under the writer lock, and `catalog`, `freeMap` and `meta`, which
@@ -58,6 +59,8 @@ package final class EngineResources: @unchecked Sendable {
   let watch: FileWatch
   let queue: CommitQueue
   let counters = Counters()
+  /// Held by whoever syncs the data file.
+  let dataSync = Latch(())
 
   init(_ parts: OpenedFiles) {
     options = parts.options

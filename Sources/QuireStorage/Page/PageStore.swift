@@ -27,7 +27,7 @@ package final class PageStore: @unchecked Sendable {
   private let misses = Atomic<Int>(0)
   private let bytesWritten = Atomic<Int>(0)
   private let horizon = Atomic<UInt64>(0)
-  private let hasFailedSync = Atomic<Bool>(false)
+  private let failedSync = Atomic<Bool>(false)
   let growth = Latch(())
   /// Pages installed, and values written home, since the last sync.
   let unsynced = UnsyncedPages()
@@ -182,14 +182,17 @@ package final class PageStore: @unchecked Sendable {
 
   /// Notes that a sync of the file has failed: what was written since the last good one may never reach the disk, and
   /// be gone from the system's cache as well.
-  package func noteFailedSync() { hasFailedSync.store(true, ordering: .releasing) }
+  package func noteFailedSync() { failedSync.store(true, ordering: .releasing) }
+
+  /// Whether one has.
+  var hasFailedSync: Bool { failedSync.load(ordering: .acquiring) }
 
   /// What to throw instead of `error`, which came from reading: after a failed sync nothing that does not verify is
   /// known to be damaged, and neither is what no sync has vouched for yet, which the disk may have lost on its own.
   /// What was durable is in the log, if not where it was looked for.
   func judged(_ error: StorageError) -> StorageError {
     guard error.code == .damagedPage || error.code == .truncatedFile,
-      hasFailedSync.load(ordering: .acquiring) || error.page.map(unsynced.isAhead) == true
+      hasFailedSync || error.page.map(unsynced.isAhead) == true
     else { return error }
     return StorageError(
       .failStop,
@@ -259,7 +262,7 @@ package final class PageStore: @unchecked Sendable {
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.
   package func take(_ number: PageNumber) -> UnsafeMutableRawPointer? { takeOut(number) }
 
-  /// Syncs the file; what was written before can then be taken out of memory.
+  /// Syncs the file; what was written before can then be taken out of memory. One thread at a time.
   ///
   /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any
   ///   more, and what has been written since the last sync stays in memory, but for what was written ahead.

@@ -6,30 +6,29 @@ internal import Synchronization
 final class UnsyncedPages: Sendable {
   /// Those that stay in memory until the sync.
   private let kept = Latch<[PageNumber]>([])
-  /// Those that were written ahead of a checkpoint, in memory or not.
-  private let ahead = Latch(PageBits())
+  /// Those that were written ahead of a checkpoint, in memory or not: since the last sync began, and those that no sync
+  /// has vouched for until then.
+  private let ahead = Latch((since: PageBits(), before: PageBits()))
 
   func keep(_ numbers: some Sequence<PageNumber>) { kept.withLock { $0.append(contentsOf: numbers) } }
 
-  func noteAhead(_ number: PageNumber) { ahead.withLock { $0[number.rawValue] = true } }
+  func noteAhead(_ number: PageNumber) { ahead.withLock { $0.since[number.rawValue] = true } }
 
-  func isAhead(_ number: PageNumber) -> Bool { ahead.withLock { $0[number.rawValue] } }
+  func isAhead(_ number: PageNumber) -> Bool { ahead.withLock { $0.since[number.rawValue] || $0.before[number.rawValue] } }
 
-  /// Runs `sync`; returns the pages that were kept in memory for it. A sync that fails vouches for nothing: what was
-  /// written ahead goes on to count as such.
+  /// Runs `sync`, one at a time; returns the pages that were kept in memory for it. What was written ahead counts as
+  /// such until the sync has vouched for it: a reader may find before that it is lost.
   func end(_ sync: () throws(StorageError) -> Void) throws(StorageError) -> [PageNumber] {
     let numbers = kept.withLock { numbers in
       defer { numbers = [] }
       return numbers
     }
-    let before = ahead.withLock { ahead in
-      defer { ahead = [] }
-      return ahead
+    ahead.withLock { ahead in
+      ahead.before.formUnion(ahead.since)
+      ahead.since = PageBits()
     }
-    do throws(StorageError) { try sync() } catch {
-      ahead.withLock { $0.formUnion(before) }
-      throw error
-    }
+    try sync()
+    ahead.withLock { $0.before = PageBits() }
     return numbers
   }
 }

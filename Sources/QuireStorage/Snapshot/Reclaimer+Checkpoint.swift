@@ -115,10 +115,12 @@ extension Reclaimer {
   /// - Parameters:
   ///   - csn: the commit that the checkpoint holds.
   ///   - oldSlots: slots of branch pages whose translated images took their place; readers may be inside them.
-  ///   - horizon: the CSN of the transaction that is running, or of the next one.
+  ///   - raiseHorizon: tells the CSN of the transaction that is running, or of the next one. Asked while nothing is
+  ///     flipped: what a transaction beyond the horizon has spilled would be given up too early.
   ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
-  package func finishCheckpoint(of csn: CSN, oldSlots: [UInt], horizon: UInt64, isDone: Bool) {
+  package func finishCheckpoint(of csn: CSN, oldSlots: [UInt], isDone: Bool, raiseHorizon: () -> UInt64) {
     state.withLock { state in
+      let horizon = raiseHorizon()
       for (frame, csn) in state.raced where state.flipped[UInt64(frame)] {
         state.flipped[UInt64(frame)] = false
         // Replaced while it was being written: the place is known only now.
