@@ -97,7 +97,10 @@ extension Checkpointer {
       run.phase = .completing(.held)
     case .held:
       // The checkpoint is complete without this; what cannot be written now stays in memory until the next one.
-      do throws(StorageError) { try writeHeldPages(before: run.state.csn) } catch {}
+      if gate.beginPages() {
+        do throws(StorageError) { try writeHeldPages(before: run.state.csn) } catch {}
+        gate.endPages()
+      }
       run.phase = .done
     }
   }
@@ -215,9 +218,10 @@ extension Checkpointer {
 
   /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
   /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
-  private func writeHeldPages(before csn: CSN) throws(StorageError) {
-    guard store.dirtyCount > store.pool.budget / 8, gate.beginPages() else { return }
-    defer { gate.endPages() }
+  ///
+  /// Nobody else writes pages of trees meanwhile.
+  func writeHeldPages(before csn: CSN) throws(StorageError) {
+    guard store.dirtyCount > store.pool.budget / 8 else { return }
     let held = reclaimer.announceHeld(below: csn)
     defer { for (slot, _) in held { slots.end(slot) } }
     guard !held.isEmpty else { return }

@@ -6,9 +6,10 @@ internal import Synchronization
 /// may take of memory.
 ///
 /// Invariants:
-/// 1. No page leaves memory before it was written, and none that a checkpoint writes before the sync behind that.
+/// 1. No page leaves memory before it was written.
 /// 2. Pages that a transaction has spilled stay its own: nothing refers to their places before it commits.
-/// 3. What has spilled, and is not synced, is in the log, or belongs to a transaction that has not committed.
+/// 3. What was written, and is not synced, is in the log, or belongs to a transaction that has not committed, or only
+///    readers of old snapshots see it.
 package final class MemoryManager: EngineComponent, @unchecked Sendable {
   // Sendable: safe because `hasLongLists` is touched under the writer lock, and the rest is an atomic.
   package let resources: EngineResources
@@ -38,11 +39,13 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   func limitDirtyPages(_ permit: borrowing WriterPermit) { context.setDirtyLimit(store.hardDirtyLimit) }
 
   /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one. Where the disk
-  /// has room for the pages beside those of the newest checkpoint, the transaction will write them home itself.
+  /// has room for the pages beside those of the newest checkpoint, the transaction will write them home itself, at its
+  /// first change.
   func throttle(_ permit: borrowing WriterPermit) {
     limitDirtyPages(permit)
     if options.diskFootprint == .small { throttleForSpace(permit) }
-    guard store.dirtyCount > store.softDirtyLimit, log.exists, !space.hasAmpleDisk else { return }
+    guard store.dirtyCount > store.softDirtyLimit, log.exists else { return }
+    if space.hasAmpleDisk { return context.askForRoom() }
     throttle(hardLimit: store.hardDirtyLimit, permit)
   }
 
@@ -94,9 +97,19 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     if waitsForCheckpoint, committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted(permit) }
     if store.frames.dirtyCount > store.softDirtyLimit { try spill(permit) }
     reclaimer.collect()
+    try writeHeldPages(permit)
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
     let left = store.dirtyCount
     context.setDirtyLimit(max(store.hardDirtyLimit, left + max(8, store.hardDirtyLimit / 8)))
+  }
+
+  /// Writes home what only readers of old snapshots see, if that is much, and if the transaction has changed nothing yet:
+  /// what it has replaced is the newest commit's until it commits itself, and is given places that checkpoints know.
+  private func writeHeldPages(_ permit: borrowing WriterPermit) throws(StorageError) {
+    guard store.dirtyCount > store.softDirtyLimit / 2, context.superseded.count == 0, context.born.count == 0 else {
+      return
+    }
+    try checkpointer.writeHeldPages(before: context.csn)
   }
 
   /// Charges the lists of the running transaction, and those of the places that it has given up, to the budget.

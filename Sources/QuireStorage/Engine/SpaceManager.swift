@@ -63,8 +63,8 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
   let proof: PlaceProof
   /// What checkpoints will take.
   @exclusivity(unchecked) private(set) var reservation: SpaceReservation
-  /// Whether pages may stand beside those of the newest checkpoint: the footprint need not be small, and the disk had as
-  /// much space left as the file takes when somebody looked last; writer lock.
+  /// Whether pages may stand beside those of the newest checkpoint: the footprint need not be small, and the disk had
+  /// as much space left as the file takes when somebody looked last; writer lock.
   @exclusivity(unchecked) private(set) var hasAmpleDisk = false
 
   init(_ resources: EngineResources) {

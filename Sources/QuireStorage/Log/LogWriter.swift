@@ -3,11 +3,12 @@
 internal import Synchronization
 
 /// An open segment.
-package struct OpenSegment: Sendable {
-  package var descriptor: SegmentDescriptor
+package final class OpenSegment: @unchecked Sendable {
+  // Sendable: safe because everything is constant but `writtenByteCount`, which changes under the engine's log latch.
+  package let descriptor: SegmentDescriptor
   package let file: any File
   /// Up to where the blocks of the file have been written, and not only allocated; at least what records take.
-  var writtenByteCount: Int
+  @exclusivity(unchecked) var writtenByteCount: Int
 
   /// Takes over the open file of a segment; `LogWriter.close` closes it.
   ///

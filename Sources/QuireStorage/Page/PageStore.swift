@@ -192,7 +192,7 @@ package final class PageStore: @unchecked Sendable {
   /// What was durable is in the log, if not where it was looked for.
   func judged(_ error: StorageError) -> StorageError {
     guard error.code == .damagedPage || error.code == .truncatedFile,
-      hasFailedSync || error.page.map(unsynced.isAhead) == true
+      hasFailedSync || error.page.map(unsynced.contains) == true
     else { return error }
     return StorageError(
       .failStop,
@@ -249,14 +249,14 @@ package final class PageStore: @unchecked Sendable {
   /// place was found to be empty: he may still be inside the slot that the table had for the number, which is therefore
   /// recycled when the access epoch has passed.
   ///
-  /// - Parameter isAhead: whether it may leave memory before the file is synced, as it was written ahead of a
-  ///   checkpoint: the log has what it holds, and no meta page names it before a sync.
-  package func install(_ address: UInt, at number: PageNumber, checksum: UInt64, isAhead: Bool = false) {
+  /// It may leave memory before the file is synced: the log has what it holds, or nobody needs it once the database is
+  /// opened again, and no meta page names it before a sync.
+  package func install(_ address: UInt, at number: PageNumber, checksum: UInt64) {
     guard let slot = UnsafeMutableRawPointer(bitPattern: address) else { return }
     assert(number.rawValue >= 2 && number.rawValue < pageCount, "a page is written where the file has none")
     PageBytes(slot).checksum = checksum
-    if isAhead { unsynced.noteAhead(number) } else { unsynced.keep([number]) }
-    if let old = table.install(slot, at: number, isKept: !isAhead) { retire([UInt(bitPattern: old)]) }
+    unsynced.note(number)
+    if let old = table.install(slot, at: number) { retire([UInt(bitPattern: old)]) }
   }
 
   /// Empties the table's entry and leaves its slot, if there is one, to the caller.
@@ -265,7 +265,7 @@ package final class PageStore: @unchecked Sendable {
   /// Syncs the file; what was written before can then be taken out of memory. One thread at a time.
   ///
   /// - Throws: `failStop` if the sync failed. Which pages the disk has is then unknown: nothing may be written any
-  ///   more, and what has been written since the last sync stays in memory, but for what was written ahead.
+  ///   more, and what has been written since the last sync may be lost; the log has it.
   package func synchronize() throws(StorageError) {
     let numbers = try unsynced.end { () throws(StorageError) in
       do throws(SystemError) { try file.synchronize() } catch {

@@ -9,7 +9,7 @@ internal import Synchronization
 /// | bit | set | clear |
 /// |--:|---|---|
 /// | 0 | hot: a tree page, touched since the evictor's hand passed | cool: its next turn takes it out; or a value |
-/// | 1 | written but not synced: stays until then | synced, or written ahead of a checkpoint |
+/// | 1 | a value that is written and not synced: stays until then | – |
 /// | 2 | the slot holds the value of an extent of one page | a page of a tree |
 /// | 3 | a value that is hot | – |
 /// | 4 | a value that is nowhere but in its slot and the log: to be written home | – |
@@ -114,14 +114,10 @@ struct PageTable: @unchecked Sendable {
 
   /// Enters a page that has just been written, under a number that is new. It starts hot.
   ///
-  /// - Parameter isKept: whether it is not to be taken out before `noteSynced`.
   /// - Returns: the slot of a page that was there before; see `PageStore.install`.
-  func install(
-    _ slot: UnsafeMutableRawPointer, at number: PageNumber, isKept: Bool
-  ) -> UnsafeMutableRawPointer? {
+  func install(_ slot: UnsafeMutableRawPointer, at number: PageNumber) -> UnsafeMutableRawPointer? {
     assert(UInt(bitPattern: slot) & Self.tagBits == 0, "a slot's address leaves room for the tags")
-    let tags = isKept ? Self.hotBit | Self.unsyncedBit : Self.hotBit
-    let old = word(number).pointee.exchange(UInt(bitPattern: slot) | tags, ordering: .acquiringAndReleasing)
+    let old = word(number).pointee.exchange(UInt(bitPattern: slot) | Self.hotBit, ordering: .acquiringAndReleasing)
     if old == 0 { counters.pointee.resident.wrappingAdd(1, ordering: .relaxed) }
     return UnsafeMutableRawPointer(bitPattern: old & ~Self.tagBits)
   }

@@ -4,31 +4,33 @@ internal import Synchronization
 
 /// Which pages have been written since the last sync of the file.
 final class UnsyncedPages: Sendable {
-  /// Those that stay in memory until the sync.
+  /// Those of values, which stay in memory until the sync.
   private let kept = Latch<[PageNumber]>([])
-  /// Those that were written ahead of a checkpoint, in memory or not: since the last sync began, and those that no sync
-  /// has vouched for until then.
-  private let ahead = Latch((since: PageBits(), before: PageBits()))
+  /// Those of trees, in memory or not: since the last sync began, and those that no sync has vouched for until then.
+  private let tree = Latch((since: PageBits(), before: PageBits()))
 
   func keep(_ numbers: some Sequence<PageNumber>) { kept.withLock { $0.append(contentsOf: numbers) } }
 
-  func noteAhead(_ number: PageNumber) { ahead.withLock { $0.since[number.rawValue] = true } }
+  func note(_ number: PageNumber) { tree.withLock { $0.since[number.rawValue] = true } }
 
-  func isAhead(_ number: PageNumber) -> Bool { ahead.withLock { $0.since[number.rawValue] || $0.before[number.rawValue] } }
+  func contains(_ number: PageNumber) -> Bool {
+    tree.withLock { $0.since[number.rawValue] || $0.before[number.rawValue] }
+  }
 
-  /// Runs `sync`, one at a time; returns the pages that were kept in memory for it. What was written ahead counts as
-  /// such until the sync has vouched for it: a reader may find before that it is lost.
+  /// Runs `sync`, one at a time; returns the pages that were kept in memory for it. Pages of
+  /// trees count as written and not synced until the sync has vouched for them: a reader may find before that they are
+  /// lost.
   func end(_ sync: () throws(StorageError) -> Void) throws(StorageError) -> [PageNumber] {
     let numbers = kept.withLock { numbers in
       defer { numbers = [] }
       return numbers
     }
-    ahead.withLock { ahead in
-      ahead.before.formUnion(ahead.since)
-      ahead.since = PageBits()
+    tree.withLock { tree in
+      tree.before.formUnion(tree.since)
+      tree.since = PageBits()
     }
     try sync()
-    ahead.withLock { $0.before = PageBits() }
+    tree.withLock { $0.before = PageBits() }
     return numbers
   }
 }

@@ -22,9 +22,7 @@ extension Reclaimer {
     let address = UInt(bitPattern: image)
     state.withLock { state in
       assert(!store.frames.location(frame).isPageNumber, "a frame is written home twice")
-      var isAhead = false
-      if case .spill = flipper { isAhead = true }
-      store.install(address, at: number, checksum: checksum, isAhead: isAhead)
+      store.install(address, at: number, checksum: checksum)
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
       case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true

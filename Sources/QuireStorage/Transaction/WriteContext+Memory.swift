@@ -38,6 +38,11 @@ extension WriteContext {
     setDirtyLimit(store.hardDirtyLimit)
   }
 
+  /// Has `makeRoom` called at the next change if there are too many dirty pages already.
+  package func askForRoom() {
+    if editor.store.dirtyCount > editor.store.hardDirtyLimit { editor.pages.askForRoom() }
+  }
+
   /// Sets how many dirty pages there may be before `makeRoom` is called.
   package func setDirtyLimit(_ count: Int) { editor.pages.setDirtyLimit(count) }
 }

@@ -118,6 +118,9 @@ package struct OwnPages: ~Copyable {
   /// Whether dirty pages have come to be more than `setDirtyLimit` allows. Looked at between operations.
   @inline(__always) package var isOverDirtyLimit: Bool { frameCache.isOverLimit }
 
+  /// Has `isOverDirtyLimit` say so until the next limit is set.
+  package mutating func askForRoom() { frameCache.isOverLimit = true }
+
   /// Sets how many dirty pages there may be before `isOverDirtyLimit` says so.
   package mutating func setDirtyLimit(_ count: Int) {
     frameCache.dirtyLimit = count
