@@ -103,8 +103,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     context.setDirtyLimit(max(store.hardDirtyLimit, left + max(8, store.hardDirtyLimit / 8)))
   }
 
-  /// Writes home what only readers of old snapshots see, if that is much, and if the transaction has changed nothing yet:
-  /// what it has replaced is the newest commit's until it commits itself, and is given places that checkpoints know.
+  /// Writes home what only readers of old snapshots see, if that is much, and if the transaction has changed nothing
+  /// yet: what it has replaced is the newest commit's until it commits itself, and needs a place that checkpoints know.
   private func writeHeldPages(_ permit: borrowing WriterPermit) throws(StorageError) {
     guard store.dirtyCount > store.softDirtyLimit / 2, context.superseded.count == 0, context.born.count == 0 else {
       return
