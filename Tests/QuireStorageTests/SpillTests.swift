@@ -158,11 +158,11 @@ import Testing
     try engine.close()
   }
 
-  @Test("Savepoints and rollbacks over spills", arguments: 1...8)
+  @Test("Savepoints and rollbacks over spills", arguments: 1...3)
   func savepoints(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     var random = SeededRandom(seed: seed)
-    for round in 0..<30 {
+    for round in 0..<15 {
       let keys = Array(Set((0..<400).map { _ in random.below(Self.rowCount) }).sorted().shuffled(using: &random))
       let isRolledBack = random.oneIn(3)
       do {

@@ -158,7 +158,7 @@ import Testing
   @Test("Writers spill beside checkpoints, pins, compaction and verification", arguments: [0, 1, 2])
   func everythingAtOnce(_ number: Int) throws {
     let seed = UInt64(environmentNumber("QUIRE_SPILL_SEED") ?? 1) &+ UInt64(number)
-    let rounds = environmentNumber("QUIRE_SPILL_ROUNDS") ?? 60
+    let rounds = environmentNumber("QUIRE_SPILL_ROUNDS") ?? 20
     let disk = SimulatedDisk()
     let options = StorageOptions(
       pageSize: 512, cacheSize: 160 * 512, durability: number == 0 ? .full : .relaxed, logLimit: 256 << 10,
