@@ -234,13 +234,17 @@ package final class PageStore: @unchecked Sendable {
   /// Checks that a page is the one at `number`, as it was written, in the version that its parent refers to.
   func verify(_ page: PageBytes, _ number: PageNumber, checksum: UInt64) throws(StorageError) {
     let actual = PageChecksum.compute(page, pageSize: pageSize, seed: checksumSeed)
-    guard actual == page.checksum else { throw damaged(PageReference(number), "its checksum does not match") }
-    guard page.pageNumber == number.rawValue else {
-      throw damaged(PageReference(number), "it belongs at page \(page.pageNumber)")
+    let defect: String
+    if actual != page.checksum {
+      defect = "its checksum does not match"
+    } else if page.pageNumber != number.rawValue {
+      defect = "it belongs at page \(page.pageNumber)"
+    } else if actual != checksum {
+      defect = "it is not the version that its parent refers to"
+    } else {
+      return
     }
-    guard actual == checksum else {
-      throw damaged(PageReference(number), "it is not the version that its parent refers to")
-    }
+    throw judged(damaged(PageReference(number), defect))
   }
 
   /// Hands the slot at `address` with the final image of page `number`, whose checksum is entered, to the page table.

@@ -54,11 +54,7 @@ final class LeafSource {
     // A leaf that was left unchanged may be asked for again, without its number.
     if isChecked[Int(number - first)] { return page }
     store.noteRead(1)
-    do throws(StorageError) {
-      try store.verify(page, PageNumber(number), checksum: parent.checksums[index])
-    } catch {
-      throw store.judged(error)
-    }
+    try store.verify(page, PageNumber(number), checksum: parent.checksums[index])
     if let defect = PageValidation.defect(in: page, pageSize: pageSize, pageCount: store.pageCount) {
       throw store.damaged(reference, defect)
     }
