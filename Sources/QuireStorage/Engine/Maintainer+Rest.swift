@@ -14,12 +14,9 @@ extension Maintainer {
   /// What the files of the database take, in bytes. No checkpoint runs.
   var takenByteCount: Int { Int(max(allocator.backedEnd, allocator.pageCount)) * store.pageSize + log.byteCount }
 
-  /// The pages in use, once a checkpoint has freed what the newest commits have replaced.
-  private var settledCount: Int { max(0, space.usedCount - allocator.supersededCount) }
-
   /// What the files would take after a pass, in bytes, about.
   private var restingByteCount: Int {
-    let used = settledCount
+    let used = space.settledCount
     let kept = max(used / 16 + 8, space.reservation.reserve + space.reservation.overhead)
     return (used + kept) * store.pageSize + log.restingByteCount
   }
@@ -29,7 +26,7 @@ extension Maintainer {
   private var settledByteCount: Int {
     let dirty = store.frames.dirtyCount
     let pageCount = Int(allocator.pageCount) + max(0, dirty - allocator.freeCount)
-    let tail = space.reservation.reserve + space.reservation.overhead - (pageCount - settledCount)
+    let tail = space.reservation.reserve + space.reservation.overhead - (pageCount - space.settledCount)
     return (pageCount + max(0, tail)) * store.pageSize + log.byteCount
   }
 
@@ -46,7 +43,7 @@ extension Maintainer {
   /// for little, nor where a checkpoint does as well: whoever commits a little every few seconds pays for none.
   func remedy(_ permit: borrowing WriterPermit) -> Remedy {
     guard log.exists, !checkpointer.isRunning else { return .nothing }
-    let content = settledCount * store.pageSize
+    let content = space.settledCount * store.pageSize
     guard takenByteCount > max(Self.smallByteCount, content + content / Self.restingShare) else { return .nothing }
     let least = max(0, restedExcess ?? 0) + leastGain
     guard excessByteCount >= least else { return .nothing }

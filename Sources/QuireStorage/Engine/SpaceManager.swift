@@ -118,8 +118,11 @@ package final class SpaceManager: EngineComponent, @unchecked Sendable {
 
   /// The bounds of a small footprint for what the newest commits use.
   var smallFootprint: SmallFootprint {
-    SmallFootprint(contentByteCount: max(0, usedCount - allocator.supersededCount) * store.pageSize)
+    SmallFootprint(contentByteCount: settledCount * store.pageSize)
   }
+
+  /// The pages in use, once a checkpoint has freed what the newest commits have replaced.
+  var settledCount: Int { max(0, usedCount - allocator.supersededCount) }
 
   // MARK: Measuring and lengthening
 
