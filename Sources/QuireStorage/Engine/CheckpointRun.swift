@@ -18,10 +18,10 @@ final class CheckpointGate: @unchecked Sendable {
     var waiters: [CheckpointWaiter] = []
     /// Whether what runs writes pages of trees, or may do so yet.
     var isWritingPages = false
-    /// Whether the running transaction writes pages home, beside what runs.
-    var isSpilling = false
     /// Those who wait for the end of that alone.
     var pageWaiters: [CheckpointWaiter] = []
+    /// Whether the running transaction writes pages home, beside what runs; never while that writes pages.
+    var isSpilling = false
   }
   private let state = Latch(State())
 
@@ -42,9 +42,6 @@ final class CheckpointGate: @unchecked Sendable {
       if case .checkpoint = job { state.isWritingPages = true }
     }
   }
-
-  /// Whether what runs may still write pages of trees.
-  var isWritingPages: Bool { state.withLock { $0.isWritingPages } }
 
   /// Lets what runs write pages once more, in time or not at all: false if the running transaction does.
   func beginPages() -> Bool {

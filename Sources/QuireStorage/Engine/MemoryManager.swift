@@ -83,9 +83,9 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     defer { _ = slots.enterEpoch(writerSlot) }
     space.lookAtDisk(permit)
     let waitsForCheckpoint = !space.hasAmpleDisk
-    if waitsForCheckpoint { checkpointer.finishRunning() }
-    checkpointer.beginSpill(permit)
-    defer { checkpointer.endSpill(permit) }
+    // Then nothing runs, and nothing begins as long as this thread holds the writer lock, but by itself.
+    if waitsForCheckpoint { checkpointer.finishRunning() } else { checkpointer.beginSpill(permit) }
+    defer { if !waitsForCheckpoint { checkpointer.endSpill(permit) } }
     // Looked at after the checkpoint, which may have failed for good: a meta page of unknown fate may then refer to
     // places that look free.
     try queue.checkFailure()
@@ -159,10 +159,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   }
 
   private func checkpointCommitted(_ permit: borrowing WriterPermit) throws(StorageError) {
-    guard head.csn != meta.current.csn else { return }
-    checkpointer.endSpill(permit)
-    if checkpointer.beginInTransaction(permit) { try checkpointer.complete() }
-    checkpointer.beginSpill(permit)
+    guard head.csn != meta.current.csn, checkpointer.beginInTransaction(permit) else { return }
+    try checkpointer.complete()
   }
 
   /// In the middle of a load that commits by checkpoint: hands complete pages to the disk while more are being
@@ -204,10 +202,10 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     }
     do throws(StorageError) {
       for root in context.reachableRoots { try writer.writeAll(root) }
-      reclaimer.noteSpill(isPartial: context.isBuilding, permit)
+      if context.isBuilding { reclaimer.notePartialSpill(permit) }
     } catch {
       writer.abandon()
-      reclaimer.noteSpill(isPartial: true, permit)
+      reclaimer.notePartialSpill(permit)
       throw error
     }
   }

@@ -155,7 +155,7 @@ package final class Reclaimer: Sendable {
   /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written:
   /// what refers to such a frame is a page that the commit has replaced, or a root, which the next transaction
   /// translates. So snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is
-  /// being built, or has failed in its midst: `noteSpill` knows.
+  /// being built, or has failed in its midst: see `notePartialSpill`.
   package func releaseSpilled(csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
       guard !state.spilledByCommit.isEmpty else { return }
@@ -171,13 +171,9 @@ package final class Reclaimer: Sendable {
     }
   }
 
-  /// Notes a spill of the running transaction.
-  ///
-  /// - Parameter isPartial: whether pages that will be reached refer to frames which were written: those of a tree that
-  ///   is being built, or those above where a spill has failed.
-  package func noteSpill(isPartial: Bool, _ permit: borrowing WriterPermit) {
-    if isPartial { state.withLock { $0.isSpillPartial = true } }
-  }
+  /// Notes that pages which the running transaction will reach refer to frames that it has spilled: those of a tree
+  /// that is being built, or those above where a spill has failed.
+  package func notePartialSpill(_ permit: borrowing WriterPermit) { state.withLock { $0.isSpillPartial = true } }
 
   /// Forgets what the running transaction has spilled of other commits' pages, which stay written: it has begun, or was
   /// rolled back.
