@@ -44,8 +44,9 @@ import Testing
     let tree: Tree
     var random: SeededRandom
     var model = Model()
+    /// What the last transaction would leave that has come to its end; committed or not.
+    var attempted = Model()
     var version = 0
-    var failures = 0
 
     mutating func draw() -> (key: Int64, count: Int) {
       let key = Int64(random.below(ThreadedSpillTests.keyCount))
@@ -105,6 +106,7 @@ import Testing
           var sum = [UInt8](repeating: 0, count: 8)
           sum.withUnsafeMutableBytes { $0.storeBytes(of: next.sum, as: UInt64.self) }
           try tx.put(sum, for: ThreadedSpillTests.sumKey, in: tree)
+          attempted = next
         }
         model = next
       } catch is Mismatch { model = before }
@@ -213,6 +215,74 @@ import Testing
     let sum = try again.read { tx throws in try Self.check(tx, tree) }
     #expect(sum == model.sum)
     try again.close()
+  }
+
+  @Test(
+    "A sync that fails beside spills is told as what it is, and opening again has all that was acknowledged",
+    arguments: 0..<6)
+  func failedSync(_ number: Int) throws {
+    let seed = UInt64(environmentNumber("QUIRE_SPILL_SEED") ?? 1) &+ UInt64(number)
+    let disk = SimulatedDisk()
+    let options = StorageOptions(pageSize: 512, cacheSize: 160 * 512, logLimit: 1 << 20, maintainsWhenIdle: false)
+    let engine = try disk.openEngine(options, seed: seed, scheduling: .threads)
+    let tree = try engine.write { tx throws in
+      let tree = try tx.createTree("t", keys: .int64)
+      try tx.put([UInt8](repeating: 0, count: 8), for: Self.sumKey, in: tree)
+      return tree
+    }
+    var warm = Writer(engine: engine, tree: tree, random: SeededRandom(seed: seed))
+    for _ in 0..<200 where engine.statistics.pagesSpilled == 0 { try warm.run() }
+    #expect(engine.statistics.pagesSpilled > 0)
+    let writerAtFirst = warm
+    disk.failNext(.synchronize, of: "/db", skipping: 3 + 5 * number, with: .error(SystemCode.inputOutput))
+    let isDone = StopFlag()
+    let threads = ThreadGroup()
+    let outcome = Latch<(model: Model, attempted: Model, error: StorageError?)>((Model(), Model(), nil))
+    threads.start {
+      defer { isDone.set() }
+      var writer = writerAtFirst
+      // Whoever else is refused first: the writer is as well, before long.
+      var rounds = 0
+      let error = Self.untilStopped(StopFlag()) {
+        rounds += 1
+        try require(rounds < 2000, "writing goes on")
+        try writer.run()
+      }
+      let (model, attempted) = (writer.model, writer.attempted)
+      outcome.withLock { $0 = (model, attempted, error) }
+    }
+    threads.start {
+      let error = Self.untilStopped(isDone) { _ = try engine.read { tx throws in try Self.check(tx, tree) } }
+      try require(error == nil || error?.code == .failStop, "a reader was told \(String(describing: error))")
+    }
+    threads.start {
+      let error = Self.untilStopped(isDone) { try engine.checkpoint() }
+      try require(error == nil || [.failStop, .inputOutput].contains(error?.code), "\(String(describing: error))")
+    }
+    #expect(threads.join().isEmpty)
+    let (model, attempted, error) = outcome.withLock { $0 }
+    #expect([.failStop, .inputOutput, .outcomeUnknown].contains(error?.code), "\(String(describing: error))")
+    do { try engine.close() } catch {}
+    disk.evictCache()
+    for found in [disk, disk.crashImage(.random(seed))] {
+      let again = try found.openEngine(StorageOptions(pageSize: 512, cacheSize: 16 << 20), seed: seed)
+      try again.verify()
+      let sum = try again.read { tx throws in try Self.check(tx, tree) }
+      #expect(sum == model.sum || error?.code == .outcomeUnknown && sum == attempted.sum, "seed \(seed)")
+      try again.close()
+    }
+  }
+
+  /// Repeats `body` until it is refused by the engine, or somebody else has been; what is wrong ends it as well.
+  private static func untilStopped(_ isDone: StopFlag, _ body: () throws -> Void) -> StorageError? {
+    do {
+      while !isDone.isSet { try body() }
+      return nil
+    } catch let error as StorageError {
+      return error
+    } catch {
+      return StorageError(.damagedPage, "\(error)")
+    }
   }
 
   /// How many syncs of the data file were begun.
