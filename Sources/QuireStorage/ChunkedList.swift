@@ -51,8 +51,6 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
   @inline(__always) package var isEmpty: Bool { end == head }
   /// What the list takes.
   package var byteCount: Int { room * MemoryLayout<Element>.stride }
-  /// The first element, if there is one.
-  package var first: Element? { isEmpty ? nil : self[0] }
 
   @inline(__always) private func address(_ place: Int) -> UnsafeMutablePointer<Element> {
     assert(place >= 0 && place < room, "an element lies outside the list's memory")
@@ -98,22 +96,36 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
 
   // MARK: Removing
 
-  /// Takes the first element out; there must be one.
-  package func removeFirst() -> Element {
-    precondition(!isEmpty, "an empty list has no first element")
-    let element = self[0]
-    head &+= 1
-    if head == end {
-      removeAll(keepingFirstChunk: true)
-    } else if head == Self.chunkCapacity {
-      // Chunks are few: one for thousands of elements.
+  /// Takes out the elements at the front of which `isDue` says so, in order, and hands each to `take`. Neither may look
+  /// at the list.
+  @inline(__always) package func removeFirst(while isDue: (Element) -> Bool, _ take: (Element) -> Void) {
+    var place = head
+    while place < end {
+      let element = address(place).pointee
+      guard isDue(element) else { break }
+      place &+= 1
+      take(element)
+      // Memory goes back by chunks, not at the end of a long list.
+      if place &- head >= Self.chunkCapacity {
+        removeFirst(upTo: place)
+        place = head
+      }
+    }
+    if place != head { removeFirst(upTo: place) }
+  }
+
+  @inline(never) private func removeFirst(upTo place: Int) {
+    assert(place > head && place <= end, "a list becomes shorter by removing its first elements")
+    head = place
+    if head == end { return removeAll(keepingFirstChunk: true) }
+    // Chunks are few: one for thousands of elements.
+    while head >= Self.chunkCapacity {
       ListChunk.giveBack(chunks.removeFirst())
-      head = 0
+      head -= Self.chunkCapacity
       assert(room >= Self.chunkCapacity && end >= Self.chunkCapacity, "a chunk is given back that is in use")
       end -= Self.chunkCapacity
       room -= Self.chunkCapacity
     }
-    return element
   }
 
   /// Takes the last element out, if there is one.
@@ -149,9 +161,14 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
   }
 
   /// Removes all elements, and gives the memory back: all of it, or all but the first chunk.
-  package func removeAll(keepingFirstChunk: Bool = false) {
+  @inline(__always) package func removeAll(keepingFirstChunk: Bool = false) {
     (head, end) = (0, 0)
-    let kept = keepingFirstChunk ? 1 : 0
+    // Nearly always: there is no second one.
+    if keepingFirstChunk, room <= Self.chunkCapacity { return }
+    giveBackChunks(from: keepingFirstChunk ? 1 : 0)
+  }
+
+  @inline(never) private func giveBackChunks(from kept: Int) {
     while chunks.count > kept, let chunk = chunks.popLast() {
       if isSmall { chunk.deallocate() } else { ListChunk.giveBack(chunk) }
     }

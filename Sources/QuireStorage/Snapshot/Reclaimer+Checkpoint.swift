@@ -133,7 +133,7 @@ extension Reclaimer {
       for group in state.written where group.horizon <= csn.rawValue {
         for frame in group.frames {
           let birth = store.frames.birth(FrameIndex(frame))
-          state.entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
+          entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
         }
       }
       state.written.removeAll { $0.horizon <= csn.rawValue }

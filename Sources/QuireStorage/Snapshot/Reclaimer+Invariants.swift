@@ -8,7 +8,7 @@ extension Reclaimer {
   /// - Parameter permit: nothing is retired meanwhile.
   package func checkInvariants(_ permit: borrowing WriterPermit) -> String? {
     state.withLock { state in
-      for (name, list) in [("pages", state.waiting), ("entries", state.entries)] {
+      for (name, list) in [("pages", waiting), ("entries", entries)] {
         var last: UInt64 = 0
         for item in list {
           if item.death < last { return "\(name) wait out of the order of their deaths" }

@@ -40,10 +40,6 @@ package final class Reclaimer: Sendable {
   }
 
   struct State {
-    let waiting = ChunkedList<Item>()
-    /// Entries of frames, which die later than what commits replace meanwhile: in a queue of their own, so that neither
-    /// queue's first item keeps one behind it that is due.
-    let entries = ChunkedList<Item>()
     var held: [UInt64: ChunkedList<Item>] = [:]
     var snapshots: [SnapshotRecord] = []
     /// What readers had announced below the published CSN when the running collection began.
@@ -86,6 +82,13 @@ package final class Reclaimer: Sendable {
   let allocator: PageAllocator
   let slots: ReaderSlots
   private let pool: SnapshotPool
+  // Both are touched under `state` only. They stand beside it because each commit looks at them, and a list that is
+  // read out of what a latch lends is counted as a reference.
+  /// What waits for the commit that replaced it to be published.
+  let waiting = ChunkedList<Item>()
+  /// Entries of frames, which die later than what commits replace meanwhile: in a queue of their own, so that neither
+  /// queue's first item keeps one behind it that is due.
+  let entries = ChunkedList<Item>()
   let state = Latch(State())
 
   /// Frees into `store`, `allocator` and `pool` what the readers in `slots` do not need.
@@ -101,13 +104,13 @@ package final class Reclaimer: Sendable {
   /// Takes what the commit `csn` replaced, in the order of the commits.
   package func retire(_ pages: some Sequence<SupersededPage>, csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
-      let count = state.waiting.count
-      assert(count == 0 || state.waiting[count - 1].death <= csn, "commits retire in their order")
+      let count = waiting.count
+      assert(count == 0 || waiting[count - 1].death <= csn, "commits retire in their order")
       for page in pages {
         if page.extentPageCount > 0 {
           // As below.
           if allocator.supersede(page.reference.pageNumber, count: Int(page.extentPageCount), csn: csn) {
-            state.waiting.append(
+            waiting.append(
               Item(
                 kind: .extent, pageCount: page.extentPageCount, value: page.reference.rawValue, birth: page.birth,
                 death: csn))
@@ -117,7 +120,7 @@ package final class Reclaimer: Sendable {
         guard page.reference.isDirty else {
           // A place that is given up again, by a reference of a forged file, may be another page's already.
           if allocator.supersedePage(page.reference.pageNumber, csn: csn) {
-            state.waiting.append(
+            waiting.append(
               Item(kind: .place, value: page.reference.pageNumber.rawValue, birth: page.birth, death: csn))
           }
           continue
@@ -133,16 +136,16 @@ package final class Reclaimer: Sendable {
         if location.isPageNumber, !(state.isCheckpointing && state.flipped[UInt64(frame.rawValue)]) {
           // Written by an earlier checkpoint, with which the entry goes, or spilled.
           if allocator.supersedePage(location.pageNumber, csn: csn) {
-            state.waiting.append(
+            waiting.append(
               Item(kind: .place, value: location.pageNumber.rawValue, birth: page.birth, death: csn))
           }
           continue
         }
         if state.isCheckpointing { state.raced.append((frame.rawValue, csn)) }
-        state.waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
+        waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
       }
       // After a huge transaction, before the checkpoint that may follow.
-      if state.waiting.byteCount >= Self.chargeStep { charge(&state) }
+      if waiting.byteCount >= Self.chargeStep { charge(&state) }
       guard !state.spilledByRunning.isEmpty else { return }
       state.spilled.formUnion(state.spilledByRunning)
       state.spilledByCommit.formUnion(state.spilledByRunning)
@@ -166,7 +169,7 @@ package final class Reclaimer: Sendable {
         // A checkpoint that has ended meanwhile has taken it over.
         guard state.spilled.remove(index) else { return }
         let birth = store.frames.birth(FrameIndex(UInt32(index)))
-        state.entries.append(Item(kind: .entry, value: index, birth: birth, death: csn + 1))
+        entries.append(Item(kind: .entry, value: index, birth: birth, death: csn + 1))
       }
     }
   }
@@ -189,10 +192,10 @@ package final class Reclaimer: Sendable {
   package func unretire(csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
       // Above the published CSN, so nothing of it has left the queue.
-      let places = state.waiting.lazy.filter { $0.death == csn && ($0.kind == .place || $0.kind == .extent) }
+      let places = waiting.lazy.filter { $0.death == csn && ($0.kind == .place || $0.kind == .extent) }
       allocator.restore(csn, places.map { (PageNumber($0.value), Int($0.pageCount)) })
       assert(csn > slots.newest.csn.rawValue, "a published commit is not taken back")
-      state.waiting.removeAll { $0.death == csn }
+      waiting.removeAll { $0.death == csn }
     }
   }
 
@@ -216,12 +219,8 @@ package final class Reclaimer: Sendable {
       let published = slots.newest.csn.rawValue
       slots.findAnnounced(below: published, into: &state.announced)
       assert(state.announced.allSatisfy { $0 < published }, "a reader has announced what is not published")
-      while let item = state.waiting.first, item.death <= published {
-        settle(state.waiting.removeFirst(), &state, freeFrames)
-      }
-      while let item = state.entries.first, item.death <= published {
-        settle(state.entries.removeFirst(), &state, freeFrames)
-      }
+      waiting.removeFirst(while: { $0.death <= published }) { settle($0, &state, freeFrames) }
+      entries.removeFirst(while: { $0.death <= published }) { settle($0, &state, freeFrames) }
       if !state.held.isEmpty { settleHeld(&state, freeFrames) }
       // Announced ones stay; there is no point in looking before there are others, and little at each commit.
       if state.snapshots.count > state.announced.count + Self.waitingSnapshotCount {
@@ -243,7 +242,7 @@ package final class Reclaimer: Sendable {
 
   /// Charges what is kept for readers to the pool's budget: as much as they hold, however old they are.
   private func charge(_ state: inout State) {
-    var byteCount = state.waiting.byteCount + state.entries.byteCount
+    var byteCount = waiting.byteCount + entries.byteCount
     if !state.held.isEmpty { byteCount = state.held.values.reduce(byteCount) { $0 + $1.byteCount } }
     guard abs(byteCount - state.chargedByteCount) >= Self.chargeStep else { return }
     state.chargedByteCount = byteCount
@@ -338,7 +337,7 @@ package final class Reclaimer: Sendable {
   /// The number of items that wait for a reader or a commit.
   package var waitingCount: Int {
     state.withLock { state in
-      state.waiting.count + state.entries.count + state.held.values.reduce(0) { $0 + $1.count }
+      waiting.count + entries.count + state.held.values.reduce(0) { $0 + $1.count }
     }
   }
 }
