@@ -190,4 +190,34 @@ import Testing
     try bench.engine.verify()
     try bench.engine.close()
   }
+
+  @Test("What a pin and the newest commit both see stands where checkpoints know of it", arguments: 1...6)
+  func pinnedAndNewest(seed: UInt64) throws {
+    let bench = try Bench(seed: seed)
+    let core = bench.engine.core
+    let values = try bench.engine.write { tx in try tx.createTree("values", keys: .int64) }
+    var random = SeededRandom(seed: seed)
+    var pins: [PinnedSnapshot] = []
+    for round in 0..<120 {
+      // Values of a page each count as dirty pages do, and no spill writes them.
+      try bench.engine.write { tx in
+        for _ in 0..<random.below(40) {
+          let key = random.below(400)
+          try tx.put([UInt8](marked: key, count: 400), for: Int64(key), in: values)
+        }
+      }
+      try bench.writeAtRandom(1 + random.below(12))
+      if random.oneIn(6) { pins.append(try bench.engine.pin()) }
+      if pins.count > 2 { pins.removeFirst() }
+      if round % 10 == 9 {
+        try bench.engine.checkpoint()
+        let check = try bench.engine.verify()
+        #expect(check.defects.isEmpty, "seed \(seed), round \(round)")
+        #expect(try core.checkInvariants() == nil)
+      }
+    }
+    pins = []
+    try bench.check(bench.engine, bench.model, "seed \(seed)")
+    try bench.engine.close()
+  }
 }

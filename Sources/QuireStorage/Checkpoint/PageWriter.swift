@@ -190,10 +190,17 @@ final class PageWriter {
       } else {
         let location = store.frames.location(reference.frame)
         precondition(location.isPageNumber, "a branch page is written after its children")
+        assert(mayStand(at: location.pageNumber), "a page in use stands where no map knows of it")
         references[index] = location.pageNumber.rawValue
         checksums[index] = store.frames.checksum(reference.frame)
       }
     }
+  }
+
+  /// Whether a page that this reaches may be there: only readers of old snapshots see pages at places that are lent.
+  private func mayStand(at number: PageNumber) -> Bool {
+    if case .heldPages = flipper { return true }
+    return !allocator.isLent(number)
   }
 
   /// Writes the buffer and flips its pages.

@@ -219,7 +219,8 @@ extension Checkpointer {
   /// Writes home what only readers of snapshots before `csn` can see, if it takes up more than its share: no checkpoint
   /// would ever write it, and a pin that is held for hours must not take memory from everybody else.
   ///
-  /// Nobody else writes pages of trees meanwhile.
+  /// Nobody else writes pages of trees meanwhile, and everything that the state at `csn` reaches has been written: what
+  /// this writes stands where no map will ever say that it is in use.
   func writeHeldPages(before csn: CSN) throws(StorageError) {
     guard store.dirtyCount > store.pool.budget / 8 else { return }
     let held = reclaimer.announceHeld(below: csn)

@@ -95,9 +95,11 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     reclaimer.collect()
     try writeValues(permit)
     if waitsForCheckpoint, committedDirtyCount > store.pool.budget / 8 { try checkpointCommitted(permit) }
-    if store.frames.dirtyCount > store.softDirtyLimit { try spill(permit) }
+    let spills = store.frames.dirtyCount > store.softDirtyLimit
+    if spills { try spill(permit) }
     reclaimer.collect()
-    try writeHeldPages(permit)
+    // Only behind a spill: what the newest commit sees, too, needs a place that checkpoints know, and has one then.
+    if spills { try writeHeldPages(permit) }
     // What readers hold, or savepoints have replaced, may still be there: the next attempt waits until there is more.
     let left = store.dirtyCount
     context.setDirtyLimit(max(store.hardDirtyLimit, left + max(8, store.hardDirtyLimit / 8)))

@@ -38,6 +38,9 @@ extension PageAllocator {
     state.withLock { state in numbers.filter { state.table[$0] == .used } }
   }
 
+  /// Whether a place has a page that only readers of old snapshots see.
+  func isLent(_ number: PageNumber) -> Bool { state.withLock { $0.table[number.rawValue] == .lent } }
+
   /// Checks the invariants; returns what is broken.
   package func checkInvariants() -> String? { state.withLock { $0.defect } }
 

@@ -211,6 +211,7 @@ package struct OwnPages: ~Copyable {
       guard reference.isDirty else { continue }
       let location = store.frames.location(reference.frame)
       guard location.isPageNumber else { continue }
+      assert(allocator?.isLent(location.pageNumber) != true, "a page in use stands where no map knows of it")
       references[index] = location.pageNumber.rawValue
       checksums[index] = store.frames.checksum(reference.frame)
     }
