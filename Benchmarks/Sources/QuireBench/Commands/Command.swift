@@ -11,6 +11,7 @@ struct Command: ParsableCommand {
     subcommands: [
       Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, ObjectsBench.self, CrashChild.self,
       ObjectLayer.self, ObjectCompression.self, IndexBench.self, GrowthBench.self, GrowthChild.self,
+      Figures.self,
     ],
     defaultSubcommand: Run.self)
 }
@@ -73,6 +74,7 @@ struct Check: ParsableCommand {
     }
     try checkObjects()
     try withWorkDirectory(nil) { try checkGrowth(in: $0) }
+    try checkFigures()
   }
 
   /// Measures the table of objects over a thousand rows: each store verifies what it does.

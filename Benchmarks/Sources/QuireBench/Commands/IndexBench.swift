@@ -15,6 +15,8 @@ struct IndexBench: ParsableCommand {
   var runs = 5
   @Option(help: "Stores, separated by commas; all that are installed if there are none.")
   var stores = ""
+  @Option(help: "Writes the table to this file as Markdown.")
+  var markdown: String?
 
   private static var stores: [any IndexedStore.Type] {
     var stores: [any IndexedStore.Type] = [QuireIndexedStore.self]
@@ -28,6 +30,7 @@ struct IndexBench: ParsableCommand {
   }
 
   func run() throws {
+    let machine = Machine(directory: FileManager.default.temporaryDirectory.path)
     var table = StoreTable()
     for run in 0..<runs {
       let songs = IndexedSongs(count: count, seed: UInt64(run + 1)).songs
@@ -48,6 +51,13 @@ struct IndexBench: ParsableCommand {
       }
     }
     table.print()
+    guard let markdown else { return }
+    let text = """
+      \(machine.heading) \(count) rows, median of \(runs) alternating runs, with the lowest and the highest.
+
+      \(table.markdown(["quire", "sqlite", "grdb"]))
+      """
+    try text.write(toFile: markdown, atomically: true, encoding: .utf8)
   }
 
   /// Measures one store; returns its answers.

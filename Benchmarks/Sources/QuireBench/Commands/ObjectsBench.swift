@@ -60,6 +60,7 @@ final class ObjectsRun {
   /// How often small things are done, at the most.
   let isCheck: Bool
   let raw: RawDisk
+  private let machine: Machine
   private let profiledRow: String?
   private let folder: String
   private let wanted: Set<String>
@@ -75,6 +76,7 @@ final class ObjectsRun {
     (self.folder, self.count, self.runs, self.keysAscend) = (folder, count, runs, keysAscend)
     self.profiledRow = profiledRow
     (self.isCheck, wanted) = (isCheck, stores)
+    machine = Machine(directory: folder)
     raw = try RawDisk(directory: folder)
   }
 
@@ -103,7 +105,12 @@ final class ObjectsRun {
   /// All that was measured, as one table for each part.
   var markdown: String {
     let stores = ["quire", "quire-cached", "lmdb", "sqlite", "grdb", "grdb-cached", "json", "property-list"]
-    return tables.map { $0.table.markdown(stores) }.joined(separator: "\n")
+    let text = tables.map { "## \($0.title)\n\n\($0.table.markdown(stores))" }.joined(separator: "\n")
+    return """
+      \(machine.heading) \(count) rows, median of \(runs) alternating runs, with the lowest and the highest.
+
+      \(text)
+      """
   }
 
   /// The stores of `all` that take part, in the order of their turns in a run: who goes first changes.

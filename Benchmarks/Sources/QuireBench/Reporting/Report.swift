@@ -34,6 +34,14 @@ struct Machine: Codable {
     filesAreOnDisk = fileSystem != "tmpfs"
   }
 
+  /// What stands above tables that have no other word on where they come from.
+  var heading: String {
+    """
+    \(processor), \(cores) cores, \(memoryMiB >> 10) GiB, \(system), \(fileSystem); load \(number(loadAverage)) at the \
+    beginning and \(number(Machine.load())) at the end. Quire \(QuireStore.checkout).
+    """
+  }
+
   /// How many threads have wanted a core in the last minute.
   static func load() -> Double {
     var averages = [0.0, 0.0, 0.0]

@@ -1,6 +1,7 @@
 // Quire as a store under test, through the public shell of QuireStorage: what an app would write.
 
 internal import QuireStorage
+internal import Foundation
 
 /// Quire as it comes, but for the cache and the durability that a row asks for.
 final class QuireStore: StoreUnderTest {
@@ -23,7 +24,11 @@ final class QuireStore: StoreUnderTest {
     tree = try engine.write { tx in try tx.tree(named: "rows") ?? tx.createTree("rows", keys: .bytes) }
   }
 
-  var version: String { "of this checkout" }
+  var version: String { Self.checkout }
+  /// What is measured: the commit that `publish` names, or nothing in particular.
+  static var checkout: String {
+    ProcessInfo.processInfo.environment["QUIRE_COMMIT"].map { "of commit \($0)" } ?? "of this checkout"
+  }
 
   func put(_ rows: RowBlock, _ range: Range<Int>, perTransaction: Int) throws {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: perTransaction) {
