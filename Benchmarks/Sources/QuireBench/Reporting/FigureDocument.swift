@@ -24,7 +24,9 @@ struct FigureDocument {
         continue
       }
       let tables = try results(String(mark.1))
-      guard let commit = tables.commit else { throw StoreFailure(description: "\(mark.1) does not say which commit was measured") }
+      guard let commit = tables.commit else {
+        throw StoreFailure(description: "\(mark.1) does not say which commit was measured")
+      }
       commits.insert(commit)
       let rows = mark.3.split(separator: ";").map { String($0.drop { $0 == " " }) }
       try fill(&lines, below: place, rows.map { try tables.figures($0, inSection: String(mark.2)) })
@@ -45,9 +47,13 @@ struct FigureDocument {
     let stores = titles.dropFirst().map { $0.lowercased() }
     for (index, figures) in rows.enumerated() {
       let place = head + 2 + index
-      guard let label = tableCells(lines[place])?.first else { throw StoreFailure(description: "\(at(place)): a row is missing") }
+      guard let label = tableCells(lines[place])?.first else {
+        throw StoreFailure(description: "\(at(place)): a row is missing")
+      }
       let cells = try stores.map { store in
-        guard let figure = figures[store] else { throw StoreFailure(description: "\(at(head)): the results have no “\(store)”") }
+        guard let figure = figures[store] else {
+          throw StoreFailure(description: "\(at(head)): the results have no “\(store)”")
+        }
         return figure
       }
       lines[place] = "| \(label) | " + cells.joined(separator: " | ") + " |"
