@@ -55,9 +55,12 @@ extension Checkpointer {
   }
 
   /// Waits for the checkpoint that runs if a transaction that only removes lacks places, and the checkpoint is about to
-  /// free an eighth of the file: removing must not be faster than what makes the file shorter.
+  /// free an eighth of the file: removing must not be faster than what makes the file shorter. Where the disk has as
+  /// much space again as the file takes, only one that lacks an eighth of the file itself waits; many small ones
+  /// lengthen the file by no more than as many puts would.
   private func waitInsteadOfGrowing(_ permit: borrowing WriterPermit) {
     guard context.isShrinking, isRunning, space.isWorthCheckpoint(allocator.unprovenCount, oneIn: 8) else { return }
+    if space.hasAmpleDisk, !space.isWorthCheckpoint(space.missingPlaces, oneIn: 8) { return }
     finishRunning()
     reclaimer.collect()
   }
