@@ -82,6 +82,33 @@ import Testing
     #expect(bench.store.pool.lentCount == 0 && bench.reclaimer.waitingCount == 0)
   }
 
+  @Test("A snapshot that is announced after what it sees was collected is not taken for one that is held")
+  func lateAnnouncement() throws {
+    let bench = try Bench()
+    bench.publish(1)
+    let early = try bench.slots.announce(CSN(1))
+    let page = try bench.makeFrame(birth: 1)
+    try bench.retire([page], csn: 2)
+    bench.publish(2)
+    func heldSnapshots() -> [CSN] {
+      let held = bench.reclaimer.announceHeld(below: CSN(3))
+      for (slot, _) in held { bench.slots.end(slot) }
+      return held.map(\.snapshot.csn)
+    }
+    #expect(heldSnapshots() == [CSN(1)], "nothing was collected since it was replaced")
+    bench.reclaimer.collect()
+    #expect(heldSnapshots() == [CSN(1)] && bench.store.frames.usedCount == 1, "its reader was found")
+    bench.slots.end(early)
+    bench.reclaimer.collect()
+    #expect(bench.store.frames.usedCount == 0)
+    // As a reader does that has loaded the newest number before all this, and looks again only after.
+    let late = try bench.slots.announce(CSN(1))
+    #expect(heldSnapshots().isEmpty, "the pages of a snapshot were collected")
+    bench.reclaimer.collect()
+    #expect(heldSnapshots().isEmpty, "a late announcement is believed at the second collection")
+    bench.slots.end(late)
+  }
+
   @Test("What a transaction made and replaced itself is freed at once")
   func ownFrameIsFreedAtOnce() throws {
     let bench = try Bench()

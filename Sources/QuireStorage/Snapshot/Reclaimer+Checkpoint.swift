@@ -75,12 +75,17 @@ extension Reclaimer {
   package func retireSlots(_ oldSlots: [UInt]) { store.retire(oldSlots) }
 
   /// Announces every snapshot below `csn` that a reader holds, so that its dirty pages can be written; the caller ends
-  /// each announcement. Those that there is no place for are left out.
+  /// each announcement. Those that there is no place for are left out, and so are those of readers that have announced
+  /// what was collected before, and have yet to find that out.
   package func announceHeld(below csn: CSN) -> [(slot: ReaderSlot, snapshot: SnapshotRecord)] {
     state.withLock { state in
-      // Nothing is given up while this lock is held: an announcement made now is in time.
+      // Nothing is given up while this lock is held: an announcement made now keeps what is there.
       let announced = slots.announcedCSNs()
-      return state.snapshots.filter { $0.csn < csn && announced.contains($0.csn.rawValue) }
+      let (collected, intact) = (state.collected, state.intact)
+      func isHeld(_ snapshot: UInt64) -> Bool {
+        announced.contains(snapshot) && (snapshot >= collected || intact.contains(snapshot))
+      }
+      return state.snapshots.filter { $0.csn < csn && isHeld($0.csn.rawValue) }
         .compactMap { snapshot in slots.announceOwnIfPossible(snapshot.csn).map { ($0, snapshot) } }
     }
   }

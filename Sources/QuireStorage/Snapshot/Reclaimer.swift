@@ -44,6 +44,11 @@ package final class Reclaimer: Sendable {
     var snapshots: [SnapshotRecord] = []
     /// What readers had announced below the published CSN when the running collection began.
     var announced: [UInt64] = []
+    /// The CSN that the newest collection went up to: what it has freed, no snapshot from there on has seen.
+    var collected: UInt64 = 0
+    /// Of the snapshots below `collected`, those that readers had announced at every collection since they were
+    /// replaced: all that they see is still there.
+    var intact: [UInt64] = []
     /// What a collection has found to be free; given back in one go.
     var freeSlots: [UInt] = []
     var freeFrames: [FrameIndex] = []
@@ -219,6 +224,8 @@ package final class Reclaimer: Sendable {
       let published = slots.newest.csn.rawValue
       slots.findAnnounced(below: published, into: &state.announced)
       assert(state.announced.allSatisfy { $0 < published }, "a reader has announced what is not published")
+      assert(published >= state.collected, "the published CSN has fallen")
+      noteIntact(&state, published)
       waiting.removeFirst(while: { $0.death <= published }) { settle($0, &state, freeFrames) }
       entries.removeFirst(while: { $0.death <= published }) { settle($0, &state, freeFrames) }
       if !state.held.isEmpty { settleHeld(&state, freeFrames) }
@@ -231,6 +238,16 @@ package final class Reclaimer: Sendable {
       charge(&state)
       assert(state.freeSlots.isEmpty && state.freeFrames.isEmpty && state.freePlaces.isEmpty, "free memory is kept")
     }
+  }
+
+  /// Before a collection up to `published`: a snapshot whose readers are found now, and not by a collection in between,
+  /// may have lost what it sees. Such a reader has loaded the number before that, and looks again before it uses it.
+  @inline(__always) private func noteIntact(_ state: inout State, _ published: UInt64) {
+    if !state.announced.isEmpty || !state.intact.isEmpty {
+      let (collected, intact) = (state.collected, state.intact)
+      state.intact = state.announced.filter { $0 >= collected || intact.contains($0) }
+    }
+    state.collected = published
   }
 
   private func settleHeld(_ state: inout State, _ freeFrames: FreeFrames?) {

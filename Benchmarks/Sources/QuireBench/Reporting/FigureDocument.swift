@@ -12,30 +12,32 @@ struct FigureDocument {
   let name: String
   let text: String
 
-  /// The document with the figures of the results, and with the commit that they are of wherever it names one.
+  /// The document with the figures of the results. The last commit that it names above a table is the one that they are
+  /// of.
   ///
   /// - Parameter results: the results of a file by its name.
   func updated(_ results: (String) throws -> ResultTables) throws -> String {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    var commits: Set<String> = []
+    // By the line that names it: tables may share a sentence.
+    var commits: [Int: String] = [:]
     for place in lines.indices {
       guard let mark = lines[place].wholeMatch(of: /<!-- figures: (\S+) \| (.*?) ?\| (.+) -->/) else {
         try expect(!lines[place].contains("<!-- figures"), "\(at(place)): this is not how figures are marked")
         continue
       }
       let tables = try results(String(mark.1))
-      guard let commit = tables.commit else {
-        throw StoreFailure(description: "\(mark.1) does not say which commit was measured")
-      }
-      commits.insert(commit)
+      guard let commit = tables.commit, let named = lines[..<place].lastIndex(where: { $0.contains(Self.commit) })
+      else { throw StoreFailure(description: "\(at(place)): results and document must say which commit was measured") }
+      try expect(commits[named, default: commit] == commit, "\(at(named)): tables below this are of several commits")
+      commits[named] = commit
       let rows = mark.3.split(separator: ";").map { String($0.drop { $0 == " " }) }
       try fill(&lines, below: place, rows.map { try tables.figures($0, inSection: String(mark.2)) })
     }
-    try expect(commits.count <= 1, "\(name) shows figures of commits \(commits.sorted().joined(separator: ", "))")
-    let updated = lines.joined(separator: "\n")
-    guard let commit = commits.first else { return updated }
-    return updated.replacing(/\bcommit [0-9a-f]{7,40}\b/) { _ in "commit \(commit)" }
+    for (place, commit) in commits { lines[place] = lines[place].replacing(Self.commit) { _ in "commit \(commit)" } }
+    return lines.joined(separator: "\n")
   }
+
+  private static var commit: Regex<Substring> { /\bcommit [0-9a-f]{7,40}\b/ }
 
   /// Puts the figures of `rows` into the table below a mark.
   private func fill(_ lines: inout [String], below mark: Int, _ rows: [[String: String]]) throws {
