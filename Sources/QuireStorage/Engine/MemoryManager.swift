@@ -76,7 +76,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// A checkpoint that runs is waited for as long as it writes pages. Where the disk is short of space it is waited for
   /// to its end, and another one is taken of what was committed before: a checkpoint gives places back.
   ///
-  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The transaction is as it was before the operation.
+  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The operation has done nothing; the transaction can only be rolled back.
   func makeRoom(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
     slots.exitEpoch(writerSlot)
@@ -153,7 +153,7 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   private var committedDirtyCount: Int { store.frames.dirtyCount - context.unspilledCount }
 
   /// Writes home what values have been kept in memory, whosever they are: that takes no checkpoint, as each has its
-  /// place. No checkpoint runs. Not worth a flush where they are few.
+  /// place. No checkpoint runs, or none that is still given places. Not worth a flush where they are few.
   private func writeValues(_ permit: borrowing WriterPermit) throws(StorageError) {
     guard store.unwrittenCount > store.pool.budget / 16 else { return }
     try ValueWriter(store).writeAll()

@@ -122,7 +122,7 @@ package final class PageAllocator: Sendable {
   /// First fit for several places, so that extents fill holes; linear in the size of the map.
   ///
   /// - Parameter isCommitted: whether the page belongs to a commit that has been appended; otherwise to the running
-  ///   transaction, which calls `commitAhead` or gives each place back by `discard`.
+  ///   transaction, which calls `commitAhead`, or gives each place back by `discard`, or with what it has replaced.
   package func allocateAhead(_ count: Int = 1, isCommitted: Bool) -> PageNumber {
     assert(count > 0, "no places are given out")
     return state.withLock { state in

@@ -12,7 +12,8 @@ enum PlaceStatus: UInt8, CaseIterable {
   case free
   /// Written ahead of a checkpoint by the running transaction; free in the map.
   case aheadOfCommit
-  /// Written ahead of a checkpoint by transactions that have committed since the last freeze; free in the map.
+  /// Written ahead of a checkpoint, and of a commit: of one that has spilled it since the last freeze, or spilled by the
+  /// running transaction for another that came before; free in the map.
   case aheadOfCheckpoint
   /// Lent to a page that only readers of old snapshots need, and that no map will ever know of; free in the map.
   case lent
@@ -25,7 +26,7 @@ enum PlaceStatus: UInt8, CaseIterable {
 /// |---|---|
 /// | used, ahead of a checkpoint | none, superseded, or superseded and held |
 /// | freed, withheld, free | none, or held |
-/// | ahead of a commit, lent | none |
+/// | ahead of a commit, lent | none; superseded and held ahead of a commit while that commit is being noted |
 ///
 /// The bits of a status stand in three words of 64 places each, so that 64 places are searched at once and a map is
 /// three words joined. Growing is amortized O(1); a place that was never named is used and has no mark.

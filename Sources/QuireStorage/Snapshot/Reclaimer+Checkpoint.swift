@@ -45,7 +45,7 @@ extension Reclaimer {
   }
 
   /// Frees frames of the running transaction that nobody can reach, and the places that they have spilled to. What the
-  /// writer has borrowed from their slots stays until it moves on.
+  /// writer has borrowed from the slots of those that have not spilled stays until it moves on.
   package func releaseDead(_ frames: [FrameIndex]) {
     guard !frames.isEmpty else { return }
     state.withLock { state in

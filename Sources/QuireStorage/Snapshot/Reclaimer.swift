@@ -15,8 +15,8 @@ internal import Synchronization
 /// 1. Every retired item is in `waiting` or `entries`, both in the order of d (above the published CSN when it was last
 ///    looked at), or in exactly one list of `held`, under a snapshot that was announced then and is in [b, d).
 /// 2. While a checkpoint runs, `flipped` holds the frames that it has written and that are not replaced yet.
-/// 3. `spilled` and `spilledByRunning` hold frames in use that a spill has written since the last checkpoint ended: of
-///    commits, and of the running transaction, whose rollback would free their entries.
+/// 3. `spilled` holds frames in use of commits that spills have written since the last checkpoint ended, and
+///    `spilledByRunning` those of the running transaction, whose rollback would free their entries.
 package final class Reclaimer: Sendable {
   /// What there is to free.
   enum Kind: UInt8 {

@@ -50,6 +50,21 @@ struct ObjectsBench: ParsableCommand {
 /// The parts of the table.
 enum ObjectsPart: String, CaseIterable {
   case shaped, records, coder, views, cascade, observers, beside, opening, crash
+
+  /// What stands above its table.
+  var title: String {
+    switch self {
+    case .shaped: "Rows of YapDatabase's shape"
+    case .records: "Songs as records"
+    case .coder: "Coders alone"
+    case .views: "Lists"
+    case .cascade: "A parent and its children"
+    case .observers: "Observation"
+    case .beside: "Reads beside a writer that commits a tenth of the rows at a time"
+    case .opening: "Opening"
+    case .crash: "A database killed with its rows in small commits"
+    }
+  }
 }
 
 /// A run of the table: its sizes, its folder, what was measured.
@@ -94,7 +109,7 @@ final class ObjectsRun {
     case .crash: try measureCrashes()
     }
     try expect(table.isSane, "\(part.rawValue): not all samples are numbers")
-    tables.append((part.rawValue, table))
+    tables.append((part.title, table))
   }
 
   /// What was measured last.
