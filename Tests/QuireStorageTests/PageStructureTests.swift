@@ -44,7 +44,8 @@ import Testing
       #expect(table.firstUsable(from: number) == usable.filter { $0 >= number }.min())
     }
     #expect(table.usableCount == usable.count && table.heldCount == held.count)
-    #expect(table.mapFreeCount == statuses.values.filter { $0 != .used }.count)
+    let inUse: Set<PlaceStatus> = [.used, .aheadOfCommit, .aheadOfCheckpoint]
+    #expect(table.unreachedCount == statuses.values.filter { !inUse.contains($0) }.count)
     for status in PlaceStatus.allCases where status != .used {
       let expected = statuses.filter { $0.value == status }.keys.sorted()
       #expect(table.places(status) == expected)

@@ -46,6 +46,9 @@ struct PlaceTable {
     /// Those that the map calls free.
     var mapFree: UInt64 { low | middle | high }
 
+    /// Those of them that hold nothing which the newest commits or the running transaction reach.
+    var unreached: UInt64 { mapFree & ~(places(.aheadOfCommit) | places(.aheadOfCheckpoint)) }
+
     /// Those with marks that their status excludes.
     var contradictory: UInt64 {
       let inUse = places(.used) | places(.aheadOfCheckpoint)
@@ -129,8 +132,8 @@ struct PlaceTable {
   /// The places from `64 * index` on that the map calls free, one bit each.
   func mapWord(_ index: Int) -> UInt64 { index < rows.count ? rows[index].mapFree : 0 }
 
-  /// How many places the map calls free.
-  var mapFreeCount: Int { rows.reduce(0) { $0 + $1.mapFree.nonzeroBitCount } }
+  /// How many places hold nothing, or what only readers of old snapshots see: free in the map, and not written ahead.
+  var unreachedCount: Int { rows.reduce(0) { $0 + $1.unreached.nonzeroBitCount } }
 
   /// How many places may be given out.
   var usableCount: Int { rows.reduce(0) { $0 + $1.usable.nonzeroBitCount } }
