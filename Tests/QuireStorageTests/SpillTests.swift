@@ -80,6 +80,7 @@ import Testing
     let before = bench.engine.statistics.checkpoints
     let pageCount = core.allocator.pageCount
     let entryCount = core.store.frames.usedCount
+    let content = core.space.settledCount
     var mostFrames = 0
     for round in 0..<300 {
       try bench.writeAtRandom(20)
@@ -88,6 +89,8 @@ import Testing
     }
     #expect(bench.engine.statistics.checkpoints == before)
     #expect(bench.engine.statistics.pagesSpilled > 1000)
+    let settled = core.space.settledCount
+    #expect(abs(settled - content) < content / 4, "\(settled) pages in use after \(content)")
     // The rows beside their last checkpoint, and what waits for a commit; each row was written twice.
     #expect(core.allocator.pageCount < pageCount * 5 / 2, "\(core.allocator.pageCount) pages after \(pageCount)")
     #expect(mostFrames < entryCount + 2 * core.store.pool.slotLimit, "\(mostFrames) entries after \(entryCount)")
