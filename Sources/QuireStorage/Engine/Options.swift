@@ -4,8 +4,8 @@
 public struct StorageOptions: Sendable {
   /// The size of a page in bytes, one of `Limits.pageSizes`; used when a database is created.
   public var pageSize: Int
-  /// The budget for pages in memory, clean and dirty, in bytes; `defaultCacheSize` if none is chosen. A checkpoint
-  /// starts when dirty pages take five eighths of it.
+  /// The budget for pages in memory, clean and dirty, in bytes; `defaultCacheSize` if none is chosen. Where
+  /// the disk is short of space, a checkpoint starts when dirty pages take five eighths of it.
   public var cacheSize: Int
   /// What a commit waits for.
   public var durability: Durability
