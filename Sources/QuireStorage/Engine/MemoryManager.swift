@@ -76,7 +76,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   /// A checkpoint that runs is waited for as long as it writes pages. Where the disk is short of space it is waited for
   /// to its end, and another one is taken of what was committed before: a checkpoint gives places back.
   ///
-  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The operation has done nothing; the transaction can only be rolled back.
+  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The operation has done nothing; the transaction can only be
+  ///   rolled back.
   func makeRoom(_ permit: borrowing WriterPermit) throws(StorageError) {
     try checkProcess()
     slots.exitEpoch(writerSlot)

@@ -64,8 +64,8 @@ package final class PageAllocator: Sendable {
   /// The number of pages of the file, or that it will have.
   package var pageCount: UInt64 { state.withLock { $0.pageCount } }
 
-  /// The number of pages that nothing reaches but readers of old snapshots. What was written ahead of a checkpoint is in
-  /// use, whatever the map says.
+  /// The number of pages that nothing reaches but readers of old snapshots. What was written ahead of a checkpoint is
+  /// in use, whatever the map says.
   package var freeCount: Int { state.withLock { $0.table.unreachedCount } }
 
   /// Starts giving out places from the front again.

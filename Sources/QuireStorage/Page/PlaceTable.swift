@@ -12,8 +12,8 @@ enum PlaceStatus: UInt8, CaseIterable {
   case free
   /// Written ahead of a checkpoint by the running transaction; free in the map.
   case aheadOfCommit
-  /// Written ahead of a checkpoint, and of a commit: of one that has spilled it since the last freeze, or spilled by the
-  /// running transaction for another that came before; free in the map.
+  /// Written ahead of a checkpoint, and of a commit: of one that has spilled it since the last freeze, or spilled by
+  /// the running transaction for another that came before; free in the map.
   case aheadOfCheckpoint
   /// Lent to a page that only readers of old snapshots need, and that no map will ever know of; free in the map.
   case lent

@@ -15,7 +15,8 @@ package protocol WriteHost: AnyObject {
 
   /// Writes dirty pages home until there are few enough.
   ///
-  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The operation has done nothing; the transaction can only be rolled back.
+  /// - Throws: `failStop`, `diskFull`, `inputOutput`. The operation has done nothing; the transaction can only be
+  ///   rolled back.
   func makeRoom() throws(StorageError)
 
   /// Hands the pages that a load has completed to the disk.
