@@ -109,6 +109,39 @@ import Testing
     bench.slots.end(late)
   }
 
+  @Test("Held is what every collection since its end has found", arguments: 1...8 as ClosedRange<UInt64>)
+  func heldSnapshots(seed: UInt64) throws {
+    let bench = try Bench()
+    var random = SeededRandom(seed: seed)
+    var readers: [(csn: UInt64, slot: ReaderSlot)] = []
+    var (newest, collected): (UInt64, UInt64) = (0, 0)
+    var intact: Set<UInt64> = []
+    for step in 0..<600 {
+      switch random.below(6) {
+      case 0:
+        newest += 1
+        bench.publish(newest)
+      case 1: readers.append((newest, try bench.slots.announce(CSN(newest))))
+      case 2:
+        // One that has loaded the number a while ago.
+        let csn = newest - min(newest, UInt64(random.below(12)))
+        readers.append((csn, try bench.slots.announce(CSN(csn))))
+      case 3 where !readers.isEmpty: bench.slots.end(readers.remove(at: random.below(readers.count)).slot)
+      case 4:
+        bench.reclaimer.collect()
+        intact = Set(readers.map(\.csn).filter { $0 < newest && ($0 >= collected || intact.contains($0)) })
+        collected = newest
+      default: break
+      }
+      let held = bench.reclaimer.announceHeld(below: CSN(newest))
+      for (slot, _) in held { bench.slots.end(slot) }
+      let expected = Set(readers.map(\.csn).filter { $0 < newest && ($0 >= collected || intact.contains($0)) })
+      #expect(Set(held.map(\.snapshot.csn.rawValue)) == expected, "seed \(seed), step \(step)")
+    }
+    for reader in readers { bench.slots.end(reader.slot) }
+    #expect(try withWriterPermit { permit in bench.reclaimer.checkInvariants(permit) } == nil)
+  }
+
   @Test("What a transaction made and replaced itself is freed at once")
   func ownFrameIsFreedAtOnce() throws {
     let bench = try Bench()

@@ -19,7 +19,7 @@ package final class TreeRepacker {
   private let runs: LeafRunWriter
   private var ends: [Int] = []
   /// The frames that the running transaction has made, as far as `notedCount` of `born` tells: most children of a
-  /// branch are of earlier commits, and to look into each of them for that took six times as long as all else.
+  /// branch are of earlier commits, and a look into each of those would wait for memory.
   private var ownFrames: PageBits = []
   private var notedCount = 0
 

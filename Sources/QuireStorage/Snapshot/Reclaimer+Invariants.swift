@@ -20,6 +20,8 @@ extension Reclaimer {
           return "snapshot \(snapshot) holds what was born at \(item.birth) and died at \(item.death)"
         }
       }
+      let isAscending = zip(state.intact, state.intact.dropFirst()).allSatisfy { $0 < $1 }
+      if !isAscending || state.intact.last ?? 0 > state.collected { return "snapshots count as whole that cannot be" }
       if !state.isCheckpointing, !state.raced.isEmpty { return "frames race with no checkpoint" }
       for (name, frames) in [
         ("checkpoint", state.flipped), ("commit", state.spilled), ("running transaction", state.spilledByRunning),

@@ -17,6 +17,7 @@ internal import Synchronization
 /// 2. While a checkpoint runs, `flipped` holds the frames that it has written and that are not replaced yet.
 /// 3. `spilled` holds frames in use of commits that spills have written since the last checkpoint ended, and
 ///    `spilledByRunning` those of the running transaction, whose rollback would free their entries.
+/// 4. `intact` ascends and is below `collected`; of what its snapshots see, nothing has been freed.
 package final class Reclaimer: Sendable {
   /// What there is to free.
   enum Kind: UInt8 {
@@ -243,11 +244,22 @@ package final class Reclaimer: Sendable {
   /// Before a collection up to `published`: a snapshot whose readers are found now, and not by a collection in between,
   /// may have lost what it sees. Such a reader has loaded the number before that, and looks again before it uses it.
   @inline(__always) private func noteIntact(_ state: inout State, _ published: UInt64) {
-    if !state.announced.isEmpty || !state.intact.isEmpty {
-      let (collected, intact) = (state.collected, state.intact)
-      state.intact = state.announced.filter { $0 >= collected || intact.contains($0) }
-    }
+    if !state.announced.isEmpty || !state.intact.isEmpty { keepIntact(&state) }
     state.collected = published
+  }
+
+  /// Costs a step for each announced snapshot, and no allocation but the first: both lists ascend.
+  @inline(never) private func keepIntact(_ state: inout State) {
+    var (place, kept) = (0, 0)
+    for csn in state.announced where csn < state.collected {
+      while place < state.intact.count, state.intact[place] < csn { place += 1 }
+      guard place < state.intact.count else { break }
+      if state.intact[place] > csn { continue }
+      state.intact[kept] = csn
+      kept += 1
+    }
+    state.intact.removeLast(state.intact.count - kept)
+    for csn in state.announced where csn >= state.collected { state.intact.append(csn) }
   }
 
   private func settleHeld(_ state: inout State, _ freeFrames: FreeFrames?) {
