@@ -53,7 +53,7 @@ struct IndexBench: ParsableCommand {
     table.print()
     guard let markdown else { return }
     let text = """
-      \(machine.heading) \(count) rows, median of \(runs) alternating runs, with the lowest and the highest.
+      \(machine.heading(count: count, runs: runs))
 
       \(table.markdown(["quire", "sqlite", "grdb"]))
       """

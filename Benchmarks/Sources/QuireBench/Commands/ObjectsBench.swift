@@ -122,7 +122,7 @@ final class ObjectsRun {
     let stores = ["quire", "quire-cached", "lmdb", "sqlite", "grdb", "grdb-cached", "json", "property-list"]
     let text = tables.map { "## \($0.title)\n\n\($0.table.markdown(stores))" }.joined(separator: "\n")
     return """
-      \(machine.heading) \(count) rows, median of \(runs) alternating runs, with the lowest and the highest.
+      \(machine.heading(count: count, runs: runs))
 
       \(text)
       """

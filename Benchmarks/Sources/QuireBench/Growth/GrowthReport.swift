@@ -45,8 +45,7 @@ struct GrowthReport: Codable, JSONReport {
   /// The tables of each configuration, and below them the rows that Quire loses.
   var markdown: String {
     var text = """
-      \(machine.processor), \(machine.cores) cores, \(machine.memoryMiB >> 10) GiB, \(machine.system), \
-      \(machine.fileSystem). \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", ")). \
+      \(machine.summary). \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", ")). \
       Rows of 24 + 150 random bytes, batches of \(plan.batchRows), commits wait for the system, \
       \(number(plan.secondsPerRow)) seconds for a row of the table at the most.
 

@@ -7,8 +7,7 @@ extension Report {
   var markdown: String {
     let names = stores.map(\.name)
     var text = """
-      \(machine.processor), \(machine.cores) cores, \(machine.memoryMiB >> 10) GiB, \(machine.system), \
-      \(machine.fileSystem); load \(number(machine.loadAverage)) at the beginning and \(number(loadAverageAtTheEnd)) \
+      \(machine.summary); load \(number(machine.loadAverage)) at the beginning and \(number(loadAverageAtTheEnd)) \
       at the end. \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", ")). \
       \(plan.count) rows of 24 + 150 bytes, \(plan.cacheSize >> 20) MiB of cache, median of \(plan.runs) runs.
 

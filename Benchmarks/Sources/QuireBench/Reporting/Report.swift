@@ -34,11 +34,14 @@ struct Machine: Codable {
     filesAreOnDisk = fileSystem != "tmpfs"
   }
 
+  /// The machine in a few words.
+  var summary: String { "\(processor), \(cores) cores, \(memoryMiB >> 10) GiB, \(system), \(fileSystem)" }
+
   /// What stands above tables that have no other word on where they come from.
-  var heading: String {
+  func heading(count: Int, runs: Int) -> String {
     """
-    \(processor), \(cores) cores, \(memoryMiB >> 10) GiB, \(system), \(fileSystem); load \(number(loadAverage)) at the \
-    beginning and \(number(Machine.load())) at the end. Quire \(QuireStore.checkout).
+    \(summary); load \(number(loadAverage)) at the beginning and \(number(Machine.load())) at the end. \
+    Quire \(QuireStore.checkout). \(count) rows, median of \(runs) alternating runs, with the lowest and the highest.
     """
   }
 
@@ -83,8 +86,7 @@ struct Report: Codable, JSONReport {
   /// What stands above the table.
   var heading: String {
     var text = """
-      \(machine.processor), \(machine.cores) cores, \(machine.memoryMiB >> 10) GiB, \(machine.system), \
-      \(machine.fileSystem), load \(number(machine.loadAverage))
+      \(machine.summary), load \(number(machine.loadAverage))
       \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", "))
       \(plan.count) rows of 24 + 150 bytes, seed \(plan.seed), cache \(plan.cacheSize >> 20) MiB, \
       median of \(plan.runs) alternating runs (spread)

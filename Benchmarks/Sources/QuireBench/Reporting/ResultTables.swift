@@ -54,6 +54,6 @@ struct ResultTables {
 func tableCells(_ line: some StringProtocol) -> [String]? {
   guard line.hasPrefix("|"), line.hasSuffix("|"), line.count > 1 else { return nil }
   return line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map { cell in
-    String(cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    cell.trimmingCharacters(in: .whitespaces)
   }
 }
