@@ -142,6 +142,58 @@ import Testing
     #expect(try withWriterPermit { permit in bench.reclaimer.checkInvariants(permit) } == nil)
   }
 
+  @Test("What a reader has held goes in slices, and all of it in the end")
+  func slices() throws {
+    let bench = try Bench()
+    bench.publish(1)
+    let reader = try bench.slots.announce(CSN(1))
+    let count = Reclaimer.sliceCount * 2 + 100
+    for _ in 0..<count { _ = bench.allocator.allocateAhead(isCommitted: true) }
+    bench.allocator.settleAhead(includingRunning: false)
+    let places = (0..<UInt64(count)).map { SupersededPage(reference: PageReference(PageNumber(64 + $0)), birth: 1) }
+    try bench.retire(places, csn: 2)
+    bench.publish(2)
+    bench.reclaimer.collect()
+    #expect(bench.reclaimer.waitingCount == count, "a reader needs them")
+    bench.slots.end(reader)
+    let cache = FrameCache(bench.store)
+    defer { cache.deallocate() }
+    for expected in [Reclaimer.sliceCount + 100, 100, 0] {
+      try withWriterPermit { permit in
+        bench.reclaimer.collect(into: cache.freeFrames, permit)
+        #expect(bench.reclaimer.waitingCount == expected)
+        #expect(bench.reclaimer.checkInvariants(permit) == nil)
+      }
+    }
+    try bench.retire(places.map { SupersededPage(reference: $0.reference, birth: 0) }, csn: 3)
+    #expect(bench.reclaimer.waitingCount == 0, "a place is given up twice")
+  }
+
+  @Test("Commits between the slices of a checkpoint's end find the queue of entries in order")
+  func entriesInOrder() throws {
+    let bench = try Bench()
+    bench.publish(1)
+    let reader = try bench.slots.announce(CSN(1))
+    for (round, csn) in zip(0..., [1, 2, 3] as [UInt64]) {
+      bench.reclaimer.beginCheckpoint()
+      for _ in 0..<50 {
+        let page = try bench.makeFrame(birth: csn)
+        let place = bench.allocator.allocate()
+        try bench.store.grow(toPageCount: place.rawValue + 1)
+        bench.reclaimer.flip(
+          page.reference.frame, to: place, checksum: 0, image: bench.store.frames.location(page.reference.frame).slot,
+          by: .checkpoint)
+      }
+      bench.reclaimer.finishCheckpoint(of: CSN(csn), oldSlots: [], isDone: true) { csn + UInt64(round % 2) }
+      bench.publish(csn + 1)
+      #expect(try withWriterPermit { permit in bench.reclaimer.checkInvariants(permit) } == nil)
+    }
+    bench.reclaimer.collect()
+    bench.slots.end(reader)
+    bench.reclaimer.collect()
+    #expect(bench.reclaimer.waitingCount == 0 && bench.store.frames.usedCount > 0, "the last checkpoint's stay")
+  }
+
   @Test("What a transaction made and replaced itself is freed at once")
   func ownFrameIsFreedAtOnce() throws {
     let bench = try Bench()

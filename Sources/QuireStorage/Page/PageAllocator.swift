@@ -249,13 +249,18 @@ package final class PageAllocator: Sendable {
   /// Frees in the map what commits up to `csn` replaced.
   package func applySuperseded(upTo csn: UInt64) {
     state.withLock { state in
+      // Neighbours share a piece of the map, and noting it costs more than all the rest.
+      var touched = -1
       state.superseded.removeAll { place in
         if place.csn > csn { return false }
         for number in Self.places(place.number, place.count) {
           state.setSuperseded(number, false)
           // Unless a map or a catalog that is forged has named it, too.
           guard state.table[number] == .used else { continue }
-          setMap(&state, number, .freed)
+          state.set(number, .freed)
+          let piece = Int(number) / bitsPerPiece
+          if piece != touched { touch(&state, number) }
+          touched = piece
           state.freedNow.append(number)
         }
         assert(state.supersededCount >= place.count, "more places are freed than were superseded")

@@ -36,6 +36,40 @@ extension Reclaimer {
     }
   }
 
+  /// Gives up the entries of frames that the commit `csn` has spilled, its own and others'.
+  ///
+  /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written:
+  /// what refers to such a frame is a page that the commit has replaced, or a root, which the next transaction
+  /// translates. So snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is
+  /// being built, or has failed in its midst: see `notePartialSpill`.
+  package func releaseSpilled(csn: UInt64, _ permit: borrowing WriterPermit) {
+    state.withLock { state in
+      guard !state.spilledByCommit.isEmpty else { return }
+      defer { state.spilledByCommit = PageBits() }
+      guard !state.isSpillPartial else { return }
+      assert(state.spilledByRunning.isEmpty, "what a commit has spilled is still its own")
+      state.spilledByCommit.forEach { index in
+        // A checkpoint that has ended meanwhile has taken it over.
+        guard state.spilled.remove(index) else { return }
+        let birth = store.frames.birth(FrameIndex(UInt32(index)))
+        entries.append(Item(kind: .entry, value: index, birth: birth, death: csn + 1))
+      }
+    }
+  }
+
+  /// Notes that pages which the running transaction will reach refer to frames that it has spilled: those of a tree
+  /// that is being built, or those above where a spill has failed.
+  package func notePartialSpill(_ permit: borrowing WriterPermit) { state.withLock { $0.isSpillPartial = true } }
+
+  /// Forgets what the running transaction has spilled of other commits' pages, which stay written: it has begun, or was
+  /// rolled back.
+  package func forgetSpill() {
+    state.withLock { state in
+      state.spilledByCommit = PageBits()
+      state.isSpillPartial = false
+    }
+  }
+
   /// Gives up the places that frames of the running transaction have spilled to: nobody else can reach them. The
   /// frames themselves stay their owner's to release.
   package func giveUpPlaces(of frames: some Sequence<FrameIndex>) {
@@ -122,32 +156,57 @@ extension Reclaimer {
   ///     flipped: what a transaction beyond the horizon has spilled would be given up too early.
   ///   - isDone: false if the checkpoint failed: what it wrote stays written, and the next one finishes the work.
   package func finishCheckpoint(of csn: CSN, oldSlots: [UInt], isDone: Bool, raiseHorizon: () -> UInt64) {
-    state.withLock { state in
+    // No page is flipped by the checkpoint any more. In slices, as commits want the latch too.
+    while state.withLock({ settleRaced(Self.sliceCount, &$0) }) {}
+    let (horizon, due, flipped) = state.withLock { state in
       let horizon = raiseHorizon()
-      for (frame, csn) in state.raced where state.flipped[UInt64(frame)] {
-        state.flipped[UInt64(frame)] = false
-        // Replaced while it was being written: the place is known only now.
-        allocator.supersede(store.frames.location(FrameIndex(frame)).pageNumber, csn: csn)
-      }
+      _ = settleRaced(.max, &state)
       assert(state.isCheckpointing, "a checkpoint ends that has not begun")
       assert(horizon >= csn.rawValue, "a checkpoint holds more than there is")
-      state.raced = []
       state.isCheckpointing = false
       store.retire(oldSlots)
-      guard isDone else { return }
-      for group in state.written where group.horizon <= csn.rawValue {
-        for frame in group.frames {
-          let birth = store.frames.birth(FrameIndex(frame))
-          entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: horizon + 1))
-        }
-      }
+      guard isDone else { return (horizon, [ChunkedList<UInt32>](), PageBits?.none) }
+      let due = state.written.filter { $0.horizon <= csn.rawValue }.map(\.frames)
       state.written.removeAll { $0.horizon <= csn.rawValue }
-      let frames = ChunkedList<UInt32>()
       state.flipped.formUnion(state.spilled)
-      state.flipped.forEach { frames.append(UInt32($0)) }
-      state.written.append((horizon, frames))
+      let flipped = state.flipped
       state.flipped = PageBits()
       state.spilled = PageBits()
+      return (horizon, due, flipped)
+    }
+    guard let flipped else { return }
+    for frames in due { retireEntries(frames, horizon: horizon) }
+    let frames = ChunkedList<UInt32>()
+    flipped.forEach { frames.append(UInt32($0)) }
+    state.withLock { $0.written.append((horizon, frames)) }
+  }
+
+  /// Gives up the places of `count` frames that were replaced while they were being written: they are known only now.
+  /// True if there may be more.
+  private func settleRaced(_ count: Int, _ state: inout State) -> Bool {
+    var left = count
+    raced.removeFirst(while: { _ in left > 0 }) { item in
+      left -= 1
+      guard state.flipped.remove(UInt64(item.frame)) else { return }
+      allocator.supersede(store.frames.location(FrameIndex(item.frame)).pageNumber, csn: item.csn)
+    }
+    return left == 0
+  }
+
+  /// Retires the entries of frames, in slices. The queue stays in the order of deaths: what commits add meanwhile may
+  /// die later.
+  private func retireEntries(_ frames: ChunkedList<UInt32>, horizon: UInt64) {
+    var index = 0
+    while index < frames.count {
+      let end = min(index + Self.sliceCount, frames.count)
+      state.withLock { _ in
+        let death = max(horizon + 1, entries.isEmpty ? 0 : entries[entries.count - 1].death)
+        for frame in frames.from(index).prefix(end - index) {
+          let birth = store.frames.birth(FrameIndex(frame))
+          entries.append(Item(kind: .entry, value: UInt64(frame), birth: birth, death: death))
+        }
+      }
+      index = end
     }
   }
 }

@@ -22,7 +22,7 @@ extension Reclaimer {
       }
       let isAscending = zip(state.intact, state.intact.dropFirst()).allSatisfy { $0 < $1 }
       if !isAscending || state.intact.last ?? 0 > state.collected { return "snapshots count as whole that cannot be" }
-      if !state.isCheckpointing, !state.raced.isEmpty { return "frames race with no checkpoint" }
+      if !state.isCheckpointing, !raced.isEmpty { return "frames race with no checkpoint" }
       for (name, frames) in [
         ("checkpoint", state.flipped), ("commit", state.spilled), ("running transaction", state.spilledByRunning),
       ] {

@@ -40,6 +40,12 @@ package final class Reclaimer: Sendable {
     let death: UInt64
   }
 
+  /// A frame that the commit `csn` has replaced while a checkpoint ran that may have been writing it.
+  struct RacedFrame {
+    let frame: UInt32
+    let csn: UInt64
+  }
+
   struct State {
     var held: [UInt64: ChunkedList<Item>] = [:]
     var snapshots: [SnapshotRecord] = []
@@ -70,8 +76,6 @@ package final class Reclaimer: Sendable {
     var isSpillPartial = false
     /// The bytes that the pool was last told of.
     var chargedByteCount = 0
-    /// Frames replaced while a checkpoint runs that may be writing them.
-    var raced: [(frame: UInt32, csn: UInt64)] = []
     /// Frames written by checkpoints that have ended, with the horizon of each: their entries go after a checkpoint of
     /// everything up to there.
     var written: [(horizon: UInt64, frames: ChunkedList<UInt32>)] = []
@@ -81,6 +85,8 @@ package final class Reclaimer: Sendable {
   private static let releaseCount = 1 << 10
   /// How many snapshots that nobody needs are let wait to be recycled together.
   private static let waitingSnapshotCount = 16
+  /// How many items are settled at a time: others want the latch too, a commit among them. About a millisecond.
+  static let sliceCount = 1 << 13
   /// How many bytes more or less the pool is told of.
   private static let chargeStep = 256 << 10
 
@@ -88,13 +94,15 @@ package final class Reclaimer: Sendable {
   let allocator: PageAllocator
   let slots: ReaderSlots
   private let pool: SnapshotPool
-  // Both are touched under `state` only. They stand beside it because each commit looks at them, and a list that is
-  // read out of what a latch lends is counted as a reference.
+  // All three are touched under `state` only. They stand beside it because each commit looks at them, and a list that
+  // is read out of what a latch lends is counted as a reference.
   /// What waits for the commit that replaced it to be published.
   let waiting = ChunkedList<Item>()
   /// Entries of frames, which die later than what commits replace meanwhile: in a queue of their own, so that neither
   /// queue's first item keeps one behind it that is due.
   let entries = ChunkedList<Item>()
+  /// What was replaced while a checkpoint runs.
+  let raced = ChunkedList<RacedFrame>()
   let state = Latch(State())
 
   /// Frees into `store`, `allocator` and `pool` what the readers in `slots` do not need.
@@ -147,7 +155,7 @@ package final class Reclaimer: Sendable {
           }
           continue
         }
-        if state.isCheckpointing { state.raced.append((frame.rawValue, csn)) }
+        if state.isCheckpointing { raced.append(RacedFrame(frame: frame.rawValue, csn: csn)) }
         waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
       }
       // After a huge transaction, before the checkpoint that may follow.
@@ -156,40 +164,6 @@ package final class Reclaimer: Sendable {
       state.spilled.formUnion(state.spilledByRunning)
       state.spilledByCommit.formUnion(state.spilledByRunning)
       state.spilledByRunning = PageBits()
-    }
-  }
-
-  /// Gives up the entries of frames that the commit `csn` has spilled, its own and others'.
-  ///
-  /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written:
-  /// what refers to such a frame is a page that the commit has replaced, or a root, which the next transaction
-  /// translates. So snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is
-  /// being built, or has failed in its midst: see `notePartialSpill`.
-  package func releaseSpilled(csn: UInt64, _ permit: borrowing WriterPermit) {
-    state.withLock { state in
-      guard !state.spilledByCommit.isEmpty else { return }
-      defer { state.spilledByCommit = PageBits() }
-      guard !state.isSpillPartial else { return }
-      assert(state.spilledByRunning.isEmpty, "what a commit has spilled is still its own")
-      state.spilledByCommit.forEach { index in
-        // A checkpoint that has ended meanwhile has taken it over.
-        guard state.spilled.remove(index) else { return }
-        let birth = store.frames.birth(FrameIndex(UInt32(index)))
-        entries.append(Item(kind: .entry, value: index, birth: birth, death: csn + 1))
-      }
-    }
-  }
-
-  /// Notes that pages which the running transaction will reach refer to frames that it has spilled: those of a tree
-  /// that is being built, or those above where a spill has failed.
-  package func notePartialSpill(_ permit: borrowing WriterPermit) { state.withLock { $0.isSpillPartial = true } }
-
-  /// Forgets what the running transaction has spilled of other commits' pages, which stay written: it has begun, or was
-  /// rolled back.
-  package func forgetSpill() {
-    state.withLock { state in
-      state.spilledByCommit = PageBits()
-      state.isSpillPartial = false
     }
   }
 
@@ -208,14 +182,16 @@ package final class Reclaimer: Sendable {
   /// Takes a snapshot that is no longer the newest.
   package func retire(_ snapshot: SnapshotRecord) { state.withLock { $0.snapshots.append(snapshot) } }
 
-  /// Frees what can be freed. Cost: the items that have become due, and those of snapshots that were given up.
-  ///
-  package func collect() { collectAll(into: nil) }
+  /// Frees what can be freed. Cost: the items that have become due, and those of snapshots that were given up; in
+  /// slices, between which others may come to the latch.
+  package func collect() { while collectSlice(into: nil) {} }
 
-  /// The same; `freeFrames`, the writer's, get what a transaction that is about to begin will want.
-  func collect(into freeFrames: FreeFrames, _ permit: borrowing WriterPermit) { collectAll(into: freeFrames) }
+  /// Frees a slice of that before a transaction begins; `freeFrames`, the writer's, get what it will want. What a
+  /// checkpoint or a long reader has held is more than one transaction should wait for.
+  func collect(into freeFrames: FreeFrames, _ permit: borrowing WriterPermit) { _ = collectSlice(into: freeFrames) }
 
-  private func collectAll(into freeFrames: FreeFrames?) {
+  /// True if there may be more.
+  private func collectSlice(into freeFrames: FreeFrames?) -> Bool {
     state.withLock { state in
       // The published CSN is read before the slots: a reader that comes later sees it or a newer one. Nothing that is
       // due is needed by who has announced that one. And it is read under the latch: then it never falls from one
@@ -227,9 +203,10 @@ package final class Reclaimer: Sendable {
       assert(state.announced.allSatisfy { $0 < published }, "a reader has announced what is not published")
       assert(published >= state.collected, "the published CSN has fallen")
       noteIntact(&state, published)
-      waiting.removeFirst(while: { $0.death <= published }) { settle($0, &state, freeFrames) }
-      entries.removeFirst(while: { $0.death <= published }) { settle($0, &state, freeFrames) }
-      if !state.held.isEmpty { settleHeld(&state, freeFrames) }
+      var left = Self.sliceCount
+      settleDue(waiting, published, &left, &state, freeFrames)
+      settleDue(entries, published, &left, &state, freeFrames)
+      if !state.held.isEmpty { settleHeld(&left, &state, freeFrames) }
       // Announced ones stay; there is no point in looking before there are others, and little at each commit.
       if state.snapshots.count > state.announced.count + Self.waitingSnapshotCount {
         collectSnapshots(published, &state)
@@ -238,7 +215,22 @@ package final class Reclaimer: Sendable {
       release(&state)
       charge(&state)
       assert(state.freeSlots.isEmpty && state.freeFrames.isEmpty && state.freePlaces.isEmpty, "free memory is kept")
+      assert(left >= 0, "more is settled than a slice")
+      return left == 0
     }
+  }
+
+  /// Settles what is due at the front of a queue, `left` items at the most.
+  @inline(__always) private func settleDue(
+    _ queue: ChunkedList<Item>, _ published: UInt64, _ left: inout Int, _ state: inout State,
+    _ freeFrames: FreeFrames?
+  ) {
+    var rest = left
+    queue.removeFirst(while: { $0.death <= published && rest > 0 }) { item in
+      rest &-= 1
+      settle(item, &state, freeFrames)
+    }
+    left = rest
   }
 
   /// Before a collection up to `published`: a snapshot whose readers are found now, and not by a collection in between,
@@ -262,10 +254,17 @@ package final class Reclaimer: Sendable {
     for csn in state.announced where csn >= state.collected { state.intact.append(csn) }
   }
 
-  private func settleHeld(_ state: inout State, _ freeFrames: FreeFrames?) {
+  /// Settles what was held for snapshots that nobody announces any more, `left` items at the most.
+  private func settleHeld(_ left: inout Int, _ state: inout State, _ freeFrames: FreeFrames?) {
     for snapshot in state.held.keys where !state.announced.contains(snapshot) {
-      guard let items = state.held.removeValue(forKey: snapshot) else { continue }
-      for item in items { settle(item, &state, freeFrames) }
+      guard left > 0, let items = state.held[snapshot] else { continue }
+      var rest = left
+      items.removeFirst(while: { _ in rest > 0 }) { item in
+        rest &-= 1
+        settle(item, &state, freeFrames)
+      }
+      left = rest
+      if items.isEmpty { state.held[snapshot] = nil }
     }
   }
 
