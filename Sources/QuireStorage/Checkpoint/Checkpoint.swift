@@ -32,6 +32,10 @@ package final class CheckpointPages {
     case done
   }
 
+  /// From how many bytes of pages on the disk is asked to begin with them before they are synced. A transaction that
+  /// lacks memory may wait until fewer have been written, and what it has spilled in between would be begun, too.
+  private static let longByteCount = 64 << 20
+
   private let state: CheckpointState
   private let catalog: Catalog
   private let freeMap: FreeMapFile
@@ -57,7 +61,8 @@ package final class CheckpointPages {
     allocator.applySuperseded(upTo: state.csn.rawValue)
     allocator.trim()
     values = ValueWriter(store)
-    writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer)
+    let isLong = store.frames.dirtyCount * store.pageSize >= Self.longByteCount
+    writer = PageWriter(store: store, allocator: allocator, reclaimer: reclaimer, startsWriting: isLong)
     if let first = state.trees.first { writer.begin(first.reference) }
   }
 
