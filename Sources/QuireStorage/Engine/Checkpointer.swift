@@ -15,6 +15,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   let log: LogManager
   let space: SpaceManager
   let gate = CheckpointGate()
+  let pace = CommitPace()
 
   init(_ resources: EngineResources, _ log: LogManager, _ space: SpaceManager) {
     self.resources = resources
@@ -140,10 +141,11 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   /// Takes what runs to its end, a checkpoint's values throttled. On the checkpoint's thread.
   private func run() {
     var throttle: CheckpointThrottle?
+    defer { pace.end() }
     while step() {
-      guard case .checkpoint(let run) = gate.current, case .preparing(.pages) = run.phase, !run.isFinal,
-        let written = run.pages.valuesWritten
-      else { continue }
+      guard case .checkpoint(let run) = gate.current, !run.isFinal else { continue }
+      notePace(run)
+      guard case .preparing(.pages) = run.phase, let written = run.pages.valuesWritten else { continue }
       if throttle == nil { throttle = makeThrottle(valuesWritten: written) }
       throttle?.wait(written: written) {
         gate.hasWaiters || isMemoryShort ? nil : log.with { $0?.endLSN }

@@ -102,6 +102,7 @@ extension EngineCore {
       try queue.checkFailure()
       reclaimer.collect(into: context.editor.pages.freeFrames, permit)
       memory.throttle(permit)
+      checkpointer.paceCommit(permit)
       // Looks at entries of frames, which are the head's, and at no page: no epoch to announce.
       context.begin(on: commitHead.snapshot)
       assert(context.savepointMarks.isEmpty, "a transaction begins inside a savepoint")

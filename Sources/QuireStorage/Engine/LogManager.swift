@@ -229,6 +229,18 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
     }
   }
 
+  /// Where the log ends, and how many bytes it has room for, if it is in the second half of its last segment. A part of
+  /// the segment is kept back for a checkpoint that takes longer than it was expected to.
+  func lastSegmentRoom(_ permit: borrowing WriterPermit) -> (end: LSN, room: Int)? {
+    with { log in
+      guard let log, log.next == nil else { return nil }
+      let (segment, position) = (log.current.descriptor, log.position)
+      if position < segment.byteCount / 2 { return nil }
+      let reserve = segment.byteCount / 16
+      return (segment.lsn(at: position), max(0, segment.byteCount - reserve - position))
+    }
+  }
+
   // MARK: Marks
 
   /// Writes, when a burst of commits is over, a record that marks all of it durable; without it, damage to

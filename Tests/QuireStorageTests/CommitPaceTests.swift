@@ -1,0 +1,128 @@
+// Holding commits back beside a checkpoint: simulated, on a clock of its own.
+
+import QuireTesting
+import Testing
+
+@testable import QuireStorage
+
+@Suite struct CommitPaceTests {
+  private static let million: UInt64 = 1_000_000
+
+  /// A writer that commits without a pause beside a checkpoint, and what it had to wait for.
+  private struct Simulation {
+    /// The log's room when the checkpoint begins, and what a commit takes of it.
+    var room = 1_000_000
+    var commitByteCount = 2_000
+    /// What a commit takes by itself, in microseconds.
+    var commitTime: UInt64 = 1_000
+    /// The pages of the checkpoint, and what each takes to be written, and to be synced in the end.
+    var pages = 10_000
+    var pageTime: UInt64 = 100
+    var pageSyncTime: UInt64 = 20
+
+    /// The longest that one commit took, the waiting for a full log included; and when the checkpoint had ended.
+    func run(_ pace: CommitPace, from start: UInt64) -> (longest: UInt64, end: UInt64) {
+      let writtenAt = start + UInt64(pages) * pageTime
+      let syncedAt = writtenAt + UInt64(pages) * pageSyncTime
+      var (now, used, longest): (UInt64, Int, UInt64) = (start, 0, 0)
+      var isSyncing = false
+      var noted = start
+      pace.note(written: 0, dirty: pages, at: start)
+      while now < syncedAt {
+        // The checkpoint's thread says how far it has come, every 128 pages.
+        while noted <= min(now, writtenAt) {
+          pace.note(written: Int((noted - start) / pageTime), dirty: pages, at: noted)
+          noted += 128 * pageTime
+        }
+        if now >= writtenAt, !isSyncing {
+          pace.noteSync(at: writtenAt)
+          isSyncing = true
+        }
+        let begin = now
+        if pace.isOn, used >= room / 2 {
+          now += pace.delay(end: LSN(Self.base + UInt64(used)), room: max(0, room - room / 16 - used), at: now)
+        } else {
+          pace.forget()
+        }
+        if used + commitByteCount > room {
+          now = max(now, syncedAt)
+        } else {
+          used += commitByteCount
+          now += commitTime
+        }
+        longest = max(longest, now - begin)
+      }
+      pace.end(at: syncedAt)
+      return (longest, syncedAt)
+    }
+
+    static let base: UInt64 = 1 << 30
+  }
+
+  @Test("Without a checkpoint nobody is held back")
+  func idle() {
+    let pace = CommitPace()
+    #expect(!pace.isOn && pace.delay(end: LSN(100), room: 10, at: 5) == 0)
+    pace.note(written: 0, dirty: 100, at: 10)
+    #expect(!pace.isOn, "nothing can be told from one look")
+    pace.note(written: 3, dirty: 100, at: 20)
+    #expect(!pace.isOn, "nor from three pages of a hundred")
+    pace.note(written: 10, dirty: 90, at: 110)
+    #expect(pace.isOn)
+    pace.end(at: 1000)
+    #expect(!pace.isOn)
+  }
+
+  @Test("A writer that is slower than the checkpoint is not held back")
+  func slowWriter() {
+    let pace = CommitPace()
+    let slow = Simulation(commitTime: 5_000)
+    for turn in 0..<3 as Range<UInt64> {
+      let run = slow.run(pace, from: Self.million + turn * 10 * Self.million)
+      #expect(run.longest == 5_000, "turn \(turn)")
+    }
+  }
+
+  @Test("The wait for a checkpoint that is too slow is shared by many commits")
+  func fastWriter() {
+    let pace = CommitPace()
+    let fast = Simulation()
+    // Unpaced, the log would be full after half a second, and one commit would wait for 0.7 more.
+    let first = fast.run(pace, from: Self.million)
+    #expect(first.longest < 250_000, "the sync was not expected: \(first.longest) µs")
+    for turn in 1..<4 as Range<UInt64> {
+      let run = fast.run(pace, from: (1 + turn * 10) * Self.million)
+      #expect(run.longest < 25_000, "turn \(turn): \(run.longest) µs")
+    }
+  }
+
+  @Test("The same for other rooms, commits and paces", arguments: 1...40 as ClosedRange<UInt64>)
+  func drawn(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let pace = CommitPace()
+    let simulation = Simulation(
+      room: 2_000_000 + random.below(4_000_000), commitByteCount: 500 + random.below(4_000),
+      commitTime: UInt64(200 + random.below(3_000)), pages: 2_000 + random.below(10_000),
+      pageTime: UInt64(20 + random.below(150)), pageSyncTime: UInt64(random.below(40)))
+    _ = simulation.run(pace, from: Self.million)
+    let run = simulation.run(pace, from: 100 * Self.million)
+    let limit = CommitPace.longestWaitMicroseconds + simulation.commitTime + 30_000
+    #expect(run.longest <= limit, "seed \(seed): \(simulation) took \(run.longest) µs")
+  }
+
+  @Test("No wait is longer than the limit, and none is too short for a call of the system")
+  func limits() {
+    let pace = CommitPace()
+    pace.note(written: 0, dirty: 1000, at: 0)
+    pace.note(written: 100, dirty: 900, at: Self.million)
+    // Nine seconds are left.
+    #expect(pace.delay(end: LSN(1000), room: 10_000, at: Self.million) == 0, "nothing is known of the first commit")
+    #expect(pace.delay(end: LSN(6000), room: 5_000, at: Self.million + 10) > 15_000)
+    #expect(pace.delay(end: LSN(11_000), room: 0, at: Self.million + 20) <= CommitPace.longestWaitMicroseconds)
+    pace.forget()
+    #expect(pace.delay(end: LSN(11_000), room: 1 << 30, at: Self.million + 30) == 0)
+    #expect(pace.delay(end: LSN(11_001), room: 1 << 30, at: Self.million + 31) == 0)
+    // A log whose end has gone back, as after a rollback of what was logged in parts.
+    #expect(pace.delay(end: LSN(10_000), room: 1 << 30, at: Self.million + 32) == 0)
+  }
+}
