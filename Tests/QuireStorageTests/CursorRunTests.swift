@@ -35,8 +35,15 @@ import Testing
     var entries: [Entry] = []
     while try cursor.next() {
       let key = cursor.withKey { $0.withUnsafeBytes { Array($0) } }
-      entries.append((try #require(key), try #require(try cursor.value)))
+      let entry = (key: try #require(key), value: try #require(try cursor.value))
+      let both = try cursor.withEntry { key, value in
+        key.withUnsafeBytes { $0.elementsEqual(entry.key) }
+          && (entry.value.count >= 600 || value.withUnsafeBytes { $0.elementsEqual(entry.value) })
+      }
+      #expect(both == true, "a key and its value looked at together")
+      entries.append(entry)
     }
+    #expect(try cursor.withEntry { _, _ in true } == nil, "behind the last entry")
     return entries
   }
 
@@ -46,6 +53,19 @@ import Testing
       found.count == expected.count
       && zip(found, expected).allSatisfy { equal($0.key, $1.key) && equal($0.value, $1.value) }
     #expect(isSame, what)
+  }
+
+  @Test func lendsNoEntryAfterAChange() throws {
+    let (engine, tree) = try makeEngine(.bytes, count: 50, seed: 3)
+    try engine.write { tx in
+      var cursor = try tx.cursor(tree)
+      let isThere = try cursor.next() ? cursor.withEntry { _, _ in true } : nil
+      #expect(isThere == true)
+      try tx.put([1], for: [2], in: tree)
+      var failure: StorageError?
+      do { _ = try cursor.withEntry { _, _ in true } } catch { failure = error as? StorageError }
+      #expect(failure?.code == .cursorInvalidated)
+    }
   }
 
   @Test(arguments: [KeyKind.bytes, .int64], [UInt64(1), 2]) func givesWhatStepsGive(keys: KeyKind, seed: UInt64) throws

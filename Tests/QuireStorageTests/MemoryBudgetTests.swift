@@ -209,7 +209,7 @@ struct MemoryBudgetTests {
       try engine.write { tx in try tx.put([1], for: Int64(-1), in: tree) }
       #expect(!engine.core.store.lendsCopies, "copies are lent with \(engine.core.store.pool.room) slots free")
       var cursor = try tx.cursor(tree)
-      let hasCopy = cursor.path.hasCopy
+      let hasCopy = cursor.state.pointee.path.hasCopy
       #expect(hasCopy)
       var count = 0
       while try cursor.next() {
@@ -226,7 +226,7 @@ struct MemoryBudgetTests {
     try engine.read { tx in
       let lendsCopies = tx.lendsCopies
       let cursor = try tx.cursor(tree)
-      let hasCopy = cursor.path.hasCopy
+      let hasCopy = cursor.state.pointee.path.hasCopy
       #expect(!lendsCopies && !hasCopy)
     }
     checkMemory(engine)

@@ -171,11 +171,7 @@ enum ValueLengths {
   /// A text, which a UUID is as well; nil for other values, and for what is not UTF-8.
   @inline(__always) func text(_ head: ValueHead) -> String? {
     guard head.kind == ValueKind.text else { return uuid(head)?.uuidString }
-    let source = unsafe content(head)
-    // Decoding is the fastest way to a string, yet mends what is not UTF-8 instead of saying so. Nothing to mend is in
-    // ASCII.
-    if isASCII(head.start, source.count) { return unsafe String(decoding: source, as: UTF8.self) }
-    return unsafe String(validating: source, as: UTF8.self)
+    return unsafe String(storedUTF8: content(head))
   }
 
   /// Whether `count` bytes from `offset`, which are there, are ASCII.

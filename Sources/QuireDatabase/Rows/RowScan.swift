@@ -47,6 +47,8 @@ final class IndexCursor {
   private let transaction: TransactionState
   private let name: String
   private let bounds: KeyBounds
+  /// The first bytes of the bound that the walk goes to, highest first: the collection, which settles it for most.
+  private let limitHead: UInt32
   private let isReversed: Bool
   private let offset: Int
   private let filter: ((String) throws -> Bool)?
@@ -62,6 +64,7 @@ final class IndexCursor {
     try transaction.check()
     name = scan.opened.name
     self.bounds = bounds
+    limitHead = (scan.isReversed ? bounds.lower : bounds.upper).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     isReversed = scan.isReversed
     offset = scan.offset
     filter = scan.filter
@@ -111,19 +114,23 @@ final class IndexCursor {
 
   private func step() throws -> IndexEntry? {
     guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
-    let key = unsafe try cursor.withKey { key in try unsafe key.withUnsafeBytes { try unsafe keyWithinBounds($0) } }
-    guard let key = key ?? nil else { return nil }
-    return IndexEntry(key: key, rowID: try rowID())
+    let entry = unsafe try cursor.withEntry { key, value -> IndexEntry? in
+      guard let key = try unsafe key.withUnsafeBytes({ try unsafe keyWithinBounds($0) }) else { return nil }
+      return IndexEntry(key: key, rowID: try Self.rowID(value))
+    }
+    return entry ?? nil
   }
 
   /// The number of the row of the entry that the cursor is on.
   private func rowID() throws -> RowID {
-    let rowID = unsafe try cursor.withValue { value -> RowID in
-      guard value.byteCount == 8 else { throw RowView.damaged() }
-      return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
-    }
-    guard let rowID else { throw RowView.damaged() }
+    guard let rowID = unsafe try cursor.withValue(Self.rowID) else { throw RowView.damaged() }
     return rowID
+  }
+
+  /// The number of a row, as an entry has it.
+  @inline(__always) private static func rowID(_ value: RawSpan) throws -> RowID {
+    guard value.byteCount == 8 else { throw RowView.damaged() }
+    return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
   }
 
   /// Goes to the first entry; false if there is none.
@@ -150,7 +157,15 @@ final class IndexCursor {
   }
 
   /// Whether an entry's key has not passed the bound that the walk goes to.
-  private func isWithinBounds(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  @inline(__always) private func isWithinBounds(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if bytes.count >= CollectionID.byteCount {
+      let head = UInt32(bigEndian: unsafe bytes.loadUnaligned(as: UInt32.self))
+      if head != limitHead { return isReversed ? head > limitHead : head < limitHead }
+    }
+    return unsafe isWithinWholeBounds(bytes)
+  }
+
+  private func isWithinWholeBounds(_ bytes: UnsafeRawBufferPointer) -> Bool {
     unsafe isReversed
       ? !bytes.lexicographicallyPrecedes(bounds.lower) : bytes.lexicographicallyPrecedes(bounds.upper)
   }

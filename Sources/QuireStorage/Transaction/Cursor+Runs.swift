@@ -54,7 +54,7 @@ extension Cursor {
     var goesOn = true
     while goesOn {
       let count = try lendRun(.max)
-      guard count > 0, let run, let (page, indices) = path.run else { break }
+      guard count > 0, let run, let (page, indices) = state.pointee.path.run else { break }
       var done = 0
       do {
         while goesOn, done < count {
@@ -120,9 +120,9 @@ extension Cursor {
     defer { leave() }
     if isFresh {
       isFresh = false
-      _ = try path.seekFirst()
+      _ = try state.pointee.path.seekFirst()
     }
-    guard let (page, indices) = path.run else { return 0 }
+    guard let (page, indices) = state.pointee.path.run else { return 0 }
     let most = min(limit, indices.count, Self.runCapacity)
     // All cells are asked for before the first is looked at: they come side by side rather than one by one.
     for index in 0..<most { page.prefetchCell(indices.lowerBound &+ index, lines: 2) }
@@ -144,12 +144,12 @@ extension Cursor {
     if done == 0 { return }
     try enter()
     defer { leave() }
-    _ = try path.skip(done)
+    _ = try state.pointee.path.skip(done)
   }
 
   /// The key of an entry of the run that is lent.
   @usableFromInline func keyInRun(_ index: Int) -> BorrowedValue {
-    guard let (page, indices) = path.run else { return BorrowedValue(base: keyBuffer, count: 0) }
+    guard let (page, indices) = state.pointee.path.run else { return BorrowedValue(base: keyBuffer, count: 0) }
     return key(page, indices.lowerBound + index)
   }
 }

@@ -16,8 +16,8 @@ extension Cursor {
     try enter()
     defer { leave() }
     isFresh = false
-    try path.advance(to: SearchKey(key))
-    guard let (page, index) = path.entry else { return nil }
+    try state.pointee.path.advance(to: SearchKey(key))
+    guard let (page, index) = state.pointee.path.entry else { return nil }
     beginLoan()
     defer { endLoan() }
     let found = self.key(page, index)
@@ -66,11 +66,11 @@ extension Cursor {
     guard tree.keys == .bytes else { throw tree.mismatch() }
     try enter()
     defer { leave() }
-    guard let (page, indices) = path.run else { return 0 }
+    guard let (page, indices) = state.pointee.path.run else { return 0 }
     let key = SearchKey(upper)
     if page.isBelow(key) { return nil }
     let count = max(0, page.leafSearch(key).index - indices.lowerBound)
-    _ = try path.skip(count)
+    _ = try state.pointee.path.skip(count)
     return count
   }
 
@@ -83,9 +83,9 @@ extension Cursor {
     defer { leave() }
     if isFresh {
       isFresh = false
-      _ = try path.seekFirst()
+      _ = try state.pointee.path.seekFirst()
     }
-    guard let (page, indices) = path.run else { return nil }
+    guard let (page, indices) = state.pointee.path.run else { return nil }
     var (end, isLast) = (indices.upperBound, false)
     if let upper, case let key = SearchKey(upper), !page.isBelow(key) {
       (end, isLast) = (page.leafSearch(key).index, true)
@@ -104,6 +104,6 @@ extension Cursor {
     if done == 0 { return }
     try enter()
     defer { leave() }
-    _ = try path.skip(done)
+    _ = try state.pointee.path.skip(done)
   }
 }

@@ -5,21 +5,28 @@
 /// A new cursor is on no entry: `seekFirst`, `seekLast` or `seek` puts it on one, and `next` and `previous` on a new
 /// cursor start at the first and the last entry. It must not outlive its transaction, and is for one thread.
 public struct Cursor: ~Copyable {
-  var path: CursorPath
-  let tree: Tree
-  private let slots: Unmanaged<ReaderSlots>
-  private let slot: ReaderSlot
-  /// For a cursor of a write transaction: the context, and its count of changes when the cursor was made.
-  private let writer: Unmanaged<WriteContext>?
+  /// What a cursor has. It stands in memory of its own: a cursor of more than a few words is copied whole by each call
+  /// that only looks at it.
+  struct State: ~Copyable {
+    var path: CursorPath
+    let tree: Tree
+    let slots: Unmanaged<ReaderSlots>
+    let slot: ReaderSlot
+    /// For a cursor of a write transaction: the context, and its count of changes when the cursor was made.
+    let writer: Unmanaged<WriteContext>?
+    let mutations: Int
+    var isFresh = true
+    /// The access epoch in which the leaf's address was looked up.
+    var epoch: UInt64 = 0
+    let reader: TreeReader
+    var longValue = LongValueBuffer()
+  }
+
+  let state: UnsafeMutablePointer<State>
+  /// Room to put a key together whose front is the page's prefix.
+  let keyBuffer: UnsafeMutableRawPointer
   /// Whether `writer` is there.
   @usableFromInline let canBeInvalidated: Bool
-  private let mutations: Int
-  var isFresh = true
-  /// The access epoch in which the leaf's address was looked up.
-  private var epoch: UInt64 = 0
-  /// Room to put a key together whose front is the page's prefix; behind it the `LongValueBuffer`.
-  let keyBuffer: UnsafeMutableRawPointer
-  private let reader: TreeReader
   /// The entries of a leaf that `forEachValue` and `forEach` work on, made at their first use.
   @usableFromInline var run: UnsafeMutablePointer<BorrowedValue>?
 
@@ -27,28 +34,31 @@ public struct Cursor: ~Copyable {
     _ reader: TreeReader, _ root: TreeRoot, tree: Tree, slots: Unmanaged<ReaderSlots>, slot: ReaderSlot,
     writer: WriteContext?, copies: Bool
   ) {
-    path = CursorPath(reader, root, copies: copies)
-    self.reader = reader
-    self.tree = tree
-    self.slots = slots
-    self.slot = slot
-    self.writer = writer.map(Unmanaged.passUnretained)
+    state = .allocate(capacity: 1)
+    state.initialize(
+      to: State(
+        path: CursorPath(reader, root, copies: copies), tree: tree, slots: slots, slot: slot,
+        writer: writer.map(Unmanaged.passUnretained), mutations: writer?.mutations ?? 0, reader: reader))
     canBeInvalidated = writer != nil
-    mutations = writer?.mutations ?? 0
-    keyBuffer = UnsafeMutableRawPointer.allocate(
-      byteCount: Limits.keyByteCount + MemoryLayout<LongValueBuffer>.stride, alignment: 16)
-    (keyBuffer + Limits.keyByteCount).initializeMemory(as: LongValueBuffer.self, repeating: LongValueBuffer(), count: 1)
+    keyBuffer = UnsafeMutableRawPointer.allocate(byteCount: Limits.keyByteCount, alignment: 16)
   }
 
   deinit {
-    longValue.pointee.deallocate()
+    state.pointee.longValue.deallocate()
+    state.deinitialize(count: 1)
+    state.deallocate()
     keyBuffer.deallocate()
     run?.deallocate()
   }
 
-  private var longValue: UnsafeMutablePointer<LongValueBuffer> {
-    (keyBuffer + Limits.keyByteCount).assumingMemoryBound(to: LongValueBuffer.self)
+  var tree: Tree { state.pointee.tree }
+  var isFresh: Bool {
+    get { state.pointee.isFresh }
+    nonmutating set { state.pointee.isFresh = newValue }
   }
+  private var slots: Unmanaged<ReaderSlots> { state.pointee.slots }
+  private var slot: ReaderSlot { state.pointee.slot }
+  private var reader: TreeReader { state.pointee.reader }
 
   /// Called at the start of each step: addresses from the last one are given up.
   @inline(__always) mutating func enter() throws(StorageError) {
@@ -58,19 +68,20 @@ public struct Cursor: ~Copyable {
       _ = slots.enterEpoch(slot)
       return slots.currentEpoch
     }
-    if now != epoch {
-      try path.refresh()
-      epoch = now
+    if now != state.pointee.epoch {
+      try state.pointee.path.refresh()
+      state.pointee.epoch = now
     }
   }
 
   /// At the end of each step: with a copy of the leaf no address is kept.
   @inline(__always) func leave() {
-    if path.hasCopy { slots._withUnsafeGuaranteedRef { $0.exitEpoch(slot) } }
+    if state.pointee.path.hasCopy { slots._withUnsafeGuaranteedRef { $0.exitEpoch(slot) } }
   }
 
   @usableFromInline @inline(__always) func checkWriter() throws(StorageError) {
-    if let writer, writer._withUnsafeGuaranteedRef({ $0.mutations }) != mutations { throw invalidated() }
+    guard canBeInvalidated, let writer = state.pointee.writer else { return }
+    if writer._withUnsafeGuaranteedRef({ $0.mutations }) != state.pointee.mutations { throw invalidated() }
   }
 
   @inline(never) private func invalidated() -> StorageError {
@@ -84,7 +95,7 @@ public struct Cursor: ~Copyable {
     try enter()
     defer { leave() }
     isFresh = false
-    return try key.withSearchKey { (key) throws(StorageError) in try path.seek(key) }
+    return try key.withSearchKey { (key) throws(StorageError) in try state.pointee.path.seek(key) }
   }
 
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
@@ -92,7 +103,7 @@ public struct Cursor: ~Copyable {
     try enter()
     defer { leave() }
     isFresh = false
-    return try path.seek(rank: index)
+    return try state.pointee.path.seek(rank: index)
   }
 
   /// Goes to the first entry; false if there is none. O(log n).
@@ -100,7 +111,7 @@ public struct Cursor: ~Copyable {
     try enter()
     defer { leave() }
     isFresh = false
-    return try path.seekFirst()
+    return try state.pointee.path.seekFirst()
   }
 
   /// Goes to the last entry; false if there is none. O(log n).
@@ -108,47 +119,48 @@ public struct Cursor: ~Copyable {
     try enter()
     defer { leave() }
     isFresh = false
-    return try path.seekLast()
+    return try state.pointee.path.seekLast()
   }
 
   /// Goes to the next entry; false behind the last one. O(1) within a page.
   public mutating func next() throws(StorageError) -> Bool {
     if isFresh { return try seekFirst() }
-    if path.hasCopy {
+    if state.pointee.path.hasCopy {
       // Inside a copy nothing is touched that anybody else could take away.
       try checkWriter()
-      if path.stepInLeaf(1) { return true }
+      if state.pointee.path.stepInLeaf(1) { return true }
     }
     try enter()
     defer { leave() }
-    return try path.next()
+    return try state.pointee.path.next()
   }
 
   /// Goes to the entry before; false in front of the first one. O(1) within a page.
   public mutating func previous() throws(StorageError) -> Bool {
     if isFresh { return try seekLast() }
-    if path.hasCopy {
+    if state.pointee.path.hasCopy {
       // Inside a copy nothing is touched that anybody else could take away.
       try checkWriter()
-      if path.stepInLeaf(-1) { return true }
+      if state.pointee.path.stepInLeaf(-1) { return true }
     }
     try enter()
     defer { leave() }
-    return try path.previous()
+    return try state.pointee.path.previous()
   }
 
   /// Whether the cursor is on an entry.
-  public var isOnEntry: Bool { path.isOnEntry }
+  public var isOnEntry: Bool { state.pointee.path.isOnEntry }
 
   /// Where the current entry is now; nil if there is none. Another call on the same transaction may have moved the
   /// slot's epoch since the last step: the address from then may be that of another page by now.
   ///
   /// - Throws: what reading the page once more throws, and `cursorInvalidated`: its index is of no use.
   @inline(__always) private func currentEntry() throws(StorageError) -> (page: PageBytes, index: Int)? {
-    guard let entry = path.entry else { return nil }
+    guard let entry = state.pointee.path.entry else { return nil }
     try checkWriter()
-    if path.hasCopy || slots._withUnsafeGuaranteedRef({ $0.isAt(epoch, slot) }) { return entry }
-    return (try path.currentLeaf(), entry.index)
+    if state.pointee.path.hasCopy { return entry }
+    if slots._withUnsafeGuaranteedRef({ $0.isAt(state.pointee.epoch, slot) }) { return entry }
+    return (try state.pointee.path.currentLeaf(), entry.index)
   }
 
   /// The current value, or the reference to its extent, as a pointer that is good until the transaction's next call.
@@ -183,12 +195,12 @@ public struct Cursor: ~Copyable {
 
   /// Bytes of the leaf are lent; a copy of it needs no protection.
   @usableFromInline package func beginLoan() {
-    if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) } }
+    if !state.pointee.path.hasCopy { slots._withUnsafeGuaranteedRef { $0.beginLoan(slot) } }
   }
 
   /// A loan is over.
   @usableFromInline package func endLoan() {
-    if !path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
+    if !state.pointee.path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
   }
 
   /// Calls `body` with the current key; nil if the cursor is on no entry, or can no longer read its page: its next
@@ -219,12 +231,32 @@ public struct Cursor: ~Copyable {
     try checkWriter()
     announce(value)
     defer { leave() }
-    return try longValue.pointee.value(of: ExtentReference(at: value.base), reader)
+    return try state.pointee.longValue.value(of: ExtentReference(at: value.base), reader)
   }
 
   /// Announces that a long value will be looked up, where the cursor holds no address between its steps.
   @inline(__always) private func announce(_ value: BorrowedValue) {
-    if path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.enterEpoch(slot) } }
+    if state.pointee.path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.enterEpoch(slot) } }
+  }
+
+  /// Where the current key and its value are, as `borrowedKey` and `borrowedValue`.
+  @usableFromInline package var borrowedEntry: (key: BorrowedValue, value: BorrowedValue)? {
+    get throws(StorageError) {
+      guard let (page, index) = try currentEntry() else { return nil }
+      return (key(page, index), BorrowedValue(page.leafCell(index)))
+    }
+  }
+
+  /// Calls `body` with the current key and its value, with one look at the page; nil if the cursor is on no entry. For
+  /// trees whose values fit a page: of another one `body` is given the reference to it.
+  ///
+  /// - Throws: as `withValue`.
+  @inlinable package func withEntry<Result>(_ body: (RawSpan, RawSpan) throws -> Result) throws -> Result? {
+    guard let (key, value) = try borrowedEntry else { return nil }
+    beginLoan()
+    defer { endLoan() }
+    return try body(
+      RawSpan(_unsafeStart: key.base, byteCount: key.count), RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 
   /// A copy of the current key; nil as `withKey` is.
