@@ -10,8 +10,11 @@ extension String {
   /// The text of some bytes; nil if they are no UTF-8. Most keys are ASCII, which takes a fraction of what the standard
   /// library's look at bytes of any encoding does.
   init?(storedUTF8 bytes: UnsafeRawBufferPointer) {
-    if bytes.count <= ShortText.byteCount, ShortText.isLaidOutAsKnown, let words = unsafe ShortText.words(bytes) {
-      self = unsafe unsafeBitCast(words, to: String.self)
+    if bytes.count <= ShortText.byteCount, ShortText.isLaidOutAsKnown, var words = unsafe ShortText.words(bytes) {
+      // Moved, and not cast, which would count a reference.
+      self = unsafe withUnsafeMutablePointer(to: &words) { words in
+        unsafe UnsafeMutableRawPointer(words).assumingMemoryBound(to: String.self).move()
+      }
     } else if unsafe bytes.isASCII {
       unsafe self.init(decoding: bytes, as: UTF8.self)
     } else {
