@@ -20,8 +20,8 @@ import Testing
     var pageTime: UInt64 = 100
     var pageSyncTime: UInt64 = 20
 
-    /// The longest that one commit took, the waiting for a full log included; and when the checkpoint had ended.
-    func run(_ pace: CommitPace, from start: UInt64) -> (longest: UInt64, end: UInt64) {
+    /// The longest that one commit took, the waiting for a full log included; and how many there were.
+    func run(_ pace: CommitPace, from start: UInt64) -> (longest: UInt64, committed: Int) {
       let writtenAt = start + UInt64(pages) * pageTime
       let syncedAt = writtenAt + UInt64(pages) * pageSyncTime
       var (now, used, longest): (UInt64, Int, UInt64) = (start, 0, 0)
@@ -52,8 +52,8 @@ import Testing
         }
         longest = max(longest, now - begin)
       }
-      pace.end(at: syncedAt)
-      return (longest, syncedAt)
+      pace.end(isDone: true, at: syncedAt)
+      return (longest, used / commitByteCount)
     }
 
     static let base: UInt64 = 1 << 30
@@ -69,7 +69,7 @@ import Testing
     #expect(!pace.isOn, "nor from three pages of a hundred")
     pace.note(written: 10, dirty: 90, at: 110)
     #expect(pace.isOn)
-    pace.end(at: 1000)
+    pace.end(isDone: true, at: 1000)
     #expect(!pace.isOn)
   }
 
@@ -108,6 +108,21 @@ import Testing
     let run = simulation.run(pace, from: 100 * Self.million)
     let limit = CommitPace.longestWaitMicroseconds + simulation.commitTime + 30_000
     #expect(run.longest <= limit, "seed \(seed): \(simulation) took \(run.longest) µs")
+  }
+
+  @Test("A small checkpoint, or one that has failed, says nothing of a large one")
+  func smallOnes() {
+    let fast = Simulation()
+    for (pages, isDone) in [(1, true), (60, true), (20_000, false)] {
+      let pace = CommitPace()
+      _ = fast.run(pace, from: Self.million)
+      pace.note(written: 0, dirty: pages, at: 50 * Self.million)
+      pace.note(written: pages, dirty: 0, at: 51 * Self.million)
+      pace.noteSync(at: 51 * Self.million)
+      pace.end(isDone: isDone, at: 90 * Self.million)
+      let run = fast.run(pace, from: 100 * Self.million)
+      #expect(run.longest < 25_000 && run.committed > 400, "\(pages) pages: \(run)")
+    }
   }
 
   @Test("No wait is longer than the limit, and none is too short for a call of the system")

@@ -189,6 +189,7 @@ extension Checkpointer {
       run.next?.segment.file.close()
     }
     run.failure = failure
+    pace.stop()
     reclaimer.finishCheckpoint(
       of: run.state.csn, oldSlots: run.pages.oldSlots, isDone: isDurable, raiseHorizon: raiseHorizon)
     slots.end(run.slot)

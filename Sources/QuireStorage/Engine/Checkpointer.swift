@@ -141,7 +141,7 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   /// Takes what runs to its end, a checkpoint's values throttled. On the checkpoint's thread.
   private func run() {
     var throttle: CheckpointThrottle?
-    defer { pace.end() }
+    defer { pace.end(isDone: false) }
     while step() {
       guard case .checkpoint(let run) = gate.current, !run.isFinal else { continue }
       notePace(run)

@@ -23,7 +23,7 @@ internal import Synchronization
 /// about nothing but waiting, and one wait has a limit.
 ///
 /// Invariants:
-/// 1. `expectedEnd` is 0 unless the checkpoint's thread runs a checkpoint that writes or syncs pages.
+/// 1. `expectedEnd` is 0 unless the checkpoint's thread runs one that writes or syncs pages and has not failed.
 /// 2. No transaction is held back for longer than the limit.
 final class CommitPace: @unchecked Sendable {
   // Sendable: safe because the checkpoint's thread alone touches `writing` and `last`, the writer alone, under the
@@ -55,6 +55,12 @@ final class CommitPace: @unchecked Sendable {
   static let shortestWaitMicroseconds: UInt64 = 500
   /// How long a checkpoint takes yet at the least, as far as anybody can tell.
   private static let leastLeftMicroseconds: UInt64 = 50_000
+  /// The longest that is expected of a checkpoint.
+  private static let longestMicroseconds = 60e6
+  /// How many pages a checkpoint must have written for the next one to go by it, and what its sync takes whatever there
+  /// is of pages: a file is made for the log, and the disk answers.
+  private static let tellingPageCount = 2_048
+  private static let fixedSyncMicroseconds: UInt64 = 20_000
   /// How much must have been written before a pace can be told from it: one part in so many.
   private static let shareBeforeEstimate = 16
 
@@ -62,10 +68,11 @@ final class CommitPace: @unchecked Sendable {
 
   // MARK: The checkpoint's thread
 
-  /// Notes that pages are being written: `written` of them since the checkpoint began, while `dirty` are dirty yet.
-  func note(written: Int, dirty: Int, at now: UInt64 = CommitPace.now()) {
+  /// Notes that pages are being written: `written` of them since the checkpoint began, while `dirty` are to be written
+  /// yet, which is asked for once.
+  func note(written: Int, dirty: @autoclosure () -> Int, at now: UInt64 = CommitPace.now()) {
     guard var writing else {
-      self.writing = Writing(start: now, pagesBefore: written, total: max(dirty, 1))
+      self.writing = Writing(start: now, pagesBefore: written, total: max(dirty(), 1))
       return
     }
     writing.written = written - writing.pagesBefore
@@ -74,27 +81,34 @@ final class CommitPace: @unchecked Sendable {
     let page = isTelling ? Double(now - writing.start) / Double(writing.written) : last.page
     guard page > 0 else { return }
     let left = Double(max(0, writing.total - writing.written))
-    expect(now + UInt64(left * page + Double(writing.total) * last.sync))
+    expect(left * page + Double(max(writing.total, writing.written)) * last.sync, from: now)
   }
 
   /// Notes that all pages have been handed to the system, which is about to be asked to sync them.
   func noteSync(at now: UInt64 = CommitPace.now()) {
     guard writing?.syncStart == nil, let written = writing?.written else { return }
     writing?.syncStart = now
-    if expectedEnd.load(ordering: .relaxed) != 0 { expect(now + UInt64(Double(written) * last.sync)) }
+    if expectedEnd.load(ordering: .relaxed) != 0 { expect(Double(written) * last.sync, from: now) }
   }
 
-  /// Notes that the checkpoint has ended, or failed, or goes on with what takes no time.
-  func end(at now: UInt64 = CommitPace.now()) {
-    if let writing, let start = writing.syncStart, writing.written > 0 {
+  /// Notes that nobody has to consider the checkpoint any more. On any thread.
+  func stop() { expectedEnd.store(0, ordering: .relaxed) }
+
+  /// Notes that the checkpoint has ended, or goes on with what takes no time; `isDone` if it has not failed, so that
+  /// the next one can go by it. A small one says nothing of a large one: most of its time went to what each takes.
+  func end(isDone: Bool, at now: UInt64 = CommitPace.now()) {
+    if let writing, let start = writing.syncStart, isDone, writing.written >= Self.tellingPageCount {
       let count = Double(writing.written)
-      last = (Double(start - writing.start) / count, Double(now - start) / count)
+      let sync = now - start > Self.fixedSyncMicroseconds ? now - start - Self.fixedSyncMicroseconds : 0
+      last = (Double(start - writing.start) / count, Double(sync) / count)
     }
     writing = nil
-    expectedEnd.store(0, ordering: .relaxed)
+    stop()
   }
 
-  private func expect(_ time: UInt64) { expectedEnd.store(max(time, 1), ordering: .relaxed) }
+  private func expect(_ time: Double, from now: UInt64) {
+    expectedEnd.store(max(1, now + UInt64(min(time, Self.longestMicroseconds))), ordering: .relaxed)
+  }
 
   // MARK: The writer
 
@@ -140,11 +154,11 @@ extension Checkpointer {
 
   @inline(never) private func waitForPace(_ permit: borrowing WriterPermit) {
     guard let log = log.lastSegmentRoom(permit) else { return pace.forget() }
-    var left = pace.delay(end: log.end, room: log.room)
-    while left > 0, pace.isOn, !queue.hasStopped {
-      let nap = min(left, 1_000)
-      usleep(UInt32(nap))
-      left -= nap
+    let start = CommitPace.now()
+    let due = start + pace.delay(end: log.end, room: log.room, at: start)
+    // By the clock: a system may let a thread sleep for longer than it asks for.
+    while pace.isOn, !queue.hasStopped, case let now = CommitPace.now(), now < due {
+      usleep(UInt32(min(due - now, 1_000)))
     }
   }
 
@@ -154,10 +168,12 @@ extension Checkpointer {
     case .preparing(.log): break
     case .preparing(.pages):
       if run.pages.valuesWritten == nil {
-        pace.note(written: run.pages.pagesWritten, dirty: store.frames.dirtyCount)
+        // Without what only readers of old snapshots see.
+        pace.note(
+          written: run.pages.pagesWritten, dirty: max(0, store.frames.dirtyCount - reclaimer.waitingCount))
       }
     case .preparing(.segment), .preparing(.sync), .meta: pace.noteSync()
-    case .completing, .done: pace.end()
+    case .completing, .done: pace.end(isDone: true)
     }
   }
 }

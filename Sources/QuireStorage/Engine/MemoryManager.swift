@@ -45,6 +45,9 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     limitDirtyPages(permit)
     if options.diskFootprint == .small { throttleForSpace(permit) }
     guard store.dirtyCount > store.softDirtyLimit, log.exists else { return }
+    // What is free already, and more than a transaction gives back that begins, is nobody's to be written.
+    reclaimer.collect()
+    guard store.dirtyCount > store.softDirtyLimit else { return }
     if space.hasAmpleDisk { return context.askForRoom() }
     throttle(hardLimit: store.hardDirtyLimit, permit)
   }
@@ -65,6 +68,8 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     guard pages * store.pageSize > Self.leastSoftByteCount, log.exists else { return }
     let bounds = space.smallFootprint
     guard pages * store.pageSize > bounds.softDirtyByteCount else { return }
+    reclaimer.collect()
+    guard store.frames.dirtyCount * store.pageSize > bounds.softDirtyByteCount else { return }
     throttle(hardLimit: bounds.hardDirtyByteCount / store.pageSize, permit)
   }
 

@@ -62,6 +62,8 @@ package final class Reclaimer: Sendable {
     var freePlaces: [PageNumber] = []
     /// Slots of pages that were given up unread; they are retired at the end of the collection.
     var doubtfulSlots: [UInt] = []
+    /// How many items the commits since the last collection have added.
+    var newCount = 0
     var isCheckpointing = false
     /// By frame index.
     var flipped = PageBits()
@@ -158,6 +160,7 @@ package final class Reclaimer: Sendable {
         if state.isCheckpointing { raced.append(RacedFrame(frame: frame.rawValue, csn: csn)) }
         waiting.append(Item(kind: .frame, value: UInt64(frame.rawValue), birth: page.birth, death: csn))
       }
+      state.newCount += waiting.count - count
       // After a huge transaction, before the checkpoint that may follow.
       if waiting.byteCount >= Self.chargeStep { charge(&state) }
       guard !state.spilledByRunning.isEmpty else { return }
@@ -186,7 +189,8 @@ package final class Reclaimer: Sendable {
   /// slices, between which others may come to the latch.
   package func collect() { while collectSlice(into: nil) {} }
 
-  /// Frees a slice of that before a transaction begins; `freeFrames`, the writer's, get what it will want. What a
+  /// Frees a slice of that before a transaction begins, and as much as has come since the last one, so that the queue
+  /// does not grow from one transaction to the next; `freeFrames`, the writer's, get what it will want. What a
   /// checkpoint or a long reader has held is more than one transaction should wait for.
   func collect(into freeFrames: FreeFrames, _ permit: borrowing WriterPermit) { _ = collectSlice(into: freeFrames) }
 
@@ -203,7 +207,8 @@ package final class Reclaimer: Sendable {
       assert(state.announced.allSatisfy { $0 < published }, "a reader has announced what is not published")
       assert(published >= state.collected, "the published CSN has fallen")
       noteIntact(&state, published)
-      var left = Self.sliceCount
+      var left = Self.sliceCount + state.newCount
+      state.newCount = 0
       settleDue(waiting, published, &left, &state, freeFrames)
       settleDue(entries, published, &left, &state, freeFrames)
       if !state.held.isEmpty { settleHeld(&left, &state, freeFrames) }
