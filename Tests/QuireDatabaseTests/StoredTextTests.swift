@@ -83,4 +83,20 @@ import Testing
       }
     }
   }
+
+  /// The bound behind all keys of a collection whose number ends in 255 is shorter than the number of a collection.
+  @Test func everyKeyBeginsWithNothing() throws {
+    let db = try Database.inMemory()
+    defer { try? db.close() }
+    let names = (0..<600).map { "collection \($0)" }
+    try db.write { tx throws in
+      for name in names { for key in ["a", "b"] { try tx[Self.numbers(name)].set(1, for: key) } }
+    }
+    try db.read { tx throws in
+      for name in names {
+        let keys = tx[Self.numbers(name)].keys(prefix: "")
+        #expect(Array(keys) == ["a", "b"] && Array(keys.reversed()) == ["b", "a"], "\(name)")
+      }
+    }
+  }
 }

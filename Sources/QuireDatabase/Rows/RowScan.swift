@@ -64,7 +64,9 @@ final class IndexCursor {
     try transaction.check()
     name = scan.opened.name
     self.bounds = bounds
-    limitHead = (scan.isReversed ? bounds.lower : bounds.upper).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    let limit = scan.isReversed ? bounds.lower : bounds.upper
+    assert(limit.count >= CollectionID.byteCount, "a bound lacks its collection")
+    limitHead = limit.prefix(CollectionID.byteCount).reduce(0) { $0 << 8 | UInt32($1) }
     isReversed = scan.isReversed
     offset = scan.offset
     filter = scan.filter

@@ -82,6 +82,8 @@ extension TransactionState {
 }
 
 /// A range of the key index within one collection: from `lower` up to `upper`, which is not part of it.
+///
+/// Invariant: both begin with the number of a collection, of all its bytes.
 struct KeyBounds {
   let lower: [UInt8]
   let upper: [UInt8]
@@ -95,12 +97,14 @@ struct KeyBounds {
   /// The keys that begin with `prefix`.
   init(_ collection: CollectionID, prefix: String) {
     lower = collection.prefix + [UInt8](prefix.utf8)
-    // The next byte string that does not begin with it: the last byte that can grow grows, and what follows it goes.
-    // The collection's id is in front, so that there is one.
-    var end = lower
-    while end.last == 0xff { end.removeLast() }
-    end[end.count - 1] += 1
-    upper = end
+    if prefix.isEmpty {
+      upper = collection.end
+    } else {
+      // The next byte string that does not begin with it: no byte of UTF-8 is 0xff, so that the last one can grow.
+      var end = lower
+      end[end.count - 1] += 1
+      upper = end
+    }
     assert(lower.lexicographicallyPrecedes(upper), "no key begins with a prefix")
   }
 }
