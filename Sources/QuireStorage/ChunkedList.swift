@@ -96,14 +96,20 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
 
   // MARK: Removing
 
-  /// Takes out the elements at the front of which `isDue` says so, in order, and hands each to `take`. Neither may look
-  /// at the list.
-  @inline(__always) package func removeFirst(while isDue: (Element) -> Bool, _ take: (Element) -> Void) {
+  /// Takes out the elements at the front of which `isDue` says so, `limit` at the most, in order, and hands each to
+  /// `take`. Neither may look at the list. Returns how many there were.
+  @discardableResult @inline(__always) package func removeFirst(
+    _ limit: Int = .max, while isDue: (Element) -> Bool = { _ in true }, _ take: (Element) -> Void
+  ) -> Int {
+    assert(limit >= 0, "less than nothing is taken out")
+    let count = count
+    var left = limit < count ? limit : count
     var place = head
-    while place < end {
+    while left > 0 {
       let element = address(place).pointee
       guard isDue(element) else { break }
       place &+= 1
+      left &-= 1
       take(element)
       // Memory goes back by chunks, not at the end of a long list.
       if place &- head >= Self.chunkCapacity {
@@ -112,6 +118,7 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
       }
     }
     if place != head { removeFirst(upTo: place) }
+    return count &- self.count
   }
 
   @inline(never) private func removeFirst(upTo place: Int) {

@@ -37,6 +37,13 @@ import Testing
         let count = min(array.count, random.below(3000))
         #expect(takeFirst(count, of: list) == Array(array[..<count]))
         array.removeFirst(count)
+        // By a limit, which may be more than there are, and with a condition that may end it before.
+        let (limit, last) = (random.below(3000), next - UInt64(array.count / 2))
+        var taken: [Wide] = []
+        let expected = array.prefix(limit).prefix { $0.a < last }
+        let takenCount = list.removeFirst(limit, while: { $0.a < last }, { taken.append($0) })
+        #expect(takenCount == expected.count && taken == Array(expected))
+        array.removeFirst(takenCount)
       case 5:
         let count = random.below(array.count + 1)
         list.truncate(to: count)

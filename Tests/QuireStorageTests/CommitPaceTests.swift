@@ -140,4 +140,78 @@ import Testing
     // A log whose end has gone back, as after a rollback of what was logged in parts.
     #expect(pace.delay(end: LSN(10_000), room: 1 << 30, at: Self.million + 32) == 0)
   }
+
+  // MARK: Engines
+
+  @Test("A transaction is held back in the second half of the last segment, until the checkpoint has ended")
+  func holdsBack() throws {
+    let engine = try SimulatedDisk().openEngine(segmentByteCount: 64 << 10)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    let checkpointer = engine.core.checkpointer
+    /// How long two commits took, the first of which tells where the log is.
+    func time(_ key: Int64) throws -> UInt64 {
+      let start = Pause.now
+      for key in [key, key + 1] {
+        try engine.write { tx in try tx.put([UInt8](repeating: 1, count: 900), for: key, in: tree) }
+      }
+      return Pause.now - start
+    }
+    /// A checkpoint that has written a tenth of its pages in a minute.
+    func expectAMinute() {
+      let now = Pause.now
+      checkpointer.pace.note(written: 0, dirty: 1000, at: now - min(now, 60 * Self.million))
+      checkpointer.pace.note(written: 100, dirty: 900, at: now)
+    }
+    var key: Int64 = 0
+    while engine.core.log.with({ $0?.next != nil }) || engine.core.log.with({ ($0?.position ?? 0) < 40 << 10 }) {
+      try engine.write { tx in try tx.put([UInt8](repeating: 1, count: 900), for: key, in: tree) }
+      key += 1
+    }
+    #expect(checkpointer.isRunning, "the log is in its last segment, and no checkpoint runs")
+    expectAMinute()
+    let heldBack = try time(key)
+    #expect(heldBack >= CommitPace.longestWaitMicroseconds, "\(heldBack) µs")
+    checkpointer.pace.end(isDone: false)
+    while engine.core.stepCheckpoint() {}
+    #expect(!checkpointer.pace.isOn)
+    // With a segment behind the one in use nobody waits, whatever is expected.
+    expectAMinute()
+    let fastest = try (1...20).map { try time(key + 2 * $0) }.min()
+    #expect(fastest.map { $0 < CommitPace.longestWaitMicroseconds } == true, "\(fastest ?? 0) µs")
+    checkpointer.pace.end(isDone: false)
+    try engine.close()
+  }
+
+  @Test("A checkpoint says how far it has come, and no longer once it has ended or failed", arguments: [false, true])
+  func checkpointTells(fails: Bool) throws {
+    let disk = SimulatedDisk()
+    // A log that has room for everything: else the transaction would be a checkpoint itself.
+    let engine = try disk.openEngine(
+      StorageOptions(pageSize: 512, cacheSize: 8 << 20), scheduling: .threads, segmentByteCount: 8 << 20)
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    try engine.write { tx in
+      for key in 0..<12_000 as Range<Int64> { try tx.put([UInt8](repeating: 1, count: 40), for: key, in: tree) }
+    }
+    let pace = engine.core.checkpointer.pace
+    // The fourth buffer of pages waits until somebody has looked.
+    let held = disk.hold(.write, of: "/db", skipping: 3) { $0.offset >= 2 * 512 }
+    let threads = ThreadGroup()
+    let failure = Latch<StorageError?>(nil)
+    threads.start {
+      do throws(StorageError) { try engine.checkpoint() } catch { failure.withLock { $0 = error } }
+    }
+    #expect(held.awaitCall())
+    #expect(pace.isOn, "nobody knows of a checkpoint that writes pages")
+    held.release(fails ? .error(SystemCode.inputOutput) : nil)
+    #expect(threads.join().isEmpty)
+    #expect(failure.withLock { $0?.code } == (fails ? .inputOutput : nil))
+    engine.core.checkpointer.finishRunning()
+    #expect(!pace.isOn, "commits are held back for a checkpoint that has ended")
+    try engine.write { tx in try tx.put([1], for: Int64(-1), in: tree) }
+    try engine.close()
+    let again = try disk.openEngine(StorageOptions(pageSize: 512))
+    let count = try again.read { tx in try tx.count(of: tree) }
+    #expect(count == 12_001)
+    try again.close()
+  }
 }

@@ -1,13 +1,5 @@
 // Throttling a checkpoint's writes beside commits.
 
-internal import Dispatch
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// Spreads the long values that a checkpoint writes over the room that the log has left.
 ///
 /// At full speed they keep the disk busy for as long as it takes, and each commit of that time waits for its turn
@@ -38,10 +30,8 @@ struct CheckpointThrottle {
   /// The throttle for a log that ends at `start` and has room for `logRoom` bytes.
   init(start: LSN, logRoom: Int, total: Int) {
     (self.start, self.logRoom, self.total) = (start, max(logRoom, 1), max(total, 1))
-    (lastLSN, lastMove) = (start, Self.now())
+    (lastLSN, lastMove) = (start, Pause.now)
   }
-
-  private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds / 1000 }
 
   /// Waits until it is time for the next values.
   ///
@@ -49,12 +39,12 @@ struct CheckpointThrottle {
   ///   - written: how many have been written.
   ///   - look: the end of the log; nil if there is a hurry.
   mutating func wait(written: Int, _ look: () -> LSN?) {
-    let limit = Self.now() + Self.longestWaitMicroseconds
+    let limit = Pause.now + Self.longestWaitMicroseconds
     while let end = look(), isAhead(written, end) {
-      let now = Self.now()
+      let now = Pause.now
       if end != lastLSN { (lastLSN, lastMove) = (end, now) }
       if now >= limit || now >= lastMove + Self.idleMicroseconds { return }
-      usleep(Self.pauseMicroseconds)
+      Pause.sleep(microseconds: Self.pauseMicroseconds)
     }
   }
 

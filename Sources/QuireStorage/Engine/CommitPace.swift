@@ -1,13 +1,6 @@
 // Holding commits back a little beside a checkpoint, so that none has to wait long for its end.
 
-internal import Dispatch
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
 
 /// Spreads over many commits what one of them would else wait for all by itself: that a checkpoint ends, which alone
 /// can give a full log another segment.
@@ -53,6 +46,8 @@ final class CommitPace: @unchecked Sendable {
   static let longestWaitMicroseconds: UInt64 = 20_000
   /// The shortest wait worth a call of the system; shorter ones add up over several commits.
   static let shortestWaitMicroseconds: UInt64 = 500
+  /// How long a transaction that is held back sleeps before it looks whether the checkpoint has ended.
+  fileprivate static let pauseMicroseconds: UInt64 = 1_000
   /// How long a checkpoint takes yet at the least, as far as anybody can tell.
   private static let leastLeftMicroseconds: UInt64 = 50_000
   /// The longest that is expected of a checkpoint.
@@ -64,13 +59,11 @@ final class CommitPace: @unchecked Sendable {
   /// How much must have been written before a pace can be told from it: one part in so many.
   private static let shareBeforeEstimate = 16
 
-  static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds / 1000 }
-
   // MARK: The checkpoint's thread
 
   /// Notes that pages are being written: `written` of them since the checkpoint began, while `dirty` are to be written
   /// yet, which is asked for once.
-  func note(written: Int, dirty: @autoclosure () -> Int, at now: UInt64 = CommitPace.now()) {
+  func note(written: Int, dirty: @autoclosure () -> Int, at now: UInt64 = Pause.now) {
     guard var writing else {
       self.writing = Writing(start: now, pagesBefore: written, total: max(dirty(), 1))
       return
@@ -85,7 +78,7 @@ final class CommitPace: @unchecked Sendable {
   }
 
   /// Notes that all pages have been handed to the system, which is about to be asked to sync them.
-  func noteSync(at now: UInt64 = CommitPace.now()) {
+  func noteSync(at now: UInt64 = Pause.now) {
     guard writing?.syncStart == nil, let written = writing?.written else { return }
     writing?.syncStart = now
     if expectedEnd.load(ordering: .relaxed) != 0 { expect(Double(written) * last.sync, from: now) }
@@ -96,7 +89,7 @@ final class CommitPace: @unchecked Sendable {
 
   /// Notes that the checkpoint has ended, or goes on with what takes no time; `isDone` if it has not failed, so that
   /// the next one can go by it. A small one says nothing of a large one: most of its time went to what each takes.
-  func end(isDone: Bool, at now: UInt64 = CommitPace.now()) {
+  func end(isDone: Bool, at now: UInt64 = Pause.now) {
     if let writing, let start = writing.syncStart, isDone, writing.written >= Self.tellingPageCount {
       let count = Double(writing.written)
       let sync = now - start > Self.fixedSyncMicroseconds ? now - start - Self.fixedSyncMicroseconds : 0
@@ -117,7 +110,7 @@ final class CommitPace: @unchecked Sendable {
 
   /// How long a transaction that begins now is held back, in microseconds, where the log ends at `end`, in its last
   /// segment, and has `room` bytes left.
-  func delay(end: LSN, room: Int, at now: UInt64 = CommitPace.now()) -> UInt64 {
+  func delay(end: LSN, room: Int, at now: UInt64 = Pause.now) -> UInt64 {
     let (last, expected) = (lastCommit, expectedEnd.load(ordering: .relaxed))
     assert(room >= 0, "a log is longer than its segment")
     // The end goes back where the parts of a transaction that was rolled back are given up.
@@ -154,11 +147,11 @@ extension Checkpointer {
 
   @inline(never) private func waitForPace(_ permit: borrowing WriterPermit) {
     guard let log = log.lastSegmentRoom(permit) else { return pace.forget() }
-    let start = CommitPace.now()
+    let start = Pause.now
     let due = start + pace.delay(end: log.end, room: log.room, at: start)
     // By the clock: a system may let a thread sleep for longer than it asks for.
-    while pace.isOn, !queue.hasStopped, case let now = CommitPace.now(), now < due {
-      usleep(UInt32(min(due - now, 1_000)))
+    while pace.isOn, !queue.hasStopped, case let now = Pause.now, now < due {
+      Pause.sleep(microseconds: UInt32(min(due - now, CommitPace.pauseMicroseconds)))
     }
   }
 

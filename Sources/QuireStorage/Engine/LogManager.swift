@@ -223,21 +223,25 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
 
   /// Whether the log is in its last segment, and in the first half of that.
   func isInFirstHalfOfLastSegment(_ permit: borrowing WriterPermit) -> Bool {
-    with { log in
-      guard let log, log.next == nil else { return false }
-      return log.position < log.current.descriptor.byteCount / 2
-    }
+    lastSegment(permit).map { $0.position < $0.segment.byteCount / 2 } ?? false
   }
 
   /// Where the log ends, and how many bytes it has room for, if it is in the second half of its last segment. A part of
   /// the segment is kept back for a checkpoint that takes longer than it was expected to.
   func lastSegmentRoom(_ permit: borrowing WriterPermit) -> (end: LSN, room: Int)? {
+    guard let (segment, position) = lastSegment(permit), position >= segment.byteCount / 2 else { return nil }
+    let reserve = segment.byteCount / Self.reserveShare
+    return (segment.lsn(at: position), max(0, segment.byteCount - reserve - position))
+  }
+
+  /// One part in so many of a segment is kept back.
+  private static let reserveShare = 16
+
+  /// The segment in use, and where the log ends in it, if there is none behind it.
+  private func lastSegment(_ permit: borrowing WriterPermit) -> (segment: SegmentDescriptor, position: Int)? {
     with { log in
       guard let log, log.next == nil else { return nil }
-      let (segment, position) = (log.current.descriptor, log.position)
-      if position < segment.byteCount / 2 { return nil }
-      let reserve = segment.byteCount / 16
-      return (segment.lsn(at: position), max(0, segment.byteCount - reserve - position))
+      return (log.current.descriptor, log.position)
     }
   }
 

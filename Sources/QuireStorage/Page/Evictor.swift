@@ -2,12 +2,6 @@
 
 internal import Synchronization
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// A clock over the page table: each time round, the hand cools what it meets, and takes out what nobody has touched
 /// since it was cooled.
 ///
@@ -71,7 +65,7 @@ final class Evictor: Sendable {
     let deadline = ContinuousClock.now + Self.shortestWait * (1 << doublings)
     while ContinuousClock.now < deadline {
       if oldest.isCaller || oldest.epoch == .max { return nil }
-      usleep(Self.waitMicroseconds)
+      Pause.sleep(microseconds: Self.waitMicroseconds)
       makeRoom(for: 1, in: table)
       if let slot = try pool.take().slot { return slot }
       oldest = epochs.oldestHolder()

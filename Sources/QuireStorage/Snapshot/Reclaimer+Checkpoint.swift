@@ -184,13 +184,11 @@ extension Reclaimer {
   /// Gives up the places of `count` frames that were replaced while they were being written: they are known only now.
   /// True if there may be more.
   private func settleRaced(_ count: Int, _ state: inout State) -> Bool {
-    var left = count
-    raced.removeFirst(while: { _ in left > 0 }) { item in
-      left -= 1
+    let doneCount = raced.removeFirst(count) { item in
       guard state.flipped.remove(UInt64(item.frame)) else { return }
       allocator.supersede(store.frames.location(FrameIndex(item.frame)).pageNumber, csn: item.csn)
     }
-    return left == 0
+    return doneCount == count
   }
 
   /// Retires the entries of frames, in slices. The queue stays in the order of deaths: what commits add meanwhile may

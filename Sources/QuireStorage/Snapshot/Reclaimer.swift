@@ -196,6 +196,7 @@ package final class Reclaimer: Sendable {
 
   /// True if there may be more.
   private func collectSlice(into freeFrames: FreeFrames?) -> Bool {
+    var left = Self.sliceCount
     state.withLock { state in
       // The published CSN is read before the slots: a reader that comes later sees it or a newer one. Nothing that is
       // due is needed by who has announced that one. And it is read under the latch: then it never falls from one
@@ -207,10 +208,10 @@ package final class Reclaimer: Sendable {
       assert(state.announced.allSatisfy { $0 < published }, "a reader has announced what is not published")
       assert(published >= state.collected, "the published CSN has fallen")
       noteIntact(&state, published)
-      var left = Self.sliceCount + state.newCount
+      left += state.newCount
       state.newCount = 0
-      settleDue(waiting, published, &left, &state, freeFrames)
-      settleDue(entries, published, &left, &state, freeFrames)
+      left -= waiting.removeFirst(left, while: { $0.death <= published }) { settle($0, &state, freeFrames) }
+      left -= entries.removeFirst(left, while: { $0.death <= published }) { settle($0, &state, freeFrames) }
       if !state.held.isEmpty { settleHeld(&left, &state, freeFrames) }
       // Announced ones stay; there is no point in looking before there are others, and little at each commit.
       if state.snapshots.count > state.announced.count + Self.waitingSnapshotCount {
@@ -220,22 +221,9 @@ package final class Reclaimer: Sendable {
       release(&state)
       charge(&state)
       assert(state.freeSlots.isEmpty && state.freeFrames.isEmpty && state.freePlaces.isEmpty, "free memory is kept")
-      assert(left >= 0, "more is settled than a slice")
-      return left == 0
     }
-  }
-
-  /// Settles what is due at the front of a queue, `left` items at the most.
-  @inline(__always) private func settleDue(
-    _ queue: ChunkedList<Item>, _ published: UInt64, _ left: inout Int, _ state: inout State,
-    _ freeFrames: FreeFrames?
-  ) {
-    var rest = left
-    queue.removeFirst(while: { $0.death <= published && rest > 0 }) { item in
-      rest &-= 1
-      settle(item, &state, freeFrames)
-    }
-    left = rest
+    assert(left >= 0, "more is settled than a slice")
+    return left == 0
   }
 
   /// Before a collection up to `published`: a snapshot whose readers are found now, and not by a collection in between,
@@ -263,12 +251,7 @@ package final class Reclaimer: Sendable {
   private func settleHeld(_ left: inout Int, _ state: inout State, _ freeFrames: FreeFrames?) {
     for snapshot in state.held.keys where !state.announced.contains(snapshot) {
       guard left > 0, let items = state.held[snapshot] else { continue }
-      var rest = left
-      items.removeFirst(while: { _ in rest > 0 }) { item in
-        rest &-= 1
-        settle(item, &state, freeFrames)
-      }
-      left = rest
+      left -= items.removeFirst(left) { settle($0, &state, freeFrames) }
       if items.isEmpty { state.held[snapshot] = nil }
     }
   }

@@ -115,7 +115,7 @@ package final class CommitQueue: @unchecked Sendable {
   /// Returns when no flush is in flight; nobody may begin another one meanwhile. Looks again and again: this is for the
   /// end of an engine whose writing has stopped.
   package func waitForFlush() {
-    while state.withLock({ $0.isFlushing }) { usleep(200) }
+    while state.withLock({ $0.isFlushing }) { Pause.sleep(microseconds: 200) }
   }
 
   // MARK: Fail stop

@@ -23,7 +23,7 @@ public struct Cursor: ~Copyable {
   }
 
   let state: UnsafeMutablePointer<State>
-  /// Room to put a key together whose front is the page's prefix.
+  /// Room to put a key together whose front is the page's prefix; behind the state, in the same memory.
   let keyBuffer: UnsafeMutableRawPointer
   /// Whether `writer` is there.
   @usableFromInline let canBeInvalidated: Bool
@@ -34,20 +34,21 @@ public struct Cursor: ~Copyable {
     _ reader: TreeReader, _ root: TreeRoot, tree: Tree, slots: Unmanaged<ReaderSlots>, slot: ReaderSlot,
     writer: WriteContext?, copies: Bool
   ) {
-    state = .allocate(capacity: 1)
+    let stateByteCount = MemoryLayout<State>.stride
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: stateByteCount + Limits.keyByteCount, alignment: 16)
+    state = memory.bindMemory(to: State.self, capacity: 1)
+    keyBuffer = memory + stateByteCount
     state.initialize(
       to: State(
         path: CursorPath(reader, root, copies: copies), tree: tree, slots: slots, slot: slot,
         writer: writer.map(Unmanaged.passUnretained), mutations: writer?.mutations ?? 0, reader: reader))
     canBeInvalidated = writer != nil
-    keyBuffer = UnsafeMutableRawPointer.allocate(byteCount: Limits.keyByteCount, alignment: 16)
   }
 
   deinit {
     state.pointee.longValue.deallocate()
     state.deinitialize(count: 1)
-    state.deallocate()
-    keyBuffer.deallocate()
+    UnsafeMutableRawPointer(state).deallocate()
     run?.deallocate()
   }
 

@@ -17,31 +17,21 @@ package struct CursorPath: ~Copyable {
     var index: Int
   }
 
-  /// What no step within a leaf needs. It stands in memory of its own: a cursor of more than a few words is copied
-  /// whole by each call that only looks at it.
-  private struct Rest {
-    let reader: TreeReader
-    let root: TreeRoot
-    /// How many leaves the cursor has entered by steps in one direction since it was put somewhere; negative for
-    /// backwards.
-    var leavesPassed = 0
-    /// The parent whose leaves the disk was asked for, and the one behind it if it was asked for those too.
-    var asked = (parent: PageReference.none, next: PageReference.none)
-  }
-
-  private let rest: UnsafeMutablePointer<Rest>
+  private let reader: TreeReader
+  package private(set) var root: TreeRoot
   private let path: UnsafeMutablePointer<Step>
   private var depth = 0
   private var leaf: PageBytes?
   /// The number of entries in `leaf`.
   private var leafCount = 0
+  /// How many leaves the cursor has entered by steps in one direction since it was put somewhere; negative for
+  /// backwards.
+  private var leavesPassed = 0
+  /// The parent whose leaves the disk was asked for, and the one behind it if it was asked for those too.
+  private var asked = (parent: PageReference.none, next: PageReference.none)
   /// When memory is short: room for a copy of the leaf, so that between its steps the cursor holds no address of a page
   /// and nobody waits for it (hazard C3).
   private let copy: UnsafeMutableRawPointer?
-
-  private var reader: TreeReader { rest.pointee.reader }
-  /// The tree's root.
-  package var root: TreeRoot { rest.pointee.root }
 
   /// A cursor without a position. The reader's store must outlive it, and `root` must stay protected.
   ///
@@ -49,8 +39,8 @@ package struct CursorPath: ~Copyable {
   ///   addresses between calls, and must not elsewhere, since it gives up its epoch after each step then, and with it
   ///   that of everybody else in the transaction.
   package init(_ reader: TreeReader, _ root: TreeRoot, copies: Bool) {
-    rest = .allocate(capacity: 1)
-    rest.initialize(to: Rest(reader: reader, root: root))
+    self.reader = reader
+    self.root = root
     path = UnsafeMutablePointer.allocate(capacity: root.level + 1)
     copy = copies ? UnsafeMutableRawPointer.allocate(byteCount: reader.pageSize, alignment: 16) : nil
   }
@@ -58,8 +48,6 @@ package struct CursorPath: ~Copyable {
   deinit {
     path.deallocate()
     copy?.deallocate()
-    rest.deinitialize(count: 1)
-    rest.deallocate()
   }
 
   /// Whether the leaf is the cursor's own copy.
@@ -190,8 +178,8 @@ package struct CursorPath: ~Copyable {
 
   private mutating func start() -> Bool {
     depth = 0
-    rest.pointee.leavesPassed = 0
-    rest.pointee.asked = (.none, .none)
+    leavesPassed = 0
+    asked = (.none, .none)
     if root.reference.isNone { return false }
     path[0] = Step(reference: root.reference, checksum: root.checksum, index: 0)
     depth = 1
@@ -283,9 +271,7 @@ package struct CursorPath: ~Copyable {
   /// - Throws: `damagedPage` if the cursor has passed more leaves than the file can have: references that lead to one
   ///   page over and over would else keep a scan from ever coming to an end.
   private mutating func lookAhead(_ parent: PageBytes, _ index: Int, step: Int) throws(StorageError) {
-    let former = rest.pointee.leavesPassed
-    let leavesPassed = step > 0 ? max(former, 0) + 1 : min(former, 0) - 1
-    rest.pointee.leavesPassed = leavesPassed
+    leavesPassed = step > 0 ? max(leavesPassed, 0) + 1 : min(leavesPassed, 0) - 1
     if leavesPassed & (Self.leavesPerCheck - 1) == 0 { try checkLeavesPassed() }
     let access = reader.access
     if abs(leavesPassed) >= 2, access.residentPage(PageReference(rawValue: parent.references[index])) == nil {
@@ -303,7 +289,7 @@ package struct CursorPath: ~Copyable {
   private static let leavesPerCheck = 1 << 12
 
   @inline(never) private func checkLeavesPassed() throws(StorageError) {
-    guard abs(rest.pointee.leavesPassed) > reader.access.leafLimit else { return }
+    guard abs(leavesPassed) > reader.access.leafLimit else { return }
     throw StorageError(
       .damagedPage,
       "A tree has more leaves than its file has pages: references lead to one page twice. Restore a backup.",
@@ -314,13 +300,12 @@ package struct CursorPath: ~Copyable {
   /// the next parent when half of this one's are done, so that there is always something to do.
   private mutating func askAhead(_ parent: PageBytes, _ index: Int, step: Int) {
     let reference = path[depth - 1].reference
-    let asked = rest.pointee.asked
     if asked.parent != reference {
       if asked.next != reference { reader.access.startReading(childrenOf: parent, from: index, step: step) }
-      rest.pointee.asked = (reference, .none)
+      asked = (reference, .none)
     }
     let left = step > 0 ? parent.count - index : index + 1
-    guard rest.pointee.asked.next.isNone, left <= parent.count / 2, depth > 1 else { return }
+    guard asked.next.isNone, left <= parent.count / 2, depth > 1 else { return }
     // What is wrong with these pages is told when the scan comes to them.
     let above = path[depth - 2]
     guard
@@ -329,7 +314,7 @@ package struct CursorPath: ~Copyable {
       let next = try? reader.child(page, above.index + step, level: 1)
     else { return }
     reader.access.startReading(childrenOf: next, from: step > 0 ? 0 : next.count - 1, step: step)
-    rest.pointee.asked.next = PageReference(rawValue: page.references[above.index + step])
+    asked.next = PageReference(rawValue: page.references[above.index + step])
   }
 
   /// The nearest ancestor of the leaf that can move as asked.
