@@ -26,6 +26,8 @@ public enum Limits {
   public static let hookDepth = 16
   /// How many rows are handed to a hook together when many are removed.
   public static let removalBatchCount = 512
+  /// From how many neighbours in a tree on a range is removed, with less work than each of its entries.
+  static let rangeRemovalCount = 8
   /// How many times extensions may change rows because others did, when a transaction ends.
   static let settleRounds = 64
   /// How many rows a step of building an extension, or of rewriting a collection, takes in, and how many bytes of them.

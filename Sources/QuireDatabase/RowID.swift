@@ -30,7 +30,7 @@ public struct RowKey: Hashable, Comparable, Codable, Sendable, CustomStringConve
   }
 
   public static func == (left: Self, right: Self) -> Bool {
-    left.collection.utf8.elementsEqual(right.collection.utf8) && left.key.utf8.elementsEqual(right.key.utf8)
+    left.collection.hasSameBytes(as: right.collection) && left.key.hasSameBytes(as: right.key)
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -39,7 +39,7 @@ public struct RowKey: Hashable, Comparable, Codable, Sendable, CustomStringConve
   }
 
   public static func < (left: Self, right: Self) -> Bool {
-    if left.collection.utf8.elementsEqual(right.collection.utf8) {
+    if left.collection.hasSameBytes(as: right.collection) {
       return left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
     }
     return left.collection.utf8.lexicographicallyPrecedes(right.collection.utf8)

@@ -71,6 +71,8 @@ final class ExtensionSession {
   private var running: [String] = []
   /// Who cares for a collection, by its name.
   private var listeners: [ByteString: Listeners] = [:]
+  /// The last ones that were asked for: most changes are of the same collection as the one before.
+  private var lastListeners: (collection: String, listeners: Listeners)?
 
   init(_ transaction: TransactionState) { self.transaction = transaction }
 
@@ -79,6 +81,7 @@ final class ExtensionSession {
     assert(entry(registered.name) == nil, "an extension follows a transaction twice")
     entries.append(ExtensionEntry(registered, writer))
     listeners.removeAll()
+    lastListeners = nil
   }
 
   /// The entry of an extension.
@@ -86,9 +89,11 @@ final class ExtensionSession {
 
   /// The extensions that care for a collection.
   func listeners(of collection: String) -> Listeners {
-    if let known = listeners[ByteString(collection)] { return known }
-    let found = Listeners(entries.filter { $0.registered.collections.contains(collection) })
+    if let lastListeners, lastListeners.collection.hasSameBytes(as: collection) { return lastListeners.listeners }
+    let found =
+      listeners[ByteString(collection)] ?? Listeners(entries.filter { $0.registered.collections.contains(collection) })
     listeners[ByteString(collection)] = found
+    lastListeners = (collection, found)
     return found
   }
 
@@ -162,15 +167,15 @@ final class ExtensionSession {
     _ content: @autoclosure () -> RowContent
   ) throws(DatabaseError) {
     try checkRowsMayChange()
-    var change: RowChange?
-    for entry in listeners(of: state.name).entries where entry.needsWillChange && entry.concerns(kind, rowID) {
-      if isLeftOut(entry, state.id) { continue }
-      let current =
-        change
-        ?? RowChange(
-          kind, rowID, key, state.name, transaction, content(), before: rowID == nil ? nil : RowBefore())
-      change = current
-      try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(current) }
+    let entries = listeners(of: state.name).entries
+    func hears(_ entry: ExtensionEntry) -> Bool {
+      entry.needsWillChange && entry.concerns(kind, rowID) && !isLeftOut(entry, state.id)
+    }
+    guard let first = entries.firstIndex(where: hears) else { return }
+    let change = RowChange(
+      kind, rowID, key, state.name, transaction, content(), before: rowID == nil ? nil : RowBefore())
+    for (index, entry) in entries[first...].enumerated() where index == 0 || hears(entry) {
+      try run(entry, "willChange", collection: state.name, key: key) { try entry.writer.willChange(change) }
     }
   }
 

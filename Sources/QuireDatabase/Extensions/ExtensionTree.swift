@@ -62,7 +62,7 @@ public struct ExtensionTree<Key: ExtensionTreeKey> {
   /// The number of entries. O(1).
   public var count: Int {
     get throws {
-      noteRead(from: nil, upTo: nil)
+      if state.recorder != nil { noteRead(from: nil, upTo: nil) }
       return try entries.count()
     }
   }
