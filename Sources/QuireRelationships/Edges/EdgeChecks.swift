@@ -17,6 +17,9 @@ enum EdgeLimits {
   static let pathByteCount = 960
   /// How many edges are handled at a time where there may be any number.
   static let batchCount = 1024
+  /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory: some 10 MiB and 5 MiB
+  /// at the most.
+  static let notedCount = 1 << 17
   /// How many files of a list are looked at in one transaction.
   static let fileBatchCount = 64
   /// How many rows rules delete that were stored by hooks, each because of the deletion before.

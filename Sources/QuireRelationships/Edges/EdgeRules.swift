@@ -24,6 +24,11 @@ public struct EdgeRules: OptionSet, Hashable, Codable, Sendable, CustomStringCon
   public static let deleteDestinationIfAllSourcesDeleted = EdgeRules(rawValue: 32)
 
   static let notices: EdgeRules = [.notifyIfSourceDeleted, .notifyIfDestinationDeleted]
+  /// What looks at rows, or at other edges.
+  static let looking: EdgeRules = [
+    .notifyIfSourceDeleted, .notifyIfDestinationDeleted, .deleteSourceIfAllDestinationsDeleted,
+    .deleteDestinationIfAllSourcesDeleted,
+  ]
   /// What matters when the source goes.
   static let ofSource: EdgeRules = [
     .notifyIfSourceDeleted, .deleteDestinationIfSourceDeleted, .deleteDestinationIfAllSourcesDeleted,

@@ -11,18 +11,51 @@ extension EdgeTrees {
     return tx
   }
 
+  /// Whether a row exists; numbers that stand for rows to come are none.
+  func hasRow(_ row: Int64) throws -> Bool { try row > 0 && store.hasRow(RowID(row)) }
+
+  /// Whether an end of an edge was removed; one that has never come is waited for.
+  func lacksEnd(_ edge: StoredEdge) throws -> Bool {
+    if try edge.source > 0 && !hasRow(edge.source) { return true }
+    guard let row = edge.destinationRow, row > 0 else { return false }
+    return try !hasRow(row)
+  }
+
+  /// Whether neither end of an edge that tells somebody is there any more: each is told of the other.
+  func hasLostBothEnds(_ edge: StoredEdge) throws -> Bool {
+    guard !edge.rules.isDisjoint(with: .notices), let row = edge.destinationRow else { return false }
+    return try !hasRow(edge.source) && !hasRow(row)
+  }
+
   /// Removes all edges that begin or end at a row, and hands them over; `body` may put edges of other rows.
   func removeEdges(of row: Int64, _ body: (StoredEdge) throws -> Void) throws {
     guard try byName.count > 0 else { return }
-    for order in [EdgeOrder.bySource, .byDestination] {
-      let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
-      while true {
-        let edges = try edges(order, prefix, limit: EdgeLimits.batchCount)
-        if edges.isEmpty { break }
-        try remove(edges, neighboursIn: order)
-        for edge in edges { try body(edge) }
-        if edges.count < EdgeLimits.batchCount { break }
-      }
+    try removeEdges(.bySource, of: row, body)
+    try removeEdges(.byDestination, of: row, body)
+  }
+
+  private func removeEdges(_ order: EdgeOrder, of row: Int64, _ body: (StoredEdge) throws -> Void) throws {
+    let prefix = order == .bySource ? StoredEdge.prefix(row) : StoredEdge.prefix(.row(row))
+    while true {
+      let edges = try edges(order, prefix, limit: EdgeLimits.batchCount)
+      if edges.isEmpty { return }
+      try remove(edges, neighboursIn: order)
+      for edge in edges { try body(edge) }
+      if edges.count < EdgeLimits.batchCount { return }
+    }
+  }
+
+  /// Removes all edges that begin or end at some rows, whose ids ascend, and hands them over, row by row; `body` puts
+  /// none. Rows without edges between those that have some cost nothing.
+  func removeEdges(of rows: [RowID], _ body: (StoredEdge, Int64) throws -> Void) throws {
+    guard try byName.count > 0 else { return }
+    // The first row with edges from the last one on that was looked for: edges only go meanwhile.
+    var (source, destination) = (Int64.min, Int64.min)
+    for row in rows.lazy.map(\.rawValue) {
+      if row > source { source = try firstRow(.bySource, from: row) ?? .max }
+      if row == source { try removeEdges(.bySource, of: row) { try body($0, row) } }
+      if row > destination { destination = try firstRow(.byDestination, from: row) ?? .max }
+      if row == destination { try removeEdges(.byDestination, of: row) { try body($0, row) } }
     }
   }
 
@@ -42,14 +75,14 @@ extension EdgeTrees {
 
   /// The first row with an id of at least `first` that has edges in a tree.
   func firstRow(_ order: EdgeOrder, from first: Int64) throws -> Int64? {
-    let cursor = try self[order].cursor()
     let prefix = order == .bySource ? StoredEdge.prefix(first) : StoredEdge.prefix(.row(first))
-    guard try cursor.seek(prefix), let entry = try cursor.entry else { return nil }
-    let edge = try edge(order, entry)
-    if order == .bySource { return edge.source }
+    var found: StoredEdge?
+    try self[order].forEach(from: prefix, upTo: nil, limit: 1) { key, value in
+      found = try edge(order, key, value)
+      return false
+    }
     // Files come after all rows.
-    if case .row(let row) = edge.destination { return row }
-    return nil
+    return order == .bySource ? found?.source : found?.destinationRow
   }
 
   /// Whether an edge of a row says that somebody is to be told.

@@ -90,52 +90,39 @@ struct EdgeTrees {
 
   /// Stores an edge, in the place of the same one with other rules.
   func put(_ edge: StoredEdge) throws {
-    let value = [edge.rules.rawValue]
-    let (nameKey, sourceKey, destinationKey) = (edge.nameKey, edge.sourceKey, edge.destinationKey)
-    assert(nameKey.count == sourceKey.count && nameKey.count == destinationKey.count, "a key lacks a part of its edge")
-    assert(StoredEdge(.byName, nameKey, value) == edge, "an edge is not read as it is written")
-    try byName.put(value, for: nameKey)
-    try bySource.put(value, for: sourceKey)
-    try byDestination.put(value, for: destinationKey)
+    assert(StoredEdge(.byName, edge.nameKey, [edge.rules.rawValue]) == edge, "an edge is not read as it is written")
+    try unsafe Swift.withUnsafeBytes(of: edge.rules.rawValue) { rules in
+      for order in EdgeOrder.all {
+        try edge.withKey(order) { try unsafe self[order].put(rules.bytes, for: $0) }
+      }
+    }
   }
 
   /// Removes an edge.
   func remove(_ edge: StoredEdge) throws {
-    try byName.remove(edge.nameKey)
-    try bySource.remove(edge.sourceKey)
-    try byDestination.remove(edge.destinationKey)
+    for order in EdgeOrder.all { try self[order].remove(edge.key(order)) }
   }
 
   /// Removes edges that are neighbours in one tree, in its order.
   func remove(_ edges: [StoredEdge], neighboursIn order: EdgeOrder) throws {
     guard let first = edges.first, let last = edges.last else { return }
     assert(
-      edges.count == 1 || key(first, order).lexicographicallyPrecedes(key(last, order)),
+      edges.count == 1 || first.key(order).lexicographicallyPrecedes(last.key(order)),
       "neighbours are not in the order of their tree")
-    for edge in edges {
-      if order != .byName { try byName.remove(edge.nameKey) }
-      if order != .bySource { try bySource.remove(edge.sourceKey) }
-      if order != .byDestination { try byDestination.remove(edge.destinationKey) }
+    for other in EdgeOrder.all where other != order {
+      var keys = ByteKeys(capacity: edges.count, byteCount: edges.count * StoredEdge.rowKeyByteCount)
+      for edge in edges { edge.withKey(other) { keys.append($0) } }
+      try self[other].remove(keys)
     }
-    try self[order].remove(from: key(first, order), upTo: key(last, order) + [0])
-  }
-
-  private func key(_ edge: StoredEdge, _ order: EdgeOrder) -> [UInt8] {
-    switch order {
-    case .byName: edge.nameKey
-    case .bySource: edge.sourceKey
-    case .byDestination: edge.destinationKey
-    }
+    try self[order].remove(from: first.key(order), upTo: last.key(order) + [0])
   }
 
   /// The first edges whose keys in a tree begin with `prefix`, `limit` at the most.
   func edges(_ order: EdgeOrder, _ prefix: [UInt8], limit: Int = .max) throws -> [StoredEdge] {
-    let cursor = try self[order].cursor()
     var edges: [StoredEdge] = []
-    var isOnEntry = try cursor.seek(prefix)
-    while isOnEntry, edges.count < limit, let entry = try cursor.entry, entry.key.starts(with: prefix) {
-      edges.append(try edge(order, entry))
-      isOnEntry = try cursor.next()
+    try self[order].forEach(from: prefix, upTo: StoredEdge.end(of: prefix), limit: limit) { key, value in
+      edges.append(try edge(order, key, value))
+      return edges.count < limit
     }
     return edges
   }
@@ -144,6 +131,16 @@ struct EdgeTrees {
   func edge(_ order: EdgeOrder, _ entry: (key: [UInt8], value: [UInt8])) throws -> StoredEdge {
     guard let edge = StoredEdge(order, entry.key, entry.value) else { throw damaged() }
     return edge
+  }
+
+  /// The edge of an entry where it lies.
+  func edge(_ order: EdgeOrder, _ key: RawSpan, _ value: RawSpan) throws -> StoredEdge {
+    try unsafe key.withUnsafeBytes { key in
+      try unsafe value.withUnsafeBytes { value in
+        if let edge = unsafe StoredEdge(toRow: order, key, value) { return edge }
+        return try edge(order, (unsafe Array(key), unsafe Array(value)))
+      }
+    }
   }
 
   /// The number of edges whose keys in a tree begin with `prefix`. O(log n).

@@ -166,6 +166,9 @@ struct StoredEdge: Hashable {
 /// Which tree.
 enum EdgeOrder: CaseIterable {
   case byName, bySource, byDestination
+
+  /// All of them, without an array for each use.
+  static let all = [EdgeOrder.byName, .bySource, .byDestination]
 }
 
 extension [UInt8] {

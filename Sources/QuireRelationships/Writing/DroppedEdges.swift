@@ -2,13 +2,15 @@
 
 internal import QuireDatabase
 
-/// Edges that have gone, in their order, and what is to go with the last edge of a group. Both are trees, which take
-/// part in savepoints and hold any number of edges in little memory; the list also keeps what has to wait until the
-/// relationship is built.
+/// Edges that have gone, in their order, and what is to go with the last edge of a group. The first edges wait in
+/// memory, `EdgeLimits.notedCount` at the most; those that come behind them, and the wishes, in trees, which hold any
+/// number in little memory. What has to wait until the relationship is built is in trees altogether. All take part in
+/// savepoints.
 ///
 /// Invariants:
 /// 1. The list is empty when a transaction has settled, unless the relationship is being built; `wishes` always is.
-/// 2. `last`, if it is known, is at least the number of the newest edge in the list.
+/// 2. `last`, if it is known, is at least the number of the newest edge in `list`.
+/// 3. The edges of `queue` have gone before those of `list`, which is empty unless `usesList`.
 final class DroppedEdges {
   private let trees: EdgeTrees
   /// Number → an edge that has gone; see `DroppedEdge`.
@@ -17,32 +19,61 @@ final class DroppedEdges {
   /// source.
   private let wishes: ExtensionTree<[UInt8]>
   private var last: Int64?
+  private var queue = EdgeQueue()
+  private var usesList: Bool
+  /// How many edges are kept in memory at the most.
+  private let limit: Int
 
-  init(_ trees: EdgeTrees) throws {
+  init(_ trees: EdgeTrees, limit: Int) throws {
     self.trees = trees
+    self.limit = limit
     list = try trees.store.tree("dropped", of: RowID.self)
     wishes = try trees.store.tree("wishes", of: [UInt8].self)
+    usesList = try list.count > 0
   }
 
   // MARK: The list
 
   /// Puts an edge that has gone on the list, and why it has.
-  func append(_ edge: StoredEdge, sourceGone: Bool, destinationGone: Bool) throws {
+  ///
+  /// - Parameter forLater: whether transactions to come have to know it.
+  func append(_ edge: StoredEdge, sourceGone: Bool, destinationGone: Bool, forLater: Bool) throws {
     let matters =
       sourceGone && !edge.rules.isDisjoint(with: .ofSource)
       || destinationGone && !edge.rules.isDisjoint(with: .ofDestination)
     // It may be the last one that something was to go with.
     guard try matters || wishes.count > 0 else { return }
+    let record = DroppedEdge(edge: edge, sourceGone: sourceGone, destinationGone: destinationGone)
+    guard usesList || forLater || queue.count >= limit else { return queue.append(record) }
+    usesList = true
     let number = try last ?? newest()
     assert((try? newest()).map { $0 <= number } ?? true, "an edge takes the place of another one in the list")
     last = number + 1
-    let record = DroppedEdge(edge: edge, sourceGone: sourceGone, destinationGone: destinationGone)
+    try put(record, number + 1)
+  }
+
+  private func put(_ record: DroppedEdge, _ number: Int64) throws {
     assert(DroppedEdge(record.bytes)?.bytes == record.bytes, "an edge that has gone is not read as it is written")
-    try list.put(record.bytes, for: RowID(number + 1))
+    try list.put(record.bytes, for: RowID(number))
+  }
+
+  /// Puts what is in memory in front of the list in the tree, where transactions to come find it.
+  func keepForLater() throws {
+    guard !queue.isEmpty else { return }
+    let cursor = try list.cursor()
+    let first = try cursor.seekFirst() ? cursor.key?.rawValue ?? 1 : 1
+    let (edges, start) = (queue, first - Int64(queue.count))
+    queue = EdgeQueue()
+    usesList = true
+    var number = start
+    try edges.forEach { record in
+      try put(record, number)
+      number += 1
+    }
   }
 
   /// Whether nothing waits for rules to be applied.
-  var isEmpty: Bool { get throws { try list.count == 0 } }
+  var isEmpty: Bool { get throws { try queue.isEmpty && (!usesList || list.count == 0) } }
   /// Whether an end may still be to go with the last edge of a group.
   var hasWishes: Bool { get throws { try wishes.count > 0 } }
 
@@ -51,15 +82,24 @@ final class DroppedEdges {
     return try cursor.seekLast() ? cursor.key?.rawValue ?? 0 : 0
   }
 
-  /// The first edges of the list with their numbers.
-  func first() throws -> [(number: Int64, edge: DroppedEdge)] {
-    if try list.count == 0 { return [] }
+  /// Edges from the beginning of the list.
+  struct Batch {
+    let edges: [DroppedEdge]
+    /// The number of the last one in the tree; nil if they are in memory.
+    fileprivate let last: Int64?
+  }
+
+  /// The first edges of the list.
+  func first() throws -> Batch {
+    if !queue.isEmpty { return Batch(edges: queue.first, last: nil) }
+    guard try usesList && list.count > 0 else { return Batch(edges: [], last: nil) }
+    var (edges, last) = ([DroppedEdge](), nil as Int64?)
     let cursor = try list.cursor()
-    var batch: [(number: Int64, edge: DroppedEdge)] = []
-    while batch.count < EdgeLimits.batchCount, try cursor.next(), let entry = try cursor.entry {
-      batch.append((entry.key.rawValue, try edge(entry.value)))
+    while edges.count < EdgeLimits.batchCount, try cursor.next(), let entry = try cursor.entry {
+      edges.append(try edge(entry.value))
+      last = entry.key.rawValue
     }
-    return batch
+    return Batch(edges: edges, last: last)
   }
 
   private func edge(_ bytes: [UInt8]) throws -> DroppedEdge {
@@ -67,13 +107,41 @@ final class DroppedEdges {
     return edge
   }
 
-  /// Takes the edges up to a number off the list.
-  func removeFirst(through number: Int64) throws { try list.remove(from: nil, upTo: RowID(number + 1)) }
+  /// Takes the first edges off the list.
+  func removeFirst(_ batch: Batch) throws {
+    guard let last = batch.last else { return queue.removeFirst(batch.edges.count) }
+    try list.remove(from: nil, upTo: RowID(last + 1))
+    usesList = try list.count > 0
+  }
 
-  /// Forgets what was remembered of the trees, which have gone back to a savepoint.
-  func didRestore() { last = nil }
+  // MARK: Savepoints
+
+  /// What a savepoint has to remember; the trees go back by themselves.
+  struct Mark {
+    fileprivate var queue = EdgeQueue()
+    fileprivate var usesList = true
+  }
+
+  var mark: Mark { Mark(queue: queue, usesList: usesList) }
+
+  func restore(_ mark: Mark) {
+    (queue, usesList) = (mark.queue, mark.usesList)
+    // What was remembered of the trees may not be there any more.
+    last = nil
+  }
 
   // MARK: Groups
+
+  /// Which ends of an edge that has gone its rules delete; nil if to find that out other edges have to be looked at, or
+  /// if rules do something else as well.
+  func endsThatGo(_ record: DroppedEdge) throws -> (source: Bool, destination: Bool)? {
+    let rules = record.edge.rules
+    guard rules.isDisjoint(with: .looking), record.edge.destinationRow != nil, try !hasWishes else { return nil }
+    return (
+      source: record.destinationGone && rules.contains(.deleteSourceIfDestinationDeleted),
+      destination: record.sourceGone && rules.contains(.deleteDestinationIfSourceDeleted)
+    )
+  }
 
   /// Whether the destination of an edge that has gone is to go.
   func deletesDestination(_ record: DroppedEdge) throws -> Bool {
@@ -113,6 +181,7 @@ final class DroppedEdges {
 
   /// The destinations of edges in the list whose source has gone, with their rules.
   func forEachOfGoneSource(_ body: (DroppedEdge) -> Void) throws {
+    queue.forEach { if $0.sourceGone { body($0) } }
     let pending = try list.cursor()
     while try pending.next() {
       guard let bytes = try pending.value else { throw trees.damaged() }
@@ -135,7 +204,9 @@ final class DroppedEdges {
   }
 
   func removeAll() throws {
+    queue = EdgeQueue()
     try list.removeAll()
+    usesList = false
     try wishes.removeAll()
   }
 }

@@ -110,6 +110,18 @@ final class EdgeNotices {
     return Edge(try trees.name(of: edge.name), source, end, edge.rules, isDerived: edge.isDerived)
   }
 
+  /// The error for an edge without one of its ends, which the relationship refuses.
+  func dangling(_ edge: StoredEdge) throws -> DatabaseError {
+    let (known, store) = (try self.edge(edge), trees.store)
+    let (text, source) = (known.map { "The edge \($0)" } ?? "An edge", known?.source)
+    return DatabaseError(
+      .danglingEdge,
+      """
+      \(text) of the relationship “\(store.name)” has an end that does not exist when the transaction ends. Store that \
+      row in the same transaction, or take the edge away. Nothing was changed.
+      """, path: store.database.path, collection: source?.collection, key: source?.key)
+  }
+
   private func key(of row: Int64) throws -> RowKey? {
     if row > 0, let key = try trees.transaction().key(of: RowID(row)) { return key }
     return try absent.waitingKey(row) ?? kept[row]?.key ?? absent.removed.key(of: row)

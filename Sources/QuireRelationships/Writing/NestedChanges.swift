@@ -58,11 +58,24 @@ struct NestedDeletion {
     (row, depth) = (nil, 0)
   }
 
+  /// The error for a row that hooks have stored too many times.
+  static func endless(_ key: RowKey, _ store: ExtensionStore) -> DatabaseError {
+    DatabaseError(
+      .hooksTooDeep,
+      """
+      Rules of the relationship “\(store.name)” have deleted a row \(EdgeLimits.returnCount) times, each time a hook \
+      of another extension stored a row that was to be deleted, too. Have the hook leave alone what is being removed.
+      """, path: store.database.path, collection: key.collection, key: key.key)
+  }
+
   /// A row has come while a rule deletes another one, in a hook of that: it is what has become of it.
   mutating func noteReturn(of row: RowID) {
     assert((depth > 0) == (self.row != nil), "a deletion has no depth")
     if depth > 0 { returns[row.rawValue] = depth }
   }
+
+  /// Whether hooks have stored rows while rules deleted others.
+  var hasReturns: Bool { !returns.isEmpty }
 
   /// All rules are applied.
   mutating func forgetReturns() { returns = [:] }

@@ -59,66 +59,116 @@ struct NetChange {
   }
 }
 
-/// The edges that a transaction has touched, in trees, so that any number of them takes little memory, and savepoints
-/// take them along.
+/// The edges that a transaction has touched: in memory as long as they are not more than `EdgeLimits.notedCount`; in
+/// trees beyond that, so that any number of them takes little memory, and while the relationship is being built, so
+/// that the transactions to come find them. Both forms take part in savepoints.
 ///
 /// Invariants:
 /// 1. Both trees have the same entries, one for an edge at the most.
 /// 2. An edge that did not stand before is not noted as dropped.
 /// 3. They are empty when a transaction has settled, unless the relationship is being built.
+/// 4. `memory` is empty if `usesTrees`, and the trees are empty if not.
 ///
-/// `checkInvariants` checks the first two.
-struct NetChanges {
+/// `checkInvariants` checks all but the third.
+final class NetChanges {
   private let bySource: ExtensionTree<[UInt8]>
   private let byDestination: ExtensionTree<[UInt8]>
   private let damaged: () -> DatabaseError
+  private var memory = NetMemory()
+  private var usesTrees: Bool
+  /// How many changes are kept in memory at the most.
+  private let limit: Int
 
-  init(_ trees: EdgeTrees) throws {
+  init(_ trees: EdgeTrees, limit: Int) throws {
     bySource = try trees.store.tree("touched", of: [UInt8].self)
     byDestination = try trees.store.tree("touchedByDestination", of: [UInt8].self)
     damaged = trees.damaged
+    self.limit = limit
+    usesTrees = try bySource.count > 0
   }
 
-  var isEmpty: Bool { get throws { try bySource.count == 0 } }
+  var isEmpty: Bool { get throws { try usesTrees ? bySource.count == 0 : memory.count == 0 } }
 
   /// What is noted of an edge, whatever its rules.
   func find(_ edge: StoredEdge) throws -> NetChange? {
-    if try isEmpty { return nil }
+    guard usesTrees else { return memory.count == 0 ? nil : memory.find(edge) }
     let key = edge.sourceKey
     return try bySource.value(for: key).map { try change(.bySource, key, $0) }
   }
 
   /// Whether something is noted of an edge that begins or ends at a row.
   func mentions(_ row: Int64) throws -> Bool {
-    if try isEmpty { return false }
-    return try !page(.bySource, StoredEdge.prefix(row), after: nil, limit: 1).isEmpty
-      || !page(.byDestination, StoredEdge.prefix(.row(row)), after: nil, limit: 1).isEmpty
+    for range in [EdgeRange.source(row), .destination(row)] {
+      if usesTrees {
+        if try !page(range, after: nil, limit: 1).isEmpty { return true }
+      } else if memory.count > 0 {
+        var isFound = false
+        memory.forEach(range) { _ in
+          isFound = true
+          return false
+        }
+        if isFound { return true }
+      }
+    }
+    return false
   }
 
-  func put(_ change: NetChange) throws {
+  /// Notes what has become of an edge.
+  ///
+  /// - Parameter forLater: whether transactions to come have to know it.
+  func put(_ change: NetChange, forLater: Bool) throws {
+    if !usesTrees, forLater || memory.count >= limit { try keepForLater() }
+    guard usesTrees else { return memory.put(change) }
+    try putInTrees(change)
+  }
+
+  private func putInTrees(_ change: NetChange) throws {
     let (bytes, sourceKey) = (change.bytes, change.edge.sourceKey)
     assert(NetChange(.bySource, sourceKey, bytes)?.bytes == bytes, "a change of an edge is not read as it is written")
     try bySource.put(bytes, for: sourceKey)
     try byDestination.put(bytes, for: change.edge.destinationKey)
   }
 
+  /// Puts what is in memory into the trees, where transactions to come find it.
+  func keepForLater() throws {
+    guard !usesTrees else { return }
+    let changes = memory
+    memory = NetMemory()
+    usesTrees = true
+    try changes.forEach(.all) { change in
+      try putInTrees(change)
+      return true
+    }
+  }
+
   func remove(_ edge: StoredEdge) throws {
+    guard usesTrees else { return memory.remove(edge) }
     try bySource.remove(edge.sourceKey)
     try byDestination.remove(edge.destinationKey)
   }
 
   func removeAll() throws {
-    if try isEmpty { return }
+    memory = NetMemory()
+    guard usesTrees else { return }
     try bySource.removeAll()
     try byDestination.removeAll()
+    usesTrees = false
   }
 
-  /// Hands over what is noted under keys that begin with `prefix`, in their order; `body` may change it.
-  func forEach(_ order: EdgeOrder, _ prefix: [UInt8], _ body: (NetChange) throws -> Void) throws {
-    if try isEmpty { return }
+  /// Hands over what is noted of the edges of a range, in their order; `body` may change it.
+  func forEach(_ range: EdgeRange, _ body: (NetChange) throws -> Void) throws {
+    guard usesTrees else {
+      if memory.count == 0 { return }
+      // A copy: changes go on in another one.
+      let changes = memory
+      return try changes.forEach(range) { change in
+        try body(change)
+        return true
+      }
+    }
     var last: [UInt8]?
     while true {
-      let page = try page(order, prefix, after: last, limit: EdgeLimits.batchCount)
+      let page = try page(range, after: last, limit: EdgeLimits.batchCount)
       for (_, change) in page { try body(change) }
       guard page.count == EdgeLimits.batchCount, let end = page.last else { return }
       last = end.key
@@ -126,8 +176,9 @@ struct NetChanges {
   }
 
   private func page(
-    _ order: EdgeOrder, _ prefix: [UInt8], after last: [UInt8]?, limit: Int
+    _ range: EdgeRange, after last: [UInt8]?, limit: Int
   ) throws -> [(key: [UInt8], change: NetChange)] {
+    let (order, prefix) = (range.order, range.prefix)
     let cursor = try (order == .bySource ? bySource : byDestination).cursor()
     var page: [(key: [UInt8], change: NetChange)] = []
     var isOnEntry = try cursor.seek(last.map { $0 + [0] } ?? prefix)
@@ -138,21 +189,35 @@ struct NetChanges {
     return page
   }
 
-  /// Throws unless the trees have the same entries. O(n log n).
-  func checkInvariants() throws {
-    guard try bySource.count == byDestination.count else { throw damaged() }
-    let cursor = try bySource.cursor()
-    while try cursor.next(), let entry = try cursor.entry {
-      let change = try change(.bySource, entry.key, entry.value)
-      let isDropped = if case .dropped = change.state { true } else { false }
-      guard try byDestination.value(for: change.edge.destinationKey) == entry.value,
-        change.before != nil || !isDropped
-      else { throw damaged() }
-    }
-  }
-
   private func change(_ order: EdgeOrder, _ key: [UInt8], _ value: [UInt8]) throws -> NetChange {
     guard let change = NetChange(order, key, value) else { throw damaged() }
     return change
+  }
+
+  // MARK: Savepoints
+
+  /// What a savepoint has to remember; the trees go back by themselves.
+  struct Mark {
+    fileprivate var memory = NetMemory()
+    fileprivate var usesTrees = true
+  }
+
+  var mark: Mark { Mark(memory: memory, usesTrees: usesTrees) }
+
+  func restore(_ mark: Mark) { (memory, usesTrees) = (mark.memory, mark.usesTrees) }
+
+  // MARK: Checking
+
+  /// Throws unless the trees have the same entries, and so have the orders in memory. O(n log n).
+  func checkInvariants() throws {
+    guard memory.brokenInvariant() == nil, try usesTrees ? memory.count == 0 : bySource.count == 0,
+      try bySource.count == byDestination.count
+    else { throw damaged() }
+    try forEach(.all) { change in
+      let isDropped = if case .dropped = change.state { true } else { false }
+      guard change.before != nil || !isDropped else { throw damaged() }
+      guard usesTrees else { return }
+      guard try byDestination.value(for: change.edge.destinationKey) == change.bytes else { throw damaged() }
+    }
   }
 }

@@ -41,6 +41,19 @@ private struct ByCollection<Closure: Sendable>: Sendable {
   }
 }
 
+/// What makes edges of the rows of the collection that was asked for last: most rows are of the same as the one before.
+struct LastDeriver {
+  private var last: (collection: ByteString, deriver: RelationshipSettings.Deriver?)?
+
+  /// What makes edges of the rows of a collection; nil if nothing does.
+  mutating func find(_ collection: String, _ settings: RelationshipSettings) -> RelationshipSettings.Deriver? {
+    if let last, last.collection == ByteString(collection) { return last.deriver }
+    let deriver = settings.deriver(of: collection)
+    last = (ByteString(collection), deriver)
+    return deriver
+  }
+}
+
 /// The closures of a relationship.
 struct RelationshipSettings: Sendable {
   static let kind = "quire.relationship"
@@ -54,6 +67,8 @@ struct RelationshipSettings: Sendable {
   var watch: RegistrationWatch?
   var missingEnds = MissingEnds.countAsDeleted
   var untoldRows = UntoldRows.refuse
+  /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory.
+  var notedCount = EdgeLimits.notedCount
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 
   /// Whether objects of any collection are asked for edges.
@@ -75,6 +90,12 @@ struct RelationshipSettings: Sendable {
   mutating func derive<Object, Metadata>(
     _ family: CollectionFamily<Object, Metadata>, _ edges: @escaping @Sendable (Object, RowKey) throws -> [Edge]
   ) {
+    if family.named.count == 1, let collection = family.named.first {
+      // Known by its name alone, which was looked up.
+      return derivers.add(family.filter, named: [collection.name]) { change in
+        try change.object(in: collection).map { try edges($0, change.rowKey) } ?? []
+      }
+    }
     derivers.add(family.filter, named: family.named.map(\.name)) { change in
       guard let collection = family.collection(named: change.collection), let object = try change.object(in: collection)
       else { return [] }

@@ -50,6 +50,8 @@ extension RelationshipWriter {
     switch reason {
     case .new, .otherKind:
       try store.removeEverything()
+      try net.removeAll()
+      try dropped.removeAll()
       try forgetEdges()
       building = try Building(isOtherVersion: false, store)
     case .otherVersion: building = try Building(isOtherVersion: true, store)
@@ -136,10 +138,13 @@ extension RelationshipWriter {
   /// The end of a transaction while the relationship is being built.
   func settleBuilding() throws {
     try dropMissing()
-    guard let state = building, state.built > state.swept else { return }
-    try sweep(from: state.swept + 1, through: state.built)
-    building?.swept = state.built
-    try building?.note(store)
+    if let state = building, state.built > state.swept {
+      try sweep(from: state.swept + 1, through: state.built)
+      building?.swept = state.built
+      try building?.note(store)
+    }
+    try net.keepForLater()
+    try dropped.keepForLater()
   }
 
   /// Drops the edges of rows with ids in a range that do not exist. Derived ones that lead there go without

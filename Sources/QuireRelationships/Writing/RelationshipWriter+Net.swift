@@ -19,20 +19,23 @@ extension RelationshipWriter {
   }
 
   /// Has an edge stand with its rules, whatever it did before.
-  func put(_ edge: StoredEdge) throws {
-    let old = try trees.rules(of: edge)
+  ///
+  /// - Parameter isOfNewRow: whether it is derived from a row that has had no such edge yet.
+  func put(_ edge: StoredEdge, isOfNewRow: Bool = false) throws {
+    assert(!isOfNewRow || (try? trees.rules(of: edge)) == nil, "a new row has an edge that nobody has put")
+    let old = isOfNewRow ? nil : try trees.rules(of: edge)
     guard old != edge.rules else { return }
     if var change = try net.find(edge) {
       if old == nil {
         change.state = .stands
         change.edge = edge
         hasNotedStanding = true
-        try net.put(change)
+        try note(change)
       }
     } else if !isBuildingRow, building != nil || !isNew(edge) {
       // While a row is built nobody takes away again what it is asked for.
       hasNotedStanding = true
-      try net.put(NetChange(edge, before: old, .stands))
+      try note(NetChange(edge, before: old, .stands))
     }
     assert(isThereOrAwaited(edge.source), "an edge begins at a row that nobody waits for")
     assert(edge.destinationRow.map(isThereOrAwaited) ?? true, "an edge leads to a row that nobody waits for")
@@ -56,7 +59,7 @@ extension RelationshipWriter {
     var change = change
     change.state = .dropped(sourceGone: reason == .sourceDeleted, destinationGone: reason == .destinationDeleted)
     watch(change.edge, change.before)
-    try net.put(change)
+    try note(change)
   }
 
   /// An edge stands no more because a row at an end of it was removed.
@@ -68,7 +71,15 @@ extension RelationshipWriter {
     if isSweeping, edge.isDerived { change.edge.rules.letOthersKeepDestination() }
     change.state = .hidden
     watch(edge, change.before)
-    try net.put(change)
+    try note(change)
+  }
+
+  /// Notes what has become of an edge.
+  private func note(_ change: NetChange) throws { try net.put(change, forLater: building != nil) }
+
+  /// Puts an edge that has gone on the list of those whose rules are to be applied.
+  private func drop(_ edge: StoredEdge, sourceGone: Bool, destinationGone: Bool) throws {
+    try dropped.append(edge, sourceGone: sourceGone, destinationGone: destinationGone, forLater: building != nil)
   }
 
   /// Has rows kept that may have to be told of an edge.
@@ -79,7 +90,7 @@ extension RelationshipWriter {
 
   /// Drops the hidden edges of an object that does not name them any more; silently, if nothing follows from that.
   func dropHidden(of source: Int64, silently: Bool, unless isNamed: (StoredEdge) -> Bool) throws {
-    try net.forEach(.bySource, StoredEdge.prefix(source, isDerived: true)) { change throws in
+    try net.forEach(.derived(of: source)) { change throws in
       guard change.state == .hidden else { return }
       var identity = change.edge
       identity.rules = []
@@ -100,7 +111,7 @@ extension RelationshipWriter {
   /// A row was removed: its edges leave the trees, until it is stored again or the transaction settles.
   func didRemove(_ row: Int64, _ key: RowKey) throws {
     // What a rule deletes has gone, and nothing waits for it.
-    if try row == deletion.row && net.isEmpty { return try trees.removeEdges(of: row) { try noteDying($0, row) } }
+    if try row == deletion.row && net.isEmpty { return try dropEdges(ofDeleted: row) }
     var hasHidden = false
     try trees.removeEdges(of: row) { edge throws in
       hasHidden = true
@@ -111,9 +122,12 @@ extension RelationshipWriter {
     }
   }
 
-  private func noteDying(_ edge: StoredEdge, _ row: Int64) throws {
+  /// A rule has deleted a row, and nothing is noted of any edge: its edges leave the trees for the list.
+  func dropEdges(ofDeleted row: Int64) throws { try trees.removeEdges(of: row) { try noteDying($0, row) } }
+
+  func noteDying(_ edge: StoredEdge, _ row: Int64) throws {
     watch(edge)
-    try dropped.append(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
+    try drop(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
   }
 
   /// Takes all edges that begin or end at a row which nobody has seen go from the trees.
@@ -123,32 +137,24 @@ extension RelationshipWriter {
   /// of its edges, and those that were hidden for its sake stand again.
   func restore(_ old: Int64, as new: Int64) throws {
     notices.follow(old, to: new)
-    for order in [EdgeOrder.bySource, .byDestination] {
-      let prefix = order == .bySource ? StoredEdge.prefix(old) : StoredEdge.prefix(.row(old))
-      try net.forEach(order, prefix) { change throws in
+    for range in [EdgeRange.source(old), .destination(old)] {
+      try net.forEach(range) { change throws in
         try net.remove(change.edge)
         var change = change
         if change.edge.source == old { change.edge.source = new }
         if change.edge.destination == .row(old) { change.edge.destination = .row(new) }
-        if try change.state == .hidden && !isAnEndRemoved(change.edge) {
+        if try change.state == .hidden && !trees.lacksEnd(change.edge) {
           change.state = .stands
           hasNotedStanding = true
           files.willPut(change.edge)
           try trees.put(change.edge)
         }
-        try net.put(change)
+        try note(change)
       }
     }
   }
 
-  /// Whether an end of an edge was removed; one that has never come is waited for.
-  private func isAnEndRemoved(_ edge: StoredEdge) throws -> Bool {
-    if try edge.source > 0 && !exists(edge.source) { return true }
-    guard case .row(let row) = edge.destination, row > 0 else { return false }
-    return try !exists(row)
-  }
-
-  func exists(_ row: Int64) throws -> Bool { try row > 0 && transaction().key(of: RowID(row)) != nil }
+  func exists(_ row: Int64) throws -> Bool { try trees.hasRow(row) }
 
   // MARK: Settling
 
@@ -157,7 +163,7 @@ extension RelationshipWriter {
   func seal() throws {
     try dropMissing()
     assert(absent.waiting.isEmpty, "a row is waited for that was given up")
-    try net.forEach(.bySource, []) { change throws in try seal(change) }
+    try net.forEach(.all) { change throws in try seal(change) }
     try net.removeAll()
     hasNotedStanding = false
     try absent.removed.removeAll()
@@ -174,7 +180,7 @@ extension RelationshipWriter {
       // It is named, so what counts is what it says at the end.
       try refuseMissing(edge, change.before)
       let isRowMissing = if case .row(let row) = edge.destination { try !exists(row) } else { false }
-      try dropped.append(edge, sourceGone: try !exists(edge.source), destinationGone: isRowMissing)
+      try drop(edge, sourceGone: try !exists(edge.source), destinationGone: isRowMissing)
     case .dropped(var sourceGone, var destinationGone):
       guard let before = change.before else { return }
       edge.rules = before
@@ -182,7 +188,7 @@ extension RelationshipWriter {
         sourceGone = true
         if case .row(let row) = edge.destination { destinationGone = try !exists(row) && !exists(edge.source) }
       }
-      try dropped.append(edge, sourceGone: sourceGone, destinationGone: destinationGone)
+      try drop(edge, sourceGone: sourceGone, destinationGone: destinationGone)
     }
   }
 
@@ -210,7 +216,7 @@ extension RelationshipWriter {
       if edge.isDerived, edge.source > 0 { try unfinished.put([], for: RowID(edge.source)) }
       return edge.isDerived
     }
-    try net.put(NetChange(edge, before: before, .hidden))
+    try note(NetChange(edge, before: before, .hidden))
     return true
   }
 
@@ -220,7 +226,7 @@ extension RelationshipWriter {
     try refuseMissing(edge, before)
     watch(edge)
     let isRowMissing = if case .row(let row) = edge.destination { missing.contains(row) } else { false }
-    try dropped.append(edge, sourceGone: missing.contains(edge.source), destinationGone: isRowMissing)
+    try drop(edge, sourceGone: missing.contains(edge.source), destinationGone: isRowMissing)
   }
 
   /// Notes an edge that is named and has no two ends, and did not stand before; throws if the relationship refuses it.
@@ -228,14 +234,6 @@ extension RelationshipWriter {
     // What a removed row has named goes with it.
     guard before == nil, try !edge.isDerived || exists(edge.source) else { return }
     danglingCount += 1
-    guard settings.missingEnds == .refuse else { return }
-    let known = try notices.edge(edge)
-    let (text, source) = (known.map { "The edge \($0)" } ?? "An edge", known?.source)
-    throw DatabaseError(
-      .danglingEdge,
-      """
-      \(text) of the relationship “\(store.name)” has an end that does not exist when the transaction ends. Store that \
-      row in the same transaction, or take the edge away. Nothing was changed.
-      """, path: store.database.path, collection: source?.collection, key: source?.key)
+    if settings.missingEnds == .refuse { throw try notices.dangling(edge) }
   }
 }

@@ -11,7 +11,7 @@ extension RelationshipWriter {
     if building != nil, change.kind != .insert, let rowID = change.rowID { try askEarly(rowID) }
     switch change.kind {
     case .insert, .update, .replaceObject:
-      if settings.deriver(of: change.collection) != nil { stores.begin(change.rowKey) }
+      if derivers.find(change.collection, settings) != nil { stores.begin(change.rowKey) }
     case .remove: try notices.willRemove(change)
     case .replaceMetadata, .touchObject, .touchMetadata, .touchRow: break
     }
@@ -41,7 +41,7 @@ extension RelationshipWriter {
   }
 
   private func derive(_ change: RowChange, _ rowID: RowID) throws {
-    guard let deriver = settings.deriver(of: change.collection) else { return }
+    guard let deriver = derivers.find(change.collection, settings) else { return }
     if stores.end(change.rowKey) {
       return try setDerived(
         try deriver(change), of: change.rowKey, rowID, isNew: change.kind == .insert,
@@ -61,14 +61,15 @@ extension RelationshipWriter {
   ///   - isNew: whether the row is new, and has no edges yet.
   ///   - silently: whether missing ones go without consequences.
   func setDerived(_ edges: [Edge], of key: RowKey, _ rowID: RowID, isNew: Bool, silently: Bool) throws {
+    if isNew, edges.count < 2, try net.isEmpty {
+      guard let edge = edges.first else { return }
+      let new = try derived(edge, key, rowID)
+      // Unless a row that was waited for has come meanwhile.
+      if try net.isEmpty { return try put(new, isOfNewRow: true) }
+    }
     var wanted: [StoredEdge: EdgeRules] = [:]
     for edge in edges {
-      if let source = edge.source, source != key {
-        throw edge.invalid("was derived by the object of \(key), and begins elsewhere: leave its source out")
-      }
-      let whole = Edge(edge.name, key, edge.destination, edge.rules, isDerived: true)
-      try whole.check(mayBeToTell)
-      var new = try stored(whole, from: rowID.rawValue, isDerived: true)
+      var new = try derived(edge, key, rowID)
       new.rules = []
       wanted[new] = edge.rules
     }
@@ -86,6 +87,16 @@ extension RelationshipWriter {
       new.rules = rules
       try put(new)
     }
+  }
+
+  /// An edge that an object has derived, as it is stored.
+  private func derived(_ edge: Edge, _ key: RowKey, _ rowID: RowID) throws -> StoredEdge {
+    if let source = edge.source, source != key {
+      throw edge.invalid("was derived by the object of \(key), and begins elsewhere: leave its source out")
+    }
+    let whole = Edge(edge.name, key, edge.destination, edge.rules, isDerived: true)
+    try whole.check(mayBeToTell)
+    return try stored(whole, from: rowID.rawValue, isDerived: true)
   }
 
   // MARK: All rows
@@ -106,7 +117,7 @@ extension RelationshipWriter {
       isOnEntry = try cursor.next()
     }
     // Those, too, that an edge which went before was about to delete.
-    try net.forEach(.byDestination, prefix) { change throws in
+    try net.forEach(.files) { change throws in
       switch change.state {
       case .stands: break
       case .hidden: add(change.edge, change.edge.rules)

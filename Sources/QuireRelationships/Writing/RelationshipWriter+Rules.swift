@@ -18,17 +18,34 @@ extension RelationshipWriter {
     while true {
       try seal()
       let batch = try dropped.first()
-      guard let last = batch.last else { break }
-      for (_, record) in batch { try apply(record) }
-      try dropped.removeFirst(through: last.number)
+      if batch.edges.isEmpty { break }
+      try apply(batch.edges)
+      try dropped.removeFirst(batch)
     }
     notices.removeAll()
+  }
+
+  /// Applies the rules of edges that have gone, one after the other. Rows that go by rules which look at nothing else
+  /// are gathered, and go together before anything is looked at.
+  private func apply(_ records: [DroppedEdge]) throws {
+    var rows: [RowID] = []
+    for record in records {
+      if let ends = try dropped.endsThatGo(record) {
+        if ends.destination, let row = record.edge.destinationRow { rows.append(RowID(row)) }
+        if ends.source { rows.append(RowID(record.edge.source)) }
+        continue
+      }
+      try delete(rows)
+      rows.removeAll(keepingCapacity: true)
+      try apply(record)
+    }
+    try delete(rows)
   }
 
   /// Applies the rules of an edge that has gone.
   private func apply(_ record: DroppedEdge) throws {
     let edge = record.edge
-    let haveBothGone = try haveBothGone(edge)
+    let haveBothGone = try trees.hasLostBothEnds(edge)
     let isSourceDying = try dropped.deletesSource(record)
     let isDestinationDying = try dropped.deletesDestination(record)
     if edge.rules.contains(.notifyIfSourceDeleted), record.sourceGone || haveBothGone,
@@ -48,30 +65,38 @@ extension RelationshipWriter {
     if isSourceDying { try delete(edge.source) }
   }
 
-  /// Whether neither end of an edge that tells somebody is there any more: each is told of the other.
-  private func haveBothGone(_ edge: StoredEdge) throws -> Bool {
-    guard !edge.rules.isDisjoint(with: .notices), case .row(let row) = edge.destination else { return false }
-    return try !exists(edge.source) && !exists(row)
+  // MARK: What goes
+
+  /// Deletes rows, those that are still there, in their order.
+  private func delete(_ rows: [RowID]) throws {
+    var next = 0
+    while next < rows.count {
+      let doneCount = try deleteTogether(rows[next...])
+      if doneCount == 0 { try delete(rows[next].rawValue) }
+      next += max(doneCount, 1)
+    }
   }
 
-  // MARK: What goes
+  /// Deletes the first ones of rows that nobody else follows, whom the order of what happens would concern. Returns how
+  /// many of them; none if others may see how each one goes.
+  private func deleteTogether(_ rows: ArraySlice<RowID>) throws -> Int {
+    // A row to be told has to be known before it goes, and what is noted of edges has to be brought up to date.
+    guard rows.count > 1, !settings.hasNotifiers, !deletion.hasReturns, try net.isEmpty else { return 0 }
+    let (doneCount, removed) = try store.removeUnfollowedRows(rows)
+    guard !removed.isEmpty else { return doneCount }
+    deletedCount += removed.count
+    stores.noteChange()
+    try trees.removeEdges(of: removed) { try noteDying($0, $1) }
+    return doneCount
+  }
 
   /// Deletes a row, if it is still there.
   private func delete(_ row: Int64) throws {
     let tx = try transaction()
     guard row > 0, let key = try tx.key(of: RowID(row)) else { return }
-    guard deletion.begin(row) else { throw endlessDeleting(key) }
+    guard deletion.begin(row) else { throw NestedDeletion.endless(key, store) }
     defer { deletion.end() }
     try tx.remove(key)
     deletedCount += 1
-  }
-
-  private func endlessDeleting(_ key: RowKey) -> DatabaseError {
-    DatabaseError(
-      .hooksTooDeep,
-      """
-      Rules of the relationship “\(store.name)” have deleted a row \(EdgeLimits.returnCount) times, each time a hook \
-      of another extension stored a row that was to be deleted, too. Have the hook leave alone what is being removed.
-      """, path: store.database.path, collection: key.collection, key: key.key)
   }
 }

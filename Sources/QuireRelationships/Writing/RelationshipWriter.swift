@@ -32,6 +32,7 @@ public final class RelationshipWriter: ExtensionWriter {
   /// What this transaction has touched.
   let net: NetChanges
   var names = TouchedNames()
+  var derivers = LastDeriver()
   var stores = NestedStores()
   var deletion = NestedDeletion()
   var firstNew: Int64 = .max
@@ -58,11 +59,11 @@ public final class RelationshipWriter: ExtensionWriter {
     self.settings = settings
     trees = try EdgeTrees(store)
     absent = try AbsentRows(trees)
-    dropped = try DroppedEdges(trees)
+    dropped = try DroppedEdges(trees, limit: settings.notedCount)
     notices = EdgeNotices(trees, settings, absent)
     files = try FileList(trees, settings, deleteFiles)
     unfinished = try store.tree("unfinished", of: RowID.self)
-    net = try NetChanges(trees)
+    net = try NetChanges(trees, limit: settings.notedCount)
     building = try Building(store)
     hasNotedStanding = try building != nil && !net.isEmpty
   }
@@ -108,7 +109,7 @@ public final class RelationshipWriter: ExtensionWriter {
   /// The id of a row, or a number that stands for it until it exists.
   func row(_ key: RowKey) throws -> Int64 {
     if let found = try transaction().rowID(of: key) {
-      try resolve(key, found)
+      if try !absent.isEmpty { try resolve(key, found) }
       return found.rawValue
     }
     return try absent.wait(for: key)
@@ -171,23 +172,28 @@ public final class RelationshipWriter: ExtensionWriter {
   private struct Mark {
     let absent: AbsentRows.Mark
     let notices: EdgeNotices.Mark
+    let net: NetChanges.Mark
+    let dropped: DroppedEdges.Mark
     let firstNew: Int64
     let building: Building?
   }
 
   public func makeMark() -> Any? {
-    Mark(absent: absent.mark, notices: notices.mark, firstNew: firstNew, building: building)
+    Mark(
+      absent: absent.mark, notices: notices.mark, net: net.mark, dropped: dropped.mark, firstNew: firstNew,
+      building: building)
   }
 
   public func restore(_ mark: Any?) {
     let mark = mark as? Mark
     absent.restore(mark?.absent ?? AbsentRows.Mark())
     notices.restore(mark?.notices ?? EdgeNotices.Mark())
+    net.restore(mark?.net ?? NetChanges.Mark())
+    dropped.restore(mark?.dropped ?? DroppedEdges.Mark())
     firstNew = mark?.firstNew ?? .max
     building = mark?.building
     // What was remembered of the trees may not be there any more.
     names.didRestore()
-    dropped.didRestore()
     hasNotedStanding = true
   }
 

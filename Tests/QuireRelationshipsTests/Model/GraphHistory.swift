@@ -89,14 +89,19 @@ final class GraphHistory {
       object.links.map { $0.edge(to: nodes) }
     }.notifying(nodes)
     graph.fileRemoval = removal
+    graph.settings.notedCount = notedCount
     return graph
   }
 
   func byHand(_ nodes: RowCollection<some Linked, NoMetadata>) -> Relationship<Never> {
     var graph = Relationship("by hand").notifying(nodes)
     graph.fileRemoval = removal
+    graph.settings.notedCount = notedCount
     return graph
   }
+
+  /// How much of a transaction the relationships keep in memory, from one registration on: all, a little, none.
+  private var notedCount: Int { [EdgeLimits.notedCount, 2, 0, 5][steps % 4] }
 
   private var removal: @Sendable (String) throws -> Void {
     { [deleted, crash, disk] path in
