@@ -8,8 +8,10 @@ extension ExtensionStore {
   ///
   /// - Parameter rowIDs: in the order in which the removals are noted.
   /// - Returns: how many of `rowIDs` are done with, and those of them that were there, whose ids ascend. None are done
-  ///   with if the first one has to be removed by a call of its own.
-  /// - Throws: `transactionFailed` while trees are settled; `damagedRow`, `damagedPage`, `inputOutput`, `diskFull`.
+  ///   with if the first one has to be removed by a call of its own: another extension follows it, or is still to hear
+  ///   of a change that was made before.
+  /// - Throws: `transactionFailed` while trees are settled; `damagedRow` if no key leads to one of the rows;
+  ///   `damagedPage`, `inputOutput`, `diskFull`. The transaction cannot be committed then if a row has been removed.
   public func removeUnfollowedRows(_ rowIDs: ArraySlice<RowID>) throws -> (doneCount: Int, removed: [RowID]) {
     try state.checkWriting()
     return try RowRemoval(state).removeUnfollowed(rowIDs, by: id)
@@ -17,6 +19,8 @@ extension ExtensionStore {
 
   /// Whether there is a row of an id. Touches one page per level of the row tree.
   public func hasRow(_ rowID: RowID) throws -> Bool {
+    // Who follows what is read is told when the row comes or goes.
+    if state.recorder != nil { return try readTransaction.key(of: rowID) != nil }
     try state.check()
     return try state.wrapping { () throws(StorageError) in
       guard let value = try state.lend(SearchKey(rowID.rawValue), in: state.trees.rows) else { return false }
@@ -42,19 +46,24 @@ extension RowRemoval {
   ) throws -> (doneCount: Int, removed: [RowID]) {
     guard let first = rowIDs.first, let session = try transaction.session() else { return (0, []) }
     try session.checkRowsMayChange()
-    try transaction.finishRounds(before: nil, of: nil)
+    guard session.rounds.allSatisfy(\.isFinished) else { return (0, []) }
     guard let id = try collection(of: first) else { return (1, []) }
     let collection = transaction.open(try transaction.name(of: id))
     try transaction.check()
     guard collection.id == id else { throw RowView.damaged() }
     let listeners = session.listeners(of: collection.name).entries
     guard listeners.count == 1, listeners[0].registered.id == owner else { return (0, []) }
-    var end = rowIDs.startIndex + 1
-    while end < rowIDs.endIndex, rowIDs[end - 1] < rowIDs[end] { end += 1 }
-    var doomed = Doomed(collection: id, keys: ByteKeys(capacity: end - rowIDs.startIndex))
-    let doneCount = try look(at: rowIDs[..<end], &doomed)
-    try remove(&doomed, collection)
-    return (doneCount, doomed.rowIDs)
+    var doomed = Doomed(collection: id, keys: ByteKeys())
+    do {
+      let doneCount = try look(at: rowIDs, &doomed)
+      try remove(&doomed, collection)
+      return (doneCount, doomed.rowIDs)
+    } catch {
+      // Some are noted as removed that are there.
+      let error = transaction.wrap(error)
+      if !doomed.rowIDs.isEmpty { transaction.note(error) }
+      throw error
+    }
   }
 
   /// The collection of a row; nil if there is no such row.
@@ -68,28 +77,30 @@ extension RowRemoval {
     }
   }
 
-  /// Looks the rows up side by side, more at a time the longer it goes, up to one of another collection. Returns how
-  /// many there are up to that one.
-  private func look(at rowIDs: ArraySlice<RowID>, _ doomed: inout Doomed) throws(DatabaseError) -> Int {
-    var (start, stepCount, isStopped) = (rowIDs.startIndex, 16, false)
+  /// Looks the rows up side by side, more at a time the longer it goes, up to one of another collection or with an id
+  /// that is not above the one before. Returns how many there are up to that one.
+  private func look(at rowIDs: ArraySlice<RowID>, _ doomed: inout Doomed) throws -> Int {
+    var (start, stepCount, isStopped) = (rowIDs.startIndex, 4, false)
     while start < rowIDs.endIndex, !isStopped {
-      let step = rowIDs[start..<min(start + stepCount, rowIDs.endIndex)]
-      do {
-        try transaction.withValues(
-          count: step.count, in: transaction.trees.rows, { step[step.startIndex + $0].rawValue }
-        ) { index, bytes in
-          guard !isStopped else { return }
-          if let bytes {
-            isStopped = try unsafe !bytes.withUnsafeBytes { row in
-              try unsafe add(RowView(row), step[step.startIndex + index], &doomed)
-            }
-            if isStopped { return }
+      var end = start + 1
+      let limit = min(start + stepCount, rowIDs.endIndex)
+      while end < limit, rowIDs[end - 1] < rowIDs[end] { end += 1 }
+      let step = rowIDs[start..<end]
+      isStopped = end < rowIDs.endIndex && rowIDs[end - 1] >= rowIDs[end]
+      var isOther = false
+      try transaction.withValues(
+        count: step.count, in: transaction.trees.rows, { step[step.startIndex + $0].rawValue }
+      ) { index, bytes in
+        guard !isOther else { return }
+        if let bytes {
+          isOther = try unsafe !bytes.withUnsafeBytes { row in
+            try unsafe add(RowView(row), step[step.startIndex + index], &doomed)
           }
-          start += 1
+          if isOther { return }
         }
-      } catch {
-        throw transaction.wrap(error)
+        start += 1
       }
+      isStopped = isStopped || isOther
       stepCount = min(stepCount * 4, Limits.removalBatchCount)
     }
     return start - rowIDs.startIndex
@@ -114,14 +125,10 @@ extension RowRemoval {
     transaction.mutationCount &+= doomed.rowIDs.count
     collection.hasRemoved = true
     doomed.keys.sort()
-    do {
-      let count = try transaction.delete(doomed.keys, in: transaction.trees.keys)
-      // A row that no key leads to is one that nobody could have removed.
-      guard count == doomed.rowIDs.count else { throw RowView.damaged() }
-      try deleteRows(doomed.rowIDs)
-    } catch {
-      throw transaction.wrap(error)
-    }
+    let count = try transaction.delete(doomed.keys, in: transaction.trees.keys)
+    // A row that no key leads to is one that nobody could have removed.
+    guard count == doomed.rowIDs.count else { throw RowView.damaged() }
+    try deleteRows(doomed.rowIDs)
   }
 
   /// Deletes rows whose ids ascend from the row tree: runs of neighbours as one.

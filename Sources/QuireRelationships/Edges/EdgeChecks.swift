@@ -17,8 +17,8 @@ enum EdgeLimits {
   static let pathByteCount = 960
   /// How many edges are handled at a time where there may be any number.
   static let batchCount = 1024
-  /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory: some 10 MiB and 5 MiB
-  /// at the most.
+  /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory: some 20 MiB and
+  /// 15 MiB at the most. A file counts once more for each 64 bytes of its path.
   static let notedCount = 1 << 17
   /// How many files of a list are looked at in one transaction.
   static let fileBatchCount = 64

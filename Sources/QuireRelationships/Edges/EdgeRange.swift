@@ -32,8 +32,8 @@ enum EdgeRange {
     }
   }
 
-  /// Whether an edge stands in front of all of them, in their order.
-  func isAbove(_ edge: StoredEdge) -> Bool {
+  /// Whether all of them come after an edge, in their order.
+  func isAfter(_ edge: StoredEdge) -> Bool {
     switch self {
     case .all: false
     // Derived ones come first.

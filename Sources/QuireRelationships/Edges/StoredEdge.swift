@@ -37,6 +37,9 @@ struct StoredEdge: Hashable {
     return key
   }
 
+  /// How much memory it takes, in edges to rows: a long path takes as much as many of these.
+  var weight: Int { if case .file(let path) = destination { 1 + path.count / 64 } else { 1 } }
+
   /// The row that it leads to; nil if that is a file.
   var destinationRow: Int64? { if case .row(let row) = destination { row } else { nil } }
 

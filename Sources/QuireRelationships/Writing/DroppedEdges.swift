@@ -9,7 +9,8 @@ internal import QuireDatabase
 ///
 /// Invariants:
 /// 1. The list is empty when a transaction has settled, unless the relationship is being built; `wishes` always is.
-/// 2. `last`, if it is known, is at least the number of the newest edge in `list`.
+/// 2. `last`, if it is known, is at least the number of the newest edge that `list` has had in this transaction: no
+///    number is given twice, whatever is cleared or undone while the first edges are looked at.
 /// 3. The edges of `queue` have gone before those of `list`, which is empty unless `usesList`.
 final class DroppedEdges {
   private let trees: EdgeTrees
@@ -21,7 +22,7 @@ final class DroppedEdges {
   private var last: Int64?
   private var queue = EdgeQueue()
   private var usesList: Bool
-  /// How many edges are kept in memory at the most.
+  /// The weight of the edges that are kept in memory at the most.
   private let limit: Int
 
   init(_ trees: EdgeTrees, limit: Int) throws {
@@ -44,7 +45,7 @@ final class DroppedEdges {
     // It may be the last one that something was to go with.
     guard try matters || wishes.count > 0 else { return }
     let record = DroppedEdge(edge: edge, sourceGone: sourceGone, destinationGone: destinationGone)
-    guard usesList || forLater || queue.count >= limit else { return queue.append(record) }
+    guard usesList || forLater || queue.weight >= limit else { return queue.append(record) }
     usesList = true
     let number = try last ?? newest()
     assert((try? newest()).map { $0 <= number } ?? true, "an edge takes the place of another one in the list")
@@ -63,7 +64,8 @@ final class DroppedEdges {
     let cursor = try list.cursor()
     let first = try cursor.seekFirst() ? cursor.key?.rawValue ?? 1 : 1
     let (edges, start) = (queue, first - Int64(queue.count))
-    queue = EdgeQueue()
+    last = try last ?? newest()
+    queue.removeAll()
     usesList = true
     var number = start
     try edges.forEach { record in
@@ -85,21 +87,31 @@ final class DroppedEdges {
   /// Edges from the beginning of the list.
   struct Batch {
     let edges: [DroppedEdge]
-    /// The number of the last one in the tree; nil if they are in memory.
-    fileprivate let last: Int64?
+    fileprivate let place: Place
+  }
+
+  /// Where edges from the beginning of the list are.
+  fileprivate enum Place {
+    /// In memory, below a number.
+    case memory(below: Int)
+    /// In the tree, up to a number.
+    case tree(through: Int64)
   }
 
   /// The first edges of the list.
   func first() throws -> Batch {
-    if !queue.isEmpty { return Batch(edges: queue.first, last: nil) }
-    guard try usesList && list.count > 0 else { return Batch(edges: [], last: nil) }
-    var (edges, last) = ([DroppedEdge](), nil as Int64?)
+    let waiting = queue.first
+    guard try waiting.edges.isEmpty && usesList && list.count > 0 else {
+      return Batch(edges: waiting.edges, place: .memory(below: waiting.end))
+    }
+    last = try last ?? newest()
+    var (edges, end) = ([DroppedEdge](), Int64.min)
     let cursor = try list.cursor()
     while edges.count < EdgeLimits.batchCount, try cursor.next(), let entry = try cursor.entry {
       edges.append(try edge(entry.value))
-      last = entry.key.rawValue
+      end = entry.key.rawValue
     }
-    return Batch(edges: edges, last: last)
+    return Batch(edges: edges, place: .tree(through: end))
   }
 
   private func edge(_ bytes: [UInt8]) throws -> DroppedEdge {
@@ -107,11 +119,14 @@ final class DroppedEdges {
     return edge
   }
 
-  /// Takes the first edges off the list.
+  /// Takes the first edges off the list, those that are still there.
   func removeFirst(_ batch: Batch) throws {
-    guard let last = batch.last else { return queue.removeFirst(batch.edges.count) }
-    try list.remove(from: nil, upTo: RowID(last + 1))
-    usesList = try list.count > 0
+    switch batch.place {
+    case .memory(let end): queue.removeFirst(below: end)
+    case .tree(let last):
+      try list.remove(from: nil, upTo: RowID(last + 1))
+      usesList = try list.count > 0
+    }
   }
 
   // MARK: Savepoints
@@ -126,8 +141,6 @@ final class DroppedEdges {
 
   func restore(_ mark: Mark) {
     (queue, usesList) = (mark.queue, mark.usesList)
-    // What was remembered of the trees may not be there any more.
-    last = nil
   }
 
   // MARK: Groups
@@ -204,7 +217,8 @@ final class DroppedEdges {
   }
 
   func removeAll() throws {
-    queue = EdgeQueue()
+    queue.removeAll()
+    last = try last ?? newest()
     try list.removeAll()
     usesList = false
     try wishes.removeAll()

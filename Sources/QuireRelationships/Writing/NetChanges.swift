@@ -59,7 +59,7 @@ struct NetChange {
   }
 }
 
-/// The edges that a transaction has touched: in memory as long as they are not more than `EdgeLimits.notedCount`; in
+/// The edges that a transaction has touched: in memory as long as they weigh no more than `EdgeLimits.notedCount`; in
 /// trees beyond that, so that any number of them takes little memory, and while the relationship is being built, so
 /// that the transactions to come find them. Both forms take part in savepoints.
 ///
@@ -76,7 +76,7 @@ final class NetChanges {
   private let damaged: () -> DatabaseError
   private var memory = NetMemory()
   private var usesTrees: Bool
-  /// How many changes are kept in memory at the most.
+  /// The weight of the changes that are kept in memory at the most.
   private let limit: Int
 
   init(_ trees: EdgeTrees, limit: Int) throws {
@@ -117,7 +117,7 @@ final class NetChanges {
   ///
   /// - Parameter forLater: whether transactions to come have to know it.
   func put(_ change: NetChange, forLater: Bool) throws {
-    if !usesTrees, forLater || memory.count >= limit { try keepForLater() }
+    if !usesTrees, forLater || memory.weight >= limit { try keepForLater() }
     guard usesTrees else { return memory.put(change) }
     try putInTrees(change)
   }

@@ -67,7 +67,8 @@ struct RelationshipSettings: Sendable {
   var watch: RegistrationWatch?
   var missingEnds = MissingEnds.countAsDeleted
   var untoldRows = UntoldRows.refuse
-  /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory.
+  /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory; see
+  /// `StoredEdge.weight`.
   var notedCount = EdgeLimits.notedCount
   var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
 

@@ -80,7 +80,8 @@ extension RelationshipWriter {
   /// Deletes the first ones of rows that nobody else follows, whom the order of what happens would concern. Returns how
   /// many of them; none if others may see how each one goes.
   private func deleteTogether(_ rows: ArraySlice<RowID>) throws -> Int {
-    // A row to be told has to be known before it goes, and what is noted of edges has to be brought up to date.
+    // A row to be told has to be known before it goes, and what is noted of edges has to be brought up to date. Hooks
+    // that are still to hear of something may note more: the first row waits for them then.
     guard rows.count > 1, !settings.hasNotifiers, !deletion.hasReturns, try net.isEmpty else { return 0 }
     let (doneCount, removed) = try store.removeUnfollowedRows(rows)
     guard !removed.isEmpty else { return doneCount }

@@ -108,4 +108,49 @@ import Testing
     try db.verify()
     #expect(try db.read { tx throws in try tx.access(to: index()).rows("text").count } == 100)
   }
+
+  /// Who follows a read that has asked whether a row is there is told when it goes.
+  @Test func askingForARowIsARead() throws {
+    let db = try Database.inMemory()
+    var other = index("other")
+    other.collections = .only(["others"])
+    try db.register(other)
+    let index = other
+    let rowIDs = try db.write { tx throws in
+      try ["a", "b"].map { key in
+        try tx[.texts("t")].set("text", for: key)
+        return try #require(try tx[.texts("t")].rowID(key))
+      }
+    }
+    let pin = try db.pin()
+    let (found, reads) = try pin.followingRead { tx in try tx.access(to: index).store.hasRow(rowIDs[0]) }
+    #expect(found)
+    try db.write { tx throws in try tx[.texts("t")].remove("b") }
+    #expect(!reads.areChanged(by: try pin.advanceTellingAll()))
+    try db.write { tx throws in try tx[.texts("t")].remove("a") }
+    #expect(reads.areChanged(by: try pin.advanceTellingAll()))
+  }
+
+  /// Rows of two collections by turns go in steps of one, at no more than a few look-ups each.
+  @Test func alternatingRowsGoInStepsOfOne() throws {
+    let db = try Database.inMemory()
+    try db.register(index())
+    try db.write { tx throws in
+      var rowIDs: [RowID] = []
+      for number in 0..<64 {
+        let rows = tx[.texts(number % 2 == 0 ? "a" : "b")]
+        try rows.set("text", for: "\(number)")
+        rowIDs.append(try #require(try rows.rowID("\(number)")))
+      }
+      let store = try tx.access(to: index()).store
+      var rest = rowIDs[...]
+      while !rest.isEmpty {
+        let step = try store.removeUnfollowedRows(rest)
+        #expect(step.doneCount == 1 && step.removed == [rest.first])
+        rest = rest.dropFirst()
+      }
+      #expect(tx[.texts("a")].count == 0 && tx[.texts("b")].count == 0)
+    }
+    try db.verify()
+  }
 }

@@ -30,12 +30,14 @@ struct ValueIndex<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
 
   /// What the trees say, in either kind of transaction.
   struct Reader {
+    let store: ExtensionStore
     /// Value, a zero byte, and the row's id.
     let entries: ExtensionTree<[UInt8]>
     /// The row's id, and the value.
     let values: ExtensionTree<RowID>
 
     init(_ store: ExtensionStore) throws {
+      self.store = store
       entries = try store.tree("entries", of: [UInt8].self)
       values = try store.tree("values", of: RowID.self)
     }
