@@ -160,6 +160,31 @@ where Parent.Writer: ViewOwner {
   /// orders takes steps without any change.
   public func willChange(_ change: RowChange) throws { told = nil }
 
+  public func build(_ rows: UnbuiltRows) throws {
+    // Many rows stand in the group of the parent that the row before stands in.
+    var last: (id: GroupID, name: String)?
+    try rows.forEach { change in
+      guard let rowID = change.rowID else { return }
+      let parentEntries = try parent.trees.entries(of: rowID)
+      if parentEntries.isEmpty { return }
+      // The parent's steps may have brought it in before its turn.
+      guard try storage.trees.entries(of: rowID).isEmpty else { return try build(change) }
+      storage.isRecording = false
+      defer { storage.isRecording = true }
+      // What is handed over is the row as it is: nothing is looked up, and it is decoded once for all groups.
+      guard let row = reader.row(change) else { return }
+      var own: [ViewEntry] = []
+      for entry in parentEntries {
+        guard let id = entry.group else { throw storage.trees.damaged() }
+        let name = if let last, last.id == id { last.name } else { try parent.trees.name(of: id) }
+        last = (id, name)
+        guard try view.filter.isIncluded(name, row) else { continue }
+        try storage.insert(rowID, change.rowKey, name, order: entry.order, others: own)
+        if parentEntries.count > 1, let group = try storage.group(name) { own.append(ViewEntry(group, entry.order)) }
+      }
+    }
+  }
+
   public func didChange(_ change: RowChange) throws {
     defer { told = nil }
     guard let rowID = change.rowID, change.kind != .remove else { return }
