@@ -36,14 +36,16 @@ import Testing
     while try cursor.next() {
       let key = cursor.withKey { $0.withUnsafeBytes { Array($0) } }
       let entry = (key: try #require(key), value: try #require(try cursor.value))
-      let both = try cursor.withEntry { key, value in
-        key.withUnsafeBytes { $0.elementsEqual(entry.key) }
-          && (entry.value.count >= 600 || value.withUnsafeBytes { $0.elementsEqual(entry.value) })
-      }
-      #expect(both == true, "a key and its value looked at together")
+      let both = try #require(try cursor.borrowedEntry)
+      #expect(
+        UnsafeRawBufferPointer(start: both.key.base, count: both.key.count).elementsEqual(entry.key)
+          && (both.value.isExtent
+            || UnsafeRawBufferPointer(start: both.value.base, count: both.value.count).elementsEqual(entry.value)),
+        "a key and its value looked at together")
       entries.append(entry)
     }
-    #expect(try cursor.withEntry { _, _ in true } == nil, "behind the last entry")
+    let behind = try cursor.borrowedEntry
+    #expect(behind == nil, "behind the last entry")
     return entries
   }
 
@@ -59,11 +61,11 @@ import Testing
     let (engine, tree) = try makeEngine(.bytes, count: 50, seed: 3)
     try engine.write { tx in
       var cursor = try tx.cursor(tree)
-      let isThere = try cursor.next() ? cursor.withEntry { _, _ in true } : nil
-      #expect(isThere == true)
+      let isThere = try cursor.next() && cursor.borrowedEntry != nil
+      #expect(isThere)
       try tx.put([1], for: [2], in: tree)
       var failure: StorageError?
-      do { _ = try cursor.withEntry { _, _ in true } } catch { failure = error as? StorageError }
+      do throws(StorageError) { _ = try cursor.borrowedEntry } catch { failure = error }
       #expect(failure?.code == .cursorInvalidated)
     }
   }

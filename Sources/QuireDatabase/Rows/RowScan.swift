@@ -116,11 +116,14 @@ final class IndexCursor {
 
   private func step() throws -> IndexEntry? {
     guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
-    let entry = unsafe try cursor.withEntry { key, value -> IndexEntry? in
-      guard let key = try unsafe key.withUnsafeBytes({ try unsafe keyWithinBounds($0) }) else { return nil }
-      return IndexEntry(key: key, rowID: try Self.rowID(value))
+    // Without a closure, which would hold on to the walk at each step.
+    guard let (key, value) = unsafe try cursor.borrowedEntry else { return nil }
+    unsafe cursor.beginLoan()
+    defer { unsafe cursor.endLoan() }
+    guard let key = try unsafe keyWithinBounds(UnsafeRawBufferPointer(start: key.base, count: key.count)) else {
+      return nil
     }
-    return entry ?? nil
+    return IndexEntry(key: key, rowID: try unsafe Self.rowID(RawSpan(_unsafeStart: value.base, byteCount: value.count)))
   }
 
   /// The number of the row of the entry that the cursor is on.

@@ -240,24 +240,12 @@ public struct Cursor: ~Copyable {
     if state.pointee.path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.enterEpoch(slot) } }
   }
 
-  /// Where the current key and its value are, as `borrowedKey` and `borrowedValue`.
+  /// Where the current key and its value are, with one look at the page: lent between `beginLoan` and `endLoan`.
   @usableFromInline package var borrowedEntry: (key: BorrowedValue, value: BorrowedValue)? {
     get throws(StorageError) {
       guard let (page, index) = try currentEntry() else { return nil }
       return (key(page, index), BorrowedValue(page.leafCell(index)))
     }
-  }
-
-  /// Calls `body` with the current key and its value, with one look at the page; nil if the cursor is on no entry. For
-  /// trees whose values fit a page: of another one `body` is given the reference to it.
-  ///
-  /// - Throws: as `withValue`.
-  @inlinable package func withEntry<Result>(_ body: (RawSpan, RawSpan) throws -> Result) throws -> Result? {
-    guard let (key, value) = try borrowedEntry else { return nil }
-    beginLoan()
-    defer { endLoan() }
-    return try body(
-      RawSpan(_unsafeStart: key.base, byteCount: key.count), RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 
   /// A copy of the current key; nil as `withKey` is.
