@@ -119,26 +119,96 @@ import Testing
     try db.close()
   }
 
-  @Test("Building that is stopped goes on where it was, with rows that have come meanwhile") func stopped() throws {
+  /// Stores, changes and removes some rows, also such that are there.
+  private func change(_ db: Database, _ random: inout SeededRandom) throws {
+    try db.write { tx throws in
+      let rows = tx[.items()]
+      let keys = Array(rows.keys)
+      for _ in 0..<12 {
+        let key = keys[random.below(keys.count)]
+        let item = Item(group: ["a", "b", nil][random.below(3)], rank: random.below(40) - 20)
+        switch random.below(4) {
+        case 0: try rows.remove(key)
+        case 1: try rows.set(item, for: "new \(random.below(1000))")
+        case 2: try rows.replace(item, for: key)
+        default: try rows.set(item, for: key)
+        }
+      }
+    }
+  }
+
+  @Test(
+    "Rows that change between the steps of building are shown as if they had changed before",
+    arguments: [1, 7, 40], [1, 2] as [UInt64])
+  func changesBetweenSteps(stepRowCount: Int, seed: UInt64) throws {
+    let (before, after) = (Self.views("before "), Self.views("after "))
+    let folder = try TestFolder()
+    let db = try open(folder, stepRowCount: stepRowCount)
+    try db.register(before.several)
+    try db.register(before.small)
+    try fill(db, seed: seed)
+    var random = SeededRandom(seed: seed)
+    var stepCount = 0
+    func changing() throws {
+      stepCount += 1
+      // Rows that come behind those that are built let it go on: not for ever.
+      if stepCount < 100 { try change(db, &random) }
+    }
+    try db.register(after.several) { _ in try changing() }
+    try db.register(after.small) { _ in try changing() }
+    #expect(stepCount > 10)
+    for _ in 0..<2 {
+      try db.read { tx throws in
+        #expect(try tx.view(before.several).shown() == tx.view(after.several).shown())
+        #expect(try tx.view(before.small).shown() == tx.view(after.small).shown())
+        #expect(try !tx.view(after.small).isEmpty)
+        try tx.view(after.small).trees.checkInvariants()
+      }
+      try change(db, &random)
+    }
+    try db.close()
+  }
+
+  @Test("Building that is stopped goes on where it was, with rows that have come meanwhile", arguments: [false, true])
+  func stopped(isFiltered: Bool) throws {
     let folder = try TestFolder()
     let db = try open(folder, stepRowCount: 10)
     try fill(db, seed: 5, count: 95)
-    let view = View("byRank", over: .items(), group: { $0.group }, sortKey: { $0.rank })
+    let views = Self.views("")
+    if isFiltered { try db.register(views.several) }
+    var random = SeededRandom(seed: 9)
     var steps = 0
+    func register(_ db: Database, _ progress: @escaping () throws -> Void) throws {
+      if isFiltered {
+        try db.register(views.small) { _ in try progress() }
+      } else {
+        try db.register(views.several) { _ in try progress() }
+      }
+    }
     #expect(throws: Refused.self) {
-      try db.register(view) { _ in
+      try register(db) {
         steps += 1
-        if steps == 4 { throw Refused() }
+        if steps == 2 || steps == 5 { try change(db, &random) }
+        if steps == 6 { throw Refused() }
       }
     }
     try db.close()
     let again = try open(folder, stepRowCount: 10)
-    try again.register(view)
-    let same = View("same", over: .items(), group: { $0.group }, sortKey: { $0.rank })
-    try again.register(same)
+    if isFiltered { try again.register(views.several) }
+    let stepsBefore = steps
+    try register(again) { steps += 1 }
+    #expect(stepsBefore == 6 && steps < 6 + 7, "it has begun anew: \(steps)")
+    let same = Self.views("same ")
+    try again.register(same.several)
+    try again.register(same.small)
     try again.read { tx throws in
-      #expect(try tx.view(view).shown() == tx.view(same).shown())
-      try tx.view(view).trees.checkInvariants()
+      if isFiltered {
+        #expect(try tx.view(views.small).shown() == tx.view(same.small).shown())
+        try tx.view(views.small).trees.checkInvariants()
+      } else {
+        #expect(try tx.view(views.several).shown() == tx.view(same.several).shown())
+        try tx.view(views.several).trees.checkInvariants()
+      }
     }
     try again.close()
   }

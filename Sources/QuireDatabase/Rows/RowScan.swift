@@ -117,10 +117,10 @@ final class IndexCursor {
   private func step() throws -> IndexEntry? {
     guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
     // Without a closure, which would hold on to the walk at each step.
-    guard let (key, value) = unsafe try cursor.borrowedEntry else { return nil }
+    guard let (found, value) = unsafe try cursor.borrowedEntry else { return nil }
     unsafe cursor.beginLoan()
     defer { unsafe cursor.endLoan() }
-    guard let key = try unsafe keyWithinBounds(UnsafeRawBufferPointer(start: key.base, count: key.count)) else {
+    guard let key = try unsafe keyWithinBounds(UnsafeRawBufferPointer(start: found.base, count: found.count)) else {
       return nil
     }
     return IndexEntry(key: key, rowID: try unsafe Self.rowID(RawSpan(_unsafeStart: value.base, byteCount: value.count)))

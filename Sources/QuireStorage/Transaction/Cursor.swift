@@ -240,8 +240,12 @@ public struct Cursor: ~Copyable {
     if state.pointee.path.hasCopy, reader.isInSlot(value) { _ = slots._withUnsafeGuaranteedRef { $0.enterEpoch(slot) } }
   }
 
-  /// Where the current key and its value are, with one look at the page: lent between `beginLoan` and `endLoan`.
-  @usableFromInline package var borrowedEntry: (key: BorrowedValue, value: BorrowedValue)? {
+  /// Where the current key and its value are, with one look at the page; nil if the cursor is on no entry. A long value
+  /// is given as the reference to it, which `isExtent` tells. Good until the cursor or the transaction moves on; where
+  /// anything else is called in between, between `beginLoan` and `endLoan`.
+  ///
+  /// - Throws: `cursorInvalidated`, `damagedPage`, `inputOutput`.
+  package var borrowedEntry: (key: BorrowedValue, value: BorrowedValue)? {
     get throws(StorageError) {
       guard let (page, index) = try currentEntry() else { return nil }
       return (key(page, index), BorrowedValue(page.leafCell(index)))

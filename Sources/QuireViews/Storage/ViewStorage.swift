@@ -83,14 +83,19 @@ final class ViewStorage {
 
   // MARK: Rows
 
-  /// Puts a row into a group. It is not in that group yet; `others` are its entries in other groups.
-  func insert(_ rowID: RowID, _ key: RowKey, _ name: String, order: [UInt8], others: [ViewEntry] = []) throws {
+  /// Puts a row into a group, and returns its entry there. It is not in that group yet; `others` are its entries in
+  /// other groups.
+  @discardableResult
+  func insert(
+    _ rowID: RowID, _ key: RowKey, _ name: String, order: [UInt8], others: [ViewEntry] = []
+  ) throws -> ViewEntry {
     let group = try makeGroup(name)
     let entry = ViewEntry(group, order)
     try trees.entries.put(rowID.orderedBytes, for: entry.key)
     try trees.rows.put(ViewTrees.encode(others.isEmpty ? [entry] : others + [entry]), for: rowID)
     try note(.insert(key, group: name, index: trees.index(of: entry, in: group)))
     try tell { try $0.didInsert(rowID, key, group: name, entry) }
+    return entry
   }
 
   /// Takes a row out of one of its groups.

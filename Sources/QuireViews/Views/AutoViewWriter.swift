@@ -137,8 +137,8 @@ public final class AutoViewWriter<Object: Sendable, Metadata: Sendable>: ViewWri
     var others = others
     for name in names {
       let order = try order(row, rowID, in: name)
-      try storage.insert(rowID, RowKey(row.collection, row.key), name, order: order, others: others)
-      if names.count > 1, let group = try storage.group(name) { others.append(ViewEntry(group, order)) }
+      others.append(
+        try storage.insert(rowID, RowKey(row.collection, row.key), name, order: order, others: others))
     }
   }
 

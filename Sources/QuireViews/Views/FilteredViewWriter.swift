@@ -156,10 +156,6 @@ where Parent.Writer: ViewOwner {
     try judge(rowID, row.rowKey) { _ in (mayDiffer: true, aspects: []) }
   }
 
-  /// What a step of the parent's has had judged before, the change that comes may make wrong: a list that the app
-  /// orders takes steps without any change.
-  public func willChange(_ change: RowChange) throws { told = nil }
-
   public func build(_ rows: UnbuiltRows) throws {
     // Many rows stand in the group of the parent that the row before stands in.
     var last: (id: GroupID, name: String)?
@@ -171,19 +167,22 @@ where Parent.Writer: ViewOwner {
       guard try storage.trees.entries(of: rowID).isEmpty else { return try build(change) }
       storage.isRecording = false
       defer { storage.isRecording = true }
-      // What is handed over is the row as it is: nothing is looked up, and it is decoded once for all groups.
+      // What is handed over is the row as it is, decoded once for all groups.
       guard let row = reader.row(change) else { return }
       var own: [ViewEntry] = []
       for entry in parentEntries {
-        guard let id = entry.group else { throw storage.trees.damaged() }
+        guard let id = entry.group else { throw parent.trees.damaged() }
         let name = if let last, last.id == id { last.name } else { try parent.trees.name(of: id) }
         last = (id, name)
         guard try view.filter.isIncluded(name, row) else { continue }
-        try storage.insert(rowID, change.rowKey, name, order: entry.order, others: own)
-        if parentEntries.count > 1, let group = try storage.group(name) { own.append(ViewEntry(group, entry.order)) }
+        own.append(try storage.insert(rowID, change.rowKey, name, order: entry.order, others: own))
       }
     }
   }
+
+  /// What a step of the parent's has had judged before, the change that comes may make wrong: a list that the app
+  /// orders takes steps without any change.
+  public func willChange(_ change: RowChange) throws { told = nil }
 
   public func didChange(_ change: RowChange) throws {
     defer { told = nil }
@@ -201,7 +200,7 @@ where Parent.Writer: ViewOwner {
     _ rowID: RowID, _ key: RowKey, _ what: (ByteString) -> (mayDiffer: Bool, aspects: ViewAspects)
   ) throws {
     for parentEntry in try parent.trees.entries(of: rowID) {
-      guard let id = parentEntry.group else { throw storage.trees.damaged() }
+      guard let id = parentEntry.group else { throw parent.trees.damaged() }
       let group = try parent.trees.name(of: id)
       let current = try entry(rowID, group)
       let (mayDiffer, aspects) = what(ByteString(group))

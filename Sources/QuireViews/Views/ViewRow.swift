@@ -7,7 +7,7 @@ public import QuireDatabase
 public final class ViewRow<Object: Sendable, Metadata: Sendable> {
   private let row: FamilyRow<Object, Metadata>
   /// What a closure wants to keep of the row for when it is asked about it again, which the sorting of one operation
-  /// does: nil at first. Not for other threads.
+  /// does, and filtering in the groups of one row may do: nil at first. Not for other threads.
   public var attachment: AnyObject?
 
   init(_ row: FamilyRow<Object, Metadata>) { self.row = row }

@@ -176,6 +176,38 @@ private struct Probe: DatabaseExtension {
     try db.close()
   }
 
+  @Test("A key index that is damaged is an error of each walk over it", arguments: [0, 1, 2])
+  func damagedKeysAreErrors(damage: Int) throws {
+    let folder = try TestFolder()
+    do {
+      let db = try folder.open()
+      try db.write { tx throws in for key in ["k1", "k2"] { try tx[.texts("a")].set("x", for: key) } }
+      try db.close()
+    }
+    do {
+      let engine = try StorageEngine(at: folder.path)
+      try engine.write { tx in
+        guard let keys = tx.tree(named: "quire.keys") else { throw Refused() }
+        var cursor = try tx.cursor(keys)
+        guard try cursor.seekLast(), let key = cursor.key, let value = try cursor.value else { throw Refused() }
+        switch damage {
+        case 0: try tx.put(Array(value.dropLast()), for: key, in: keys)
+        case 1: try tx.put(value, for: Array(key.dropLast()) + [0xff, 0xfe], in: keys)
+        default: try tx.put(Array(repeating: 7, count: 3000), for: key, in: keys)
+        }
+      }
+      try engine.close()
+    }
+    let db = try folder.open()
+    // Twice: what a walk has on loan is given back when it fails.
+    for _ in 0..<2 {
+      #expect(errorCode { try db.read { tx throws in for _ in tx[.texts("a")].keys {} } } == .damagedRow)
+      #expect(errorCode { try db.write { tx throws in for _ in tx[.texts("a")].keys.reversed() {} } } == .damagedRow)
+    }
+    try db.write { tx throws in try tx[.texts("b")].set("y", for: "k") }
+    try db.close()
+  }
+
   @Test("What a row was before a change is there for all, and decoded once") func before() throws {
     let heard = Recorder()
     let decoded = Recorder()
