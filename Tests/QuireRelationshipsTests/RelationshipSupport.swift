@@ -76,6 +76,9 @@ struct NodeDatabase {
     try db.register(graph)
   }
 
+  /// One that is there, with its relationship.
+  init(_ db: Database, _ graph: Relationship<Node>) { (self.db, self.graph) = (db, graph) }
+
   /// Changes something, and checks the trees before and after the commit.
   func write<Result>(_ body: (WritableRows<Node, NoMetadata>, WritableGraph) throws -> Result) throws -> Result {
     let result = try db.write { tx throws in

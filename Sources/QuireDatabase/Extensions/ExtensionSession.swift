@@ -258,17 +258,27 @@ final class ExtensionSession {
       for entry in entries { try run(entry, "settleRows") { try entry.writer.settleRows() } }
       rounds += 1
       guard rounds <= Limits.settleRounds else { throw endlessSettling() }
-    } while mutationCount != transaction.mutationCount
+    } while try needsSettling(since: mutationCount)
     assert(self.rounds.isEmpty && depth == 0, "trees are settled inside of a hook")
     phase = .trees
     for entry in entries { try run(entry, "settleTrees") { try entry.writer.settleTrees() } }
+  }
+
+  /// Whether rows were changed since, or an extension was by another one that settled after it.
+  private func needsSettling(since mutationCount: Int) throws(DatabaseError) -> Bool {
+    var isNeeded = mutationCount != transaction.mutationCount
+    for entry in entries where !isNeeded {
+      try run(entry, "needsSettling") { isNeeded = try entry.writer.needsSettling }
+    }
+    return isNeeded
   }
 
   private func endlessSettling() -> DatabaseError {
     DatabaseError(
       .hooksTooDeep,
       """
-      Extensions have changed rows in `settleRows` \(Limits.settleRounds) times, each because of the other: \
+      Extensions have changed rows, or one another, in `settleRows` \(Limits.settleRounds) times, each because of the \
+      other: \
       \(entries.map(\.registered.name).joined(separator: ", ")).
       """, path: transaction.database.path)
   }

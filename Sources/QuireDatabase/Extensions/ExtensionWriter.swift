@@ -90,6 +90,10 @@ public protocol ExtensionWriter: AnyObject {
   /// Does nothing by default.
   func settleRows() throws
 
+  /// Whether `settleRows` has to be called again, of all extensions, although no row has been changed since: another
+  /// extension has asked this one for a change. False by default.
+  var needsSettling: Bool { get throws }
+
   /// No row will be changed any more: the time to bring the extension's own trees up to date, if they were not yet.
   /// Does nothing by default.
   func settleTrees() throws
@@ -125,6 +129,7 @@ extension ExtensionWriter {
   public func willClearAll() throws {}
   public func didClearAll() throws { try store.removeAllEntries() }
   public func settleRows() throws {}
+  public var needsSettling: Bool { false }
   public func settleTrees() throws {}
   public func takeChanges() -> Changes? { nil }
   public func makeMark() -> Any? { nil }

@@ -8,14 +8,17 @@ extension ExtensionStore {
   ///
   /// - Parameter rowIDs: in the order in which the removals are noted.
   /// - Returns: how many of `rowIDs` are done with, and those of them that were there, whose ids ascend. None are done
-  ///   with if the first one has to be removed by a call of its own: another extension follows it, or is still to hear
-  ///   of a change that was made before.
+  ///   with if the first one has to be removed by a call of its own: another extension follows its collection, or this
+  ///   one does not, or somebody is still to hear of a change that was made before.
   /// - Throws: `transactionFailed` while trees are settled; `damagedRow` if no key leads to one of the rows;
   ///   `damagedPage`, `inputOutput`, `diskFull`. The transaction cannot be committed then if a row has been removed.
   public func removeUnfollowedRows(_ rowIDs: ArraySlice<RowID>) throws -> (doneCount: Int, removed: [RowID]) {
     try state.checkWriting()
     return try RowRemoval(state).removeUnfollowed(rowIDs, by: id)
   }
+
+  /// Whether rows may still be changed in this transaction: trees are not being settled yet.
+  public var mayChangeRows: Bool { get throws { try state.session()?.phase != .trees } }
 
   /// Whether there is a row of an id. Touches one page per level of the row tree.
   public func hasRow(_ rowID: RowID) throws -> Bool {

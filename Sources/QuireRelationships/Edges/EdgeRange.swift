@@ -13,6 +13,14 @@ enum EdgeRange {
   /// Those that lead to files.
   case files
 
+  /// Whether all of them begin, or end, at one row.
+  var isOfOneRow: Bool {
+    switch self {
+    case .source, .derived, .destination: true
+    case .all, .files: false
+    }
+  }
+
   /// In which of the two orders they lie together.
   var order: EdgeOrder {
     switch self {

@@ -5,7 +5,7 @@ internal import QuireDatabase
 /// The edges of a relationship in a write transaction. Questions see its changes: edges that were added or dropped, and
 /// no edge of which an end was removed. What rules do to other rows is seen after `flush`, or after the commit.
 public struct WritableGraph: GraphReading {
-  private let writer: RelationshipWriter
+  let writer: RelationshipWriter
   public var graph: GraphHandle { GraphHandle(trees: writer.trees, writer: writer) }
 
   init(_ writer: RelationshipWriter) { self.writer = writer }

@@ -129,6 +129,12 @@ final class NetChanges {
     try byDestination.put(bytes, for: change.edge.destinationKey)
   }
 
+  /// Makes room in memory when a savepoint has been undone: if it has put what was in memory into the trees, that was
+  /// undone with it, and the next one would do it again.
+  func makeRoom() throws {
+    if !usesTrees, memory.count > 0, memory.weight >= limit / 2 { try keepForLater() }
+  }
+
   /// Puts what is in memory into the trees, where transactions to come find it.
   func keepForLater() throws {
     guard !usesTrees else { return }
@@ -159,12 +165,7 @@ final class NetChanges {
   func forEach(_ range: EdgeRange, _ body: (NetChange) throws -> Void) throws {
     guard usesTrees else {
       if memory.count == 0 { return }
-      // A copy: changes go on in another one.
-      let changes = memory
-      return try changes.forEach(range) { change in
-        try body(change)
-        return true
-      }
+      return try forEachInMemory(range, body)
     }
     var last: [UInt8]?
     while true {
@@ -172,6 +173,24 @@ final class NetChanges {
       for (_, change) in page { try body(change) }
       guard page.count == EdgeLimits.batchCount, let end = page.last else { return }
       last = end.key
+    }
+  }
+
+  private func forEachInMemory(_ range: EdgeRange, _ body: (NetChange) throws -> Void) throws {
+    if range.isOfOneRow {
+      // While they are gathered, nothing else holds what `body` may change: it is not copied then.
+      var found: [NetChange] = []
+      memory.forEach(range) { change in
+        found.append(change)
+        return true
+      }
+      return try found.forEach(body)
+    }
+    // A copy: changes go on in another one.
+    let changes = memory
+    try changes.forEach(range) { change in
+      try body(change)
+      return true
     }
   }
 

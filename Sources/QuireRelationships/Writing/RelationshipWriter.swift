@@ -48,7 +48,6 @@ public final class RelationshipWriter: ExtensionWriter {
   /// Whether building asks an object for its edges, or looks for rows that are gone.
   var isBuildingRow = false
   var isSweeping = false
-  private var isSettled = false
   /// How the relationship is being built; nil if it is not.
   var building: Building?
 
@@ -86,7 +85,7 @@ public final class RelationshipWriter: ExtensionWriter {
   }
 
   func checkOpen() throws {
-    guard isSettled else { return }
+    if try store.mayChangeRows { return }
     throw DatabaseError(
       .transactionFailed, "Edges of “\(store.name)” were changed after it had settled. Change them in `settleRows`.")
   }
@@ -137,8 +136,10 @@ public final class RelationshipWriter: ExtensionWriter {
     try work()
   }
 
+  /// Whether an extension that has settled after this one has changed edges meanwhile.
+  public var needsSettling: Bool { get throws { try building == nil && !isDone } }
+
   public func settleTrees() throws {
-    isSettled = true
     try report()
     try dropped.forgetWishes()
     if building == nil { try names.forgetUnused(trees) }
@@ -189,6 +190,7 @@ public final class RelationshipWriter: ExtensionWriter {
     absent.restore(mark?.absent ?? AbsentRows.Mark())
     notices.restore(mark?.notices ?? EdgeNotices.Mark())
     net.restore(mark?.net ?? NetChanges.Mark())
+    store.noting(()) { try net.makeRoom() }
     dropped.restore(mark?.dropped ?? DroppedEdges.Mark())
     firstNew = mark?.firstNew ?? .max
     building = mark?.building

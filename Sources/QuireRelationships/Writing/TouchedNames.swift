@@ -40,9 +40,6 @@ struct TouchedNames {
   /// The trees have gone back to a savepoint: names in them may have no number any more.
   mutating func didRestore() { (known, lastKnown) = ([:], nil) }
 
-  /// All edges are gone: no name is known.
-  mutating func removeAll() {
-    (known, lastKnown) = ([:], nil)
-    (touched, lastTouched) = ([], nil)
-  }
+  /// All edges are gone: no name is known. Those that were touched stay so: a savepoint may bring them back.
+  mutating func removeAll() { (known, lastKnown) = ([:], nil) }
 }
