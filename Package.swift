@@ -136,6 +136,12 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    // What the tests would notice; see `Fixtures/PlantedBugs`.
+    .executableTarget(
+      name: "planted-bugs",
+      dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: safeSettings
+    ),
     .executableTarget(
       name: "quickstart",
       dependencies: [
@@ -199,6 +205,7 @@ let package = Package(
     .testTarget(name: "MessengerTests", dependencies: ["Quire", "QuireTesting", "YapCompat"], swiftSettings: settings),
     // Written as apps of the days before Swift 6 are: warnings are theirs.
     .testTarget(name: "Swift5Tests", dependencies: ["YapCompat"], swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(name: "PlantedBugsTests", dependencies: ["planted-bugs"], swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ]
 )

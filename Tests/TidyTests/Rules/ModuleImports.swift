@@ -20,6 +20,7 @@ enum ModuleImports {
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
     "quire-torture": ["QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
     "quickstart": ["Quire"],
+    "planted-bugs": [],
   ]
 
   /// Unknown modules, and imports that point up or sideways.

@@ -1,0 +1,134 @@
+// What looks for a bug, and how long.
+
+internal import ArgumentParser
+internal import Foundation
+
+/// The tests that look for bugs in a copy of the package.
+struct Battery {
+  /// How long they look.
+  enum Size: String, CaseIterable, ExpressibleByArgument {
+    /// Only where the list says.
+    case first
+    /// With all that the gate runs.
+    case gate
+    /// Longer, for those that the gate would miss.
+    case nightly
+  }
+
+  /// One program that looks.
+  enum Stage: Hashable {
+    /// `quire-torture crashes` from a seed.
+    case crashes(seed: UInt64, count: Int)
+    case rot
+    /// The tests whose names match.
+    case tests(String)
+    /// All tests but those of the texts.
+    case allTests
+
+    /// What the table calls it.
+    var name: String {
+      switch self {
+      case .crashes(_, let count): "\(count) crashes"
+      case .rot: "rot"
+      case .tests(let filter): filter
+      case .allTests: "all tests"
+      }
+    }
+
+    /// Seconds after which it hangs.
+    var limit: Int {
+      switch self {
+      case .crashes(_, let count): 120 + count / 100
+      case .rot: 900
+      case .tests: 600
+      case .allTests: 3600
+      }
+    }
+  }
+
+  /// What became of a bug.
+  enum Outcome: Equatable {
+    case noticed(by: String, seconds: Double, hung: Bool)
+    case survived(seconds: Double)
+  }
+
+  let size: Size
+  let folder: URL
+
+  // MARK: Building
+
+  func build() throws {
+    for arguments in [["build", "--build-tests"], ["build"] + Self.torture + ["--product", "quire-torture"]] {
+      let end = try Command("swift", arguments, in: folder).run(limit: 3600, showing: true)
+      guard end.status == 0 else { throw PlantedBug.Fault(description: "the copy does not build: see above") }
+    }
+  }
+
+  /// As optimised as a release, with assertions, in a folder of its own: as the gate runs it.
+  private static let torture = [
+    "-c", "release", "-Xswiftc", "-assert-config", "-Xswiftc", "Debug", "--scratch-path", ".build-assert",
+  ]
+
+  private func command(_ stage: Stage) -> Command {
+    let torture = ".build-assert/release/quire-torture"
+    let tests = [
+      ".build/debug/quirePackageTests.xctest", "--testing-library", "swift-testing",
+    ]
+    switch stage {
+    case .crashes(let seed, let count):
+      return Command(
+        torture,
+        ["crashes", "--seed", "\(seed)", "--crashes", "\(count)", "--nested", "\(count / 4)", "--minutes", "60"],
+        in: folder)
+    case .rot: return Command(torture, ["rot"], in: folder)
+    case .tests(let filter): return Command(tests[0], tests[1...] + ["--filter", filter], in: folder)
+    case .allTests:
+      return Command(
+        tests[0], tests[1...] + ["TidyTests", "ListingTests", "QuickstartTests"].flatMap { ["--skip", $0] }, in: folder)
+    }
+  }
+
+  // MARK: Looking
+
+  /// What looks for a bug, one after the other.
+  func stages(for bug: PlantedBug) -> [Stage] {
+    let crashes = Stage.crashes(seed: 1, count: 10_000)
+    let first: Stage =
+      switch bug.killer {
+      case "crashes": crashes
+      case "rot": .rot
+      case "threads": .tests("Threaded")
+      default: .tests(bug.killer)
+      }
+    if size == .first { return [first] }
+    var stages = [first, crashes, .crashes(seed: 500_001, count: 10_000), .allTests, .rot]
+    if size == .nightly { stages.append(.crashes(seed: 1_000_001, count: 300_000)) }
+    var seen: Set<Stage> = []
+    return stages.filter { seen.insert($0).inserted }
+  }
+
+  /// Whether what looks for some bugs finds nothing where there is none.
+  func passesWithoutBugs(_ bugs: [PlantedBug]) throws -> Bool {
+    var passes = true
+    for stage in Set(bugs.compactMap { stages(for: $0).first }).sorted(by: { $0.name < $1.name }) {
+      let end = try command(stage).run(limit: stage.limit, environment: [:])
+      let hasRun = !end.output.contains("Test run with 0 tests")
+      if end.status == 0, hasRun { continue }
+      print("\(stage.name) \(hasRun ? "fails without a bug (status \(end.status))" : "matches no test")")
+      print(end.output.suffix(2000))
+      passes = false
+    }
+    return passes
+  }
+
+  /// Has the tests look for a bug until one of them fails.
+  func look(for bug: PlantedBug) throws -> Outcome {
+    var seconds = 0.0
+    for stage in stages(for: bug) {
+      let end = try command(stage).run(limit: stage.limit, environment: [Planting.variable: "\(bug.number)"])
+      seconds += end.seconds
+      if end.status != 0 { return .noticed(by: stage.name, seconds: seconds, hung: end.hung) }
+    }
+    return .survived(seconds: seconds)
+  }
+}
