@@ -1,11 +1,5 @@
 // Many keys of a tree in little memory.
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// Keys of bytes, one behind the other in one piece of memory.
 ///
 /// Invariants:
@@ -53,11 +47,7 @@ public struct ByteKeys: Sendable {
   /// Whether a key has these bytes.
   @inline(__always) func isEqual(_ index: Int, _ other: RawSpan) -> Bool {
     unsafe withKey(index) { key in
-      unsafe other.withUnsafeBytes { other in
-        guard key.count == other.count else { return false }
-        guard let one = key.baseAddress, let two = other.baseAddress else { return true }
-        return unsafe memcmp(one, two, key.count) == 0
-      }
+      unsafe other.withUnsafeBytes { other in unsafe key.count == other.count && key.order(beside: other) == 0 }
     }
   }
 
@@ -68,9 +58,7 @@ public struct ByteKeys: Sendable {
     var sorted = ByteKeys(capacity: count, byteCount: bytes.count)
     for index in order {
       // One that is there twice is removed once.
-      if sorted.count > 0, let last = sorted.last, unsafe withKey(index, { unsafe sorted.isEqual(last, $0.bytes) }) {
-        continue
-      }
+      if let last = sorted.last, unsafe withKey(index, { unsafe sorted.isEqual(last, $0.bytes) }) { continue }
       unsafe withKey(index) { unsafe sorted.append($0.bytes) }
     }
     assert(sorted.isAscending, "sorted keys do not ascend")
@@ -85,15 +73,6 @@ public struct ByteKeys: Sendable {
 
   /// Negative, zero or positive as a key is below, the same as, or above another one.
   private func order(_ left: Int, _ right: Int) -> Int {
-    unsafe withKey(left) { left in
-      unsafe withKey(right) { right in
-        let common = min(left.count, right.count)
-        if common > 0, let one = left.baseAddress, let two = right.baseAddress {
-          let order = unsafe memcmp(one, two, common)
-          if order != 0 { return Int(order) }
-        }
-        return left.count - right.count
-      }
-    }
+    unsafe withKey(left) { left in unsafe withKey(right) { right in unsafe left.order(beside: right) } }
   }
 }

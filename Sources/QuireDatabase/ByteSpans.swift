@@ -1,7 +1,5 @@
 // Many spans of bytes in little memory.
 
-internal import Foundation
-
 /// Spans of bytes in order and apart: of values, or of the keys of a tree. However many there are, their bounds lie one
 /// behind the other in one piece of memory.
 ///
@@ -144,7 +142,7 @@ public struct ByteSpans: Sendable {
 
   /// Whether bytes are in a span, or above it.
   func begins(_ index: Int, atOrBelow key: UnsafeRawBufferPointer) -> Bool {
-    unsafe withLowerBytes(index) { unsafe order(key, $0) >= 0 }
+    unsafe withLowerBytes(index) { unsafe key.order(beside: $0) >= 0 }
   }
 
   /// Whether bytes are in a span, or below it.
@@ -155,11 +153,11 @@ public struct ByteSpans: Sendable {
       let lowerEnd = place.start + Int(place.lowerCount)
       if place.upperCount >= 0 {
         let upper = unsafe UnsafeRawBufferPointer(rebasing: bytes[lowerEnd..<lowerEnd + Int(place.upperCount)])
-        return unsafe order(key, upper) < 0
+        return unsafe key.order(beside: upper) < 0
       }
       // What begins with a point is in it.
       let lower = unsafe UnsafeRawBufferPointer(rebasing: bytes[place.start..<lowerEnd])
-      return unsafe order(UnsafeRawBufferPointer(rebasing: key.prefix(lower.count)), lower) <= 0
+      return unsafe UnsafeRawBufferPointer(rebasing: key.prefix(lower.count)).order(beside: lower) <= 0
     }
   }
 
@@ -189,16 +187,6 @@ public struct ByteSpans: Sendable {
       }
       return unsafe low < count && begins(low, atOrBelow: key)
     }
-  }
-
-  /// Negative, zero or positive as the left bytes order before, with or after the right ones.
-  private func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-    let common = min(left.count, right.count)
-    if common > 0, let one = left.baseAddress, let other = right.baseAddress {
-      let order = unsafe memcmp(one, other, common)
-      if order != 0 { return Int(order) }
-    }
-    return left.count - right.count
   }
 }
 

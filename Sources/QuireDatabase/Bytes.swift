@@ -1,4 +1,6 @@
-// Numbers as bytes, in the two orders that the formats have.
+// Numbers as bytes, in the two orders that the formats have, and the order of bytes as keys.
+
+internal import QuireStorage
 
 extension FixedWidthInteger {
   /// The bytes, lowest first.
@@ -38,4 +40,12 @@ struct NumberSequence {
 
   /// What to note once `number` has been given.
   static func bytes(after number: UInt32) -> [UInt8] { (number + 1).littleEndianBytes }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Negative, zero or positive as the bytes stand before, with or after others in the order of keys.
+  @inline(__always) func order(beside others: UnsafeRawBufferPointer) -> Int {
+    guard let own = baseAddress, let other = others.baseAddress else { return count - others.count }
+    return unsafe KeyOrder.compare(own, count, other, others.count)
+  }
 }

@@ -90,9 +90,10 @@ final class ExtensionSession {
   /// The extensions that care for a collection.
   func listeners(of collection: String) -> Listeners {
     if let lastListeners, lastListeners.collection.hasSameBytes(as: collection) { return lastListeners.listeners }
-    let found =
-      listeners[ByteString(collection)] ?? Listeners(entries.filter { $0.registered.collections.contains(collection) })
-    listeners[ByteString(collection)] = found
+    let name = ByteString(collection)
+    let known = listeners[name]
+    let found = known ?? Listeners(entries.filter { $0.registered.collections.contains(collection) })
+    if known == nil { listeners[name] = found }
     lastListeners = (collection, found)
     return found
   }
@@ -278,8 +279,7 @@ final class ExtensionSession {
       .hooksTooDeep,
       """
       Extensions have changed rows, or one another, in `settleRows` \(Limits.settleRounds) times, each because of the \
-      other: \
-      \(entries.map(\.registered.name).joined(separator: ", ")).
+      other: \(entries.map(\.registered.name).joined(separator: ", ")).
       """, path: transaction.database.path)
   }
 

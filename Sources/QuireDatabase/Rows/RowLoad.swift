@@ -244,12 +244,7 @@ internal import QuireStorage
 
   /// Below 0 if the key of the first row comes first.
   private func compare(_ one: Int, _ other: Int) -> Int {
-    let (first, second) = unsafe (key(one), key(other))
-    if let a = first.baseAddress, let b = second.baseAddress {
-      let order = unsafe memcmp(a, b, min(first.count, second.count))
-      if order != 0 { return Int(order) }
-    }
-    return first.count - second.count
+    unsafe key(one).order(beside: key(other))
   }
 
   /// The rows in the order of their keys; rows with one key stay in their order.

@@ -139,9 +139,7 @@ final class DroppedEdges {
 
   var mark: Mark { Mark(queue: queue, usesList: usesList) }
 
-  func restore(_ mark: Mark) {
-    (queue, usesList) = (mark.queue, mark.usesList)
-  }
+  func restore(_ mark: Mark) { (queue, usesList) = (mark.queue, mark.usesList) }
 
   // MARK: Groups
 

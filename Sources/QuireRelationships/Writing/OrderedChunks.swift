@@ -19,8 +19,6 @@ struct OrderedChunks<Element: Comparable> {
 
   static var chunkCapacity: Int { 256 }
 
-  var isEmpty: Bool { count == 0 }
-
   /// The place of the first element that is not below what is looked for.
   private func place(_ isBelow: (Element) -> Bool) -> Place {
     var (low, high) = (0, chunks.count)

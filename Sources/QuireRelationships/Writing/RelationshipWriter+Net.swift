@@ -111,7 +111,7 @@ extension RelationshipWriter {
   /// A row was removed: its edges leave the trees, until it is stored again or the transaction settles.
   func didRemove(_ row: Int64, _ key: RowKey) throws {
     // What a rule deletes has gone, and nothing waits for it.
-    if try row == deletion.row && net.isEmpty { return try dropEdges(ofDeleted: row) }
+    if try row == deletion.row && net.isEmpty { return try trees.removeEdges(of: row) { try noteDying($0, row) } }
     var hasHidden = false
     try trees.removeEdges(of: row) { edge throws in
       hasHidden = true
@@ -122,9 +122,7 @@ extension RelationshipWriter {
     }
   }
 
-  /// A rule has deleted a row, and nothing is noted of any edge: its edges leave the trees for the list.
-  func dropEdges(ofDeleted row: Int64) throws { try trees.removeEdges(of: row) { try noteDying($0, row) } }
-
+  /// An edge of a row that a rule has deleted, while nothing is noted of any edge, leaves the trees for the list.
   func noteDying(_ edge: StoredEdge, _ row: Int64) throws {
     watch(edge)
     try drop(edge, sourceGone: edge.source == row, destinationGone: edge.destination == .row(row))
