@@ -58,9 +58,12 @@ let package = Package(
   targets: installed.map {
     .systemLibrary(name: $0.target, providers: [.apt([$0.debian]), .brew([$0.brew])])
   } + [
+    // Header only, and empty where valgrind is missing.
+    .systemLibrary(name: "CCallgrind", providers: [.apt(["valgrind"])]),
     .executableTarget(
       name: "QuireBench",
       dependencies: [
+        "CCallgrind",
         .product(name: "QuireDatabase", package: "quire"),
         .product(name: "QuireIndexes", package: "quire"),
         .product(name: "QuireRelationships", package: "quire"),
@@ -72,6 +75,6 @@ let package = Package(
       ] + installed.map { .target(name: $0.target) }
         + (hasGRDB ? [.product(name: "GRDB", package: "GRDB.swift")] : []),
       swiftSettings: settings
-    )
+    ),
   ]
 )

@@ -1,6 +1,7 @@
 // Counting instructions, and checking the counts.
 
 internal import ArgumentParser
+internal import CCallgrind
 internal import Foundation
 
 /// Counts instructions under callgrind.
@@ -16,11 +17,7 @@ struct Instructions: ParsableCommand {
   var rows = 20_000
   @Option(help: "Fails if Quire takes more than this file of thresholds allows.")
   var check: String?
-  @Option(
-    help: """
-      Writes Quire's counts to this file of thresholds. To be done with all sections, as it is checked: what is called \
-      to prepare a section counts as its calls, and depends on the sections before it.
-      """)
+  @Option(help: "Writes Quire's counts to this file of thresholds.")
   var write: String?
 
   func validate() throws {
@@ -104,7 +101,10 @@ struct Sections: ParsableCommand {
         _ = try loaded.store.sumOfRanges(from: ranges.starts, 0..<1, length: ranges.length)
         _ = try loaded.store.sumOfValues(of: bench.keys, bench.lookups.prefix(1))
         _ = try loaded.store.sumOfManyValues(of: bench.keys, bench.lookups.prefix(1))
-        for section in sections { print(try section.run(bench, kind)) }
+        for section in sections {
+          print(try section.run(bench, kind))
+          callgrind_dump()
+        }
       }
       try bench.closeAll()
     }

@@ -16,11 +16,6 @@ enum Callgrind {
     "swift_retain", "swift_allocObject", "malloc", "pthread_mutex_lock", "swift_beginAccess", "memcpy", "memmove",
     "memcmp",
   ]
-  /// The compiler may have made a copy of the section for each of its callers; only one of them runs.
-  private static let section = "*15measuredSection*"
-  /// What runs a section: its costs are written out when this returns. (They would not be at the end of the section
-  /// itself, whose call began before anything was collected.)
-  private static let runner = "*15MeasuredSectionO3run*"
 
   /// Runs `sections` of the store `name` on `rows` rows, all in one process, and returns what they cost.
   static func count(
@@ -30,8 +25,7 @@ enum Callgrind {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [
-      "valgrind", "--quiet", "--tool=callgrind", "--callgrind-out-file=\(output)", "--collect-atstart=no",
-      "--toggle-collect=\(section)", "--dump-after=\(runner)",
+      "valgrind", "--quiet", "--tool=callgrind", "--callgrind-out-file=\(output)", "--instr-atstart=no",
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"), "sections", "--store", name,
       "--rows", "\(rows)", "--names", sections.map(\.rawValue).joined(separator: ","), "--directory", directory,
     ]
@@ -46,16 +40,11 @@ enum Callgrind {
       process.terminationStatus == 0, "callgrind failed; is valgrind installed? apt-get install valgrind")
     let operations = printed.split(separator: "\n").compactMap { Int($0) }
     try expect(operations.count == sections.count, "\(sections.count) sections ran \(operations.count) times")
-    // Numbered files, the empty ones among them from helpers that are named after what runs a section.
-    var costs: [(instructions: Double, calls: [String: Double])] = []
-    for index in 1... {
-      guard FileManager.default.fileExists(atPath: "\(output).\(index)") else { break }
-      let cost = cost(inFile: "\(output).\(index)")
-      if cost.instructions > 0 { costs.append(cost) }
-    }
-    try expect(costs.count == sections.count, "callgrind counted \(costs.count) sections of \(sections.count)")
-    return sections.indices.map { index in
-      let (cost, count) = (costs[index], Double(operations[index]))
+    // One numbered file for each section: `Sections` asks for it.
+    return try sections.indices.map { index in
+      let file = "\(output).\(index + 1)"
+      try expect(FileManager.default.fileExists(atPath: file), "callgrind did not count \(sections[index].rawValue)")
+      let (cost, count) = (cost(inFile: file), Double(operations[index]))
       let calls = cost.calls.mapValues { $0 / count }
       return (sections[index], SectionCost(instructions: cost.instructions / count, calls: calls))
     }

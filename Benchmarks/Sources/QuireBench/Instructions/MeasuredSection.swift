@@ -1,5 +1,6 @@
 // Sections that run once each, between two marks that a profiler can find.
 
+internal import CCallgrind
 internal import Foundation
 
 /// What a section does.
@@ -129,9 +130,12 @@ enum MeasuredSection: String, CaseIterable, Codable {
     case .delete:
       let rows = bench.freshRows(5 * perTransaction, for: "instructions-deleted", run: 0)
       try store.put(rows, 0..<rows.count, perTransaction: rows.count)
+      try store.settle()
       try measuredSection { try store.remove(rows, 0..<rows.count) }
       return rows.count
     case .bulkLoad:
+      // What threads of the other store have left to do would be counted with it.
+      try store.settle()
       return try bench.withEmptyStore(kind) { store, _ in
         try measuredSection { try store.load(bench.rows) }
         return bench.rows.count
@@ -196,11 +200,16 @@ enum MeasuredSection: String, CaseIterable, Codable {
   }
 }
 
-/// The section itself, and how long it took. Its name is what the profiler waits for, so it must stay a function of its
+/// The section itself, and how long it took. Its name is what a profiler may wait for, so it must stay a function of its
 /// own; it reads the clock, so that it must return after `body` rather than leave by jumping there.
+///
+/// A callgrind that was told not to count at the start counts from here to the end of `body` and no more: what prepares
+/// a section, or runs between two of them, is not seen at all, neither its instructions nor its calls.
 @inline(never) @discardableResult
 func measuredSection(_ body: () throws -> Void) rethrows -> Int {
+  callgrind_start()
   let start = Clocks.wall()
+  defer { callgrind_stop() }
   try body()
   return Clocks.wall() - start
 }
