@@ -205,4 +205,30 @@ import Testing
     #expect(disk.counters[.write] == 400)
     #expect(disk.crashImage(.allNew).bytes(of: "/a") == expected)
   }
+
+  @Test("The power goes off behind a write at the front of a file, and in front of the next change")
+  func powerGoesOffBehindAWrite() throws {
+    let disk = SimulatedDisk()
+    let (file, other) = (try disk.createDurably("/a", [1, 2, 3]), try disk.createDurably("/b", [1]))
+    disk.powerOff(behindWriteTo: "/a", below: 2)
+    try other.put([7], at: 0)
+    try file.put([7], at: 2)
+    try file.synchronize()
+    try file.put([8], at: 1)
+    #expect(!disk.isPoweredOff)
+    #expect(try file.get(3, at: 0) == [1, 8, 7])
+    #expect(errorCode { try file.synchronize() } == SystemCode.inputOutput)
+    #expect(disk.isPoweredOff)
+    // What was written is one of the things that the disk may or may not have.
+    #expect(disk.crashImage(.allNew).bytes(of: "/a") == [1, 8, 7])
+    #expect(disk.crashImage(.allOld).bytes(of: "/a") == [1, 2, 7])
+    // A plan that is given up does nothing, and the next life has none.
+    let next = disk.crashImage(.allNew)
+    next.powerOff(behindWriteTo: "/a", below: 2)
+    next.powerOff(behindWriteTo: nil)
+    let again = try next.open("/a", .readWrite)
+    try again.put([9], at: 0)
+    try again.synchronize()
+    #expect(!next.isPoweredOff)
+  }
 }

@@ -24,6 +24,8 @@ struct DiskState: Sendable {
   private(set) var sequence = 0
   var powerOffBeforeOperation: Int?
   var powerOffBeforeChange: Int?
+  /// The next write to this file that begins below an offset is the last change.
+  var lastWrite: (path: String, end: Int)?
   var isPoweredOff = false
 
   var faults = FaultState()
@@ -58,6 +60,9 @@ struct DiskState: Sendable {
     operationCount += 1
     sequence += 1
     if operation.isChange { changeCount += 1 }
+    if operation.kind == .write, let last = lastWrite, operation.path == last.path, operation.offset < last.end {
+      (powerOffBeforeChange, lastWrite) = (changeCount, nil)
+    }
   }
 
   /// Refuses changes on a disk that is mounted for reading only; a sync with nothing to write still works.
@@ -211,6 +216,7 @@ extension DiskState {
     isPoweredOff = false
     powerOffBeforeOperation = nil
     powerOffBeforeChange = nil
+    lastWrite = nil
     operationCount = 0
     changeCount = 0
     faults = FaultState()

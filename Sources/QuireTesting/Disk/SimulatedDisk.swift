@@ -175,6 +175,12 @@ extension SimulatedDisk {
   /// The same, counting only operations that can change the disk; between two of them all crashes are alike.
   package func powerOff(beforeChange number: Int?) { withState { $0.powerOffBeforeChange = number } }
 
+  /// Switches the power off before the change that follows the next write to `path` which begins below an offset:
+  /// before the sync of a page at the front, as a rule. Nil for no file.
+  package func powerOff(behindWriteTo path: String?, below end: Int = 0) {
+    withState { $0.lastWrite = path.map { ($0, end) } }
+  }
+
   /// Switches the power off now: every call fails with EIO, and nothing changes any more.
   package func powerOff() { withState { $0.isPoweredOff = true } }
 

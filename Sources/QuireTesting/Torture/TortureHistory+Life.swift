@@ -22,6 +22,7 @@ extension TortureHistory {
     if random.oneIn(2) {
       // The cut falls between any two calls that change the disk, in the middle of whatever goes on then.
       system.disk.powerOff(beforeChange: system.disk.changeCount + random.below(8 * count + 8))
+      if random.places.oneIn(8) { cutAtMetaPage(system.disk) }
     }
     var left = count
     while left > 0, !system.disk.isPoweredOff {

@@ -32,7 +32,10 @@ extension TortureHistory {
     while true {
       let oneIn = followsFailure ? 1 : configuration.nestedOneIn
       let isCut = depth < 3 && configuration.nestedOneIn > 0 && random.oneIn(oneIn)
-      if isCut { disk.powerOff(beforeChange: random.below(recoveryChanges + 1)) }
+      if isCut {
+        disk.powerOff(beforeChange: random.below(recoveryChanges + 1))
+        if random.places.oneIn(followsFailure ? 2 : 4) { cutAtMetaPage(disk) }
+      }
       // A full disk may still be full, or have been cleared.
       if disk.capacity != nil, depth > 2 || random.oneIn(2) { disk.capacity = nil }
       let drawsFaults = !isCut && depth < 3 && !configuration.faultKinds.isEmpty && random.oneIn(4)
@@ -47,6 +50,7 @@ extension TortureHistory {
         // Log files that nobody needs any more are removed last, and no failure of that is told.
         if disk.isPoweredOff { throw engine.core.closedError() }
         disk.powerOff(beforeChange: nil)
+        disk.powerOff(behindWriteTo: nil)
         disk.setFaultPlan(.none)
         disk.capacity = nil
         if !isCut { recoveryChanges = max(4, disk.changeCount) }
@@ -62,6 +66,13 @@ extension TortureHistory {
         return (disk, opened)
       }
     }
+  }
+
+  /// Has the next meta page be the last that is written, before it is synced: of all that an opening or a checkpoint
+  /// does, this decides most, and it is one change of many.
+  func cutAtMetaPage(_ disk: SimulatedDisk) {
+    disk.powerOff(beforeChange: nil)
+    disk.powerOff(behindWriteTo: TortureSystem.path, below: 2 * configuration.pageSize)
   }
 
   /// The disk on which to try again after an opening failed.

@@ -51,7 +51,7 @@ struct Layers {
     Layers(module: "YapExtensions", folders: ["Coding", "Items", "Database", "Verbs"]),
     Layers(
       module: "QuireTesting",
-      folders: ["Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures", "Footprint"]),
+      folders: ["Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures", "Footprint", "History"]),
   ]
 
   /// Unknown folders, names of a layer above, and exceptions that nothing needs.
