@@ -10,7 +10,7 @@ struct Command: ParsableCommand {
     abstract: "Measures Quire beside its peers: same rows, same order, alternating runs.",
     subcommands: [
       Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, ObjectsBench.self, CrashChild.self,
-      ObjectLayer.self, ObjectCompression.self, IndexBench.self, GrowthBench.self, GrowthChild.self,
+      ObjectLayer.self, ObjectCompression.self, IndexBench.self, GrowthBench.self, GrowthMerge.self, GrowthChild.self,
       Figures.self,
     ],
     defaultSubcommand: Run.self)

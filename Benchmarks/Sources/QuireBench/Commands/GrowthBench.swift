@@ -107,8 +107,29 @@ func checkGrowth(in folder: String) throws {
   }
   let written = try JSONDecoder().decode(GrowthReport.self, from: run.report.json())
   try expect(written.samples.count == run.report.samples.count, "the JSON of growth does not hold all figures")
+  try checkMerging(run.report)
   try run.report.writePlots(to: "\(folder)/plots")
   let plot = try XMLDocumentShape(contentsOf: "\(folder)/plots/growth-1.svg")
   try expect(plot.isBalanced, "the curves of growth are not well-formed")
   print("growth: \(rows.count + latencies.count) rows: in order")
+}
+
+/// Puts a run beside itself as if it had had twice the rows, which works, and beside itself as it is, which does not.
+private func checkMerging(_ report: GrowthReport) throws {
+  let double = GrowthConfiguration(count: 2 * report.configurations[0].count, cache: .mebibytes(1), memoryMiB: nil)
+  var other = report
+  other.configurations = [double]
+  other.samples = report.samples.map {
+    GrowthSample(configuration: double, store: $0.store, run: $0.run, result: $0.result)
+  }
+  let whole = try GrowthReport.merging([other, report])
+  try expect(
+    whole.configurations == report.configurations + [double] && whole.samples.count == 2 * report.samples.count
+      && whole.invocations.count == 2, "two runs of growth do not make one report")
+  let isRefused: Bool
+  do {
+    _ = try GrowthReport.merging([report, report])
+    isRefused = false
+  } catch is StoreFailure { isRefused = true }
+  try expect(isRefused, "the same figures were taken twice")
 }

@@ -23,6 +23,8 @@ struct GrowthReport: Codable, JSONReport {
   var samples: [GrowthSample] = []
   /// What went wrong.
   var failures: [String] = []
+  /// Runs whose results were added to this one's.
+  var merged: [GrowthInvocation]?
 
   mutating func begin(_ configuration: GrowthConfiguration) {
     configurations.append(configuration)
@@ -46,11 +48,11 @@ struct GrowthReport: Codable, JSONReport {
   var markdown: String {
     var text = """
       \(machine.summary). \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", ")). \
-      Rows of 24 + 150 random bytes, batches of \(plan.batchRows), commits wait for the system, \
-      \(number(plan.secondsPerRow)) seconds for a row of the table at the most.
+      Rows of 24 + 150 random bytes, batches of \(plan.batchRows), commits wait for the system; seconds for a row of the \
+      table at the most: \(invocations.map { number($0.secondsPerRow) }.joined(separator: ", ")).
 
       ```
-      quire-bench \(arguments.joined(separator: " "))
+      \(invocations.map { "quire-bench \($0.sizes.joined(separator: " "))" }.joined(separator: "\n"))
       ```
 
 
@@ -65,12 +67,12 @@ struct GrowthReport: Codable, JSONReport {
     let configuration = configurations[place]
     let names = stores.map(\.name)
     let (rows, latencies) = (table(configuration, .rows), table(configuration, .latencies))
-    let load = loads[place].map(number).joined(separator: " before, ") + (loads[place].count > 1 ? " after" : "")
+    let load = loads[place].map(number).joined(separator: ", ")
     let lost = rows.losses + latencies.losses
     return """
       ### \(configuration.title)
 
-      Load \(load).
+      Load before and after: \(load).
 
       \(rows.markdown(names))
       Latencies:
