@@ -48,8 +48,8 @@ struct GrowthReport: Codable, JSONReport {
   var markdown: String {
     var text = """
       \(machine.summary). \(stores.map { "\($0.name) \($0.version)" }.joined(separator: ", ")). \
-      Rows of 24 + 150 random bytes, batches of \(plan.batchRows), commits wait for the system; seconds for a row of the \
-      table at the most: \(invocations.map { number($0.secondsPerRow) }.joined(separator: ", ")).
+      Rows of 24 + 150 random bytes, batches of \(plan.batchRows), commits wait for the system; seconds for a row of \
+      the table at the most: \(invocations.map { number($0.secondsPerRow) }.joined(separator: ", ")).
 
       ```
       \(invocations.map { "quire-bench \($0.sizes.joined(separator: " "))" }.joined(separator: "\n"))

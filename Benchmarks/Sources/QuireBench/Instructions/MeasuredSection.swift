@@ -127,12 +127,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
         try measuredSection { try store.put(rows, 1000..<2000, perTransaction: 1) }
         return 1000
       }
-    case .delete:
-      let rows = bench.freshRows(5 * perTransaction, for: "instructions-deleted", run: 0)
-      try store.put(rows, 0..<rows.count, perTransaction: rows.count)
-      try store.settle()
-      try measuredSection { try store.remove(rows, 0..<rows.count) }
-      return rows.count
+    case .delete: return try runDeleting(bench, store)
     case .bulkLoad:
       // What threads of the other store have left to do would be counted with it.
       try store.settle()
@@ -145,6 +140,14 @@ enum MeasuredSection: String, CaseIterable, Codable {
     case .indexBuild: return try runBuildingIndexes(bench)
     default: return try runOnTypedRows(bench)
     }
+  }
+
+  private func runDeleting(_ bench: Bench, _ store: any StoreUnderTest) throws -> Int {
+    let rows = bench.freshRows(5 * bench.plan.batchRows, for: "instructions-deleted", run: 0)
+    try store.put(rows, 0..<rows.count, perTransaction: rows.count)
+    try store.settle()
+    try measuredSection { try store.remove(rows, 0..<rows.count) }
+    return rows.count
   }
 
   /// Runs a section over songs with three indexes.
@@ -200,8 +203,8 @@ enum MeasuredSection: String, CaseIterable, Codable {
   }
 }
 
-/// The section itself, and how long it took. Its name is what a profiler may wait for, so it must stay a function of its
-/// own; it reads the clock, so that it must return after `body` rather than leave by jumping there.
+/// The section itself, and how long it took. Its name is what a profiler may wait for, so it must stay a function of
+/// its own; it reads the clock, so that it must return after `body` rather than leave by jumping there.
 ///
 /// A callgrind that was told not to count at the start counts from here to the end of `body` and no more: what prepares
 /// a section, or runs between two of them, is not seen at all, neither its instructions nor its calls.
