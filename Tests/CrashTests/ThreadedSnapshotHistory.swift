@@ -184,6 +184,8 @@ final class ThreadedSnapshotHistory: Sendable {
         }
         if readsAll { record.content = try content(tx, tree) }
       }
+    } catch let error as StorageError where error.code == .failStop && plan.failing != nil {
+      // What a failed sync has lost is not shown; what was read before that counts.
     } catch { complain("reading threw \(error)") }
     record.ended = Self.now
     return record
