@@ -216,6 +216,10 @@ final class ThreadedSnapshotHistory: Sendable {
             record.writes.append(.init(key, value))
           }
         }
+        // A value that nothing else takes away: whoever finds it knows that the transaction is there.
+        let mark = WrittenValue(thread: thread, number: number << 8 | 0xff)
+        try tx.put(mark.bytes(count: 8), for: Int64(-thread), in: tree)
+        record.writes.append(.init(Int64(-thread), mark))
         if isGivenUp { throw GivenUp() }
       }
     } catch is GivenUp {

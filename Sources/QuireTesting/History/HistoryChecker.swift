@@ -131,9 +131,15 @@ package struct HistoryChecker {
       if record.commit == nil { told.append((record.ended, record.snapshot)) }
       if let commit = record.commit, commit.outcome == .acknowledged { told.append((record.ended, commit.number)) }
     }
-    told.sort { $0.time < $1.time }
-    var newest: UInt64 = 0
-    return told.map { time, number in
+    return Self.rising(told)
+  }
+
+  /// The entries in the order of their times, each with the greatest number up to then.
+  private static func rising(
+    _ list: [(time: UInt64, number: UInt64)], from first: UInt64 = 0
+  ) -> [(time: UInt64, number: UInt64)] {
+    var newest = first
+    return list.sorted { $0.time < $1.time }.map { time, number in
       newest = max(newest, number)
       return (time, newest)
     }
@@ -141,12 +147,7 @@ package struct HistoryChecker {
 
   private mutating func checkTime() {
     let known = known()
-    var begun = commits.map { (time: $0.began, number: Self.number($0)) }.sorted { $0.time < $1.time }
-    var newest = first
-    begun = begun.map { time, number in
-      newest = max(newest, number)
-      return (time, newest)
-    }
+    let begun = Self.rising(commits.map { (time: $0.began, number: Self.number($0)) }, from: first)
     for record in records where Self.counts(record) {
       let before = Self.last(known, before: record.began)
       if record.snapshot < before {

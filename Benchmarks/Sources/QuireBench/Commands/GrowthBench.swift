@@ -25,12 +25,7 @@ struct GrowthBench: ParsableCommand {
   var memory: Int?
   @Option(help: "Seed of keys, values and orders.")
   var seed: UInt64 = 1
-  @Option(help: "Writes all figures to this file as JSON.")
-  var json: String?
-  @Option(help: "Writes the tables to this file as Markdown.")
-  var markdown: String?
-  @Option(help: "Writes curves into this folder, one SVG for each size of cache.")
-  var plots: String?
+  @OptionGroup var files: GrowthFiles
   @Option(help: "Keeps the files below this folder; a temporary one, removed afterwards, if absent.")
   var directory: String?
 
@@ -76,12 +71,26 @@ struct GrowthBench: ParsableCommand {
         try run.measure(configuration)
         print(run.report.markdown(place))
         // After each, because the next may take hours.
-        if let json { try run.report.json().write(to: URL(fileURLWithPath: json)) }
-        if let markdown { try run.report.markdown.write(toFile: markdown, atomically: true, encoding: .utf8) }
-        if let plots { try run.report.writePlots(to: plots) }
+        try files.write(run.report)
       }
       if !run.report.failures.isEmpty { throw ExitCode.failure }
     }
+  }
+}
+
+/// Where a report of growth goes.
+struct GrowthFiles: ParsableArguments {
+  @Option(help: "Writes all figures to this file as JSON.")
+  var json: String?
+  @Option(help: "Writes the tables to this file as Markdown.")
+  var markdown: String?
+  @Option(help: "Writes curves into this folder, one SVG for each size of cache.")
+  var plots: String?
+
+  func write(_ report: GrowthReport) throws {
+    if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
+    if let markdown { try report.markdown.write(toFile: markdown, atomically: true, encoding: .utf8) }
+    if let plots { try report.writePlots(to: plots) }
   }
 }
 
