@@ -14,7 +14,7 @@ import Testing
     let rounds = environmentNumber("QUIRE_HISTORY_ROUNDS") ?? 40
     var transactionCount = 0
     for seed in seed..<seed + UInt64(rounds) {
-      let history = try ThreadedSnapshotHistory(seed: seed)
+      let history = try ThreadedSnapshotHistory(SnapshotPlan(seed: seed))
       let (complaints, count) = try history.run()
       transactionCount += count
       if !complaints.isEmpty {

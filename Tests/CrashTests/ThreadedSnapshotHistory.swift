@@ -81,15 +81,15 @@ final class ThreadedSnapshotHistory: Sendable {
   private let records = Latch<[TransactionRecord]>([])
   private let complaints = Latch<[String]>([])
 
-  init(seed: UInt64) throws {
-    plan = SnapshotPlan(seed: seed)
+  init(_ plan: SnapshotPlan) throws {
+    self.plan = plan
     engine = try StorageEngine(at: "/db", options: plan.options, environment: plan.environment(disk, .threads))
     tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
     first = try engine.read { $0.csn.rawValue }
     try engine.flush()
   }
 
-  private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+  private static var now: UInt64 { Nap.now }
 
   private func complain(_ text: String) { complaints.withLock { $0.append(text) } }
 
@@ -98,26 +98,49 @@ final class ThreadedSnapshotHistory: Sendable {
     arm()
     let queue = DispatchQueue(label: "history \(plan.seed)", attributes: .concurrent)
     let group = DispatchGroup()
-    for thread in 1...plan.writerCount + plan.readerCount {
-      queue.async(group: group) { [self] in work(thread, writes: thread <= plan.writerCount) }
-    }
+    for body in bodies { queue.async(group: group, execute: body) }
     if group.wait(timeout: .now() + 60) == .timedOut {
       fatalError("the threads of seed \(plan.seed) do not end (\(plan))")
     }
-    disk.removeInterceptors()
-    let all = records.withLock { $0 }
-    for text in HistoryChecker(all, after: first).violations { complain(text) }
-    for (name, image) in images() {
-      let record = try read(image)
-      for text in HistoryChecker(all + [record], after: first).violations { complain("\(name): \(text)") }
+    return try judge(end())
+  }
+
+  /// What each thread does.
+  var bodies: [@Sendable () -> Void] {
+    (1...plan.writerCount + plan.readerCount).map { thread in
+      { [self] in work(thread, writes: thread <= plan.writerCount) }
     }
+  }
+
+  /// Takes what the end of the process, or a power cut, would leave now that the threads have ended, and closes.
+  func end() -> [(name: String, disk: SimulatedDisk)] {
+    disk.removeInterceptors()
+    if plan.failing == nil {
+      do {
+        if let text = try engine.core.checkInvariantsBesideCheckpoint() { complain(text) }
+      } catch { complain("the invariants cannot be checked: \(error)") }
+    }
+    let images = images()
     disk.powerOff()
     do { try engine.close() } catch {}
+    return images
+  }
+
+  /// What is wrong with what was written down, and with these images.
+  func judge(_ images: [(name: String, disk: SimulatedDisk)]) throws -> (complaints: [String], transactionCount: Int) {
+    let all = records.withLock { $0 }
+    for text in HistoryChecker(all, after: first).violations { complain(text) }
+    let end = all.map(\.ended).max() ?? 0
+    for (name, image) in images {
+      var record = try read(image)
+      (record.began, record.ended) = (max(record.began, end), max(record.ended, end))
+      for text in HistoryChecker(all + [record], after: first).violations { complain("\(name): \(text)") }
+    }
     return (complaints.withLock { $0 }, all.count)
   }
 
   /// Makes calls take their time, and one of them fail.
-  private func arm() {
+  func arm() {
     disk.pause(DiskPauses(seed: plan.seed, oneIn: plan.pauseOneIn, longestMicroseconds: plan.longestPause))
     guard let kind = plan.failing else { return }
     let left = Latch(plan.skipCount)
@@ -180,7 +203,7 @@ final class ThreadedSnapshotHistory: Sendable {
         record.snapshot = tx.csn.rawValue
         for key in keys {
           record.reads.append(.init(key, try value(tx.value(for: key, in: tree))))
-          if naps { ThreadedFaultHistory.sleep(200) }
+          if naps { Nap.sleep(microseconds: 200) }
         }
         if readsAll { record.content = try content(tx, tree) }
       }

@@ -63,6 +63,8 @@ import Testing
     some.killer = "crashes"
     let crashes = Battery(size: .gate, folder: folder).stages(for: some)
     #expect(crashes.first == .crashes(seed: 1, count: 10_000) && Set(crashes).count == crashes.count)
+    some.killer = "threads"
+    #expect(Battery(size: .first, folder: folder).stages(for: some) == [.tests("Scheduled"), .tests("Threaded")])
   }
 
   @Test("The report says what was noticed and what was not")

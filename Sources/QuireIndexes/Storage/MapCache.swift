@@ -1,11 +1,15 @@
 // What was found in a catalog, kept for the next transaction.
 
+internal import Foundation
 internal import QuireDatabase
-internal import Synchronization
 
 /// The last catalog that was read, in bytes, and what it says for the declared indexes. A catalog changes only while
 /// indexes are built, and each transaction looks at it.
-final class MapCache: Sendable {
+///
+/// Invariant: `last` is read and replaced under the lock alone.
+final class MapCache: @unchecked Sendable {
+  // Sendable: safe because of the invariant; what it leads to never changes.
+
   /// A catalog, and how the declared indexes meet it.
   final class Known: Sendable {
     fileprivate let bytes: [UInt8]
@@ -19,15 +23,18 @@ final class MapCache: Sendable {
     }
   }
 
-  private let known = Mutex<Known?>(nil)
+  /// Foundation's lock, which is the system's: the thread sanitizer cannot look into the standard library's, and takes
+  /// what that guards for a race.
+  private let lock = NSLock()
+  private var last: Known?
 
   /// The catalog that a transaction sees; taken apart unless it is the last one.
   func known(_ list: IndexList, _ store: ExtensionStore) throws -> Known {
     let bytes = try IndexTrees.catalogBytes(store)
-    if let known = known.withLock({ $0 }), known.bytes == bytes { return known }
+    if let last = lock.withLock({ last }), last.bytes == bytes { return last }
     let catalog = try IndexTrees.catalog(bytes, of: store.name)
     let found = Known(bytes: bytes, catalog: catalog, map: IndexMap(list, catalog))
-    known.withLock { $0 = found }
+    lock.withLock { last = found }
     return found
   }
 }

@@ -29,13 +29,13 @@ package final class BackgroundThreads: @unchecked Sendable {
   let actionThread: ThreadPool
   private let hasFlushRequest = Atomic<Bool>(false)
   private var flush: @Sendable () -> Void = {}
-  private let flushInterrupt = DispatchSemaphore(value: 0)
+  private let flushInterrupt = Semaphore()
   private let hasMarkRequest = Atomic<Bool>(false)
-  private let markInterrupt = DispatchSemaphore(value: 0)
+  private let markInterrupt = Semaphore()
   private let hasMaintenanceRequest = Atomic<Bool>(false)
   /// When maintenance may begin, by the clock that stands still while the machine sleeps.
   private let maintenanceTime = Atomic<UInt64>(0)
-  private let maintenanceInterrupt = DispatchSemaphore(value: 0)
+  private let maintenanceInterrupt = Semaphore()
   private let isStopping = Atomic<Bool>(false)
   /// How many flushes were asked for that no thread could be had for, and whose turn has not ended.
   private let ownFlushCount = Atomic<Int>(0)
@@ -95,7 +95,7 @@ package final class BackgroundThreads: @unchecked Sendable {
   /// Asks for maintenance of the file when no burst of commits has ended for a second.
   func requestMaintenance() {
     guard isThreaded else { return }
-    let due = DispatchTime.now() + .milliseconds(Self.idleMilliseconds)
+    let due = Pause.time + .milliseconds(Self.idleMilliseconds)
     maintenanceTime.store(due.uptimeNanoseconds, ordering: .relaxed)
     guard !hasMaintenanceRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let admission = maintenanceThread.enqueue { [self] in
@@ -104,7 +104,7 @@ package final class BackgroundThreads: @unchecked Sendable {
         // Lowered before looking: a burst that ends in between asks again.
         hasMaintenanceRequest.store(false, ordering: .sequentiallyConsistent)
         if maintenance() || hasMaintenanceRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
-        let next = DispatchTime.now() + .milliseconds(Self.idleMilliseconds)
+        let next = Pause.time + .milliseconds(Self.idleMilliseconds)
         maintenanceTime.store(next.uptimeNanoseconds, ordering: .relaxed)
       }
     }
@@ -120,8 +120,8 @@ package final class BackgroundThreads: @unchecked Sendable {
   private func waitForMaintenanceTime() -> Bool {
     while !mustStop {
       let due = DispatchTime(uptimeNanoseconds: maintenanceTime.load(ordering: .relaxed))
-      if DispatchTime.now() >= due { return true }
-      _ = maintenanceInterrupt.wait(timeout: due)
+      if Pause.time >= due { return true }
+      _ = maintenanceInterrupt.wait(until: due)
     }
     return false
   }
@@ -131,7 +131,7 @@ package final class BackgroundThreads: @unchecked Sendable {
     guard isThreaded, !hasMarkRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let admission = markThread.enqueue { [self] in
       while !isStopping.load(ordering: .acquiring) {
-        _ = markInterrupt.wait(timeout: .now() + .milliseconds(Self.quietMilliseconds))
+        _ = markInterrupt.wait(until: Pause.time + .milliseconds(Self.quietMilliseconds))
         // Lowered before looking: a flush that comes in between asks again.
         hasMarkRequest.store(false, ordering: .sequentiallyConsistent)
         if mark() || hasMarkRequest.exchange(true, ordering: .sequentiallyConsistent) { return }
@@ -152,10 +152,10 @@ package final class BackgroundThreads: @unchecked Sendable {
   func requestFlush(after delay: Duration) {
     guard isThreaded, !hasFlushRequest.exchange(true, ordering: .acquiringAndReleasing) else { return }
     // Counted from here: the thread may have a flush to end first.
-    let deadline = DispatchTime.now() + Self.timeInterval(delay)
+    let deadline = Pause.time + Self.timeInterval(delay)
     request { [self] in
       // A wait and not a sleep: `stop` interrupts it, or closing would take as long as the interval.
-      if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(timeout: deadline) }
+      if !isStopping.load(ordering: .acquiring) { _ = flushInterrupt.wait(until: deadline) }
     }
   }
 

@@ -1,6 +1,5 @@
 // Prefaulting: first touches of fresh memory, on a thread of its own.
 
-internal import Dispatch
 internal import Synchronization
 
 /// A thread that has a few slabs ready for a pool which is about to take many.
@@ -14,7 +13,7 @@ internal import Synchronization
 final class SlabPrefaulter: Sendable {
   private let pool: SlotPool
   private let thread: ThreadPool
-  private let wanted = DispatchSemaphore(value: 0)
+  private let wanted = Semaphore()
   private let isStopping = Atomic<Bool>(false)
 
   /// How many slabs are ready at the most: 16 MiB.

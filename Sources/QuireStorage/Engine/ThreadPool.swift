@@ -1,7 +1,6 @@
 // Threads that take their jobs from one queue.
 
 internal import DequeModule
-internal import Dispatch
 internal import Synchronization
 
 /// Some threads and one queue of jobs: whichever thread is idle takes the next job, so that none waits behind a long
@@ -39,8 +38,8 @@ final class ThreadPool: @unchecked Sendable {
   private let state = Latch(State())
   private let limit: Int
   private let starter: ThreadStarter
-  private let wakeUp = DispatchSemaphore(value: 0)
-  private let ended = DispatchSemaphore(value: 0)
+  private let wakeUp = Semaphore()
+  private let ended = Semaphore()
 
   /// A pool of up to `limit` threads; none is started yet.
   init(_ starter: ThreadStarter, limit: Int = 1) {

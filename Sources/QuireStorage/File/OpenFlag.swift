@@ -112,7 +112,7 @@ struct OpenFlag: @unchecked Sendable {
 
   /// Whether this process has it open; waits while that is being decided.
   @inline(never) func awaitDecision() -> Bool {
-    while word.pointee.state.load(ordering: .acquiring) == Self.undecided { sched_yield() }
+    while word.pointee.state.load(ordering: .acquiring) == Self.undecided { Pause.yield() }
     return isOpen
   }
 

@@ -4,12 +4,6 @@ internal import DequeModule
 internal import Dispatch
 internal import Synchronization
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// Commits between their append and their publication.
 ///
 /// Any number of commits share one flush: the thread that needs one first leads, the others wait, and what was appended
@@ -35,7 +29,7 @@ package final class CommitQueue: @unchecked Sendable {
   /// A thread that waits for its commit.
   private final class Waiter: Sendable {
     let lsn: LSN
-    let semaphore = DispatchSemaphore(value: 0)
+    let semaphore = Semaphore()
     /// Whether the thread was woken to lead the next flush.
     let mustLead = Atomic<Bool>(false)
     init(lsn: LSN) { self.lsn = lsn }
@@ -343,11 +337,11 @@ package final class CommitQueue: @unchecked Sendable {
 
   /// Waits a little, as the last flush served `expected` commits: the others are about to append.
   private func awaitCompany(_ expected: Int) {
-    let start = DispatchTime.now().uptimeNanoseconds
-    while DispatchTime.now().uptimeNanoseconds - start < Self.companyNanoseconds {
+    let start = Pause.time.uptimeNanoseconds
+    while Pause.time.uptimeNanoseconds - start < Self.companyNanoseconds {
       let waiting = state.withLock { $0.waiters.count + $0.callbacks.count + 1 }
       if waiting >= expected { return }
-      sched_yield()
+      Pause.yield()
     }
   }
 

@@ -4,12 +4,6 @@
 internal import QuireStorage
 internal import Synchronization
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// Sees each call on the thread that makes it, before the disk does, and without the disk's lock: it may wait, ask the
 /// program where it stands, and say what goes wrong with the call.
 package typealias DiskInterceptor = @Sendable (DiskOperation) -> FaultEffect?
@@ -75,7 +69,7 @@ extension SimulatedDisk {
       let pause = random.withLock { random -> Int in
         random.oneIn(pauses.oneIn) ? random.below(pauses.longestMicroseconds + 1) : 0
       }
-      if pause > 0 { usleep(UInt32(pause)) }
+      if pause > 0 { Nap.sleep(microseconds: pause) }
       return nil
     }
   }

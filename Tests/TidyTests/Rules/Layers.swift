@@ -14,7 +14,10 @@ struct Layers {
   static let modules = [
     Layers(
       module: "QuireStorage",
-      folders: ["File", "Format", "Page", "Tree", "Bulk", "Log", "Snapshot", "Transaction", "Checkpoint", "Engine"]),
+      folders: [
+        "Threads", "Memory", "File", "Format", "Page", "Tree", "Bulk", "Log", "Snapshot", "Transaction", "Checkpoint",
+        "Engine",
+      ]),
     // Diagnostics lie low: all work is told to them, and they ask a database through a protocol of their own. `Core`
     // is what transactions share; `Database`, what apps do with it, lies below the work that is made of whole
     // transactions.
@@ -51,7 +54,9 @@ struct Layers {
     Layers(module: "YapExtensions", folders: ["Coding", "Items", "Database", "Verbs"]),
     Layers(
       module: "QuireTesting",
-      folders: ["Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures", "Footprint", "History"]),
+      folders: [
+        "Schedules", "Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures", "Footprint", "History",
+      ]),
   ]
 
   /// Unknown folders, names of a layer above, and exceptions that nothing needs.

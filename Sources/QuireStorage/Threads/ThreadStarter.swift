@@ -18,8 +18,13 @@ package struct ThreadStarter: Sendable {
   /// Starts threads by `start`.
   package init(_ start: @escaping Start) { self.start = start }
 
-  /// Starts threads of the system's.
-  package static let system = ThreadStarter { body throws(SystemError) in try startThread(body) }
+  /// Starts threads of the system's; in debug builds, where the caller belongs to a schedule, threads of that.
+  package static let system = ThreadStarter { body throws(SystemError) in
+    #if DEBUG
+      if let thread = ThreadSeam.current { return thread.start(body) }
+    #endif
+    try startThread(body)
+  }
 
   /// The stack of every thread of the engine's, in bytes. Those that run closures of the app's must have room for its
   /// calls and for values inside one another, which take several KiB each where nothing is optimized.
@@ -27,7 +32,8 @@ package struct ThreadStarter: Sendable {
   /// what the shell's limit says on another.
   package static let stackByteCount = 4 << 20
 
-  private static func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+  /// Starts a thread of the system's, whatever the caller belongs to.
+  package static func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
     var attributes = pthread_attr_t()
     var result = pthread_attr_init(&attributes)
     guard result == 0 else { throw SystemError(code: result, call: "pthread_attr_init") }

@@ -10,10 +10,13 @@
 enum ThreadIdentity {
   /// A number that no other living thread of the process has; never zero.
   @inline(__always) static var current: UInt {
+    #if DEBUG
+      if let thread = ThreadSeam.current { return thread.identity }
+    #endif
     #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
+      return UInt(bitPattern: pthread_self())
     #else
-      UInt(pthread_self())
+      return UInt(pthread_self())
     #endif
   }
 }

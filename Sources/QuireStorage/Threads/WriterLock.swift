@@ -1,6 +1,5 @@
 // One writer at a time, in the order in which they came.
 
-internal import CQuirePlatform
 internal import DequeModule
 internal import Dispatch
 internal import Synchronization
@@ -43,7 +42,7 @@ package final class WriterLock: Sendable {
   /// A thread that waits in line.
   private struct Waiter {
     let thread: UInt
-    let semaphore: DispatchSemaphore
+    let semaphore: Semaphore
     /// Whether it sleeps, and nobody has woken it yet.
     var isAsleep = true
   }
@@ -55,7 +54,7 @@ package final class WriterLock: Sendable {
     var nextTurn: UInt64 = 0
 
     /// The thread to wake now that the first in line may have to look.
-    mutating func wakeFirst() -> DispatchSemaphore? {
+    mutating func wakeFirst() -> Semaphore? {
       guard waiters[0].isAsleep else { return nil }
       waiters[0].isAsleep = false
       return waiters[0].semaphore
@@ -152,14 +151,14 @@ package final class WriterLock: Sendable {
   private func takeSoon(_ thread: UInt) -> Bool {
     for _ in 0..<Self.lookCount {
       if takeIfFree(thread) { return true }
-      quire_relax()
+      Pause.relax()
     }
     return false
   }
 
   @inline(never) private func wait(_ thread: UInt) {
     if takeSoon(thread) { return }
-    let semaphore = DispatchSemaphore(value: 0)
+    let semaphore = Semaphore()
     guard joinLine(thread, semaphore) else { return }
     while true {
       semaphore.wait()
@@ -168,7 +167,7 @@ package final class WriterLock: Sendable {
   }
 
   /// Joins the end of the line; false if the lock has become free meanwhile, and is this thread's now.
-  private func joinLine(_ thread: UInt, _ semaphore: DispatchSemaphore) -> Bool {
+  private func joinLine(_ thread: UInt, _ semaphore: Semaphore) -> Bool {
     line.withLock { line in
       while true {
         if takeIfFree(thread) { return false }
@@ -190,7 +189,7 @@ package final class WriterLock: Sendable {
       let holder = word.load(ordering: .acquiring) & ~Self.waiterBit
       if holder == thread { return true }
       if holder == 0 && takeFirst(thread) { return true }
-      quire_relax()
+      Pause.relax()
     }
     return line.withLock { line in
       if word.load(ordering: .acquiring) & ~Self.waiterBit == thread { return true }
@@ -216,8 +215,8 @@ package final class WriterLock: Sendable {
 
   /// Hands the lock to the first in line if its turn has come, or frees it and wakes that one to look.
   @inline(never) private func passOn() {
-    let now = DispatchTime.now().uptimeNanoseconds
-    let sleeper = line.withLock { line -> DispatchSemaphore? in
+    let now = Pause.time.uptimeNanoseconds
+    let sleeper = line.withLock { line -> Semaphore? in
       precondition(!line.waiters.isEmpty, "the lock is given up by who does not hold it")
       assert(word.load(ordering: .relaxed) & Self.waiterBit != 0, "threads wait whom the lock does not know of")
       let sleeper = line.wakeFirst()

@@ -17,11 +17,12 @@
   ///
   /// The thread sanitizer cannot look into the standard library's mutex and would report every use as a race, among
   /// which a real one would not be found. Debug builds therefore tell it when the latch is taken and given up. They
-  /// count the latches of each thread, too, for `CallOut`.
+  /// count the latches of each thread, too, for `CallOut`, and taking one is a step of a schedule.
   package struct Latch<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     /// What the sanitizer knows the latch by.
     private let key = SanitizerKey()
+    private let isTaken = TakenFlag()
 
     /// Guards `value`.
     package init(_ value: consuming sending Value) { mutex = Mutex(value) }
@@ -30,11 +31,17 @@
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-      try mutex.withLock { (value) throws(Failure) -> sending Result in
+      if let thread = ThreadSeam.current {
+        thread.step()
+        isTaken.awaitFree(thread)
+      }
+      return try mutex.withLock { (value) throws(Failure) -> sending Result in
         key.acquire()
+        isTaken.value = true
         CallOut.didTakeLatch()
         defer {
           CallOut.willGiveUpLatch()
+          isTaken.value = false
           key.release()
         }
         return try body(&value)
@@ -48,6 +55,21 @@
 #endif
 
 #if DEBUG
+  /// Whether somebody is inside a latch, so that a schedule knows who can go on.
+  private final class TakenFlag: Sendable {
+    private let word = Synchronization.Atomic<Bool>(false)
+
+    var value: Bool {
+      get { word.load(ordering: .sequentiallyConsistent) }
+      set { word.store(newValue, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Lets others go on until nobody is inside.
+    func awaitFree(_ thread: any ScheduledThread) {
+      if value { _ = thread.wait(until: { [self] in !value }, deadline: nil) }
+    }
+  }
+
   /// An address that stands for a latch in the thread sanitizer's eyes; does nothing in a process without one.
   private struct SanitizerKey: ~Copyable, @unchecked Sendable {
     // Sendable: safe because nothing is ever read or written through the address.
