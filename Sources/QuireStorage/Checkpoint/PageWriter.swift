@@ -22,8 +22,6 @@ final class PageWriter {
     let image: UnsafeMutableRawPointer
     /// The frame's slot, if an image took its place.
     let oldSlot: UInt
-    /// Whether the branch above is not written with it, and goes on to refer to its frame.
-    let isBelowDirty: Bool
   }
 
   /// A page on the way down, and the child to look at next.
@@ -37,8 +35,6 @@ final class PageWriter {
   private let allocator: PageAllocator
   private let reclaimer: Reclaimer
   private let flipper: Reclaimer.Flipper
-  /// The same for pages whose entries are to be kept.
-  private let keeping: Reclaimer.Flipper
   private let pageSize: Int
   private let buffer: UnsafeMutableRawPointer
   private let bufferPages: Int
@@ -47,15 +43,11 @@ final class PageWriter {
   /// Places and checksums of pending pages, for the parents that are encoded before the flip.
   @exclusivity(unchecked) private var placed: [UInt32: (number: PageNumber, checksum: UInt64)] = [:]
   @exclusivity(unchecked) private var visits: [Visit] = []
-  /// Whether the page that was begun with has a branch above that stays dirty.
-  @exclusivity(unchecked) private var isBelowDirty = false
   /// A place that did not continue the run in the buffer and starts the next one.
   @exclusivity(unchecked) private var reserved: PageNumber?
   /// Slots of branches that images took the place of.
   @exclusivity(unchecked) private(set) var oldSlots: [UInt] = []
   @exclusivity(unchecked) private(set) var pagesWritten = 0
-  /// Those, and what is in the buffer.
-  var pageCount: Int { pagesWritten + pending.count }
 
   private var starter: WriteStarter
 
@@ -71,7 +63,6 @@ final class PageWriter {
   ) {
     starter = WriteStarter(startByteCount: startsWriting ? Self.startByteCount : .max)
     self.flipper = flipper
-    if case .spill(let csn, _) = flipper { keeping = .spill(csn: csn, keepsEntry: true) } else { keeping = flipper }
     self.store = store
     self.allocator = allocator
     self.reclaimer = reclaimer
@@ -87,7 +78,6 @@ final class PageWriter {
   /// Starts with the tree at `reference`; the one before has been written.
   func begin(_ reference: PageReference) {
     precondition(visits.isEmpty)
-    isBelowDirty = false
     guard reference.isDirty else { return }
     let location = store.frames.location(reference.frame)
     if !location.isPageNumber { visit(reference.frame, location) }
@@ -99,15 +89,6 @@ final class PageWriter {
     begin(reference)
     while try step() {}
     try flush()
-  }
-
-  /// Writes everything dirty below `reference`; the last of it may stay in the buffer until the next call, or `flush`.
-  ///
-  /// - Parameter isBelowDirty: whether there is a branch above, which is not written and may be dirty.
-  func writeSubtree(_ reference: PageReference, isBelowDirty: Bool) throws(StorageError) {
-    begin(reference)
-    self.isBelowDirty = isBelowDirty
-    while try step() {}
   }
 
   private func visit(_ frame: FrameIndex, _ location: FrameLocation) {
@@ -185,16 +166,14 @@ final class PageWriter {
     target.checksum = checksum
     placed[visit.frame.rawValue] = (number, checksum)
     pending.append(
-      Pending(
-        frame: visit.frame, number: number, checksum: checksum, image: image.base, oldSlot: oldSlot,
-        isBelowDirty: isBelowDirty && visits.count == 1))
+      Pending(frame: visit.frame, number: number, checksum: checksum, image: image.base, oldSlot: oldSlot))
     return true
   }
 
   private func allocate(for page: PageBytes) -> PageNumber {
     switch flipper {
     case .checkpoint: allocator.allocate()
-    case .spill(let csn, _): allocator.allocateAhead(isCommitted: page.birth != csn)
+    case .spill(let csn): allocator.allocateAhead(isCommitted: page.birth != csn)
     case .heldPages: allocator.allocateLent()
     }
   }
@@ -240,9 +219,7 @@ final class PageWriter {
     let offset = Int(first.number.rawValue) * pageSize
     starter.note(offset..<(offset + pending.count * pageSize), of: store.file)
     for page in pending {
-      reclaimer.flip(
-        page.frame, to: page.number, checksum: page.checksum, image: page.image,
-        by: page.isBelowDirty ? keeping : flipper)
+      reclaimer.flip(page.frame, to: page.number, checksum: page.checksum, image: page.image, by: flipper)
       if page.oldSlot != 0 { oldSlots.append(page.oldSlot) }
     }
     pagesWritten += pending.count

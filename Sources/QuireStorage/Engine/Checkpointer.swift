@@ -125,9 +125,6 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
     }
   }
 
-  /// The same if nothing writes pages; false if something does.
-  func beginSpillIfFree(_ permit: borrowing WriterPermit) -> Bool { gate.beginSpill() }
-
   /// Ends that.
   func endSpill(_ permit: borrowing WriterPermit) { gate.endSpill() }
 

@@ -11,20 +11,18 @@ internal import Synchronization
 /// 3. What was written, and is not synced, is in the log, or belongs to a transaction that has not committed, or only
 ///    readers of old snapshots see it.
 package final class MemoryManager: EngineComponent, @unchecked Sendable {
-  // Sendable: safe because `hasLongLists` and `round` are touched under the writer lock, and the rest is an atomic.
+  // Sendable: safe because `hasLongLists` is touched under the writer lock, and the rest is an atomic.
   package let resources: EngineResources
   // What every commit uses: one load each, and no reference counted.
   /// The state of the running write transaction; writer lock.
   package let context: WriteContext
   /// Pages and frames.
   package let store: PageStore
-  let log: LogManager
+  private let log: LogManager
   private let space: SpaceManager
-  let checkpointer: Checkpointer
+  private let checkpointer: Checkpointer
   /// Whether room has had to be made for the running transaction; writer lock.
   @exclusivity(unchecked) private var hasLongLists = false
-  /// Where slices of spills go on; writer lock.
-  @exclusivity(unchecked) var round = SpillRound()
   /// Whether such a transaction has ended, and its memory has not been given back since.
   private let owesMemory = Atomic<Bool>(false)
 
@@ -41,22 +39,17 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
   func limitDirtyPages(_ permit: borrowing WriterPermit) { context.setDirtyLimit(store.hardDirtyLimit) }
 
   /// Before a transaction begins: starts a checkpoint at the soft limit, waits for it at the hard one. Where the disk
-  /// has room for the pages beside those of the newest checkpoint, the transaction will write some of them home itself,
-  /// at its first change.
+  /// has room for the pages beside those of the newest checkpoint, the transaction will write them home itself, at its
+  /// first change.
   func throttle(_ permit: borrowing WriterPermit) {
     limitDirtyPages(permit)
     if options.diskFootprint == .small { throttleForSpace(permit) }
-    // Of the transaction before.
-    round.made = max(round.made, min(context.born.count, store.hardDirtyLimit))
-    guard store.dirtyCount > sliceLimit, log.exists else { return }
+    guard store.dirtyCount > store.softDirtyLimit, log.exists else { return }
     // What is free already, and more than a transaction gives back that begins, is nobody's to be written.
     reclaimer.collect()
-    guard store.dirtyCount > sliceLimit else { return }
-    if space.hasAmpleDisk {
-      if store.dirtyCount > store.hardDirtyLimit || isSliceDue(permit) { context.askForRoom() }
-      return
-    }
-    if store.dirtyCount > store.softDirtyLimit { throttle(hardLimit: store.hardDirtyLimit, permit) }
+    guard store.dirtyCount > store.softDirtyLimit else { return }
+    if space.hasAmpleDisk { return context.askForRoom() }
+    throttle(hardLimit: store.hardDirtyLimit, permit)
   }
 
   private func throttle(hardLimit: Int, _ permit: borrowing WriterPermit) {
@@ -95,7 +88,6 @@ package final class MemoryManager: EngineComponent, @unchecked Sendable {
     slots.exitEpoch(writerSlot)
     defer { _ = slots.enterEpoch(writerSlot) }
     space.lookAtDisk(permit)
-    if sufficesSlice, space.hasAmpleDisk { return try writeSlice(permit) }
     let waitsForCheckpoint = !space.hasAmpleDisk
     // Then nothing runs, and nothing begins as long as this thread holds the writer lock, but by itself.
     if waitsForCheckpoint { checkpointer.finishRunning() } else { checkpointer.beginSpill(permit) }

@@ -6,8 +6,8 @@ extension Reclaimer {
   /// Who has written a frame home.
   package enum Flipper {
     case checkpoint
-    /// A spill of the transaction that will be this commit. An entry is kept if a page goes on to refer to the frame.
-    case spill(csn: UInt64, keepsEntry: Bool = false)
+    /// A spill of the transaction that will be this commit.
+    case spill(csn: UInt64)
     /// A spill of what only snapshots older than every checkpoint to come can reach: entry and place go when they do.
     case heldPages
   }
@@ -26,24 +26,22 @@ extension Reclaimer {
       store.frames.flip(frame, to: number, checksum: checksum)
       switch flipper {
       case .checkpoint: state.flipped[UInt64(frame.rawValue)] = true
-      case .spill(let csn, let keepsEntry) where store.frames.birth(frame) == csn:
-        assert(!keepsEntry, "a transaction spills a part of its own pages")
+      case .spill(let csn) where store.frames.birth(frame) == csn:
         state.spilledByRunning[UInt64(frame.rawValue)] = true
-      case .spill(_, let keepsEntry):
+      case .spill:
         state.spilled[UInt64(frame.rawValue)] = true
-        if !keepsEntry { state.spilledByCommit[UInt64(frame.rawValue)] = true }
+        state.spilledByCommit[UInt64(frame.rawValue)] = true
       case .heldPages: break
       }
     }
   }
 
-  /// Gives up the entries of frames that the commit `csn` has spilled, its own and others', but for those that are kept.
+  /// Gives up the entries of frames that the commit `csn` has spilled, its own and others'.
   ///
-  /// A spill writes whole subtrees of what its transaction can reach, and branch pages are translated as they are
-  /// written: what refers to such a frame is a page that the commit has replaced, or the root of a tree, which the next
-  /// transaction translates. So snapshots up to `csn` need the entry, and no later one. The roots of subtrees below a
-  /// branch that stays dirty are kept. So is everything if the spill was of a tree that is being built, or has failed
-  /// in its midst: see `notePartialSpill`.
+  /// A spill writes everything that its transaction can reach, and branch pages are translated as they are written:
+  /// what refers to such a frame is a page that the commit has replaced, or a root, which the next transaction
+  /// translates. So snapshots up to `csn` need the entry, and no later one. Unless the spill was of a tree that is
+  /// being built, or has failed in its midst: see `notePartialSpill`.
   package func releaseSpilled(csn: UInt64, _ permit: borrowing WriterPermit) {
     state.withLock { state in
       guard !state.spilledByCommit.isEmpty else { return }

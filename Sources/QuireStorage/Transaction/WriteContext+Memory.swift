@@ -38,12 +38,9 @@ extension WriteContext {
     setDirtyLimit(store.hardDirtyLimit)
   }
 
-  /// Has `makeRoom` called at the next change.
-  package func askForRoom() { editor.pages.askForRoom() }
-
-  /// Whether the transaction sees what it has begun on, and has made nothing of its own yet.
-  package var hasOnlyBase: Bool {
-    editor.pages.born.count == 0 && superseded.count == 0 && savepointMarks.isEmpty && !isBuilding
+  /// Has `makeRoom` called at the next change if there are too many dirty pages already.
+  package func askForRoom() {
+    if editor.store.dirtyCount > editor.store.hardDirtyLimit { editor.pages.askForRoom() }
   }
 
   /// Sets how many dirty pages there may be before `makeRoom` is called.
