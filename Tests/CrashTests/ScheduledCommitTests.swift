@@ -1,4 +1,4 @@
-// Commits of several threads in chosen orders: whoever is told that a commit is there, it is on the disk at that moment.
+// Commits of several threads in chosen orders: what is acknowledged is on the disk at that very moment.
 
 import QuireStorage
 import QuireTesting

@@ -7,13 +7,13 @@
     internal import Glibc
   #endif
 
-  /// A thread of a schedule: of several that belong to one, only one runs at a time, and at each step of it the schedule
-  /// says who goes on.
+  /// A thread of a schedule: of several that belong to one, only one runs at a time, and at each step of it the
+  /// schedule says who goes on.
   ///
   /// Everything that threads do to one another goes through here: atomics, latches, semaphores, pauses, the clock, and
   /// the start of a thread. A thread that belongs to no schedule, as every thread of an app's, goes on by itself.
   package protocol ScheduledThread: AnyObject, Sendable {
-    /// A number that no other thread of the schedule has, nor any of the system's, with a zero in its lowest twelve bits.
+    /// A number that no other thread of the schedule has, nor any of the system's; its lowest twelve bits are zero.
     var identity: UInt { get }
 
     /// Called before the thread does something that others can notice.
