@@ -229,19 +229,8 @@ func trace(_ text: @autoclosure () -> String) {
         if random.oneIn(2) { break }
       }
       trace("meta page, seed \(seed)")
-      try exercise(resealingMetaPages(forger.bytes), pageSize: 512, seed: seed)
+      Forger.resealMetaPages(&forger.bytes, pageSize: 512)
+      try exercise(forger.bytes, pageSize: 512, seed: seed)
     }
-  }
-
-  private func resealingMetaPages(_ bytes: [UInt8]) -> [UInt8] {
-    var bytes = bytes
-    for slot in 0..<2 {
-      let (start, seed) = (slot * 512, MetaPage.magic + UInt64(slot))
-      let checksum = bytes.withUnsafeBytes { buffer in
-        buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: seed) } ?? 0
-      }
-      bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
-    }
-    return bytes
   }
 }
