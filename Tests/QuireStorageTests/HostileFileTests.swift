@@ -35,17 +35,6 @@ func trace(_ text: @autoclosure () -> String) {
 }
 
 @Suite struct HostileFileTests {
-  /// A closed database with trees of several levels.
-  private func makeFile(pageSize: Int, longOneIn: Int = 0, isUniform: Bool = false) throws -> [UInt8] {
-    let tiny = TinyDatabase(pageSize: pageSize)
-    let engine = try tiny.open()
-    try TinyDatabase.fill(engine, count: pageSize / 3, longOneIn: longOneIn, isUniform: isUniform)
-    try engine.checkpoint()
-    try TinyDatabase.fill(engine, count: pageSize / 8, seed: 9, longOneIn: longOneIn, isUniform: isUniform)
-    try engine.close()
-    return try #require(tiny.disk.bytes(of: TinyDatabase.path))
-  }
-
   /// Opens what a forger made and does all there is to do with it. Any StorageError will do; nothing else will.
   private func exercise(_ bytes: [UInt8], pageSize: Int, seed: UInt64, isUniform: Bool = false) throws {
     let disk = SimulatedDisk()
@@ -130,65 +119,40 @@ func trace(_ text: @autoclosure () -> String) {
     do { return try body() } catch is StorageError { return nil }
   }
 
-  /// One trial: changes a file as `mutate` does, makes its checksums right, and exercises it.
-  private func tryForging(
-    _ kind: String, _ bytes: [UInt8], pageSize: Int, seed: UInt64, isUniform: Bool = false,
-    _ mutate: (inout Forger, inout SeededRandom) -> [String]
-  ) throws {
-    var random = SeededRandom(seed: seed)
-    var forger = try #require(Forger(bytes, pageSize: pageSize))
-    let changes = mutate(&forger, &random)
-    trace("\(kind), page size \(pageSize), seed \(seed): \(changes)")
-    forger.seal()
-    try exercise(forger.bytes, pageSize: pageSize, seed: seed, isUniform: isUniform)
+  /// Forges a file for each seed, and exercises it.
+  private func tryForging(_ kind: HostileFiles.Kind, pageSize: Int, debug: Int) throws {
+    let files = try HostileFiles(kind, pageSize: pageSize)
+    let start = firstSeed()
+    for seed in start..<(start + UInt64(trialCount(debug: debug, release: 3000))) {
+      try exercise(files.forged(seed: seed), pageSize: pageSize, seed: seed, isUniform: kind == .uniformPages)
+    }
   }
 
   @Test(arguments: [512, 4096]) func forgedPages(pageSize: Int) throws {
-    let bytes = try makeFile(pageSize: pageSize)
-    let start = firstSeed()
-    for seed in start..<(start + UInt64(trialCount(debug: 300, release: 3000))) {
-      try tryForging("pages", bytes, pageSize: pageSize, seed: seed) { forger, random in
-        (0...random.below(3)).map { _ in forger.mutate(&random) }
-      }
-    }
+    try tryForging(.pages, pageSize: pageSize, debug: 300)
   }
 
   /// The same where leaves are uniform: full ones are divided without being measured.
   @Test(arguments: [512, 4096]) func forgedUniformPages(pageSize: Int) throws {
-    let bytes = try makeFile(pageSize: pageSize, isUniform: true)
-    let start = firstSeed()
-    for seed in start..<(start + UInt64(trialCount(debug: 100, release: 3000))) {
-      try tryForgingUniform(bytes, pageSize: pageSize, seed: seed)
-    }
+    try tryForging(.uniformPages, pageSize: pageSize, debug: 100)
   }
 
   /// What once ended in a trap: a branch counts entries that are not there, and a range begins behind those that are.
   @Test(arguments: [148_600_024_904_280]) func forgedUniformPagesFound(seed: UInt64) throws {
-    try tryForgingUniform(try makeFile(pageSize: 512, isUniform: true), pageSize: 512, seed: seed)
-  }
-
-  private func tryForgingUniform(_ bytes: [UInt8], pageSize: Int, seed: UInt64) throws {
-    try tryForging("uniform leaves", bytes, pageSize: pageSize, seed: seed, isUniform: true) { forger, random in
-      (0...random.below(6)).map { _ in forger.mutate(&random) }
-    }
+    let files = try HostileFiles(.uniformPages, pageSize: 512)
+    try exercise(files.forged(seed: seed), pageSize: 512, seed: seed, isUniform: true)
   }
 
   /// Forged references to extents, next to other changes.
   @Test(arguments: [512, 4096]) func forgedExtents(pageSize: Int) throws {
-    let bytes = try makeFile(pageSize: pageSize, longOneIn: pageSize / 64)
-    let start = firstSeed()
-    for seed in start..<(start + UInt64(trialCount(debug: 60, release: 3000))) {
-      try tryForging("extents", bytes, pageSize: pageSize, seed: seed) { forger, random in
-        var changes = (0...random.below(3)).map { _ in forger.mutateExtent(&random) }
-        if random.oneIn(4) { changes.append(forger.mutate(&random)) }
-        return changes
-      }
-    }
+    try tryForging(.extents, pageSize: pageSize, debug: 60)
   }
+
+  @Test func forgedMetaPages() throws { try tryForging(.metaPages, pageSize: 512, debug: 300) }
 
   /// What the check says of references that cannot be, each by itself.
   @Test(arguments: ExtentForgery.allCases) func checkFindsForgedExtent(forgery: ExtentForgery) throws {
-    let bytes = try makeFile(pageSize: 512, longOneIn: 4)
+    let bytes = try HostileFiles.makeFile(pageSize: 512, longOneIn: 4)
     var forger = try #require(Forger(bytes, pageSize: 512))
     let places = forger.extentPlaces()
     try #require(places.count > 4)
@@ -204,44 +168,12 @@ func trace(_ text: @autoclosure () -> String) {
   }
 
   @Test func sealingAlonePassesTheCheck() throws {
-    let bytes = try makeFile(pageSize: 512, longOneIn: 4)
+    let bytes = try HostileFiles.makeFile(pageSize: 512, longOneIn: 4)
     var forger = try #require(Forger(bytes, pageSize: 512))
     forger.seal()
     let disk = SimulatedDisk()
     disk.install(forger.bytes, at: TinyDatabase.path)
     let defects = try Inspector(at: TinyDatabase.path, fileSystem: disk).check()
     #expect(defects.isEmpty, "\(defects)")
-  }
-
-  @Test func forgedMetaPages() throws {
-    let bytes = try makeFile(pageSize: 512)
-    let start = firstSeed()
-    for seed in start..<(start + UInt64(trialCount(debug: 300, release: 3000))) {
-      var random = SeededRandom(seed: seed)
-      var forger = try #require(Forger(bytes, pageSize: 512))
-      // Everything behind version and page size is fair game.
-      for slot in 0..<2 {
-        for _ in 0...random.below(3) {
-          let offset = slot * 512 + 24 + 8 * random.below(40)
-          forger.put(random.oneIn(2) ? random.next() : UInt64(random.below(70)), at: offset)
-        }
-        // Sometimes one slot alone.
-        if random.oneIn(2) { break }
-      }
-      trace("meta page, seed \(seed)")
-      try exercise(resealingMetaPages(forger.bytes), pageSize: 512, seed: seed)
-    }
-  }
-
-  private func resealingMetaPages(_ bytes: [UInt8]) -> [UInt8] {
-    var bytes = bytes
-    for slot in 0..<2 {
-      let (start, seed) = (slot * 512, MetaPage.magic + UInt64(slot))
-      let checksum = bytes.withUnsafeBytes { buffer in
-        buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: seed) } ?? 0
-      }
-      bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
-    }
-    return bytes
   }
 }

@@ -7,15 +7,6 @@ import Testing
 @Suite struct HostileLogTests {
   private static let path = TinyDatabase.path
 
-  private func makeUnclean() throws -> SimulatedDisk {
-    let tiny = TinyDatabase()
-    let engine = try tiny.open()
-    try TinyDatabase.fill(engine, count: 100)
-    try engine.checkpoint()
-    try TinyDatabase.fill(engine, count: 60, seed: 2)
-    return tiny.disk.processKillImage()
-  }
-
   /// Opens the disk; whatever comes of it, it is a StorageError or a database that checks and can be written.
   private func exercise(_ disk: SimulatedDisk, seed: UInt64) throws {
     let before = disk.bytes(of: Self.path)
@@ -42,49 +33,26 @@ import Testing
   }
 
   @Test func sealingAloneReplays() throws {
-    let disk = try makeUnclean()
+    let logs = try HostileLogs()
+    let (disk, log) = (logs.honest, logs.log)
     let expected = try DatabaseContent(of: TinyDatabase(disk).open(disk.copy()))
-    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
     LogForger(meta: log.meta).write(LogForger.bodies(log).map { LogForger.Record(body: $0) }, to: disk)
     let found = try DatabaseContent(of: TinyDatabase(disk).open())
     #expect(found == expected)
   }
 
   @Test func mutatedBodies() throws {
-    let disk = try makeUnclean()
-    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
-    let bodies = LogForger.bodies(log)
+    let logs = try HostileLogs()
     let start = firstSeed()
     for seed in start..<(start + UInt64(trialCount(debug: 300, release: 5000))) {
-      trace("log, seed \(seed)")
-      var random = SeededRandom(seed: seed)
-      var records = bodies.map { LogForger.Record(body: $0) }
-      for _ in 0...random.below(2) { mutate(&records[random.below(records.count)], &random) }
-      let copy = disk.copy()
-      LogForger(meta: log.meta).write(records, to: copy)
-      try exercise(copy, seed: seed)
-    }
-  }
-
-  private func mutate(_ record: inout LogForger.Record, _ random: inout SeededRandom) {
-    switch random.below(8) {
-    case 0: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(256)) }
-    case 1: record.body = (0..<random.below(300)).map { _ in UInt8(random.below(11)) }
-    case 2: record.body.removeLast(random.below(record.body.count + 1))
-    case 3: record.body += [UInt8(1 + random.below(9))]
-    case 4: record.csnStep = UInt64(random.below(3))
-    case 5: record.kind = .mark
-    default:
-      for _ in 0...random.below(4) where !record.body.isEmpty {
-        record.body[random.below(record.body.count)] = UInt8(random.below(random.oneIn(2) ? 10 : 256))
-      }
+      try exercise(logs.forged(seed: seed), seed: seed)
     }
   }
 
   /// Operations that no transaction could have logged.
   @Test(arguments: 0..<17) func impossibleOperations(index: Int) throws {
-    let disk = try makeUnclean()
-    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let logs = try HostileLogs()
+    let (disk, log) = (logs.honest, logs.log)
     let buffer = LogBuffer()
     let huge = [UInt8](repeating: 3, count: 5000)
     let text = TreeID(1)
@@ -123,8 +91,8 @@ import Testing
   }
 
   @Test func impossibleMarks() throws {
-    let disk = try makeUnclean()
-    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let logs = try HostileLogs()
+    let (disk, log) = (logs.honest, logs.log)
     let body = try #require(LogForger.bodies(log).first)
     for (lsn, checkpoint, code) in [
       (LSN(.max), UInt64(0), StorageError.Code.damagedLog), (LSN(0), .max, .damagedMetaPage),
