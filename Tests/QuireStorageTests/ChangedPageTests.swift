@@ -1,5 +1,6 @@
-// Holes, cuts and additions in the data file of an open database: every read is right, or an error that names the place;
-// nothing that was acknowledged is another thing afterwards; and the next opening says what is wrong (goals G10, G17).
+// Holes, cuts and additions in the data file of an open database: every read is right, or an error that names the
+// place; nothing that was acknowledged is another thing afterwards; and the next opening says what is wrong (goals G10,
+// G17).
 
 import QuireStorage
 import QuireTesting

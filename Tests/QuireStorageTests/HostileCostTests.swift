@@ -1,5 +1,6 @@
-// What a file may cost that an enemy has made: opening it, checking it and reading all of it ask the disk for little
-// more than the file holds, take little more memory than a right file of that length, and as much time (goals G11, G12).
+// What a file may cost that an enemy has made: opening it, checking it and reading all of it ask the disk for twice
+// what the file holds at the most, and take little more memory and time than a right file of that length (goals G11,
+// G12).
 //
 // Each kind of file has a process of its own, so that its memory and its time are those of the trials alone.
 
