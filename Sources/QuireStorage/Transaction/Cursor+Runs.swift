@@ -7,7 +7,8 @@ extension Cursor {
   /// Calls `body` with the value of the current entry and of those behind it, in key order, until it returns false,
   /// `limit` entries are done, or there are no more; a new cursor begins at the first entry. Then the cursor is on the
   /// first entry that `body` was not given, and a further call goes on there. If `body` throws, that is the entry that
-  /// it threw for.
+  /// it threw for. If the leaf of that first entry cannot be read, the call throws; the cursor is in front of it then,
+  /// on no entry, and a further call, or `next`, goes there.
   ///
   /// About twice as fast as `next` and `withValue`. Touches each leaf once. The bytes are valid until `body` returns,
   /// which may read on in the same transaction; in a write transaction it must not change anything.
@@ -118,11 +119,8 @@ extension Cursor {
     self.run = run
     try enter()
     defer { leave() }
-    if isFresh {
-      isFresh = false
-      _ = try state.pointee.path.seekFirst()
-    }
-    guard let (page, indices) = state.pointee.path.run else { return 0 }
+    guard let (page, indices) = try runFromHere() else { return 0 }
+    standing = []
     let most = min(limit, indices.count, Self.runCapacity)
     // All cells are asked for before the first is looked at: they come side by side rather than one by one.
     for index in 0..<most { page.prefetchCell(indices.lowerBound &+ index, lines: 2) }
@@ -141,10 +139,27 @@ extension Cursor {
   /// Ends the loan of a run, of which `done` entries are done: the cursor goes to the one behind them.
   @usableFromInline mutating func takeRunBack(_ done: Int) throws(StorageError) {
     if let run, !run[0].isExtent { endLoan() }
-    if done == 0 { return }
+    try pass(done)
+  }
+
+  /// Goes to the entry behind the `count` that are done. Done they are, whatever can be read: if the next leaf cannot,
+  /// the cursor is behind the last entry of this one, and goes on from there.
+  mutating func pass(_ count: Int) throws(StorageError) {
+    if count == 0 || state.pointee.path.pass(count) { return }
     try enter()
     defer { leave() }
-    _ = try state.pointee.path.skip(done)
+    _ = try state.pointee.path.leaveEndOfLeaf()
+  }
+
+  /// The current entry and those behind it in its leaf; nil behind the last entry of the tree. Called between `enter`
+  /// and `leave`.
+  @inline(__always)
+  mutating func runFromHere() throws(StorageError) -> (page: PageBytes, indices: Range<Int>)? {
+    if standing.contains(.isFresh) {
+      _ = try state.pointee.path.seekFirst()
+      standing = []
+    }
+    return try state.pointee.path.runGoingOn()
   }
 
   /// The key of an entry of the run that is lent.

@@ -15,8 +15,8 @@ extension Cursor {
     guard tree.keys == .bytes else { throw tree.mismatch() }
     try enter()
     defer { leave() }
-    isFresh = false
     try state.pointee.path.advance(to: SearchKey(key))
+    standing = []
     guard let (page, index) = state.pointee.path.entry else { return nil }
     beginLoan()
     defer { endLoan() }
@@ -26,7 +26,7 @@ extension Cursor {
 
   /// Calls `body` with the key of the current entry and of those behind it that are below `upper`, until it returns
   /// false; nil stands for no bound. Where these end is looked for once in each leaf. Then the cursor is on the first
-  /// entry that `body` was not given.
+  /// entry that `body` was not given, or in front of it if it cannot be read, as after `forEachValue`.
   ///
   /// - Parameter body: as that of `forEachValue`.
   /// - Returns: Whether `body` has not returned false.
@@ -66,11 +66,13 @@ extension Cursor {
     guard tree.keys == .bytes else { throw tree.mismatch() }
     try enter()
     defer { leave() }
-    guard let (page, indices) = state.pointee.path.run else { return 0 }
+    guard let (page, indices) = try state.pointee.path.runGoingOn() else { return 0 }
     let key = SearchKey(upper)
     if page.isBelow(key) { return nil }
-    let count = max(0, page.leafSearch(key).index - indices.lowerBound)
+    let count = page.leafSearch(key).index - indices.lowerBound
+    if count <= 0 { return 0 }
     _ = try state.pointee.path.skip(count)
+    standing = []
     return count
   }
 
@@ -81,16 +83,13 @@ extension Cursor {
   ) throws(StorageError) -> (page: PageBytes, indices: Range<Int>, isLast: Bool)? {
     try enter()
     defer { leave() }
-    if isFresh {
-      isFresh = false
-      _ = try state.pointee.path.seekFirst()
-    }
-    guard let (page, indices) = state.pointee.path.run else { return nil }
+    guard let (page, indices) = try runFromHere() else { return nil }
     var (end, isLast) = (indices.upperBound, false)
     if let upper, case let key = SearchKey(upper), !page.isBelow(key) {
       (end, isLast) = (page.leafSearch(key).index, true)
     }
     if end <= indices.lowerBound { return nil }
+    standing = []
     if end - indices.lowerBound > Self.runCapacity { (end, isLast) = (indices.lowerBound + Self.runCapacity, false) }
     // All cells are asked for before the first is looked at: they come side by side rather than one by one.
     for index in indices.lowerBound..<end { page.prefetchCell(index, lines: 1) }
@@ -101,9 +100,6 @@ extension Cursor {
   /// Ends the loan of a leaf, of which `done` keys are done: the cursor goes to the one behind them.
   private mutating func takeKeysBack(_ done: Int) throws(StorageError) {
     endLoan()
-    if done == 0 { return }
-    try enter()
-    defer { leave() }
-    _ = try state.pointee.path.skip(done)
+    try pass(done)
   }
 }

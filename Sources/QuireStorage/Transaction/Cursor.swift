@@ -4,7 +4,26 @@
 ///
 /// A new cursor is on no entry: `seekFirst`, `seekLast` or `seek` puts it on one, and `next` and `previous` on a new
 /// cursor start at the first and the last entry. It must not outlive its transaction, and is for one thread.
+///
+/// A step that throws leaves the cursor where it was, and can be taken again: an error is never the end. An entry that
+/// the cursor is on, and that could not be read when it was asked for, is not passed over either: unless it has been
+/// asked for again with success, the next step, in whichever direction, stays on it.
+///
+/// Invariants:
+/// 1. `standing` says `isFresh` until a step has succeeded; till then there is no position.
+/// 2. An address in `path` is used only while the slot is in `epoch`, in which it was looked up.
 public struct Cursor: ~Copyable {
+  /// What the next step has to do before it moves on.
+  struct Standing: OptionSet {
+    let rawValue: UInt8
+    /// To find an end of the tree: the cursor is new.
+    static let isFresh = Standing(rawValue: 1)
+    /// To tell an entry whose key was asked for and could not be read.
+    static let keyIsUntold = Standing(rawValue: 2)
+    /// To tell an entry of whose value the same is true.
+    static let valueIsUntold = Standing(rawValue: 4)
+  }
+
   /// What a cursor has. It stands in memory of its own: a cursor of more than a few words is copied whole by each call
   /// that only looks at it.
   struct State: ~Copyable {
@@ -15,8 +34,8 @@ public struct Cursor: ~Copyable {
     /// For a cursor of a write transaction: the context, and its count of changes when the cursor was made.
     let writer: Unmanaged<WriteContext>?
     let mutations: Int
-    var isFresh = true
-    /// The access epoch in which the leaf's address was looked up.
+    var standing = Standing.isFresh
+    /// The access epoch in which the leaf's address was looked up; `noEpoch` once it could not be looked up again.
     var epoch: UInt64 = 0
     let reader: TreeReader
     var longValue = LongValueBuffer()
@@ -53,9 +72,9 @@ public struct Cursor: ~Copyable {
   }
 
   var tree: Tree { state.pointee.tree }
-  var isFresh: Bool {
-    get { state.pointee.isFresh }
-    nonmutating set { state.pointee.isFresh = newValue }
+  var standing: Standing {
+    get { state.pointee.standing }
+    nonmutating set { state.pointee.standing = newValue }
   }
   private var slots: Unmanaged<ReaderSlots> { state.pointee.slots }
   private var slot: ReaderSlot { state.pointee.slot }
@@ -95,37 +114,41 @@ public struct Cursor: ~Copyable {
     guard Key.keyKind == tree.keys else { throw tree.mismatch() }
     try enter()
     defer { leave() }
-    isFresh = false
-    return try key.withSearchKey { (key) throws(StorageError) in try state.pointee.path.seek(key) }
+    let isThere = try key.withSearchKey { (key) throws(StorageError) in try state.pointee.path.seek(key) }
+    standing = []
+    return isThere
   }
 
   /// Goes to the entry with `index` entries below it; false if there are not so many. O(log n).
   public mutating func seek(toIndex index: Int) throws(StorageError) -> Bool {
     try enter()
     defer { leave() }
-    isFresh = false
-    return try state.pointee.path.seek(rank: index)
+    let isThere = try state.pointee.path.seek(rank: index)
+    standing = []
+    return isThere
   }
 
   /// Goes to the first entry; false if there is none. O(log n).
   public mutating func seekFirst() throws(StorageError) -> Bool {
     try enter()
     defer { leave() }
-    isFresh = false
-    return try state.pointee.path.seekFirst()
+    let isThere = try state.pointee.path.seekFirst()
+    standing = []
+    return isThere
   }
 
   /// Goes to the last entry; false if there is none. O(log n).
   public mutating func seekLast() throws(StorageError) -> Bool {
     try enter()
     defer { leave() }
-    isFresh = false
-    return try state.pointee.path.seekLast()
+    let isThere = try state.pointee.path.seekLast()
+    standing = []
+    return isThere
   }
 
   /// Goes to the next entry; false behind the last one. O(1) within a page.
   public mutating func next() throws(StorageError) -> Bool {
-    if isFresh { return try seekFirst() }
+    if !standing.isEmpty { return try begin(atLast: false) }
     if state.pointee.path.hasCopy {
       // Inside a copy nothing is touched that anybody else could take away.
       try checkWriter()
@@ -138,7 +161,7 @@ public struct Cursor: ~Copyable {
 
   /// Goes to the entry before; false in front of the first one. O(1) within a page.
   public mutating func previous() throws(StorageError) -> Bool {
-    if isFresh { return try seekLast() }
+    if !standing.isEmpty { return try begin(atLast: true) }
     if state.pointee.path.hasCopy {
       // Inside a copy nothing is touched that anybody else could take away.
       try checkWriter()
@@ -149,33 +172,63 @@ public struct Cursor: ~Copyable {
     return try state.pointee.path.previous()
   }
 
+  /// Takes the first step of a new cursor, and the one that tells an entry which could not be read before.
+  @inline(never) private mutating func begin(atLast: Bool) throws(StorageError) -> Bool {
+    if standing.contains(.isFresh) { return try atLast ? seekLast() : seekFirst() }
+    assert(isOnEntry, "an entry is untold, and the cursor is on none")
+    try enter()
+    defer { leave() }
+    standing = []
+    return true
+  }
+
   /// Whether the cursor is on an entry.
   public var isOnEntry: Bool { state.pointee.path.isOnEntry }
 
   /// Where the current entry is now; nil if there is none. Another call on the same transaction may have moved the
   /// slot's epoch since the last step: the address from then may be that of another page by now.
   ///
+  /// - Parameter part: what of the entry is asked for; untold if the page cannot be read.
   /// - Throws: what reading the page once more throws, and `cursorInvalidated`: its index is of no use.
-  @inline(__always) private func currentEntry() throws(StorageError) -> (page: PageBytes, index: Int)? {
+  @inline(__always) private func currentEntry(
+    _ part: Standing
+  ) throws(StorageError) -> (page: PageBytes, index: Int)? {
     guard let entry = state.pointee.path.entry else { return nil }
     try checkWriter()
     if state.pointee.path.hasCopy { return entry }
     if slots._withUnsafeGuaranteedRef({ $0.isAt(state.pointee.epoch, slot) }) { return entry }
-    return (try state.pointee.path.currentLeaf(), entry.index)
+    return (try leafAgain(part), entry.index)
+  }
+
+  /// Never an epoch that a slot is in.
+  private static let noEpoch = UInt64.max
+
+  /// The current leaf, looked up once more.
+  @inline(never) private func leafAgain(_ part: Standing) throws(StorageError) -> PageBytes {
+    do throws(StorageError) {
+      let page = try state.pointee.path.currentLeaf()
+      standing.subtract(part)
+      return page
+    } catch {
+      standing.formUnion(part)
+      // Whoever asks again comes here again, and the next step looks the page up.
+      state.pointee.epoch = Self.noEpoch
+      throw error
+    }
   }
 
   /// The current value, or the reference to its extent, as a pointer that is good until the transaction's next call.
   @usableFromInline package var borrowedValue: BorrowedValue? {
     get throws(StorageError) {
-      guard let (page, index) = try currentEntry() else { return nil }
+      guard let (page, index) = try currentEntry(.valueIsUntold) else { return nil }
       return BorrowedValue(page.leafCell(index))
     }
   }
 
   /// The bytes of the current key, put together in the cursor's buffer; for integer keys eight big-endian bytes of the
-  /// ordered form. Nil also if they can no longer be found, and the next step throws why.
+  /// ordered form. Nil also if they can no longer be found: then the next step stays on the entry, or throws why not.
   @usableFromInline package var borrowedKey: BorrowedValue? {
-    guard let (page, index) = try? currentEntry() else { return nil }
+    guard let (page, index) = try? currentEntry(.keyIsUntold) else { return nil }
     return key(page, index)
   }
 
@@ -204,8 +257,8 @@ public struct Cursor: ~Copyable {
     if !state.pointee.path.hasCopy { slots._withUnsafeGuaranteedRef { $0.endLoan(slot) } }
   }
 
-  /// Calls `body` with the current key; nil if the cursor is on no entry, or can no longer read its page: its next
-  /// step then throws why.
+  /// Calls `body` with the current key; nil if the cursor is on no entry, or can no longer read its page: then its next
+  /// step stays on the entry, or throws why it cannot.
   @inlinable public func withKey<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result? {
     guard let key = borrowedKey else { return nil }
     beginLoan()
@@ -228,7 +281,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// The current value, which stands in an extent; good until the cursor shows another one.
-  @usableFromInline func longValue(_ value: BorrowedValue) throws(StorageError) -> UnsafeRawBufferPointer {
+  @usableFromInline package func longValue(_ value: BorrowedValue) throws(StorageError) -> UnsafeRawBufferPointer {
     try checkWriter()
     announce(value)
     defer { leave() }
@@ -247,7 +300,7 @@ public struct Cursor: ~Copyable {
   /// - Throws: `cursorInvalidated`, `damagedPage`, `inputOutput`.
   package var borrowedEntry: (key: BorrowedValue, value: BorrowedValue)? {
     get throws(StorageError) {
-      guard let (page, index) = try currentEntry() else { return nil }
+      guard let (page, index) = try currentEntry([.keyIsUntold, .valueIsUntold]) else { return nil }
       return (key(page, index), BorrowedValue(page.leafCell(index)))
     }
   }
@@ -257,9 +310,21 @@ public struct Cursor: ~Copyable {
     borrowedKey.map { [UInt8](UnsafeRawBufferPointer(start: $0.base, count: $0.count)) }
   }
 
+  /// A copy of the current key; nil if the cursor is on no entry.
+  ///
+  /// - Throws: why `key` is nil although the cursor is on an entry.
+  package func readKey() throws(StorageError) -> [UInt8]? {
+    guard let (page, index) = try currentEntry(.keyIsUntold) else { return nil }
+    let key = key(page, index)
+    return [UInt8](UnsafeRawBufferPointer(start: key.base, count: key.count))
+  }
+
   /// The current key of a tree with integer keys; nil as `withKey` is.
-  public var integerKey: Int64? {
-    guard let (page, index) = try? currentEntry(), page.hasIntegerKeys else { return nil }
+  public var integerKey: Int64? { (try? readIntegerKey()) ?? nil }
+
+  /// The current key of a tree with integer keys; nil if the cursor is on no entry. Throws as `readKey`.
+  package func readIntegerKey() throws(StorageError) -> Int64? {
+    guard let (page, index) = try currentEntry(.keyIsUntold), page.hasIntegerKeys else { return nil }
     return KeyOrder.key(page.orderedKey(index))
   }
 
