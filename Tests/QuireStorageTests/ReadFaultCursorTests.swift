@@ -82,7 +82,7 @@ import Testing
 
   @Test("Spans have each key once", arguments: Owner.allCases)
   func spans(owner: Owner) throws {
-    try failEachRead(of: .bytes, by: owner, least: 20) { walk, cursor in
+    try failEachRead(of: .bytes, by: owner, least: 10) { walk, cursor in
       var rank = 0
       for end in stride(from: 5, through: walk.model.count, by: 5) {
         rank = try walk.advance(&cursor, to: rank, from: rank)

@@ -128,4 +128,3 @@ extension FaultyWalk {
     place = .at(rank + count)
   }
 }
-
