@@ -28,6 +28,18 @@ extension File {
   }
 }
 
+extension SimulatedDisk {
+  /// Has one write or sync of the log fail, or of the data file, after letting some go by; the database is at `/db`.
+  func failOnce(_ kind: OperationKind, ofLog isOfLog: Bool, skipping skipCount: Int, _ syncFailure: SyncFailure) {
+    interceptOnce(
+      skipping: skipCount, where: { $0.kind == kind && $0.path.hasPrefix("/db-log") == isOfLog },
+      { _ in
+        if kind == .write { return .error(SystemCode.inputOutput) }
+        return .failedSync(syncFailure, SystemCode.inputOutput, survivorsOneIn: syncFailure == .reverts ? 0 : 2)
+      })
+  }
+}
+
 /// `count` times the same byte.
 func fill(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 

@@ -35,7 +35,7 @@ import Testing
       do {
         let engine = try Self.open(disk)
         let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
-        if let failing { failSync(failing) }
+        if let failing { disk.failOnce(.synchronize, ofLog: true, skipping: failing, .forgets) }
         ScheduledGroup.run(
           (0..<3).map { thread in
             { [self] in for number in 0..<2 { commit(Int64(thread * 10 + number), engine, tree) } }
@@ -44,18 +44,6 @@ import Testing
         disk.powerOff()
         do { try engine.close() } catch {}
       } catch { complain("\(error)") }
-    }
-
-    private func failSync(_ number: Int) {
-      let left = Latch(number)
-      disk.intercept { operation in
-        guard operation.kind == .synchronize, operation.path.hasPrefix("/db-log") else { return nil }
-        let isTurn = left.withLock { left -> Bool in
-          left -= 1
-          return left == -1
-        }
-        return isTurn ? .failedSync(.forgets, SystemCode.inputOutput, survivorsOneIn: 2) : nil
-      }
     }
 
     private func commit(_ key: Int64, _ engine: StorageEngine, _ tree: Tree) {

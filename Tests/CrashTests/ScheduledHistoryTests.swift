@@ -25,15 +25,12 @@ import Testing
     }
   }
 
-  /// What a thread has come to.
-  private typealias Outcome<Value> = Swift.Result<Value, any Error>
-
   /// One history in one order.
   private struct ScheduledHistory {
     let seed: UInt64
 
     /// What became of it.
-    struct Result: Equatable {
+    struct Report: Equatable {
       var complaints: [String]
       var transactionCount: Int
       var stepCount: Int
@@ -51,19 +48,19 @@ import Testing
     /// What the process makes once, at its first use, is made before: or the first order would be another one.
     private static let warmUp: Bool = (try? ScheduledHistory(seed: 1000).runOnce()) != nil
 
-    func run() throws -> Result {
+    func run() throws -> Report {
       #expect(Self.warmUp)
       return try runOnce()
     }
 
-    private func runOnce() throws -> Result {
+    private func runOnce() throws -> Report {
       let schedule = ThreadSchedule(chooser)
       let plan = SnapshotPlan(scheduled: seed)
       // Judged by a thread of no schedule: recovery of an image has one order.
       typealias Ended = (ThreadedSnapshotHistory, [(name: String, disk: SimulatedDisk)])
-      let ended = Latch<Outcome<Ended>?>(nil)
+      let ended = Latch<Result<Ended, any Error>?>(nil)
       try schedule.run {
-        let result = Outcome<Ended> {
+        let result = Result<Ended, any Error> {
           let history = try ThreadedSnapshotHistory(plan)
           history.arm()
           ScheduledGroup.run(history.bodies)
@@ -73,7 +70,7 @@ import Testing
       }
       let (history, images) = try #require(ended.withLock { $0 }).get()
       let (complaints, count) = try history.judge(images)
-      return Result(
+      return Report(
         complaints: complaints, transactionCount: count, stepCount: schedule.stepCount,
         changeCount: schedule.changeCount, orderHash: schedule.orderHash)
     }
@@ -105,13 +102,19 @@ import Testing
         }
       }
       print("schedules: \(rounds), \(steps) steps, \(changes) changes of threads, \(transactions) transactions")
-      #expect(transactions > rounds * 4 && changes > rounds * 20)
+      // Of many; one alone, replayed, may have fewer changes.
+      if rounds >= 60 { #expect(transactions > rounds * 4 && changes > rounds * 20) }
     }
+  }
 
-    /// By itself, with a seed given: tests beside it hold latches of the whole process, and change the order.
-    @Test("A seed is one order", .enabled(if: environmentNumber("QUIRE_SCHEDULE_SEED") != nil))
-    func seedsRepeat() throws {
-      for seed in UInt64(1000)..<1004 {
+  /// Alone in a process: tests beside it hold latches of the whole process, and change the order. And with the same
+  /// seed for all hashing, or sets are gone through in another order each time. The gate runs it so, by
+  ///
+  ///     SWIFT_DETERMINISTIC_HASHING=1 QUIRE_SCHEDULE_ORDERS=1 swift test --filter OrderOfScheduleTests
+  @Suite("The order of a schedule", .enabled(if: environmentNumber("QUIRE_SCHEDULE_ORDERS") != nil))
+  struct OrderOfScheduleTests {
+    @Test("A seed is one order") func seedsRepeat() throws {
+      for seed in UInt64(1000)..<1040 {
         let (once, again) = (try ScheduledHistory(seed: seed).run(), try ScheduledHistory(seed: seed).run())
         #expect(once == again, "seed \(seed)")
       }

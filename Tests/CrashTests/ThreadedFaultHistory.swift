@@ -185,16 +185,9 @@ final class ThreadedFaultHistory: Sendable {
 
   /// Makes calls take their time, and one of them fail.
   private func arm() {
-    let left = Latch(plan.skipCount)
     disk.pause(
       DiskPauses(seed: plan.seed, oneIn: plan.pauseOneIn, longestMicroseconds: plan.longestPause))
-    disk.intercept { [self] operation in
-      guard plan.isMeant(operation) else { return nil }
-      let isTurn = left.withLock { left -> Bool in
-        left -= 1
-        return left == -1
-      }
-      guard isTurn else { return nil }
+    disk.interceptOnce(skipping: plan.skipCount, where: { [plan] in plan.isMeant($0) }) { [self] operation in
       struck.add(1, ordering: .relaxed)
       if plan.delay > 0 { Self.sleep(plan.delay) }
       return plan.effect(on: operation)

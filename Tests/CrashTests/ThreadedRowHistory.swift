@@ -96,17 +96,7 @@ final class ThreadedRowHistory: Sendable {
     case .write: kind = .write
     case .synchronize: kind = .synchronize
     }
-    let left = Latch(plan.skipCount)
-    disk.intercept { [plan] operation in
-      guard operation.kind == kind, operation.path.hasPrefix("/db-log") == plan.isOfLog else { return nil }
-      let isTurn = left.withLock { left -> Bool in
-        left -= 1
-        return left == -1
-      }
-      guard isTurn else { return nil }
-      if kind == .write { return .error(SystemCode.inputOutput) }
-      return .failedSync(plan.syncFailure, SystemCode.inputOutput, survivorsOneIn: plan.syncFailure == .reverts ? 0 : 2)
-    }
+    disk.failOnce(kind, ofLog: plan.isOfLog, skipping: plan.skipCount, plan.syncFailure)
   }
 
   /// Waits for what is awaited, without blocking a thread of the pool that tests run on.

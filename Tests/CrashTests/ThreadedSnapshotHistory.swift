@@ -89,7 +89,7 @@ final class ThreadedSnapshotHistory: Sendable {
     try engine.flush()
   }
 
-  private static var now: UInt64 { Nap.now }
+  private static var now: UInt64 { Pause.nanoseconds }
 
   private func complain(_ text: String) { complaints.withLock { $0.append(text) } }
 
@@ -143,17 +143,7 @@ final class ThreadedSnapshotHistory: Sendable {
   func arm() {
     disk.pause(DiskPauses(seed: plan.seed, oneIn: plan.pauseOneIn, longestMicroseconds: plan.longestPause))
     guard let kind = plan.failing else { return }
-    let left = Latch(plan.skipCount)
-    disk.intercept { [plan] operation in
-      guard operation.kind == kind, operation.path.hasPrefix("/db-log") == plan.isOfLog else { return nil }
-      let isTurn = left.withLock { left -> Bool in
-        left -= 1
-        return left == -1
-      }
-      guard isTurn else { return nil }
-      if kind == .write { return .error(SystemCode.inputOutput) }
-      return .failedSync(plan.syncFailure, SystemCode.inputOutput, survivorsOneIn: plan.syncFailure == .reverts ? 0 : 2)
-    }
+    disk.failOnce(kind, ofLog: plan.isOfLog, skipping: plan.skipCount, plan.syncFailure)
   }
 
   // MARK: Working
@@ -203,7 +193,7 @@ final class ThreadedSnapshotHistory: Sendable {
         record.snapshot = tx.csn.rawValue
         for key in keys {
           record.reads.append(.init(key, try value(tx.value(for: key, in: tree))))
-          if naps { Nap.sleep(microseconds: 200) }
+          if naps { Pause.sleep(microseconds: 200) }
         }
         if readsAll { record.content = try content(tx, tree) }
       }

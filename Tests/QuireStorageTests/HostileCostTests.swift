@@ -8,12 +8,6 @@ import QuireStorage
 import QuireTesting
 import Testing
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// What was asked of the machine between two moments.
 private struct HostileCost {
   var calls = 0
@@ -40,19 +34,15 @@ private struct HostileBench {
   /// Where the seed stands that is tried, for those who find the process dead.
   let notes: String
 
-  private static var processorSeconds: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
-
   private func measure(_ disk: SimulatedDisk, _ body: (inout HostileCost) throws -> Void) throws -> HostileCost {
-    let (before, start) = (disk.counters, Self.processorSeconds)
+    let before = disk.counters
     var cost = HostileCost()
-    do { try body(&cost) } catch is StorageError {}
+    let seconds = try Effort.seconds {
+      do { try body(&cost) } catch is StorageError {}
+    }
     cost.calls = disk.counters[.read] - before[.read]
     cost.byteCount = disk.counters.readByteCount - before.readByteCount
-    cost.seconds = Self.processorSeconds - start
+    cost.seconds = seconds
     return cost
   }
 

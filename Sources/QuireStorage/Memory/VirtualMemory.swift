@@ -22,7 +22,9 @@ package enum Heap {
 
 /// What the engine is given of the system's memory: all that there is, unless a test of its shortage says otherwise.
 package enum EngineMemory {
-  private static let left = Atomic<Int>(.max)
+  /// The process's, and no step of a schedule: what is made once, at its first use, asks here, too, and others would
+  /// wait for that without the schedule's knowing.
+  private static let left = Synchronization.Atomic<Int>(.max)
 
   /// Grants so many ranges more in this process, and none after them.
   package static func grant(_ count: Int) { left.store(count, ordering: .relaxed) }

@@ -42,7 +42,7 @@ final class Evictor: Sendable {
   /// The most pages that are looked at in one go: some 50 µs.
   private static let sweepLimit: UInt64 = 1 << 15
   private static let waitMicroseconds: UInt32 = 100
-  private static let shortestWait: UInt64 = 10_000
+  private static let shortestWaitMicroseconds: UInt64 = 10_000
 
   /// Waits until readers that hold what was taken out of memory move on: they will, at the end of a call, and have
   /// mostly lost their processor in the middle of one. The caller, be it a reader, a writer or a checkpoint, waits only
@@ -62,7 +62,7 @@ final class Evictor: Sendable {
     if isHopeless { return nil }
     let doublings = min(3, max(0, (-room - slack) / step))
     // By the clock: a short sleep may take several times as long as it should.
-    let deadline = Pause.now + Self.shortestWait << UInt64(doublings)
+    let deadline = Pause.now + Self.shortestWaitMicroseconds << UInt64(doublings)
     while Pause.now < deadline {
       if oldest.isCaller || oldest.epoch == .max { return nil }
       Pause.sleep(microseconds: Self.waitMicroseconds)

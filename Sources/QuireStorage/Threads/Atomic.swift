@@ -116,9 +116,6 @@
     func bitwiseOr(_ operand: Value, ordering: AtomicUpdateOrdering) -> Change { change(ordering) { $0 | operand } }
 
     @discardableResult
-    func bitwiseAnd(_ operand: Value, ordering: AtomicUpdateOrdering) -> Change { change(ordering) { $0 & operand } }
-
-    @discardableResult
     func max(_ operand: Value, ordering: AtomicUpdateOrdering) -> Change {
       change(ordering) { Swift.max($0, operand) }
     }

@@ -1,24 +1,14 @@
 // Where the engine calls code that is not its own: a check that no latch is held there.
 
 #if DEBUG
-  #if canImport(Darwin)
-    internal import Darwin
-  #else
-    internal import Glibc
-  #endif
-
   /// How many latches each thread holds.
   package enum CallOut {
-    // The key is made once and never given up; each thread's word behind it counts, and is no address.
-    private static let key: pthread_key_t = {
-      var key = pthread_key_t()
-      precondition(pthread_key_create(&key, nil) == 0, "the system gave no key for a word of each thread's own")
-      return key
-    }()
+    /// Counts, and is no address.
+    private static let word = ThreadWord()
 
     private static var count: Int {
-      get { Int(bitPattern: pthread_getspecific(key)) }
-      set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue)) }
+      get { Int(bitPattern: word.value) }
+      set { word.value = UnsafeMutableRawPointer(bitPattern: newValue) }
     }
 
     static func didTakeLatch() { count += 1 }

@@ -11,7 +11,7 @@ internal import Dispatch
 
 /// A pause of a thread that waits for a moment and looks again, and the clock that it goes by. In debug builds a
 /// schedule has a clock of its own, and pauses take no other time than that.
-enum Pause {
+package enum Pause {
   /// The time since the machine started; it never goes back.
   static var time: DispatchTime {
     #if DEBUG
@@ -20,12 +20,15 @@ enum Pause {
     return .now()
   }
 
+  /// The same in nanoseconds.
+  package static var nanoseconds: UInt64 { time.uptimeNanoseconds }
+
   /// The same in microseconds.
-  static var now: UInt64 { time.uptimeNanoseconds / 1000 }
+  static var now: UInt64 { nanoseconds / 1000 }
 
   /// Sleeps for about so many microseconds: some systems take several times as long, so that who has to keep to a time
   /// looks at the clock.
-  static func sleep(microseconds: UInt32) {
+  package static func sleep(microseconds: UInt32) {
     #if DEBUG
       if let thread = ThreadSeam.current {
         _ = thread.wait(until: { false }, deadline: thread.now + UInt64(microseconds) * 1000)

@@ -1,12 +1,6 @@
 // Where a test decides which thread goes on. Debug builds alone have it.
 
 #if DEBUG
-  #if canImport(Darwin)
-    internal import Darwin
-  #else
-    internal import Glibc
-  #endif
-
   /// A thread of a schedule: of several that belong to one, only one runs at a time, and at each step of it the
   /// schedule says who goes on.
   ///
@@ -36,11 +30,7 @@
 
   /// The schedule that the calling thread belongs to.
   package enum ThreadSeam {
-    private static let key: pthread_key_t = {
-      var key = pthread_key_t()
-      precondition(pthread_key_create(&key, nil) == 0, "the system gave no key for a word of each thread's own")
-      return key
-    }()
+    private static let word = ThreadWord()
 
     /// What the word of a thread leads to.
     private final class Holder: Sendable {
@@ -50,10 +40,10 @@
 
     /// The calling thread, if it belongs to a schedule.
     package static var current: (any ScheduledThread)? {
-      get { pthread_getspecific(key).map { Unmanaged<Holder>.fromOpaque($0).takeUnretainedValue().thread } }
+      get { word.value.map { Unmanaged<Holder>.fromOpaque($0).takeUnretainedValue().thread } }
       set {
-        if let old = pthread_getspecific(key) { Unmanaged<Holder>.fromOpaque(old).release() }
-        pthread_setspecific(key, newValue.map { UnsafeRawPointer(Unmanaged.passRetained(Holder($0)).toOpaque()) })
+        if let old = word.value { Unmanaged<Holder>.fromOpaque(old).release() }
+        word.value = newValue.map { Unmanaged.passRetained(Holder($0)).toOpaque() }
       }
     }
 

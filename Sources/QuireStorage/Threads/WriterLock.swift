@@ -215,7 +215,7 @@ package final class WriterLock: Sendable {
 
   /// Hands the lock to the first in line if its turn has come, or frees it and wakes that one to look.
   @inline(never) private func passOn() {
-    let now = Pause.time.uptimeNanoseconds
+    let now = Pause.nanoseconds
     let sleeper = line.withLock { line -> Semaphore? in
       precondition(!line.waiters.isEmpty, "the lock is given up by who does not hold it")
       assert(word.load(ordering: .relaxed) & Self.waiterBit != 0, "threads wait whom the lock does not know of")

@@ -337,8 +337,8 @@ package final class CommitQueue: @unchecked Sendable {
 
   /// Waits a little, as the last flush served `expected` commits: the others are about to append.
   private func awaitCompany(_ expected: Int) {
-    let start = Pause.time.uptimeNanoseconds
-    while Pause.time.uptimeNanoseconds - start < Self.companyNanoseconds {
+    let start = Pause.nanoseconds
+    while Pause.nanoseconds - start < Self.companyNanoseconds {
       let waiting = state.withLock { $0.waiters.count + $0.callbacks.count + 1 }
       if waiting >= expected { return }
       Pause.yield()

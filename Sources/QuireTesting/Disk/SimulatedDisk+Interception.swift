@@ -41,6 +41,22 @@ extension SimulatedDisk {
   /// Lets calls go to the disk at once again. What is held stays so until it is released.
   package func removeInterceptors() { interceptors.removeAll() }
 
+  /// Lets `interceptor` see one call alone: the next one that `isMatch` means, after letting some of them go by.
+  package func interceptOnce(
+    skipping skipCount: Int = 0, where isMatch: @escaping @Sendable (DiskOperation) -> Bool,
+    _ interceptor: @escaping DiskInterceptor
+  ) {
+    let left = Latch(skipCount)
+    intercept { operation in
+      guard isMatch(operation) else { return nil }
+      let isTurn = left.withLock { left -> Bool in
+        left -= 1
+        return left == -1
+      }
+      return isTurn ? interceptor(operation) : nil
+    }
+  }
+
   /// Holds the next call of this kind, for `path` or for any file, after letting some go by.
   ///
   /// - Parameter isMatch: has the last word on whether a call is meant.
@@ -49,15 +65,10 @@ extension SimulatedDisk {
     where isMatch: @escaping @Sendable (DiskOperation) -> Bool = { _ in true }
   ) -> HeldCall {
     let held = HeldCall()
-    let left = Latch(skipCount)
-    intercept { operation in
-      guard operation.kind == kind, path == nil || path == operation.path, isMatch(operation) else { return nil }
-      let isTurn = left.withLock { left -> Bool in
-        left -= 1
-        return left == -1
-      }
-      return isTurn ? held.stay() : nil
-    }
+    interceptOnce(
+      skipping: skipCount,
+      where: { $0.kind == kind && (path == nil || path == $0.path) && isMatch($0) },
+      { _ in held.stay() })
     return held
   }
 
@@ -69,7 +80,7 @@ extension SimulatedDisk {
       let pause = random.withLock { random -> Int in
         random.oneIn(pauses.oneIn) ? random.below(pauses.longestMicroseconds + 1) : 0
       }
-      if pause > 0 { Nap.sleep(microseconds: pause) }
+      if pause > 0 { Pause.sleep(microseconds: UInt32(pause)) }
       return nil
     }
   }

@@ -57,7 +57,7 @@
     /// The time that a step takes, in nanoseconds.
     private static let stepNanoseconds: UInt64 = 50
     /// How long threads of no schedule may take inside a latch that these want.
-    private static let patience = 5.0
+    private static let patienceNanoseconds: UInt64 = 5_000_000_000
 
     /// A schedule that has not begun.
     package init(_ chooser: any ScheduleChooser, stepLimit: Int = 3_000_000) {
@@ -114,7 +114,7 @@
       }
       // A thread of no schedule may be inside a latch.
       let start = DispatchTime.now().uptimeNanoseconds
-      while Double(DispatchTime.now().uptimeNanoseconds - start) < Self.patience * 1e9 {
+      while DispatchTime.now().uptimeNanoseconds - start < Self.patienceNanoseconds {
         let found = runnable()
         if !found.isEmpty { return found }
         usleep(100)
