@@ -84,8 +84,7 @@ struct ThreadedRowScript {
         steps.append(.replaceMetadata(place, mark, isThere: isThere))
       case 15, 16: try touch(tx, place)
       case 17...19: steps.append(.remove(place, isThere: try rows.remove(place.keyName)))
-      case 20:
-        if random.oneIn(3) { steps.append(.removeAll(place.collection, count: try rows.removeAll())) }
+      case 20: steps.append(.removeAll(place.collection, count: try rows.removeAll()))
       case 21...23: if depth < 3 { try savepoint(tx, depth) }
       default: try look(tx, count: 1)
       }
