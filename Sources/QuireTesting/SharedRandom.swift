@@ -4,8 +4,10 @@ internal import QuireStorage
 internal import Synchronization
 
 /// Random numbers that several threads may draw, as the engine asks for.
-final class SharedRandom: Sendable {
+package final class SharedRandom: Sendable {
   private let random: Latch<SeededRandom>
-  init(seed: UInt64) { random = Latch(SeededRandom(seed: seed)) }
-  func next() -> UInt64 { random.withLock { $0.next() } }
+  /// The numbers that follow from `seed`.
+  package init(seed: UInt64) { random = Latch(SeededRandom(seed: seed)) }
+  /// The next number.
+  package func next() -> UInt64 { random.withLock { $0.next() } }
 }

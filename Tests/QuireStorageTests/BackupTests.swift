@@ -11,7 +11,7 @@ import Testing
 
   /// Opens a backup as a database of its own.
   private func open(_ disk: SimulatedDisk, _ options: StorageOptions) throws -> StorageEngine {
-    let random = SeededBox(77)
+    let random = SharedRandom(seed: 77)
     let environment = StorageEnvironment(
       fileSystem: disk, random: { random.next() }, scheduling: .stepped, allowsTestPages: true,
       initialSegmentByteCount: 64 << 10)

@@ -41,6 +41,18 @@ import Testing
     #expect(found == expected)
   }
 
+  /// The fuzzer mends logs so that are bytes to it.
+  @Test func resealingBytesChangesNothing() throws {
+    let disk = try makeUnclean()
+    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let forger = LogForger(meta: log.meta)
+    let bytes = try forger.bytes(on: disk)
+    #expect(forger.recordOffsets(in: bytes).count == log.scan.records.count)
+    var sealed = bytes
+    forger.reseal(&sealed)
+    #expect(sealed == bytes)
+  }
+
   @Test func mutatedBodies() throws {
     let logs = try HostileLogs()
     let start = firstSeed()

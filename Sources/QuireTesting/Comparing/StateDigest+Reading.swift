@@ -5,6 +5,9 @@ package import QuireStorage
 /// A snapshot whose parts disagree with each other.
 package struct ContentMismatch: Error, CustomStringConvertible {
   package let description: String
+
+  /// Says what disagrees.
+  package init(description: String) { self.description = description }
 }
 
 extension StateDigest {

@@ -43,7 +43,9 @@ struct HostileFiles {
     var forger = try #require(Forger(honest, pageSize: pageSize))
     if kind == .metaPages {
       trace("meta page, seed \(seed)")
-      return Self.resealingMetaPages(Self.forgingMetaPages(forger, &random), pageSize: pageSize)
+      var bytes = Self.forgingMetaPages(forger, &random)
+      Forger.resealMetaPages(&bytes, pageSize: pageSize)
+      return bytes
     }
     var changes: [String]
     switch kind {
@@ -70,18 +72,6 @@ struct HostileFiles {
       if random.oneIn(2) { break }
     }
     return forger.bytes
-  }
-
-  private static func resealingMetaPages(_ bytes: [UInt8], pageSize: Int) -> [UInt8] {
-    var bytes = bytes
-    for slot in 0..<2 {
-      let (start, seed) = (slot * pageSize, MetaPage.magic + UInt64(slot))
-      let checksum = bytes.withUnsafeBytes { buffer in
-        buffer.baseAddress.map { XXH3.hash($0 + start + 16, count: MetaPage.byteCount - 16, seed: seed) } ?? 0
-      }
-      bytes.withUnsafeMutableBytes { $0.storeBytes(of: checksum, toByteOffset: start + 8, as: UInt64.self) }
-    }
-    return bytes
   }
 }
 

@@ -1,19 +1,32 @@
 // Logs whose checksums are right, with whatever in them.
 
-import QuireStorage
-import QuireTesting
+package import QuireStorage
 
 /// Writes log records with right checksums and a right chain.
-struct LogForger {
+package struct LogForger {
   /// A record to be written.
-  struct Record {
-    var kind: LogRecordKind = .commit
-    var body: [UInt8]
-    var csnStep: UInt64 = 1
-    var durableLSN = LSN(0)
-    var durableCheckpoint: UInt64 = 0
-    var partNumber = 0
-    var undoPosition: UInt64?
+  package struct Record {
+    package var kind: LogRecordKind
+    package var body: [UInt8]
+    package var csnStep: UInt64
+    package var durableLSN: LSN
+    package var durableCheckpoint: UInt64
+    package var partNumber: Int
+    package var undoPosition: UInt64?
+
+    /// A commit with this body, if nothing else is said.
+    package init(
+      kind: LogRecordKind = .commit, body: [UInt8], csnStep: UInt64 = 1, durableLSN: LSN = LSN(0),
+      durableCheckpoint: UInt64 = 0, partNumber: Int = 0, undoPosition: UInt64? = nil
+    ) {
+      self.kind = kind
+      self.body = body
+      self.csnStep = csnStep
+      self.durableLSN = durableLSN
+      self.durableCheckpoint = durableCheckpoint
+      self.partNumber = partNumber
+      self.undoPosition = undoPosition
+    }
 
     /// The body with the undo position in front.
     fileprivate var bytes: [UInt8] {
@@ -22,15 +35,19 @@ struct LogForger {
     }
   }
 
-  let meta: MetaPage
+  /// What the data file says of the log.
+  package let meta: MetaPage
+
+  /// Forges the log that `meta` leads to.
+  package init(meta: MetaPage) { self.meta = meta }
 
   /// The bodies of the records that `inspector` finds.
-  static func bodies(_ log: Inspector.Log) -> [[UInt8]] {
+  package static func bodies(_ log: Inspector.Log) -> [[UInt8]] {
     log.scan.records.filter { $0.header.kind == .commit }.map { Array(log.reader.body(of: $0)) }
   }
 
   /// Puts records into the first segment of the log of `disk`, in the place of what is there.
-  func write(_ records: [Record], to disk: SimulatedDisk) {
+  package func write(_ records: [Record], to disk: SimulatedDisk) {
     guard let segment = meta.segments.first else { return }
     let path = "\(TinyDatabase.path)-log\(segment.fileIndex)"
     var offset = meta.logOffset
