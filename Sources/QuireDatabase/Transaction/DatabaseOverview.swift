@@ -99,7 +99,11 @@ extension TransactionState {
   func name(of id: CollectionID) throws(DatabaseError) -> String {
     if let name = collections.name(of: id) { return name }
     // All at once, or a look for each of many collections would go through all of them each time.
-    try overview.forEachCollection { (name, id) throws(DatabaseError) in collections.note(name, of: id) }
+    try overview.forEachCollection { (name, id) throws(DatabaseError) in
+      // A file may give a number to two collections.
+      guard collections.name(of: id)?.hasSameBytes(as: name) ?? true else { throw RowView.damaged() }
+      collections.note(name, of: id)
+    }
     guard let name = collections.name(of: id) else { throw RowView.damaged() }
     return name
   }

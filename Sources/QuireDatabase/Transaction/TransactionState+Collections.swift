@@ -113,7 +113,7 @@ extension TransactionState {
 
   /// Gives out the id of a new collection.
   func allocateCollectionID() throws(DatabaseError) -> CollectionID {
-    try wrapping { () throws(StorageError) in
+    let new = try wrapping { () throws(StorageError) in
       let key = DatabaseTrees.nextCollectionIDKey
       let ids = NumberSequence(try value(key, in: trees.info))
       guard let next = ids.next(below: .max - 1) else {
@@ -122,6 +122,9 @@ extension TransactionState {
       try putBytes(key, NumberSequence.bytes(after: next), in: trees.info)
       return CollectionID(next)
     }
+    // A file may say that a number is free which is not: rows of two collections would become one's.
+    guard collections.name(of: new) == nil, try count(new) == 0 else { throw RowView.damaged() }
+    return new
   }
 
   /// Notes a collection under its name.

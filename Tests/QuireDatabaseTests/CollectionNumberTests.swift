@@ -1,0 +1,58 @@
+// Numbers of collections, from a file that anybody may have written: no two collections become one.
+
+import Foundation
+import QuireDatabase
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct CollectionNumberTests {
+  struct NoTree: Error {}
+
+  /// A database with one collection, whose trees `change` has changed below the object layer.
+  private func forged(
+    _ folder: TestFolder,
+    _ change: (borrowing QuireStorage.WriteTransaction, _ name: (String) throws -> Tree) throws -> Void
+  ) throws -> Database {
+    let db = try folder.open()
+    try db.storeNotes(0..<4)
+    try db.close()
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      let trees = Dictionary(uniqueKeysWithValues: tx.treeNames.map { ($0, tx.tree(named: $0)) })
+      try change(tx) { name in
+        guard let tree = trees[name] ?? nil else { throw NoTree() }
+        return tree
+      }
+    }
+    try engine.close()
+    return try folder.open()
+  }
+
+  @Test func aNumberThatIsTakenIsNotGivenAgain() throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, tree throws in
+      _ = try tx.delete([UInt8]("nextCollectionID".utf8), in: try tree("quire.info"))
+    }
+    #expect(errorCode { try db.verify() } == .damagedRow)
+    #expect(errorCode { try db.write { tx throws in try tx[.blobs].set([1, 2, 3], for: "blob") } } == .damagedRow)
+    // What is there is read and written as before.
+    try db.storeNotes(4..<5)
+    #expect(try db.read { tx throws in try tx[.notes].get("n4") } != nil)
+    #expect(try db.read { tx throws in Array(tx[.notes].keys).count } == 5)
+    try db.close()
+  }
+
+  @Test func aNumberOfTwoCollectionsIsAnError() throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, tree throws in
+      let collections = try tree("quire.collections")
+      guard let record = try tx.value(for: [UInt8]("notes".utf8), in: collections) else { throw NoTree() }
+      try tx.put(record, for: [UInt8]("others".utf8), in: collections)
+    }
+    #expect(errorCode { try db.verify() } == .damagedRow)
+    #expect(errorCode { try db.read { tx throws in _ = try tx.key(of: RowID(1)) } } == .damagedRow)
+    #expect(try db.read { tx throws in try tx[.notes].get("n1") } != nil)
+    try db.close()
+  }
+}
