@@ -23,7 +23,7 @@ public enum Limits {
   package static let segmentByteCounts = (16 << 10)...(1 << 30)
   /// The shortest that a meta page may say a segment is, in bytes: as long as its full length was never needed.
   package static let leastSegmentByteCount = 8 << 10
-  /// The highest tree id. Ids are never given twice, so this is how many trees a database can ever have had.
+  /// What the ids of trees are below. Ids are never given twice, so so many trees a database can ever have had.
   package static let treeID: Int64 = 1 << 60
   /// How many log segments a meta page can name.
   package static let segmentsInMetaPage = 4

@@ -47,7 +47,7 @@ package final class Catalog {
     let bytes = [UInt8](UnsafeRawBufferPointer(start: cell.value, count: cell.valueCount))
     // Ids count up from 1: what was negative as a key never was one, and one more must be possible.
     let key = KeyOrder.key(page.orderedKey(index))
-    guard key > 0, key <= Limits.treeID,
+    guard key > 0, key < Limits.treeID,
       let entry = CatalogFormat.decode(bytes, id: TreeID(UInt64(key)), pageCount: pageCount)
     else { return nil }
     return (entry.root, entry.name, bytes)

@@ -53,6 +53,12 @@ package struct Opener {
     do throws(StorageError) {
       try own(file)
       let meta = try MetaPages.open(file)
+      guard options.isReadOnly || meta.current.hasRoom else {
+        throw StorageError(
+          .damagedMetaPage,
+          "The counters of the file are used up, as those of no database are. Open it read-only, or restore a backup.",
+          path: path)
+      }
       let mayRenew = !isMadeHere && !options.isReadOnly && attempts > 0
       let renews = mayRenew ? try isUntouched(file, meta) : false
       if !renews { return try recover(file, meta) }

@@ -214,6 +214,13 @@ package struct MetaPage: Equatable, Sendable {
     return .valid(page)
   }
 
+  /// Whether what is written from here on can be read again: the counters are below half of the largest values that are
+  /// read. No database gets there by being written; a million commits in a second take 70,000 years.
+  package var hasRoom: Bool {
+    csn.rawValue < 1 << 61 && lsn.rawValue < 1 << 61 && checkpointNumber < 1 << 47
+      && segments.allSatisfy { $0.number < 1 << 61 }
+  }
+
   /// Whether the log goes on inside the first segment, and every other segment directly behind the one before.
   private var hasConsistentLog: Bool {
     guard let first = segments.first else { return true }

@@ -11,6 +11,9 @@ extension WriteContext {
     guard names.id(of: name) == nil else {
       throw StorageError(.treeMismatch, "There is a tree named “\(name)” already. Open it with tree(named:).")
     }
+    guard treeIDCounter < UInt64(Limits.treeID) else {
+      throw StorageError(.limitReached, "The ids of trees are used up (next: \(treeIDCounter)).")
+    }
     hasGrown = true
     let id = TreeID(treeIDCounter)
     treeIDCounter += 1

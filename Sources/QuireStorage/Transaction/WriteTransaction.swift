@@ -32,7 +32,7 @@ public struct WriteTransaction: ~Copyable {
   /// Makes an empty tree.
   ///
   /// - Throws: `treeMismatch` if the name is taken, `invalidOption` if it is empty or longer than
-  ///   `Limits.treeNameByteCount`.
+  ///   `Limits.treeNameByteCount`, `limitReached` when the ids of trees are used up.
   @discardableResult
   public func createTree(_ name: String, keys: KeyKind) throws(StorageError) -> Tree {
     try context.createTree(name, keys)
