@@ -31,6 +31,7 @@ let package = Package(
     .library(name: "YapExtensions", targets: ["YapExtensions"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quire-torture", targets: ["quire-torture"]),
+    .executable(name: "quire-fuzz", targets: ["quire-fuzz"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
   ],
   // None is on unless somebody asks for it: what it needs is then not even fetched.
@@ -128,6 +129,20 @@ let package = Package(
       name: "quire-torture",
       dependencies: [
         "QuireDatabase",
+        "QuireRelationships",
+        "QuireStorage",
+        "QuireTesting",
+        "QuireViews",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings
+    ),
+    // As everything else it runs a corpus; built with coverage and `-D FUZZER` it makes one.
+    .executableTarget(
+      name: "quire-fuzz",
+      dependencies: [
+        "QuireDatabase",
+        "QuireIndexes",
         "QuireRelationships",
         "QuireStorage",
         "QuireTesting",

@@ -19,6 +19,9 @@ enum ModuleImports {
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
     "quire-torture": ["QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
+    "quire-fuzz": [
+      "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
+    ],
     "quickstart": ["Quire"],
     "planted-bugs": [],
   ]

@@ -1,0 +1,29 @@
+// The developers' tool that looks for bytes which a database does not stand, guided by the code that they run.
+//
+// Built as everything else, it runs a corpus. With `-D FUZZER` and with coverage it is a program of libFuzzer as well:
+// see `Reliability.md`.
+
+internal import ArgumentParser
+
+/// `quire-fuzz`: hostile bytes, one input at a time.
+@main
+struct QuireFuzz: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quire-fuzz",
+    abstract: "Gives hostile bytes to the engine and to databases, and says what they did that they must not do.",
+    subcommands: commands)
+
+  #if FUZZER
+    private static let commands: [any ParsableCommand.Type] = [
+      RunCorpus.self, RunFile.self, MakeCorpus.self, Fuzz.self,
+    ]
+
+    /// Processes that libFuzzer starts have its arguments only, and find the target in the environment.
+    static func main() {
+      if Fuzz.isInherited { Fuzz.drive(CommandLine.arguments) }
+      main(nil)
+    }
+  #else
+    private static let commands: [any ParsableCommand.Type] = [RunCorpus.self, RunFile.self, MakeCorpus.self]
+  #endif
+}
