@@ -78,7 +78,7 @@ struct EntryInput {
       }
     }
     try engine.close()
-    var exercise = DatabaseExercise(disk: disk, hasExtensions: base.hasExtensions, random: choices(of: bytes))
+    var exercise = DatabaseExercise(disk: disk, of: base, random: choices(of: bytes))
     try exercise.run()
   }
 
