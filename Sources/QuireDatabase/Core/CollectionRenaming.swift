@@ -91,7 +91,7 @@ struct CollectionRenaming {
     var entries: [(key: [UInt8], value: [UInt8])] = []
     var cursor = try tx.cursor(catalog)
     var isOnEntry = try cursor.seek(prefix) || cursor.isOnEntry
-    while isOnEntry, let key = cursor.key, key.starts(with: prefix), let value = try cursor.value {
+    while isOnEntry, let key = try cursor.readKey(), key.starts(with: prefix), let value = try cursor.value {
       entries.append((key, value))
       isOnEntry = try cursor.next()
     }

@@ -36,7 +36,7 @@ extension DatabaseCore {
     var unused = Set(names.keys)
     var cursor = try tx.cursor(trees.keys)
     while try cursor.next() {
-      guard let key = cursor.key, let value = try cursor.value else { throw wrong(2, "an entry has gone") }
+      guard let key = try cursor.readKey(), let value = try cursor.value else { throw wrong(2, "an entry has gone") }
       guard let number = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
         let rowID = Int64(littleEndianBytes: value)
       else { throw wrong(2, "an entry is too short") }
@@ -89,7 +89,7 @@ extension DatabaseCore {
     var found: [CollectionID: [UInt32: CompressionDictionary]] = [:]
     var cursor = try tx.cursor(tree)
     while try cursor.next() {
-      guard let key = cursor.key, key.count == 2 * CollectionID.byteCount,
+      guard let key = try cursor.readKey(), key.count == 2 * CollectionID.byteCount,
         let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
         let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)), number > 0
       else { continue }
@@ -110,9 +110,9 @@ extension DatabaseCore {
     var names: [CollectionID: String] = [:]
     var cursor = try tx.cursor(trees.collections)
     while try cursor.next() {
-      guard let key = cursor.key, let value = try cursor.value, let name = String(validating: key, as: UTF8.self) else {
-        throw wrong(1, "a name is no text")
-      }
+      guard let key = try cursor.readKey(), let value = try cursor.value,
+        let name = String(validating: key, as: UTF8.self)
+      else { throw wrong(1, "a name is no text") }
       let id = try CollectionFormat(value, name: name).id
       guard names.updateValue(name, forKey: id) == nil, id < limit else { throw wrong(1, "\(id) is out of turn", name) }
     }

@@ -189,7 +189,7 @@ struct ExtensionCatalog {
     do {
       var cursor = try transaction.cursor(tree)
       var isOnEntry = try cursor.seek(lower) || cursor.isOnEntry
-      while isOnEntry, let key = cursor.key, key.lexicographicallyPrecedes(upper) {
+      while isOnEntry, let key = try cursor.readKey(), key.lexicographicallyPrecedes(upper) {
         guard let value = try cursor.value else { throw RowView.damaged() }
         try body(key, value)
         isOnEntry = try cursor.next()

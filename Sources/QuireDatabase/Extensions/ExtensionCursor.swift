@@ -9,6 +9,8 @@ internal import QuireStorage
 /// extension, ends it, whether its tree is stored or in memory: its next step throws `mutatedDuringIteration`, which
 /// names the extension and the tree. So does a step while an entry of the cursor is lent.
 ///
+/// A step that throws otherwise leaves the cursor where it was, and can be taken again.
+///
 /// Invariants:
 /// 1. A cursor over a stored tree has no `leaf`, and one over a tree in memory is on the entry of `rank` if it has one.
 /// 2. While `isLent` nothing changes `stored`, `rank` and `leaf`.
@@ -232,11 +234,18 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Whether the cursor is on an entry; not when the transaction is over.
   public var isOnEntry: Bool { state.isOpen && (stored?.isOnEntry ?? (leaf != nil)) }
 
-  /// The key of the entry; nil if the cursor is on none, or the transaction is over.
-  public var key: Key? {
+  /// The key of the entry; nil if the cursor is on none, or the transaction is over. Nil also if the entry can no longer
+  /// be read: then the transaction's next call throws why.
+  public var key: Key? { shownKey.flatMap { Key(orderedBytes: $0) } }
+
+  /// The bytes of the key of the entry, for who cannot throw.
+  private var shownKey: [UInt8]? {
     guard state.isOpen else { return nil }
-    guard stored == nil else { return stored?.key.flatMap { Key(orderedBytes: $0) } }
-    return leaf.flatMap { Key(orderedBytes: $0.node.keys[$0.index]) }
+    do throws(DatabaseError) { return try readKey() } catch {
+      // After a change the next step throws; the change itself is no error.
+      if error.code != .mutatedDuringIteration { state.note(error) }
+      return nil
+    }
   }
 
   /// The value of the entry, copied; nil if the cursor is on none.
@@ -252,9 +261,15 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   public var entry: (key: Key, value: [UInt8])? {
     get throws {
       try state.check()
-      guard let key, let value = try value else { return nil }
+      guard let bytes = try readKey(), let key = Key(orderedBytes: bytes), let value = try value else { return nil }
       return (key, value)
     }
+  }
+
+  /// The bytes of the key of the entry; nil if the cursor is on none.
+  private func readKey() throws(DatabaseError) -> [UInt8]? {
+    guard stored == nil else { return try step { () throws(StorageError) in try stored?.readKey() } }
+    return leaf.map { $0.node.keys[$0.index] }
   }
 
   /// The value of the entry as the number of a row, in the form of `RowID.orderedBytes`; nil if it is none, or if the
@@ -299,18 +314,15 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
 // The same where keys are bytes: code that does not know the type of keys asks the runtime for it each time.
 extension ExtensionCursor where Key == [UInt8] {
-  /// The key of the entry; nil if the cursor is on none, or the transaction is over.
-  public var key: [UInt8]? {
-    guard state.isOpen else { return nil }
-    guard stored == nil else { return stored?.key }
-    return leaf.map { $0.node.keys[$0.index] }
-  }
+  /// The key of the entry; nil if the cursor is on none, or the transaction is over. Nil also if the entry can no longer
+  /// be read: then the transaction's next call throws why.
+  public var key: [UInt8]? { shownKey }
 
   /// Key and value of the entry; nil if the cursor is on none.
   public var entry: (key: [UInt8], value: [UInt8])? {
     get throws {
       try state.check()
-      guard let key, let value = try value else { return nil }
+      guard let key = try readKey(), let value = try value else { return nil }
       return (key, value)
     }
   }
@@ -320,13 +332,19 @@ extension Cursor {
   /// Calls `body` with key and value of the entry, an integer key as `RowID.orderedBytes` has it; returns whether the
   /// cursor is on an entry.
   fileprivate func lend(_ body: (RawSpan, RawSpan) throws -> Void) throws -> Bool {
-    let isOnEntry: Void? = try withValue { value in
-      if let number = integerKey {
-        let key = RowID(number).orderedBytes
-        return try unsafe body(key.span.bytes, value)
-      }
-      _ = try withKey { key in try body(key, value) }
+    guard let (key, value) = try borrowedEntry else { return false }
+    if value.isExtent {
+      let bytes = unsafe try longValue(value)
+      beginLoan()
+      defer { endLoan() }
+      try unsafe body(RawSpan(_unsafeStart: key.base, byteCount: key.count), bytes.bytes)
+    } else {
+      beginLoan()
+      defer { endLoan() }
+      try unsafe body(
+        RawSpan(_unsafeStart: key.base, byteCount: key.count),
+        RawSpan(_unsafeStart: value.base, byteCount: value.count))
     }
-    return isOnEntry != nil
+    return true
   }
 }

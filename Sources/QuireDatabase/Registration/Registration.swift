@@ -268,7 +268,7 @@ struct Registration {
     do throws(StorageError) {
       var cursor = try state.cursor(state.database.trees.rows)
       var isOnEntry = try cursor.seek(through.rawValue) ? try cursor.next() : cursor.isOnEntry
-      while isOnEntry, let key = cursor.integerKey, let value = try cursor.value {
+      while isOnEntry, let key = try cursor.readIntegerKey(), let value = try cursor.value {
         // Else building would begin anew for ever.
         guard RowID(key) > last else { throw StorageError.keysOutOfOrder() }
         rows.append((RowID(key), value))

@@ -204,23 +204,23 @@ struct RowRemoval {
     var cursor = try transaction.cursor(transaction.database.trees.keys)
     let end = id.end
     var isOnEntry = try cursor.seek(start) || cursor.isOnEntry
-    while isOnEntry {
-      let rowID = try cursor.withValue { value -> Int64 in
-        guard value.byteCount == 8 else { throw RowView.damaged() }
-        let rowID = Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self))
-        guard rowID > 0, rowID < .max else { throw RowView.damaged() }
-        return rowID
-      }
-      guard let rowID else { return }
-      let goesOn = try cursor.withKey { key in
-        try unsafe key.withUnsafeBytes { key in
-          guard unsafe key.lexicographicallyPrecedes(end) else { return false }
-          return try unsafe body(key, rowID)
-        }
-      }
-      guard goesOn == true else { return }
-      isOnEntry = try cursor.next()
-    }
+    while isOnEntry, try unsafe lend(cursor, upTo: end, body) { isOnEntry = try cursor.next() }
+  }
+
+  /// Calls `body` with the entry of the key index that the cursor is on, unless it is one of another collection.
+  /// Returns whether the walk goes on.
+  private func lend(
+    _ cursor: borrowing Cursor, upTo end: [UInt8], _ body: (UnsafeRawBufferPointer, Int64) throws -> Bool
+  ) throws -> Bool {
+    guard let (found, value) = try cursor.borrowedEntry else { return false }
+    cursor.beginLoan()
+    defer { cursor.endLoan() }
+    guard value.count == 8 else { throw RowView.damaged() }
+    let rowID = Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self))
+    guard rowID > 0, rowID < .max else { throw RowView.damaged() }
+    let key = unsafe UnsafeRawBufferPointer(start: found.base, count: found.count)
+    guard unsafe key.lexicographicallyPrecedes(end) else { return false }
+    return try unsafe body(key, rowID)
   }
 
   /// Removes all rows of all collections. Returns how many there were.

@@ -109,9 +109,13 @@ final class IndexCursor {
   func nextRowID() throws -> RowID? {
     assert(filter == nil && recorded == nil, "a key that somebody wants is not made")
     try check()
-    guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start() else { return nil }
-    let isWithin = unsafe cursor.withKey { key in unsafe key.withUnsafeBytes { unsafe isWithinBounds($0) } }
-    return isWithin == true ? try rowID() : nil
+    guard unsafe try isStarted ? (isReversed ? cursor.previous() : cursor.next()) : start(),
+      let (found, value) = unsafe try cursor.borrowedEntry,
+      unsafe isWithinBounds(UnsafeRawBufferPointer(start: found.base, count: found.count))
+    else { return nil }
+    unsafe cursor.beginLoan()
+    defer { unsafe cursor.endLoan() }
+    return try unsafe Self.rowID(RawSpan(_unsafeStart: value.base, byteCount: value.count))
   }
 
   private func step() throws -> IndexEntry? {
@@ -126,22 +130,21 @@ final class IndexCursor {
     return IndexEntry(key: key, rowID: try unsafe Self.rowID(RawSpan(_unsafeStart: value.base, byteCount: value.count)))
   }
 
-  /// The number of the row of the entry that the cursor is on.
-  private func rowID() throws -> RowID {
-    guard let rowID = unsafe try cursor.withValue(Self.rowID) else { throw RowView.damaged() }
-    return rowID
-  }
-
   /// The number of a row, as an entry has it.
   @inline(__always) private static func rowID(_ value: RawSpan) throws -> RowID {
     guard value.byteCount == 8 else { throw RowView.damaged() }
     return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
   }
 
-  /// Goes to the first entry; false if there is none.
+  /// Goes to the first entry; false if there is none. If it throws, the walk has not begun.
   private func start() throws(StorageError) -> Bool {
+    let isOnEntry = try goToFirst()
     isStarted = true
-    if offset > 0 { return try start(behind: offset) }
+    return isOnEntry
+  }
+
+  private func goToFirst() throws(StorageError) -> Bool {
+    if offset > 0 { return try goToFirst(behind: offset) }
     guard isReversed else {
       _ = unsafe try cursor.seek(bounds.lower)
       return unsafe cursor.isOnEntry
@@ -151,7 +154,7 @@ final class IndexCursor {
   }
 
   /// Goes to the first entry behind some; false if there is none.
-  private func start(behind offset: Int) throws(StorageError) -> Bool {
+  private func goToFirst(behind offset: Int) throws(StorageError) -> Bool {
     let keys = transaction.trees.keys
     let (rank, isOverflow) =
       isReversed

@@ -14,7 +14,8 @@ struct DatabaseOverview {
     do {
       var cursor = try transaction.cursor(transaction.trees.collections)
       while try cursor.next() {
-        guard let key = cursor.key, let value = try cursor.value, let name = String(validating: key, as: UTF8.self)
+        guard let key = try cursor.readKey(), let value = try cursor.value,
+          let name = String(validating: key, as: UTF8.self)
         else { throw RowView.damaged() }
         try body(transaction.database.aliases.shownName(name), try CollectionFormat(value, name: name).id)
       }
