@@ -234,8 +234,8 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   /// Whether the cursor is on an entry; not when the transaction is over.
   public var isOnEntry: Bool { state.isOpen && (stored?.isOnEntry ?? (leaf != nil)) }
 
-  /// The key of the entry; nil if the cursor is on none, or the transaction is over. Nil also if the entry can no longer
-  /// be read: then the transaction's next call throws why.
+  /// The key of the entry; nil if the cursor is on none, or the transaction is over. Nil also if the entry can no
+  /// longer be read: then the transaction's next call throws why.
   public var key: Key? { shownKey.flatMap { Key(orderedBytes: $0) } }
 
   /// The bytes of the key of the entry, for who cannot throw.
@@ -314,8 +314,8 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
 
 // The same where keys are bytes: code that does not know the type of keys asks the runtime for it each time.
 extension ExtensionCursor where Key == [UInt8] {
-  /// The key of the entry; nil if the cursor is on none, or the transaction is over. Nil also if the entry can no longer
-  /// be read: then the transaction's next call throws why.
+  /// The key of the entry; nil if the cursor is on none, or the transaction is over. Nil also if the entry can no
+  /// longer be read: then the transaction's next call throws why.
   public var key: [UInt8]? { shownKey }
 
   /// Key and value of the entry; nil if the cursor is on none.
