@@ -76,8 +76,7 @@ import Testing
       let disk = whole.processKillImage()
       let db = try disk.openDatabase(seed: 1, Self.options)
       try db.register(Self.index)
-      let failures = disk.counters.failureCount
-      disk.failNext(.read, skipping: readCount, with: .error(SystemCode.inputOutput))
+      let fault = FailingRead(readCount, on: disk)
       do {
         let found = try db.read { tx in try Self.ask(question, tx) }
         #expect(found == expected, "read \(readCount) failed, and nobody was told")
@@ -87,8 +86,7 @@ import Testing
         let again = try db.read { tx in try Self.ask(question, tx) }
         #expect(again == expected, "read \(readCount) failed")
       }
-      let hasFailed = disk.counters.failureCount > failures
-      disk.faultsAreEnabled = false
+      let hasFailed = fault.end()
       try db.close()
       if !hasFailed { break }
       readCount += 1
@@ -104,8 +102,7 @@ import Testing
       let disk = whole.processKillImage()
       let db = try disk.openDatabase(seed: 1, Self.options)
       try db.register(Self.index)
-      let failures = disk.counters.failureCount
-      disk.failNext(.read, skipping: readCount, with: .error(SystemCode.inputOutput))
+      let fault = FailingRead(readCount, on: disk)
       func remove() throws {
         try db.write { tx throws in
           if isOneByOne {
@@ -121,8 +118,7 @@ import Testing
         #expect(try db.read { tx in tx[.texts("t")].count } == 600)
         try remove()
       }
-      let hasFailed = disk.counters.failureCount > failures
-      disk.faultsAreEnabled = false
+      let hasFailed = fault.end()
       try db.checkInvariants()
       try db.verify()
       let left = try db.read { tx in tx[.texts("t")].count }

@@ -31,20 +31,18 @@ struct ClosedTree {
 
   /// Lets `walk` have a cursor over the tree, of which no page is in memory, and one read of the disk fail.
   func walk(
-    by owner: ReadFaultCursorTests.Owner, failing number: Int?, seed: UInt64,
+    by owner: ReadFaultCursorTests.Owner, failing number: Int, seed: UInt64,
     _ walk: (FaultyWalk, inout Cursor) throws -> Void
   ) throws -> FaultyWalk {
     let disk = disk.processKillImage()
     let engine = try disk.openEngine(Self.options, seed: seed)
     let faulty = FaultyWalk(model, seed: seed)
     func go(_ cursor: inout Cursor) throws {
-      let failures = disk.counters.failureCount
-      if let number { disk.failNext(.read, skipping: number, with: .error(SystemCode.inputOutput)) }
+      let fault = FailingRead(number, on: disk)
       do { try walk(faulty, &cursor) } catch let mismatch as Mismatch {
-        throw Mismatch("\(owner), seed \(seed), read \(number.map(String.init) ?? "-"): \(mismatch)")
+        throw Mismatch("\(owner), seed \(seed), read \(number): \(mismatch)")
       }
-      faulty.hasFailed = disk.counters.failureCount > failures
-      disk.faultsAreEnabled = false
+      faulty.hasFailed = fault.end()
     }
     if owner == .writer {
       try engine.write { tx in
