@@ -1,6 +1,7 @@
 // One read that fails, chosen by its number.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// The error of one read of a disk: of that which comes after so many others, whatever file it is of.
 package final class FailingRead: Sendable {
