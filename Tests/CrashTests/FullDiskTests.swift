@@ -1,5 +1,6 @@
-// A disk that is full for a while: what was acknowledged stays, calls throw `diskFull` or work, deletes get through,
-// and the engine goes on by itself once there is space (hazard A13, goal G8).
+// A disk that is full for a while, a quota that is used up, a limit for the length of files: what was acknowledged
+// stays, calls throw `diskFull` or work, deletes get through, and the engine goes on by itself once there is space
+// (hazard A13, goal G8).
 
 import QuireStorage
 import QuireTesting
@@ -14,13 +15,17 @@ private final class SpaceHistory {
   /// What every acknowledged commit adds up to.
   var content: [Int64: [UInt8]] = [:]
   var fullCount = 0
+  /// What the system says when there is no space.
+  let fullCode: Int32
   var checkpoints = 0
   /// Called after each `diskFull`.
   var whenFull: (SpaceHistory) throws -> Void = { _ in }
   private let options = StorageOptions(pageSize: 512, cacheSize: 256 * 512, logLimit: 16 << 10)
 
-  init(disk: SimulatedDisk = SimulatedDisk(), seed: UInt64 = 7) {
+  init(disk: SimulatedDisk = SimulatedDisk(), fullCode: Int32 = SystemCode.noSpace, seed: UInt64 = 7) {
     self.disk = disk
+    self.fullCode = fullCode
+    disk.fullCode = fullCode
     self.seed = seed
     random = SeededRandom(seed: seed)
   }
@@ -40,6 +45,7 @@ private final class SpaceHistory {
       return true
     } catch let error as StorageError where error.code == .diskFull {
       fullCount += 1
+      try #require(error.systemError?.code == fullCode, "\(error)")
       try whenFull(self)
       return false
     }
@@ -151,11 +157,29 @@ private final class SeededDice: Sendable {
 }
 
 @Suite struct FullDiskTests {
-  @Test("Fill until the disk is full, delete half, fill again: for ever, on one open engine")
-  func fillAndDelete() throws {
-    let history = SpaceHistory()
+  /// What there may not be more of.
+  enum Limit: CaseIterable, Sendable {
+    case disk, quota, file
+
+    var code: Int32 {
+      switch self {
+      case .disk: SystemCode.noSpace
+      case .quota: SystemCode.quotaExceeded
+      case .file: SystemCode.fileTooLarge
+      }
+    }
+
+    func apply(to disk: SimulatedDisk, byteCount: Int?) {
+      // A file system has much room left for a file that may not become longer.
+      if self == .file { disk.fileByteLimit = byteCount ?? 1 << 30 } else { disk.capacity = byteCount }
+    }
+  }
+
+  @Test("Fill until the disk is full, delete half, fill again: for ever, on one open engine", arguments: Limit.allCases)
+  func fillAndDelete(limit: Limit) throws {
+    let history = SpaceHistory(fullCode: limit.code)
     try history.open()
-    history.disk.capacity = 400 << 10
+    limit.apply(to: history.disk, byteCount: 400 << 10)
     var counts: [Int] = []
     for round in 0..<12 as Range<Int64> {
       var key = round * 1_000_000
@@ -173,15 +197,19 @@ private final class SeededDice: Sendable {
     let least = try #require(counts.min())
     // Half of each leaf is empty after the first round, and new keys go elsewhere.
     #expect(least * 3 > counts[0] && least > 1000, "\(counts)")
-    history.disk.capacity = nil
+    limit.apply(to: history.disk, byteCount: nil)
     #expect(try history.put(0..<10))
     try history.engine?.verify()
     try history.close()
+    try history.open()
+    try history.check()
   }
 
-  @Test("The disk is full at every call that needs space, for one call, for a few, or for long", arguments: [1, 5, 60])
-  func fullAtEveryCall(period: Int) throws {
-    let whole = SpaceHistory()
+  @Test(
+    "The disk is full at every call that needs space, for one call, for a few, or for long", arguments: [1, 5, 60],
+    Limit.allCases)
+  func fullAtEveryCall(period: Int, limit: Limit) throws {
+    let whole = SpaceHistory(fullCode: limit.code)
     whole.disk.isTracing = true
     try whole.run()
     let count = whole.disk.operationCount
@@ -194,7 +222,7 @@ private final class SeededDice: Sendable {
     #endif
     var fullCount = 0
     for number in numbers.map(\.number) {
-      let history = SpaceHistory()
+      let history = SpaceHistory(fullCode: limit.code)
       history.disk.fill(duringOperations: number..<number + period)
       var crashes = 0
       history.whenFull = { history in
@@ -213,7 +241,7 @@ private final class SeededDice: Sendable {
         try history.open()
         try history.check()
       } catch {
-        throw HistoryFailure(text: "full from call \(number) of \(count) on: \(error)")
+        throw HistoryFailure(text: "\(limit), full from call \(number) of \(count) on, \(period) calls: \(error)")
       }
       fullCount += history.fullCount
     }

@@ -55,7 +55,7 @@ extension DiskState {
     let room = (capacity ?? Int.max) - usedByteCount
     if offset + count - length > max(0, room) {
       count = length + max(0, room) - offset
-      if count <= 0 { throw SystemError(code: SystemCode.noSpace, call: "pwrite") }
+      if count <= 0 { throw SystemError(code: faults.fullCode, call: "pwrite") }
     }
     if count > 0 {
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
@@ -79,7 +79,7 @@ extension DiskState {
     }
     if byteCount > fileByteLimit { throw SystemError(code: SystemCode.fileTooLarge, call: "ftruncate") }
     if growth > 0 && growth > (capacity ?? Int.max) - usedByteCount {
-      throw SystemError(code: SystemCode.noSpace, call: "ftruncate")
+      throw SystemError(code: faults.fullCode, call: "ftruncate")
     }
     inodes[inode].resize(to: byteCount, sequence: sequence)
     usedByteCount += growth
@@ -102,7 +102,7 @@ extension DiskState {
     if end > fileByteLimit { throw SystemError(code: SystemCode.fileTooLarge, call: "posix_fallocate") }
     if end > length {
       if end - length > (capacity ?? Int.max) - usedByteCount {
-        throw SystemError(code: SystemCode.noSpace, call: "posix_fallocate")
+        throw SystemError(code: faults.fullCode, call: "posix_fallocate")
       }
       inodes[inode].resize(to: end, sequence: sequence)
       usedByteCount += end - length

@@ -31,6 +31,8 @@ struct FaultState: Sendable {
   var immediate: FaultEffect?
   /// The numbers of the calls that find no space.
   var fullRange = 0..<0
+  /// What calls that find no space are told.
+  var fullCode = SystemCode.noSpace
 
   mutating func setPlan(_ plan: FaultPlan) {
     self.plan = plan
@@ -66,7 +68,7 @@ struct FaultState: Sendable {
     if !isEnabled { return nil }
     if let immediate { return immediate }
     if !planned.isEmpty, let effect = takePlanned(operation, number: number) { return effect }
-    if allocates, fullRange.contains(number) { return .error(SystemCode.noSpace) }
+    if allocates, fullRange.contains(number) { return .error(fullCode) }
     if isCalm { return nil }
     switch operation.kind {
     case .read: return readEffect(operation)

@@ -91,6 +91,13 @@ extension SimulatedDisk {
     set { withState { $0.capacity = newValue } }
   }
 
+  /// What calls are told that find no space, because of `capacity` or of `fill(duringOperations:)`: that the disk is
+  /// full, as a rule, or that a quota is used up, or that the file would become too long.
+  package var fullCode: Int32 {
+    get { withState { $0.faults.fullCode } }
+    set { withState { $0.faults.fullCode = newValue } }
+  }
+
   /// Whether it says how much space is left: without a limit, more than anybody asks for.
   package var tellsFreeByteCount: Bool {
     get { withState { $0.tellsFreeByteCount } }
