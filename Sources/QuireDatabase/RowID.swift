@@ -10,6 +10,12 @@ public struct RowID: Hashable, Comparable, Codable, Sendable, CustomStringConver
   /// Wraps a number.
   @inlinable public init(_ rawValue: Int64) { self.rawValue = rawValue }
 
+  /// The number of a row as a file has it; nil for one that is given to no row.
+  @inline(__always) init?(stored number: Int64) {
+    guard number > 0, number < .max else { return nil }
+    self.init(number)
+  }
+
   @inlinable public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   public var description: String { "row \(rawValue)" }

@@ -14,8 +14,6 @@ struct EntryBase: Sendable {
   let disk: SimulatedDisk
   /// Whether indexes, a view and a relationship are registered.
   let hasExtensions: Bool
-  /// Whether rows were compressed with a dictionary.
-  let hasDictionaries: Bool
   /// The names of the trees that inputs may change, sorted.
   let treeNames: [String]
 
@@ -28,7 +26,6 @@ struct EntryBase: Sendable {
 
   private init(hasExtensions: Bool, isCompressed: Bool) throws {
     self.hasExtensions = hasExtensions
-    hasDictionaries = isCompressed
     let disk = SimulatedDisk()
     let db = try disk.openDatabase(seed: 1, Self.options)
     if hasExtensions { try DatabaseExercise.register(in: db) }

@@ -2,6 +2,7 @@
 
 import Logging
 import QuireDatabase
+import QuireStorage
 import QuireTesting
 import QuireViews
 import Synchronization
@@ -136,5 +137,76 @@ import Testing
       #expect(expected.contains(count), "version \(version): \(count)")
       try db.close()
     }
+  }
+
+  /// Changes of a view's trees below the objects, by whoever can write checksums.
+  enum Forgery: CaseIterable, Sendable {
+    case groupWithoutName, groupWithoutNumber, entryWithoutRow, rowWithoutEntry, entryOfAnotherRow
+  }
+
+  @Test(arguments: Forgery.allCases) func treesThatDisagreeAreFound(_ forgery: Forgery) throws {
+    let folder = try TestFolder()
+    let list = ManualView<Item, Int>("list", over: [.items()], version: "1")
+    let (view, few) = Self.views(nil)
+    let db = try folder.open()
+    try db.register(view)
+    try db.register(few)
+    try db.register(list)
+    try db.write { tx throws in
+      for rank in 0..<9 { try tx[.items()].set(Item(group: "a", rank: rank), for: "k\(rank)") }
+      for rank in 0..<9 { try tx.access(to: list).append("k\(rank)", to: "a") }
+    }
+    try db.close()
+    try Self.forge(forgery, folder)
+    let again = try folder.open()
+    try again.register(view)
+    try again.register(few)
+    try again.register(list)
+    #expect(code { try again.verify(list) } == .damagedRow)
+    #expect(code { try again.verify(view) } == .damagedRow)
+    try again.verify()
+    // What the error advises helps.
+    for name in ["list", "few", "view"] { try again.unregister(extensionNamed: name) }
+    try again.register(view)
+    try again.register(list)
+    try again.verify(view)
+    try again.verify(list)
+    try again.close()
+  }
+
+  private func code(_ body: () throws -> Void) -> DatabaseError.Code? {
+    do { try body() } catch { return (error as? DatabaseError)?.code }
+    return nil
+  }
+
+  private static func firstEntry(
+    _ tx: borrowing QuireStorage.WriteTransaction, _ tree: Tree
+  ) throws -> (key: [UInt8], value: [UInt8])? {
+    var cursor = try tx.cursor(tree)
+    guard try cursor.next(), let key = try cursor.readKey(), let value = try cursor.value else { return nil }
+    return (key, value)
+  }
+
+  private static func forge(_ forgery: Forgery, _ folder: TestFolder) throws {
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      for name in tx.treeNames {
+        guard let tree = tx.tree(named: name) else { continue }
+        switch (forgery, name.split(separator: ".").last ?? "") {
+        case (.groupWithoutNumber, "groups"): _ = try tx.delete(Array("a".utf8), in: tree)
+        case (.groupWithoutName, "names"): try tx.deleteAll(in: tree)
+        case (.rowWithoutEntry, "entries"), (.entryOfAnotherRow, "entries"):
+          guard let (first, value) = try firstEntry(tx, tree) else { continue }
+          if forgery == .rowWithoutEntry {
+            _ = try tx.delete(first, in: tree)
+          } else {
+            try tx.put(value.dropLast() + [value[value.count - 1] ^ 1], for: first, in: tree)
+          }
+        case (.entryWithoutRow, "rows"): try tx.deleteAll(in: tree)
+        default: break
+        }
+      }
+    }
+    try engine.close()
   }
 }

@@ -38,13 +38,16 @@ struct DictionaryRecord: Hashable, Sendable {
     guard bytes.count == 16, let lastNumber = UInt32(littleEndianBytes: bytes[0..<4]),
       let current = UInt32(littleEndianBytes: bytes[4..<8]), let rowCount = Int64(littleEndianBytes: bytes[8..<16]),
       current <= lastNumber, rowCount >= 0
-    else {
-      throw DatabaseError(
-        .damagedRow, "What is noted about the dictionaries of a collection breaks the format. Verify the database.")
-    }
+    else { throw Self.damaged() }
     self.lastNumber = lastNumber
     self.current = current
     self.rowCount = rowCount
+  }
+
+  /// The error for a record that breaks the format, or that other entries contradict.
+  static func damaged() -> DatabaseError {
+    DatabaseError(
+      .damagedRow, "What is noted about the dictionaries of a collection breaks the format. Verify the database.")
   }
 
   /// The record once a dictionary was trained from a collection of so many rows, with its number if it was kept.

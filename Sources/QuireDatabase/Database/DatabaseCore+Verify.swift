@@ -30,9 +30,11 @@ extension DatabaseCore {
   /// 2. Every entry of the key index belongs to a collection, and leads to a row of this collection and key.
   /// 3. There are as many rows as entries of the key index: with 2, every row has its entry.
   /// 4. Every half of a row decompresses, with the dictionary that it names, or is encrypted.
+  /// 5. What is noted about a collection's dictionaries can be read, names one that is there or none, and no dictionary
+  ///    has a number that is still to be given.
   func verifyRows(_ tx: borrowing QuireStorage.ReadTransaction) throws {
     let names = try collectionNames(tx)
-    let dictionaries = try readDictionaries(tx)
+    let dictionaries = try readDictionaries(tx, of: names)
     var unused = Set(names.keys)
     var cursor = try tx.cursor(trees.keys)
     while try cursor.next() {
@@ -40,6 +42,7 @@ extension DatabaseCore {
       guard let number = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
         let rowID = Int64(littleEndianBytes: value)
       else { throw wrong(2, "an entry is too short") }
+      guard RowID(stored: rowID) != nil else { throw wrong(2, "an entry says \(rowID), which is no row's number") }
       let id = CollectionID(number)
       guard let name = names[id] else { throw wrong(2, "\(id) has entries and no name") }
       unused.remove(id)
@@ -81,26 +84,48 @@ extension DatabaseCore {
     }
   }
 
-  /// All dictionaries. What is stored for collections that are gone is passed over: it means nothing.
+  /// The dictionaries of these collections. What is stored for others is passed over: it means nothing.
   private func readDictionaries(
-    _ tx: borrowing QuireStorage.ReadTransaction
+    _ tx: borrowing QuireStorage.ReadTransaction, of names: [CollectionID: String]
   ) throws -> [CollectionID: [UInt32: CompressionDictionary]] {
     guard let tree = tx.tree(named: DictionaryRecord.treeName) else { return [:] }
     var found: [CollectionID: [UInt32: CompressionDictionary]] = [:]
+    var records: [CollectionID: DictionaryRecord] = [:]
     var cursor = try tx.cursor(tree)
     while try cursor.next() {
       guard let key = try cursor.readKey(), key.count == 2 * CollectionID.byteCount,
         let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
-        let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)), number > 0
+        let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)),
+        let name = names[CollectionID(id)]
       else { continue }
       do {
-        let dictionary = try cursor.withValue { bytes in try CompressionDictionary(number: number, bytes) }
-        found[CollectionID(id), default: [:]][number] = dictionary
+        if number == 0 {
+          records[CollectionID(id)] = try DictionaryRecord(try cursor.value ?? [])
+        } else {
+          let dictionary = try cursor.withValue { bytes in try CompressionDictionary(number: number, bytes) }
+          found[CollectionID(id), default: [:]][number] = dictionary
+        }
       } catch let error as CompressionError {
-        throw wrong(4, "\(error)")
+        throw wrong(4, "\(error)", name)
+      } catch let error as DatabaseError {
+        throw wrong(5, error.message, name)
       }
     }
+    for (id, name) in names {
+      try verify(records[id] ?? DictionaryRecord(), found[id] ?? [:], name)
+    }
     return found
+  }
+
+  private func verify(
+    _ record: DictionaryRecord, _ dictionaries: [UInt32: CompressionDictionary], _ name: String
+  ) throws {
+    if record.current != 0, dictionaries[record.current] == nil {
+      throw wrong(5, "dictionary \(record.current) is missing", name)
+    }
+    if let last = dictionaries.keys.max(), last > record.lastNumber {
+      throw wrong(5, "dictionary \(last) is there, and \(record.lastNumber) was given last", name)
+    }
   }
 
   private func collectionNames(_ tx: borrowing QuireStorage.ReadTransaction) throws -> [CollectionID: String] {

@@ -26,7 +26,8 @@ extension RowLoan {
     try cursor.forEachNumber { number, value in
       try unsafe value.withUnsafeBytes { row in
         if row.count >= RowView.headerByteCount, unsafe CollectionID(frameOf: row) != id { return true }
-        return try unsafe body(RowID(number), row, Self.frame(row))
+        guard let rowID = RowID(stored: number) else { throw RowView.damaged() }
+        return try unsafe body(rowID, row, Self.frame(row))
       }
     }
   }

@@ -215,12 +215,10 @@ struct RowRemoval {
     guard let (found, value) = try cursor.borrowedEntry else { return false }
     cursor.beginLoan()
     defer { cursor.endLoan() }
-    guard value.count == 8 else { throw RowView.damaged() }
-    let rowID = Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self))
-    guard rowID > 0, rowID < .max else { throw RowView.damaged() }
+    guard let rowID = transaction.rowID(value) else { throw RowView.damaged() }
     let key = unsafe UnsafeRawBufferPointer(start: found.base, count: found.count)
     guard unsafe key.lexicographicallyPrecedes(end) else { return false }
-    return try unsafe body(key, rowID)
+    return try unsafe body(key, rowID.rawValue)
   }
 
   /// Removes all rows of all collections. Returns how many there were.

@@ -132,8 +132,10 @@ final class IndexCursor {
 
   /// The number of a row, as an entry has it.
   @inline(__always) private static func rowID(_ value: RawSpan) throws -> RowID {
-    guard value.byteCount == 8 else { throw RowView.damaged() }
-    return RowID(Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
+    guard value.byteCount == 8,
+      let rowID = RowID(stored: Int64(littleEndian: unsafe value.unsafeLoadUnaligned(as: Int64.self)))
+    else { throw RowView.damaged() }
+    return rowID
   }
 
   /// Goes to the first entry; false if there is none. If it throws, the walk has not begun.

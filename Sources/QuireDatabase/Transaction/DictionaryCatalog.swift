@@ -45,10 +45,17 @@ struct DictionaryCatalog {
 
   /// What is stored about the dictionaries of a collection.
   private func storedNewest(_ id: CollectionID?) throws -> NewestDictionary {
-    guard let id, let tree = transaction.tree(named: DictionaryRecord.treeName),
-      let bytes = try transaction.value(DictionaryRecord.key(id, 0), in: tree)
-    else { return NewestDictionary() }
-    let record = try DictionaryRecord(bytes)
+    guard let id, let tree = transaction.tree(named: DictionaryRecord.treeName) else { return NewestDictionary() }
+    let bytes = try transaction.value(DictionaryRecord.key(id, 0), in: tree)
+    let record = try bytes.map { try DictionaryRecord($0) } ?? DictionaryRecord()
+    // A number that is given again would take a dictionary from the rows that name it.
+    if let next = record.nextNumber {
+      var cursor = try transaction.cursor(tree)
+      let isThere = try cursor.seek(DictionaryRecord.key(id, next))
+      if isThere || cursor.isOnEntry, try cursor.readKey()?.starts(with: id.prefix) ?? false {
+        throw DictionaryRecord.damaged()
+      }
+    }
     if record.current == 0 { return NewestDictionary(record: record) }
     guard let dictionary = try storedDictionary(record.current, id) else {
       throw CompressionError.missingDictionary(record.current)

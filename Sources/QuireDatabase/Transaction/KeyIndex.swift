@@ -59,11 +59,11 @@ extension TransactionState {
     throw RowView.damaged()
   }
 
-  /// The id in an entry of the key index.
+  /// The id in an entry of the key index; nil if it is none.
   @inline(__always) func rowID(_ value: BorrowedValue) -> RowID? {
     // A row's id is too short for pages of its own.
     guard value.count == 8, !value.isExtent else { return nil }
-    return RowID(Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
+    return RowID(stored: Int64(littleEndian: unsafe value.base.loadUnaligned(as: Int64.self)))
   }
 
   /// The number of rows of a collection. O(log n).

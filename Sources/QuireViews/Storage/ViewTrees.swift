@@ -207,7 +207,7 @@ struct ViewTrees {
 
   // MARK: Invariants
 
-  /// Throws if an invariant is broken. O(n log n).
+  /// Throws `damagedRow` if an invariant is broken. O(n log n).
   func checkInvariants() throws {
     var count = 0
     var present: Set<GroupID> = []
@@ -215,7 +215,7 @@ struct ViewTrees {
     while try cursor.next() {
       guard let (key, value) = try cursor.entry, let group = GroupID(key) else { throw damaged() }
       guard try entries(of: rowID(value)).contains(ViewEntry(key: key)) else {
-        throw DatabaseError(.damagedRow, "Invariant 1: a row does not name its entry.")
+        throw broken(1, "a row does not name its entry")
       }
       present.insert(group)
       count += 1
@@ -225,17 +225,26 @@ struct ViewTrees {
       guard let (rowID, value) = try rowCursor.entry else { throw damaged() }
       let named = try decodeEntries(value)
       for entry in named where try entries.value(for: entry.key) != rowID.orderedBytes {
-        throw DatabaseError(.damagedRow, "Invariant 1: \(rowID) names an entry that is not its own.")
+        throw broken(1, "\(rowID) names an entry that is not its own")
       }
       count -= named.count
-      if named.isEmpty { throw DatabaseError(.damagedRow, "Invariant 1: \(rowID) names no entry.") }
+      if named.isEmpty { throw broken(1, "\(rowID) names no entry") }
     }
-    guard count == 0 else { throw DatabaseError(.damagedRow, "Invariant 1: entries and rows differ by \(count).") }
+    guard count == 0 else { throw broken(1, "entries and rows differ by \(count)") }
     let named = try allGroups()
     guard Set(named.map(\.id)) == present, named.count == present.count, try names.count == named.count,
       try named.allSatisfy({ try name(of: $0.id) == $0.name })
     else {
-      throw DatabaseError(.damagedRow, "Invariant 2: names and groups differ.")
+      throw broken(2, "names and groups differ")
     }
+  }
+
+  private func broken(_ number: Int, _ what: String) -> DatabaseError {
+    DatabaseError(
+      .damagedRow,
+      """
+      Rule \(number) of the view “\(viewName)” is broken: \(what). Verify the database; unregister the view, and \
+      register it again.
+      """)
   }
 }

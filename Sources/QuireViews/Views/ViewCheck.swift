@@ -25,15 +25,29 @@ public protocol CheckableView<Object, Metadata>: ViewExtension {
 }
 
 extension Database {
-  /// Runs a view's closures on all rows of its collections, and compares with what is stored: for tests of an app, and
-  /// for a command that developers call. A closure whose code was changed under the same version is found so.
+  /// Whether what is stored of a view agrees with itself: each row names its entries, each entry its row, each group
+  /// its name.
+  ///
+  /// O(n log n) for n rows, none of which is read. Reads one snapshot.
+  ///
+  /// - Throws: `damagedRow`, which names what disagrees; as `ReadTransaction.access`.
+  public func verify(_ view: some ViewExtension) throws {
+    try read { tx throws in try tx.view(view).trees.checkInvariants() }
+  }
+
+  /// The same, and whether what is stored agrees with the view's closures, which are run on all rows of its
+  /// collections: for tests of an app, and for a command that developers call. A closure whose code was changed under
+  /// the same version is found so.
   ///
   /// O(n log n) for n rows, each of which is decoded as far as the closures ask. Reads one snapshot.
   ///
-  /// - Throws: `viewDiffers`, which names the first rows that differ; what the closures throw; as
-  ///   `ReadTransaction.access`.
+  /// - Throws: `damagedRow` where what is stored disagrees with itself; `viewDiffers`, which names the first rows that
+  ///   differ; what the closures throw; as `ReadTransaction.access`.
   public func verify(_ view: some CheckableView) throws {
-    let found = try differences(of: view)
+    let found = try read { tx throws in
+      try tx.view(view).trees.checkInvariants()
+      return try Self.differences(of: view, in: tx)
+    }
     guard let first = found.first else { return }
     let rows = found.prefix(5).map { "“\($0.row.key)” of “\($0.row.collection)” (\($0.what))" }
     throw DatabaseError(
@@ -48,19 +62,21 @@ extension Database {
   /// All rows that a view's closures place otherwise than they are stored. Cost and errors as ``verify(_:)``, but for
   /// `viewDiffers`.
   public func differences(of view: some CheckableView) throws -> [ViewDifference] {
-    try read { tx throws in
-      let reader = try tx.view(view)
-      var found: [ViewDifference] = []
-      for name in reader.family.names(in: tx) {
-        for raw in tx.rawRows(name) {
-          guard let difference = try view.difference(of: reader.row(of: raw.rowID), raw.rowID, in: reader) else {
-            continue
-          }
-          found.append(difference)
+    try read { tx throws in try Self.differences(of: view, in: tx) }
+  }
+
+  private static func differences(of view: some CheckableView, in tx: ReadTransaction) throws -> [ViewDifference] {
+    let reader = try tx.view(view)
+    var found: [ViewDifference] = []
+    for name in reader.family.names(in: tx) {
+      for raw in tx.rawRows(name) {
+        guard let difference = try view.difference(of: reader.row(of: raw.rowID), raw.rowID, in: reader) else {
+          continue
         }
+        found.append(difference)
       }
-      return found
     }
+    return found
   }
 }
 

@@ -90,6 +90,24 @@ import Testing
     let folder = try TestFolder()
     let db = try forged(folder) { tx, dictionaries, _ throws in try tx.put(record, for: Self.key(0), in: dictionaries) }
     #expect(errorCode { try db.storeNotes(2_000..<2_001) } == .damagedRow)
+    #expect(errorCode { try db.verify() } == .damagedRow)
+    #expect(readCode(db) == nil)
+    try db.close()
+  }
+
+  /// Records that would give the number of a dictionary again, and none at all.
+  @Test(arguments: [[UInt8](repeating: 0, count: 16), nil])
+  func noNumberOfADictionaryIsGivenAgain(record: [UInt8]?) throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, dictionaries, _ throws in
+      if let record {
+        try tx.put(record, for: Self.key(0), in: dictionaries)
+      } else {
+        _ = try tx.delete(Self.key(0), in: dictionaries)
+      }
+    }
+    #expect(errorCode { try db.verify() } == .damagedRow)
+    #expect(errorCode { try db.storeNotes(2_000..<4_000) } == .damagedRow)
     #expect(readCode(db) == nil)
     try db.close()
   }

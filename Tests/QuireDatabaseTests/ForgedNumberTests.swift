@@ -1,4 +1,5 @@
-// Numbers of collections, from a file that anybody may have written: no two collections become one.
+// Numbers of collections and rows, from a file that anybody may have written: no two collections become one, and no
+// number is taken for that of a row that none can have.
 
 import Foundation
 import QuireDatabase
@@ -6,7 +7,7 @@ import QuireStorage
 import QuireTesting
 import Testing
 
-@Suite struct CollectionNumberTests {
+@Suite struct ForgedNumberTests {
   struct NoTree: Error {}
 
   /// A database with one collection, whose trees `change` has changed below the object layer.
@@ -53,6 +54,31 @@ import Testing
     #expect(errorCode { try db.verify() } == .damagedRow)
     #expect(errorCode { try db.read { tx throws in _ = try tx.key(of: RowID(1)) } } == .damagedRow)
     #expect(try db.read { tx throws in try tx[.notes].get("n1") } != nil)
+    try db.close()
+  }
+
+  /// Numbers that no row is given.
+  @Test(arguments: [0, -1, .min, .max] as [Int64]) func aNumberThatNoRowHasIsAnError(_ number: Int64) throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, tree throws in
+      let (keys, rows) = (try tree("quire.keys"), try tree("quire.rows"))
+      // The row is there under that number, and leads back to its key.
+      guard let row = try tx.value(for: 2, in: rows) else { throw NoTree() }
+      try tx.put(row, for: number, in: rows)
+      _ = try tx.delete(2, in: rows)
+      let stored = withUnsafeBytes(of: number.littleEndian) { Array($0) }
+      try tx.put(stored, for: [0, 0, 0, 1] + Array("n1".utf8), in: keys)
+    }
+    #expect(errorCode { try db.verify() } == .damagedRow)
+    #expect(errorCode { try db.read { tx throws in _ = try tx[.notes].get("n1") } } == .damagedRow)
+    #expect(errorCode { try db.read { tx throws in try tx[.notes].forEach { _, _ in } } } == .damagedRow)
+    #expect(errorCode { try db.write { tx throws in _ = try tx[.notes].remove("n1") } } == .damagedRow)
+    #expect(errorCode { try db.write { tx throws in _ = try tx[.notes].removeAll() } } == .damagedRow)
+    #expect(errorCode { try db.storeNotes(1..<2) } == .damagedRow)
+    // What is beside it is read and written as before.
+    #expect(try db.read { tx throws in try tx[.notes].get("n2") } != nil)
+    try db.storeNotes(2..<6)
+    #expect(try db.read { tx throws in try tx[.notes].get("n5") } != nil)
     try db.close()
   }
 }
