@@ -80,7 +80,9 @@ struct DatabaseExercise {
     guard hasExtensions else { return areRowsSound != nil }
     let results: [Void?] = [
       areRowsSound,
-      try step("verifying indexes \(when)") { try db.read { tx in try tx.access(to: SongExtensions.indexes).verify() } },
+      try step("verifying indexes \(when)") {
+        try db.read { tx in try tx.access(to: SongExtensions.indexes).verify() }
+      },
       try step("verifying the view \(when)") { try db.verify(SongExtensions.view) },
       try step("verifying edges \(when)") {
         try db.read { tx in try tx.relationship(SongExtensions.graph).checkInvariants() }

@@ -43,8 +43,8 @@ import Testing
 
   /// The fuzzer mends logs so that are bytes to it.
   @Test func resealingBytesChangesNothing() throws {
-    let disk = try makeUnclean()
-    let log = try #require(try Inspector(at: Self.path, fileSystem: disk).log())
+    let logs = try HostileLogs()
+    let (disk, log) = (logs.honest, logs.log)
     let forger = LogForger(meta: log.meta)
     let bytes = try forger.bytes(on: disk)
     #expect(forger.recordOffsets(in: bytes).count == log.scan.records.count)

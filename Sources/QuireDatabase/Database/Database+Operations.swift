@@ -53,8 +53,8 @@ extension Database {
     }
   }
 
-  /// Checks everything: the trees that readers see, on the disk every page that can be reached, and that key index and
-  /// rows agree. Writers and readers go on meanwhile.
+  /// Checks everything: the trees that readers see, on the disk every page that can be reached, that key index and
+  /// rows agree, and what is noted about extensions. Writers and readers go on meanwhile.
   ///
   /// - Parameter progress: called now and then, on the calling thread; what it throws ends the check.
   /// - Throws: the first defect; `closed`, `nestedTransaction` inside a write transaction, `inputOutput`,
@@ -63,7 +63,7 @@ extension Database {
     try watching("quire.verify", holdsSnapshot: true) {
       try translating {
         try core.engine.verify(progress: progress)
-        try core.storage.read { tx in try core.verifyRows(tx) }
+        try core.storage.read { tx in try core.verifyObjects(tx) }
       }
     }
   }
@@ -74,7 +74,7 @@ extension Database {
     try await watching("quire.verify", holdsSnapshot: true) {
       do {
         _ = try await core.engine.verify(progress: progress)
-        try await core.engine.read { [core] tx in try core.verifyRows(tx) }
+        try await core.engine.read { [core] tx in try core.verifyObjects(tx) }
       } catch { throw translated(error) }
     }
   }

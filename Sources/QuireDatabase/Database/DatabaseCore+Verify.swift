@@ -17,12 +17,18 @@ extension Database {
           try CollectionFormat(bytes, name: name)
         }
       }
-      try core.verifyRows(tx)
+      try core.verifyObjects(tx)
     }
   }
 }
 
 extension DatabaseCore {
+  /// Throws at the first thing that is wrong with a snapshot above the engine. O(rows).
+  func verifyObjects(_ tx: borrowing QuireStorage.ReadTransaction) throws {
+    try verifyRows(tx)
+    try verifyExtensions(tx)
+  }
+
   /// Throws at the first thing that is wrong with the rows of a snapshot. O(rows), and a page per level for each.
   ///
   /// What holds of every snapshot:

@@ -9,9 +9,9 @@ internal import QuireStorage
 struct ExtensionCatalog {
   let transaction: TransactionState
 
-  private static let nextIDKey: [UInt8] = [UInt8(ascii: "n")]
+  static let nextIDKey: [UInt8] = [UInt8(ascii: "n")]
 
-  private static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }
+  static func recordKey(_ name: String) -> [UInt8] { [UInt8(ascii: "r")] + name.utf8 }
 
   private static func valueKey(_ id: ExtensionID, _ name: String) -> [UInt8] {
     [UInt8(ascii: "v")] + id.rawValue.bigEndianBytes + name.utf8
@@ -58,15 +58,20 @@ struct ExtensionCatalog {
     try putCatalog(Self.recordKey(name), record.bytes)
   }
 
-  /// All stored records, by name in the order of the names' bytes. One that cannot be read is an error.
-  func storedRecords() throws(DatabaseError) -> [(name: String, record: ExtensionRecord)] {
+  /// All stored records, by name in the order of the names' bytes. One that cannot be read is an error, unless it is
+  /// that of `doomed`, which is then left out.
+  func storedRecords(
+    without doomed: String? = nil
+  ) throws(DatabaseError) -> [(name: String, record: ExtensionRecord)] {
     try transaction.check()
     guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return [] }
     var records: [(name: String, record: ExtensionRecord)] = []
     try forEachEntry(of: catalog, from: [UInt8(ascii: "r")], upTo: [UInt8(ascii: "s")]) {
       (key, value) throws(DatabaseError) in
       guard let name = String(validating: key.dropFirst(), as: UTF8.self) else { throw RowView.damaged() }
-      records.append((name, try ExtensionRecord(value, name: name)))
+      do throws(DatabaseError) { records.append((name, try ExtensionRecord(value, name: name))) } catch {
+        guard doomed?.hasSameBytes(as: name) ?? false else { throw error }
+      }
     }
     return records
   }
@@ -83,10 +88,18 @@ struct ExtensionCatalog {
       forest.values[id] = nil
       forest.lives[id] = nil
     }
-    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return }
-    try transaction.wrapping { () throws(StorageError) in
+    try forgetRecord(name)
+  }
+
+  /// Removes the record under a name and nothing else. Returns whether there was one.
+  @discardableResult
+  func forgetRecord(_ name: String) throws(DatabaseError) -> Bool {
+    try transaction.checkWriting()
+    guard let catalog = transaction.tree(named: ExtensionRecord.treeName) else { return false }
+    transaction.noteExtensionChange()
+    return try transaction.wrapping { () throws(StorageError) in
       try Self.recordKey(name).withSearchKey { (key) throws(StorageError) in
-        _ = try transaction.delete(key, in: catalog)
+        try transaction.delete(key, in: catalog)
       }
     }
   }
@@ -111,12 +124,20 @@ struct ExtensionCatalog {
         return ExtensionID(rawValue: forest.lastID)
       }
     }
-    let ids = NumberSequence(try catalogValue(Self.nextIDKey))
-    guard let next = ids.next(below: ExtensionID.firstInMemory) else {
-      throw DatabaseError(.limitReached, "The numbers of extensions are used up.", path: transaction.database.path)
+    let taken = Set(try storedRecords().map(\.record.id))
+    var ids = NumberSequence(try catalogValue(Self.nextIDKey))
+    while let next = ids.next(below: ExtensionID.firstInMemory) {
+      let (id, after) = (ExtensionID(rawValue: next), NumberSequence.bytes(after: next))
+      // A file may deny that a number was given: two extensions that share their trees would spoil each other's.
+      let trees = try storedTrees(of: id)
+      guard trees.isEmpty, !taken.contains(id) else {
+        ids = NumberSequence(after)
+        continue
+      }
+      try putCatalog(Self.nextIDKey, after)
+      return id
     }
-    try putCatalog(Self.nextIDKey, NumberSequence.bytes(after: next))
-    return ExtensionID(rawValue: next)
+    throw DatabaseError(.limitReached, "The numbers of extensions are used up.", path: transaction.database.path)
   }
 
   // MARK: Values

@@ -19,7 +19,7 @@ struct Removal {
       // Its writer must not settle what is about to go.
       let registered = writer.registered ?? RegisteredExtensions([])
       var names: Set<ByteString> = [ByteString(name)]
-      let records = try state.extensionCatalog.storedRecords()
+      let records = try state.extensionCatalog.storedRecords(without: name)
       // Those that are registered and those that are only stored.
       var count: Int
       repeat {
@@ -34,8 +34,17 @@ struct Removal {
       } while names.count > count
       var removed: [String] = []
       for (stored, record) in records where names.contains(ByteString(stored)) {
-        try state.extensionCatalog.forgetStored(stored, record.id)
+        // In a file that anybody may have written the trees may be those of one that stays.
+        if records.contains(where: { $0.record.id == record.id && !names.contains(ByteString($0.name)) }) {
+          try state.extensionCatalog.forgetRecord(stored)
+        } else {
+          try state.extensionCatalog.forgetStored(stored, record.id)
+        }
         removed.append(stored)
+      }
+      // A record that cannot be read does not say which trees are its own: they stay, and nobody gets their number.
+      if !removed.contains(where: { $0.hasSameBytes(as: name) }), try state.extensionCatalog.forgetRecord(name) {
+        removed.append(name)
       }
       for one in registered.list where names.contains(ByteString(one.name)) && !one.isPersistent {
         try state.extensionCatalog.forgetInMemory(one.name, one.id)

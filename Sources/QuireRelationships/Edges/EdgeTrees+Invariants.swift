@@ -25,15 +25,25 @@ extension EdgeTrees {
       rows.insert(edge.source)
       if case .row(let row) = edge.destination { rows.insert(row) }
     }
-    guard try names.count == nameTexts.count else { throw broken("names and numbers do not belong to each other") }
-    for number in numbers {
-      guard try self.number(of: try name(of: number)) == number else { throw broken("a name has two numbers") }
-    }
+    try checkNames(of: numbers)
     for row in rows {
       if try store.readTransaction.key(of: RowID(row)) == nil, !isAwaited(row) {
         throw broken("an edge has lost a row")
       }
     }
+  }
+
+  private func checkNames(of numbers: Set<UInt32>) throws {
+    guard try names.count == nameTexts.count else { throw broken("names and numbers do not belong to each other") }
+    var named: Set<UInt32> = []
+    let cursor = try names.cursor()
+    while try cursor.next() {
+      guard let bytes = cursor.key, let text = String(validating: bytes, as: UTF8.self),
+        let number = try number(of: text), number > 0, ByteString(try name(of: number)) == ByteString(text)
+      else { throw broken("a name has another number than the number says") }
+      named.insert(number)
+    }
+    guard numbers.isSubset(of: named) else { throw broken("the name of an edge has no number") }
   }
 
   private func checkRules(_ edge: StoredEdge) throws {
