@@ -11,6 +11,18 @@ enum LockHolder {
   /// The holder's process id, or nil where the system does not tell (no /proc, or a process of another namespace).
   static func find(_ identity: FileIdentity) -> Int32? {
     #if os(Linux)
+      // Where many locks come and go, what is read in several pieces may lack a line that was there all the time.
+      for _ in 0..<attemptCount {
+        if let process = search(identity) { return process }
+      }
+    #endif
+    return nil
+  }
+
+  #if os(Linux)
+    private static let attemptCount = 4
+
+    private static func search(_ identity: FileIdentity) -> Int32? {
       guard let text = readAll("/proc/locks") else { return nil }
       // A line reads "1: FLOCK  ADVISORY  WRITE 4711 08:02:131073 0 EOF": major and minor in hexadecimal.
       let major = (identity.device >> 8) & 0xfff
@@ -24,11 +36,9 @@ enum LockHolder {
         else { continue }
         return process
       }
-    #endif
-    return nil
-  }
+      return nil
+    }
 
-  #if os(Linux)
     /// The content of a file of unknown length, such as those of /proc; nil if it cannot be read.
     private static func readAll(_ path: String) -> String? {
       let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
