@@ -33,6 +33,15 @@ extension EdgeTrees {
     }
   }
 
+  /// Throws unless what a transaction notes until it has settled is gone: of a relationship that has been built.
+  func checkSettled() throws {
+    let byBytes = try ["wishes", "touched", "touchedByDestination", "removedIDs"].map {
+      try store.tree($0, of: [UInt8].self).count
+    }
+    let byNumber = try ["dropped", "removedKeys", "unfinished"].map { try store.tree($0, of: RowID.self).count }
+    guard (byBytes + byNumber).allSatisfy({ $0 == 0 }) else { throw broken("a commit left what it had to settle") }
+  }
+
   private func checkNames(of numbers: Set<UInt32>) throws {
     guard try names.count == nameTexts.count else { throw broken("names and numbers do not belong to each other") }
     var named: Set<UInt32> = []

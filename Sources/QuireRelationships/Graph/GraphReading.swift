@@ -199,6 +199,7 @@ extension GraphReading {
   public func checkInvariants() throws {
     if let writer = graph.writer { return try writer.checkInvariants() }
     try graph.trees.checkInvariants { _ in false }
+    try graph.trees.checkSettled()
   }
 }
 
