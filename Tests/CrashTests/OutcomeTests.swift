@@ -147,7 +147,8 @@ extension DatabaseError {
 @Suite struct OutcomeTests {
   private static let base = Result { try OutcomeTrial.makeBase() }
 
-  /// Every call that a commit makes fails once, in every way.
+  /// Every call that a commit makes fails once, in every way. In the short size some do, and as many more as it takes
+  /// until an outcome is unknown.
   @Test(
     "Whoever is told that a commit failed does not find it, and whoever is told that it worked does",
     arguments: OutcomeScene.allCases)
@@ -161,18 +162,18 @@ extension DatabaseError {
     #expect(scene.isLarge == (core.meta.current.csn == core.head.csn), "\(scene) takes the other way")
     var complaints: [String] = []
     var unknown = 0, trials = 0
-    for call in calm.disk.trace where call.operation.kind != .status {
-      for effect in effects(on: call, calm.disk.trace.count) {
-        trials += 1
-        let trial = try OutcomeTrial(scene, on: base)
-        trial.disk.fail(operation: call.number, with: effect)
-        let told = trial.transact("new", rowCount: scene.rowCount)
-        let after = trial.transact("after", rowCount: 2)
-        if told.isUnknown { unknown += 1 }
-        let text = "\(scene), call \(call.number - trial.start) (\(call)) with \(effect)"
-        for complaint in try check(trial, told, after, seed: UInt64(trials)) {
-          complaints.append("\(text): \(complaint)")
-        }
+    let failures = TestSize.someFirst(allFailures(calm.disk.trace[...], calm.disk.trace.count), of: 8)
+    for (call, effect) in failures.cases {
+      if trials >= failures.least, unknown > 0 { break }
+      trials += 1
+      let trial = try OutcomeTrial(scene, on: base)
+      trial.disk.fail(operation: call.number, with: effect)
+      let told = trial.transact("new", rowCount: scene.rowCount)
+      let after = trial.transact("after", rowCount: 2)
+      if told.isUnknown { unknown += 1 }
+      let text = "\(scene), call \(call.number - trial.start) (\(call)) with \(effect)"
+      for complaint in try check(trial, told, after, seed: UInt64(trials)) {
+        complaints.append("\(text): \(complaint)")
       }
     }
     #expect(complaints.isEmpty, "\(complaints.count) of \(trials): \(complaints.prefix(12).joined(separator: "\n"))")
@@ -325,18 +326,18 @@ extension DatabaseError {
     _ = calm.transact("new", rowCount: scene.rowCount)
     // From the meta page on, or, of a transaction in the log, all calls.
     let decisive = calm.disk.trace.drop { scene.isLarge && !Self.isMeta($0) }
+    let failures = TestSize.someFirst(allFailures(decisive, 0), of: 6)
     var cuts = 0
-    for call in decisive {
-      for effect in effects(on: call, 0) {
-        let trial = try OutcomeTrial(scene, on: base)
-        trial.disk.fail(operation: call.number, with: effect)
-        let told = trial.transact("new", rowCount: scene.rowCount)
-        for image in [trial.disk.processKillImage(), trial.disk.crashImage(.allOld)] {
-          for found in try rowsAfterCutRecoveries(image, &cuts) {
-            let isRight =
-              told.isUnknown ? [0, scene.rowCount].contains(found) : told.error != nil || found == scene.rowCount
-            #expect(isRight, "\(scene), \(call) with \(effect): \(told), and \(found) rows are there")
-          }
+    for (index, (call, effect)) in failures.cases.enumerated() {
+      if index >= failures.least, cuts > 10 { break }
+      let trial = try OutcomeTrial(scene, on: base)
+      trial.disk.fail(operation: call.number, with: effect)
+      let told = trial.transact("new", rowCount: scene.rowCount)
+      for image in [trial.disk.processKillImage(), trial.disk.crashImage(.allOld)] {
+        for found in try rowsAfterCutRecoveries(image, &cuts) {
+          let isRight =
+            told.isUnknown ? [0, scene.rowCount].contains(found) : told.error != nil || found == scene.rowCount
+          #expect(isRight, "\(scene), \(call) with \(effect): \(told), and \(found) rows are there")
         }
       }
     }
@@ -358,13 +359,20 @@ extension DatabaseError {
       let disk = image.copy()
       disk.powerOff(beforeOperation: disk.operationCount + write.number - start + 1)
       _ = try? OutcomeTrial.open(disk)
-      for seed in 0..<8 as Range<UInt64> {
+      for seed in 0..<UInt64(TestSize.trials(8, divisor: 2)) {
         cuts += 1
         let again = try OutcomeTrial.open(disk.crashImage(.random(seed)))
         found.insert(try OutcomeTrial.count("new", in: again))
       }
     }
     return found
+  }
+
+  /// Every way in which each of some calls may fail.
+  private func allFailures(
+    _ calls: ArraySlice<TracedOperation>, _ callCount: Int
+  ) -> [(call: TracedOperation, effect: FaultEffect)] {
+    calls.flatMap { call in effects(on: call, callCount).map { (call: call, effect: $0) } }
   }
 
   /// How a call may fail. Of the many writes of pages and of parts of records, which are alike, only some are tried.

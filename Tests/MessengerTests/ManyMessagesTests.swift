@@ -11,7 +11,7 @@ import YapCompat
 @Suite("A messenger with many messages", .serialized) @MainActor struct ManyMessagesTests {
   private nonisolated static var environment: [String: String] { ProcessInfo.processInfo.environment }
   /// In 20 threads, of which the first has half of them.
-  private let count = environment["QUIRE_MESSENGER_MESSAGES"].flatMap(Int.init) ?? 6_000
+  private let count = environment["QUIRE_MESSENGER_MESSAGES"].flatMap(Int.init) ?? TestSize.trials(6_000, divisor: 4)
   private let folder: TestFolder
   private var url: URL { folder.url.appendingPathComponent("messenger.quire") }
 

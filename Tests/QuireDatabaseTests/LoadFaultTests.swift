@@ -57,7 +57,8 @@ import Testing
     try await db.verify()
   }
 
-  @Test("What a crash leaves is whole loads", arguments: 0..<4 as Range<UInt64>) func crash(seed: UInt64) throws {
+  @Test("What a crash leaves is whole loads", arguments: TestSize.some(0..<4 as Range<UInt64>, of: 2))
+  func crash(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let whole = SimulatedDisk()
     let db = try whole.openDatabase(seed: seed, Self.options)
@@ -67,7 +68,9 @@ import Testing
     let changeCount = whole.changeCount - first
     try db.close()
     var counts: Set<Int> = []
-    for _ in 0..<12 {
+    for trial in 0..<12 {
+      // In the short size no more than what shows that crashes differ.
+      if !TestSize.isFull, trial >= 3, counts.count > 1 { break }
       let disk = SimulatedDisk()
       let db = try disk.openDatabase(seed: seed, Self.options)
       disk.powerOff(beforeChange: disk.changeCount + random.below(changeCount))
@@ -96,7 +99,7 @@ import Testing
     let count = calm.operationCount - first
     try db.close()
     var outcomes: Set<Int> = []
-    for number in stride(from: 0, to: count, by: max(1, count / 25)) {
+    for number in stride(from: 0, to: count, by: max(1, count / TestSize.trials(25, divisor: 4))) {
       let disk = SimulatedDisk()
       let db = try disk.openDatabase(seed: 1, Self.options)
       try Self.load(db, 0..<100)

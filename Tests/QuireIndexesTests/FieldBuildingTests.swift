@@ -96,15 +96,16 @@ private struct BuiltProbe: Codable, Sendable {
     let indexes = Self.indexes(rows, beyondFields: beyondFields)
     let (before, after) = (try Database.inMemory(), try Database.inMemory())
     try before.register(indexes)
+    let sampleCount = TestSize.trials(1200, divisor: 2)
     for seed in seeds(2) {
       var random = SeededRandom(seed: seed)
-      let samples = (0..<1200).map { _ in Self.sample(&random) }
+      let samples = (0..<sampleCount).map { _ in Self.sample(&random) }
       for db in [before, after] {
         try db.write { tx throws in
           for (number, sample) in samples.enumerated() {
             // Some rows are of another form: replaced, and some without metadata.
             let metadata = number % 3 == 0 ? nil : Plays(count: number % 7)
-            try tx[rows].set(sample, metadata: metadata, for: "\(seed) \(number % 1150)")
+            try tx[rows].set(sample, metadata: metadata, for: "\(seed) \(number % (sampleCount - 50))")
           }
         }
       }
@@ -125,7 +126,7 @@ private struct BuiltProbe: Codable, Sendable {
     let few = Indexes("samples.indexes", over: Self.samples) { Index("kind", \Sample.kind) }
     let all = Self.indexes(Self.samples, beyondFields: false)
     var random = SeededRandom(seed: 7)
-    let samples = (0..<3000).map { _ in Self.sample(&random) }
+    let samples = (0..<TestSize.trials(3000, divisor: 3)).map { _ in Self.sample(&random) }
     func fill(_ db: Database) throws {
       try db.write { tx throws in
         for (number, sample) in samples.enumerated() { try tx[Self.samples].set(sample, for: "\(number)") }

@@ -364,8 +364,9 @@ extension Indexes where Object == Odd, Metadata == Extra {
     var random = SeededRandom(seed: seed)
     let db = try Database.inMemory()
     let count = [0, 1, 40, 300][random.below(4)]
+    let (few, many) = (TestSize.trials(12, divisor: 4), TestSize.trials(20, divisor: 5))
     try db.write { tx in try fill(tx, &random, count) }
-    try db.read { tx in try check(tx[.odds], &random, 20, "seed \(seed), bare") }
+    try db.read { tx in try check(tx[.odds], &random, many, "seed \(seed), bare") }
     for kind in [0, 1, 2, 1, 0] {
       let pin = try db.pin()
       if random.below(2) == 0, kind != 0 { try db.unregister(extensionNamed: "odds.indexes") }
@@ -379,10 +380,10 @@ extension Indexes where Object == Odd, Metadata == Extra {
           if random.below(2) == 0 { try tx[.odds].removeAll() }
           throw CancellationError()
         }
-        try check(tx[.odds].readable, &random, 12, "seed \(seed), kind \(kind), writing")
+        try check(tx[.odds].readable, &random, few, "seed \(seed), kind \(kind), writing")
       }
-      try pin.read { tx in try check(tx[.odds], &random, 12, "seed \(seed), kind \(kind), pinned") }
-      try db.read { tx in try check(tx[.odds], &random, 20, "seed \(seed), kind \(kind)") }
+      try pin.read { tx in try check(tx[.odds], &random, few, "seed \(seed), kind \(kind), pinned") }
+      try db.read { tx in try check(tx[.odds], &random, many, "seed \(seed), kind \(kind)") }
     }
     try db.close()
   }

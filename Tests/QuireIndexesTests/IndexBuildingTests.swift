@@ -100,7 +100,8 @@ import Testing
   @Test("What writers do while indexes are built is in them", arguments: [false, true])
   func takesChangesMeanwhile(clears: Bool) throws {
     let db = try Database.inMemory()
-    try store(0..<12_000, in: db)
+    let count = TestSize.trials(12_000, divisor: 3)
+    try store(0..<count, in: db)
     let indexes = Indexes.tracks()
     let isDone = Atomic(false)
     let writer = DispatchQueue(label: "writer")
@@ -113,7 +114,7 @@ import Testing
         do {
           try db.write { tx in
             for _ in 0..<20 {
-              let number = random.below(14_000)
+              let number = random.below(count + count / 6)
               if random.below(3) == 0 {
                 try tx[.tracks].remove("k\(number)")
               } else {

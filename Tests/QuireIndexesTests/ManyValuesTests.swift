@@ -23,7 +23,7 @@ import Testing
   func areTheirRanges(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let universe = Self.universe(2 + random.below(2))
-    for _ in 0..<20 {
+    for _ in 0..<TestSize.trials(20, divisor: 5) {
       let (count, other) = (random.below(90), random.below(90))
       let one = (0..<count).map { _ in random.pick(universe) }
       let two = (0..<other).map { _ in random.pick(universe) }
@@ -66,11 +66,11 @@ import Testing
     return (db, tracks)
   }
 
-  @Test("They find and count what a filter finds, in every order", arguments: seeds(3))
+  @Test("They find and count what a filter finds, in every order", arguments: seeds(TestSize.trials(3, divisor: 3)))
   func findWhatAFilterFinds(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let (db, tracks) = try database(&random)
-    for _ in 0..<12 {
+    for _ in 0..<TestSize.trials(12, divisor: 3) {
       let years = (0..<20 + random.below(2000)).map { _ in
         random.oneIn(2) ? random.below(400) : random.below(100_000)
       }

@@ -23,12 +23,14 @@ import Testing
     return db
   }
 
-  @Test("A plan reads no more than twice what the best one does, or some rows", arguments: seeds(2))
+  @Test(
+    "A plan reads no more than twice what the best one does, or some rows",
+    arguments: seeds(TestSize.trials(2, divisor: 2)))
   func readsLittle(seed: UInt64) throws {
     var random = SeededRandom(seed: seed &+ 100)
     let db = try database(&random)
     try db.read { tx in
-      for turn in 0..<steps(100) {
+      for turn in 0..<steps(TestSize.trials(100, divisor: 12)) {
         let condition = random.condition()
         let order = random.order()
         var query = tx[.tracks].find(condition.condition)

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Queries beside a model")
 struct QueryModelTests {
-  @Test("An index changes no result, whatever is planned", arguments: seeds(6))
+  @Test("An index changes no result, whatever is planned", arguments: seeds(TestSize.trials(6, divisor: 3)))
   func agreesWithModel(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var life = QueryLife(seed, folder.path("db"))
-    do { try life.run(steps(60)) } catch {
+    do { try life.run(steps(TestSize.trials(60, divisor: 2))) } catch {
       Issue.record("QUIRE_INDEX_SEED=\(seed) swift test --filter QueryModelTests: \(life.last): \(error)")
     }
   }

@@ -15,7 +15,7 @@ import Testing
   /// Where the draws begin, and how many transactions are drawn.
   private static var seeds: ClosedRange<UInt64> {
     let first = environmentNumber("QUIRE_APP_SEED").map { UInt64($0) }
-    return first.map { $0...$0 } ?? 1...6
+    return first.map { $0...$0 } ?? 1...UInt64(TestSize.trials(6, divisor: 3))
   }
 
   private func replaying(_ seed: UInt64, _ text: String, _ body: () throws -> Void) throws {

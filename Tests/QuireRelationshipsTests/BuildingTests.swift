@@ -178,7 +178,7 @@ import Testing
     try db.close()
   }
 
-  @Test("A crash while it is built, after changes in between, loses no edge", arguments: 1...3)
+  @Test("A crash while it is built, after changes in between, loses no edge", arguments: TestSize.some(1...3, of: 2))
   func crashWhileBuilding(_ step: Int) throws {
     struct Stop: Error {}
     let disk = SimulatedDisk()

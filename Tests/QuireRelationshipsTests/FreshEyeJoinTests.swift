@@ -63,7 +63,7 @@ private typealias TrackCondition = Condition<Track, NoMetadata>
     }
   }
 
-  @Test(arguments: UInt64(1)...6) func joinsAreFilters(seed: UInt64) throws {
+  @Test(arguments: TestSize.some(UInt64(1)...6, of: 2)) func joinsAreFilters(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let db = try Database.inMemory()
     try db.register(onRecord)

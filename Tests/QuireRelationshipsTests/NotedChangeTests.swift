@@ -22,7 +22,9 @@ import Testing
     }
   }
 
-  @Test("Children go with their parent, however many of them are noted in memory", arguments: [0, 1, 7, 2000, 4000])
+  @Test(
+    "Children go with their parent, however many of them are noted in memory",
+    arguments: TestSize.some([0, 1, 7, 2000, 4000], of: 3))
   func childrenGoWithTheirParent(noted: Int) throws {
     let nodes = try NodeDatabase(graph(keeping: noted))
     try parent(nodes, children: 3000, .deleteSourceIfDestinationDeleted)
@@ -94,9 +96,10 @@ import Testing
     var random = SeededRandom(seed: 5)
     var memory = NetMemory()
     var model: [[UInt8]: NetChange] = [:]
-    for step in 0..<20_000 {
+    let count = TestSize.trials(20_000, divisor: 4)
+    for step in 0..<count {
       let edge = edge(&random)
-      let isRemoved = random.below(3) == 0 || step > 15_000
+      let isRemoved = random.below(3) == 0 || step > count * 3 / 4
       if isRemoved {
         memory.remove(edge)
         model[edge.sourceKey] = nil

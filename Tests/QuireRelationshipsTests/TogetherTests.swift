@@ -60,7 +60,9 @@ import Testing
     return source[random.below(2) == 0 ? random.below(3) : 0].union(destination[max(0, random.below(9) - 6)])
   }
 
-  @Test("What is left is the same as of rows that go one by one", arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(
+    "What is left is the same as of rows that go one by one",
+    arguments: TestSize.some(1...6 as ClosedRange<UInt64>, of: 2))
   func theSameIsLeft(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let lives = [try Life(isFollowed: false), try Life(isFollowed: true)]

@@ -185,7 +185,9 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test("Operations come out in the order of their keys, the last of each", arguments: 0..<UInt64(40))
+  @Test(
+    "Operations come out in the order of their keys, the last of each",
+    arguments: TestSize.some(0..<UInt64(40), of: 14))
   func sorts(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let alphabet = [2, 3, 256][random.below(3)]
@@ -197,7 +199,7 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
 
   /// Two collections, one of whose rows is as large as a radix pass wants: the keys of each share more than a head, and
   /// some are no longer than what all share, or end in zeros.
-  @Test("Large groups whose keys begin alike come out in order", arguments: 0..<UInt64(20))
+  @Test("Large groups whose keys begin alike come out in order", arguments: TestSize.some(0..<UInt64(20), of: 5))
   func sortsBehindCommonPrefix(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let start = [UInt8](repeating: 7, count: [7, 8, 9, 15, 300][random.below(5)])

@@ -72,10 +72,10 @@ import Testing
       (.int64, .integers), (.int64, .consecutive),
     ])
   func agreesWithModel(pageSize: Int, kind: (KeyKind, KeyUniverse.Shape)) throws {
-    for seed in 1...(trialCount(debug: 3, release: 12)) {
+    for seed in 1...(trialCount(debug: 3, release: 12, divisor: 3)) {
       var run = try Run(
         kind.0, kind.1, count: pageSize == 512 ? 600 : 2000, pageSize: pageSize, seed: UInt64(seed * 77))
-      for round in 0..<14 {
+      for round in 0..<TestSize.trials(14, divisor: 2) {
         var draft = run
         let isRolledBack = round % 5 == 4
         do {

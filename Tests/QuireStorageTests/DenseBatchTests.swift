@@ -29,7 +29,7 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
 @Suite struct DenseBatchTests {
   private struct Abort: Error {}
 
-  @Test("Dense batches agree with a sorted array", arguments: DenseScenario.all)
+  @Test("Dense batches agree with a sorted array", arguments: TestSize.some(DenseScenario.all, of: 5))
   fileprivate func equalsModel(scenario: DenseScenario) throws {
     var disk = SimulatedDisk()
     var random = SeededRandom(seed: scenario.seed)
@@ -38,7 +38,7 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
     var model = SortedModel()
     var engine = try disk.openEngine(scenario.options, seed: scenario.seed, putsBeforeDeferral: 3)
     let tree = try engine.write { tx in try tx.createTree("t", keys: scenario.keyKind) }
-    for round in 0..<10 {
+    for round in 0..<TestSize.trials(10, divisor: 2) {
       // All over the tree, or in one half of it; now and then a few keys alone.
       let half = random.oneIn(3) ? keys.count / 2 : keys.count
       let first = random.below(keys.count - half + 1)

@@ -102,7 +102,7 @@ private struct HostileBench {
     for _ in 0..<2 { usual = try costs(honest.copy(), pageSize: pageSize) }
     let start = firstSeed()
     var (most, worst): ([HostileStage: HostileCost], Int) = ([:], 0)
-    for seed in start..<(start + UInt64(trialCount(debug: debug, release: release))) {
+    for seed in start..<(start + UInt64(trialCount(debug: debug, release: release, divisor: 10))) {
       let text = "\(seed)"
       writeFile(Array(text.utf8), notes)
       let disk = try forged(seed)

@@ -130,7 +130,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<2 {
         group.addTask {
-          for _ in 0..<300 {
+          for _ in 0..<TestSize.trials(300, divisor: 3) {
             try await engine.read { tx in
               // Every commit writes the same text under all keys.
               let first = try tx.value(for: Int64(0), in: tree), last = try tx.value(for: Int64(199), in: tree)
@@ -140,7 +140,7 @@ import Testing
         }
       }
       group.addTask {
-        for round in 0..<200 {
+        for round in 0..<TestSize.trials(200, divisor: 3) {
           try await engine.write { tx in
             for number in Int64(0)..<200 { try tx.put("round \(round)", for: number, in: tree) }
           }

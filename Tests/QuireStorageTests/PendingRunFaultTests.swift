@@ -95,17 +95,29 @@ import Testing
     }
   }
 
-  /// Breaks one call of a kind on the temporary file after the other, until the transaction no longer makes so many.
+  /// How many calls of a kind a transaction makes on the temporary file if none fails.
+  private func callCount(_ kind: OperationKind, asks: Bool) throws -> Int {
+    let bench = try Bench()
+    bench.disk.isTracing = true
+    let (inside, commit) = try fillGoingOverErrors(bench, asks: asks)
+    #expect(inside == nil && commit == nil)
+    return bench.disk.trace.filter { $0.operation.kind == kind && $0.operation.path == Self.runPath }.count
+  }
+
+  /// Breaks one call of a kind on the temporary file after the other, until the transaction no longer makes so many; in
+  /// the short size the first one, one in the middle and the last one.
   private func breakEachCall(
     _ kind: OperationKind, _ effect: FaultEffect, code: StorageError.Code, atLeast calls: Int, asks: Bool = false
   ) throws {
+    // More than there are, so that the loop ends with the calls.
+    let numbers = try TestSize.isFull ? Array(0..<100_000) : TestSize.some(0..<callCount(kind, asks: asks), of: 3)
     var broken = 0
-    while true {
+    for number in numbers {
       let bench = try Bench()
-      bench.disk.failNext(kind, of: Self.runPath, skipping: broken, with: effect)
+      bench.disk.failNext(kind, of: Self.runPath, skipping: number, with: effect)
       let (inside, commit) = try fillGoingOverErrors(bench, asks: asks)
       guard let first = inside ?? commit else { break }
-      let text = "call \(broken)"
+      let text = "call \(number)"
       try require(first.code == code && first.path == Self.runPath, "\(text): \(first)")
       try require(first.message.contains("."), "\(text): \(first) has no remedy")
       try require(inside == nil || commit?.code == .transactionFailed, "\(text): \(String(describing: commit))")
@@ -113,7 +125,7 @@ import Testing
       try require(bench.disk.namelessFileCount() == 0, "\(text): a temporary file is open")
       let found = try Bench.contents(bench.engine, bench.tree)
       try require(found == Self.before, "\(text): \(found)")
-      broken += 1
+      broken = number + 1
       try bench.prove(text)
     }
     #expect(broken >= calls, "only \(broken) calls could be broken")
@@ -151,14 +163,14 @@ import Testing
   @Test("Each call on the data file and the log fails", arguments: [OperationKind.read, .write])
   func otherFilesFail(kind: OperationKind) throws {
     var broken = 0
-    while broken < 40 {
+    for number in TestSize.isFull ? Array(0..<40) : [0, 1, 2, 3, 9, 17, 33] {
       let bench = try Bench()
       let faults = bench.disk.counters.faultCount
       let name = bench.disk.names.first { $0 == "/db" }
       bench.disk.failNext(
-        kind, of: broken % 2 == 0 ? name : nil, skipping: broken / 2 * 7, with: .error(SystemCode.inputOutput))
-      let (inside, commit) = try fillGoingOverErrors(bench, asks: broken % 3 == 0)
-      let text = "\(kind) \(broken)"
+        kind, of: number % 2 == 0 ? name : nil, skipping: number / 2 * 7, with: .error(SystemCode.inputOutput))
+      let (inside, commit) = try fillGoingOverErrors(bench, asks: number % 3 == 0)
+      let text = "\(kind) \(number)"
       guard bench.disk.counters.faultCount > faults else { break }
       try require(inside == nil || commit != nil, "\(text) was committed although \(String(describing: inside))")
       try require(bench.disk.namelessFileCount() == 0, "\(text): a temporary file is open")
@@ -171,14 +183,14 @@ import Testing
       let found = try Bench.contents(engine, bench.tree)
       try require(expected.contains(found), "\(text): \(found), told \(String(describing: commit))")
       try engine.close()
-      broken += 1
+      broken = number + 1
     }
     #expect(broken > 3, "only \(broken) calls could be broken")
   }
 
   @Test("A disk that gets full anywhere") func diskIsFull() throws {
     var refused = 0
-    for room in stride(from: 0, to: 120 << 10, by: 6000) {
+    for room in TestSize.some(Array(stride(from: 0, to: 120 << 10, by: 6000)), of: 6) {
       let bench = try Bench()
       bench.disk.capacity = bench.disk.usedByteCount + room
       let (inside, commit) = try fillGoingOverErrors(bench)
@@ -193,12 +205,14 @@ import Testing
       try require(bench.disk.namelessFileCount() == 0, "room \(room): a temporary file is open")
       try bench.prove("room \(room)")
     }
-    #expect(refused > 3)
+    // The first two of the short size are the first and the fourth of all.
+    #expect(refused > (TestSize.isFull ? 3 : 1))
   }
 
   @Test("A bit that flips in the temporary file, and a file that is cut") func fileIsDamaged() throws {
     let block = 2 * Self.options.pageSize
-    for place in Array(0..<16) + [16, 17, 21, 30, 600, block, block + 8, 2 * block + 100] {
+    let places = Array(0..<16) + [16, 17, 21, 30, 600, block, block + 8, 2 * block + 100]
+    for place in TestSize.isFull ? places : [0, 5, 16, 30, block + 8, 2 * block + 100] {
       let bench = try Bench()
       let error = #expect(throws: StorageError.self) {
         try bench.engine.write { tx in

@@ -95,7 +95,8 @@ struct PendingRunTests {
   private static func isWaiting(_ engine: StorageEngine) -> Bool { engine.core.context.waitingPutCount > 0 }
 
   @Test(
-    "Several trees against a model: questions, deletes, savepoints, rollbacks", arguments: 1...8 as ClosedRange<UInt64>)
+    "Several trees against a model: questions, deletes, savepoints, rollbacks",
+    arguments: TestSize.some(1...8 as ClosedRange<UInt64>, of: 1))
   func severalTrees(seed: UInt64) throws {
     var bench = try Bench(seed: seed, trees: [.bytes, .int64, .bytes], keyCount: 3000, entries: 1500)
     var runs = 0

@@ -47,11 +47,15 @@ import Testing
     var testDescription: String { "clean \(isClean), one in \(longOneIn) long, cache \(cacheSize)" }
   }
 
-  @Test(arguments: [
+  private static let all = [
     Case(isClean: true), Case(isClean: false), Case(isClean: true, longOneIn: 5), Case(isClean: false, longOneIn: 5),
     // What is replayed does not fit: it is spilled, to memory.
     Case(isClean: false, cacheSize: 32 * 4096), Case(isClean: false, longOneIn: 5, cacheSize: 32 * 4096),
-  ])
+  ]
+  /// The last one takes longest, and is left out in the short size.
+  private static let cases = TestSize.isFull ? all : Array(all.dropLast())
+
+  @Test(arguments: cases)
   private func showsEverythingAndTouchesNothing(setting: Case) throws {
     let expected = try make(
       isClean: setting.isClean, count: setting.cacheSize < 1 << 20 ? 4000 : 400, longOneIn: setting.longOneIn)

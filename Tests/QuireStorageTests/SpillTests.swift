@@ -73,7 +73,9 @@ import Testing
     }
   }
 
-  @Test("No checkpoint begins, entries and places are used again, and all is there", arguments: [1, 2, 3])
+  @Test(
+    "No checkpoint begins, entries and places are used again, and all is there",
+    arguments: TestSize.some([1, 2, 3] as [UInt64], of: 1))
   func manyTransactions(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     let core = bench.engine.core
@@ -121,7 +123,7 @@ import Testing
     try bench.engine.close()
   }
 
-  @Test("A power cut leaves what was durable", arguments: 1...6)
+  @Test("A power cut leaves what was durable", arguments: TestSize.some([1, 2, 3, 4, 5, 6] as [UInt64], of: 2))
   func powerCut(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     for _ in 0..<(40 * Int(seed)) { try bench.writeAtRandom(20) }
@@ -161,7 +163,7 @@ import Testing
     try engine.close()
   }
 
-  @Test("Savepoints and rollbacks over spills", arguments: 1...3)
+  @Test("Savepoints and rollbacks over spills", arguments: TestSize.some([1, 2, 3] as [UInt64], of: 1))
   func savepoints(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     var random = SeededRandom(seed: seed)
@@ -194,7 +196,9 @@ import Testing
     try bench.engine.close()
   }
 
-  @Test("What a pin and the newest commit both see stands where checkpoints know of it", arguments: 1...6)
+  @Test(
+    "What a pin and the newest commit both see stands where checkpoints know of it",
+    arguments: TestSize.some([1, 2, 3, 4, 5, 6] as [UInt64], of: 1))
   func pinnedAndNewest(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     let core = bench.engine.core

@@ -77,7 +77,9 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
     return walk.leaves == 0 ? 1 : Double(walk.uniformLeaves) / Double(walk.leaves)
   }
 
-  @Test("Trees whose entries mostly have one length agree with a sorted array", arguments: UniformScenario.all)
+  @Test(
+    "Trees whose entries mostly have one length agree with a sorted array",
+    arguments: TestSize.some(UniformScenario.all, of: 8))
   fileprivate func agreesWithModel(scenario: UniformScenario) throws {
     var disk = SimulatedDisk()
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 16 << 20, logLimit: 256 << 10)
@@ -176,7 +178,9 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
 
   /// A leaf that is divided keeps its prefix: if that were never left to those who measure, the leaves of a tree that
   /// grows from one leaf would have heads all alike.
-  @Test("Leaves that were divided have prefixes at most one byte too short", arguments: [4, 10, 16], [false, true])
+  @Test(
+    "Leaves that were divided have prefixes at most one byte too short",
+    arguments: TestSize.some([4, 10, 16], of: 2), [false, true])
   func prefixesGrow(base: Int, defersPuts: Bool) throws {
     let options = StorageOptions(pageSize: 512, cacheSize: 32 << 20, logLimit: 4 << 20)
     let engine = try SimulatedDisk().openEngine(options, putsBeforeDeferral: defersPuts ? 3 : 1_000_000)

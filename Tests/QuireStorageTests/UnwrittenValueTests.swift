@@ -217,13 +217,15 @@ struct UnwrittenValueTests {
     try again.close()
   }
 
-  @Test("A checkpoint runs step by step beside writers, and crashes lose nothing", arguments: 1...6)
+  @Test(
+    "A checkpoint runs step by step beside writers, and crashes lose nothing",
+    arguments: TestSize.some(1...6, of: 2))
   func crashes(seed: Int) throws {
     let (tiny, engine, tree) = try makeTree(cachePages: seed % 2 == 0 ? 96 : 4096, logLimit: 128 << 10)
     var random = SeededRandom(seed: UInt64(seed))
     var model: [Int64: Int] = [:]
     var next = 0
-    for round in 0..<120 {
+    for round in 0..<TestSize.trials(120, divisor: 2) {
       var changed = model
       do {
         try engine.write { tx in

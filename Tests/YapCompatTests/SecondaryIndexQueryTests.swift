@@ -56,7 +56,9 @@ import YapCompat
 
   // MARK: Against the reference
 
-  @Test("Queries made by chance find what a second reading of the rules finds", arguments: 1...8 as ClosedRange<UInt64>)
+  @Test(
+    "Queries made by chance find what a second reading of the rules finds",
+    arguments: TestSize.some(1...8 as ClosedRange<UInt64>, of: 2))
   func chance(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let given = (0..<(seed.isMultiple(of: 2) ? 60 : 400)).map { _ in

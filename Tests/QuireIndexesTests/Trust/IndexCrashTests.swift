@@ -38,12 +38,12 @@ extension IndexHistory {
     isFull: Bool, asking variable: String, usually count: Int, wanted: [String], spills: Bool = false, suite: String
   ) {
     let asked = environmentNumber(variable)
-    let limit = (asked ?? count) / 2
+    let limit = (asked ?? TestSize.trials(count, divisor: 3)) / 2
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
     var (seed, crashes, counts) = (first, 0, [String: Int]())
     let (start, durability) = (Date(), isFull ? "full" : "relaxed")
     // What is rare may take a few lives more.
-    while crashes < limit || asked == nil && crashes < 6 * limit && wanted.contains(where: { counts[$0] == nil }) {
+    while crashes < limit || asked == nil && crashes < 3 * count && wanted.contains(where: { counts[$0] == nil }) {
       let history = IndexHistory(seed: seed, isFull: isFull, spills: spills)
       do { try history.run(crashes: crashesOfALife) } catch {
         Issue.record(

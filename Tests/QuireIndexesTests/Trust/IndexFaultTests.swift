@@ -214,9 +214,12 @@ import Testing
     let count = fault.count(calm) - before
     try db.close()
     #expect(count > 0)
-    let wanted = environmentNumber("QUIRE_INDEX_FAULTS") ?? 8
+    let asked = environmentNumber("QUIRE_INDEX_FAULTS")
+    let wanted = asked ?? 8
     var (trials, told, unbuilt) = (0, 0, 0)
     for number in stride(from: 0, to: count, by: max(1, count / wanted)) {
+      // In the short size a few, until somebody was told and an index was not built.
+      if asked == nil, !TestSize.isFull, trials >= 2, told > 0, unbuilt > 0 { break }
       do {
         trials += 1
         let outcome = try Self.trial(disk.copy(), start, fault, number)

@@ -292,6 +292,7 @@ import Testing
     }
     var told = 0
     for number in [0, 1, 2, 5, 9, 30] {
+      if !TestSize.isFull, told > 1 { break }
       let disk = rest.disk.copy()
       let db = try Self.open(disk)
       let before = try trees(db)
@@ -319,9 +320,12 @@ import Testing
     let rest = try Self.rest.get()
     let count = rest.counts[fault, default: 0]
     #expect(count > 0, "no call is concerned")
-    let wanted = environmentNumber("QUIRE_SPILL_FAULTS") ?? 2
+    let asked = environmentNumber("QUIRE_SPILL_FAULTS")
+    let wanted = asked ?? 2
     var (trials, told) = (0, 0)
     for number in stride(from: 0, to: count, by: max(1, count / wanted)) {
+      // In the short size no more calls fail than it takes until somebody is told.
+      if asked == nil, !TestSize.isFull, told > 0 { break }
       let number = environmentNumber("QUIRE_SPILL_CALL") ?? number
       do {
         trials += 1
