@@ -112,11 +112,21 @@ struct Battery {
     return stages.filter { seen.insert($0).inserted }
   }
 
+  /// Tests do all they can in the nightly run, and in others what they do for everybody.
+  private var environment: [String: String] { size == .nightly ? ["QUIRE_TESTS": "full"] : [:] }
+
   /// Whether what looks for some bugs finds nothing where there is none.
   func passesWithoutBugs(_ bugs: [PlantedBug]) throws -> Bool {
     var passes = true
-    for stage in Set(bugs.flatMap { namedStages(for: $0) }).sorted(by: { $0.name < $1.name }) {
-      let end = try command(stage).run(limit: stage.limit, environment: [:])
+    var stages: Set<Stage> = []
+    var filters: Set<String> = []
+    for stage in bugs.flatMap({ namedStages(for: $0) }) {
+      if case .tests(let filter) = stage { filters.insert(filter) } else { stages.insert(stage) }
+    }
+    // All tests at once: they share the processors better than one after the other.
+    if !filters.isEmpty { stages.insert(.tests(filters.sorted().joined(separator: "|"))) }
+    for stage in stages.sorted(by: { $0.name < $1.name }) {
+      let end = try command(stage).run(limit: Stage.allTests.limit, environment: environment)
       let hasRun = !end.output.contains("Test run with 0 tests")
       if end.status == 0, hasRun { continue }
       print("\(stage.name) \(hasRun ? "fails without a bug (status \(end.status))" : "matches no test")")
@@ -128,9 +138,10 @@ struct Battery {
 
   /// Has the tests look for a bug until one of them fails.
   func look(for bug: PlantedBug) throws -> Outcome {
+    let chosen = environment.merging([Planting.variable: "\(bug.number)"]) { $1 }
     var seconds = 0.0
     for stage in stages(for: bug) {
-      let end = try command(stage).run(limit: stage.limit, environment: [Planting.variable: "\(bug.number)"])
+      let end = try command(stage).run(limit: stage.limit, environment: chosen)
       seconds += end.seconds
       if end.status != 0 { return .noticed(by: stage.name, seconds: seconds, hung: end.hung) }
     }

@@ -1,7 +1,9 @@
 // The tool that asks what the tests would notice.
 
 internal import ArgumentParser
+internal import Dispatch
 internal import Foundation
+internal import Synchronization
 
 /// `planted-bugs`: builds a copy of the package with bugs in it, and has the tests look for them, one at a time.
 @main
@@ -68,6 +70,8 @@ struct Run: ParsableCommand {
   var only: [String] = []
   @Option(help: "How long to look: `first` where the list says, `gate` with all that the gate runs, `nightly` longer.")
   var size = Battery.Size.gate
+  @Option(help: "How many bugs are looked for at once. What several threads do is noticed more rarely, the more do so.")
+  var jobs = 1
   @Option(help: "The share that is to be noticed, in per cent.")
   var share = 0.0
   @Option(help: "Where the table goes, in Markdown.")
@@ -83,14 +87,37 @@ struct Run: ParsableCommand {
       only.isEmpty || only.contains { bug.name.contains($0) || bug.area.contains($0) || bug.killer == $0 }
     }
     guard try battery.passesWithoutBugs(chosen) else { throw ExitCode(1) }
-    var report = BugReport()
-    for bug in chosen {
-      report.add(bug, try battery.look(for: bug))
-      print(report.lastLine)
-      fflush(nil)
-    }
+    let report = try look(for: chosen, with: battery)
     print(report.summary)
     if let markdown { try report.table.write(toFile: markdown, atomically: true, encoding: .utf8) }
     if report.noticedShare * 100 < share { throw ExitCode(1) }
+  }
+
+  /// Looks for bugs, several at once, and prints what came of each.
+  private func look(for bugs: [PlantedBug], with battery: Battery) throws -> BugReport {
+    let state = Mutex((next: 0, report: BugReport(), failure: (any Error)?.none))
+    DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { _ in
+      while true {
+        let index = state.withLock { state in
+          defer { state.next += 1 }
+          return state.failure == nil && state.next < bugs.count ? state.next : nil
+        }
+        guard let index else { return }
+        do {
+          let outcome = try battery.look(for: bugs[index])
+          state.withLock { state in
+            state.report.add(bugs[index], outcome)
+            print(state.report.lastLine)
+            fflush(nil)
+          }
+        } catch {
+          state.withLock { $0.failure = error }
+        }
+      }
+    }
+    return try state.withLock { state in
+      if let failure = state.failure { throw failure }
+      return state.report
+    }
   }
 }
