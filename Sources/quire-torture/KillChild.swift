@@ -1,6 +1,7 @@
 // The victim of the kill test: writes, says what has been acknowledged, and waits to be killed.
 
 import ArgumentParser
+import Dispatch
 import QuireStorage
 
 #if canImport(Darwin)
@@ -25,16 +26,20 @@ struct KillChild: ParsableCommand {
   @Flag(help: "Acknowledge before the disk has confirmed.")
   var relaxed = false
 
+  @Option(help: "How many threads commit.")
+  var writers = 1
+
   func run() throws {
     let engine = try StorageEngine(
       at: path, options: StorageOptions(durability: relaxed ? .relaxed : .full, logLimit: 64 << 10),
       environment: StorageEnvironment(initialSegmentByteCount: 16 << 10))
     let tree = try engine.write { tx in try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64) }
-    while true {
-      let number = try Self.commitNext(engine, tree)
-      let count = withUnsafeBytes(of: number.littleEndian) { write(1, $0.baseAddress, $0.count) }
-      // The reader has gone, and with it the reason to go on.
-      if count != 8 { return }
+    DispatchQueue.concurrentPerform(iterations: writers) { _ in
+      while let number = try? Self.commitNext(engine, tree) {
+        let count = withUnsafeBytes(of: number.littleEndian) { write(1, $0.baseAddress, $0.count) }
+        // The reader has gone, and with it the reason to go on.
+        if count != 8 { return }
+      }
     }
   }
 
