@@ -5,7 +5,8 @@ internal import Foundation
 /// How much of their work the long tests do.
 ///
 /// In the short size, which is the usual one, they make a few of their trials, of every kind some. Where the
-/// environment says `QUIRE_TESTS=full` they make all of them. A variable for one suite, such as `QUIRE_TRIALS`, wins over both.
+/// environment says `QUIRE_TESTS=full` they make all of them. A variable for one suite, such as `QUIRE_TRIALS`, wins
+/// over both.
 package enum TestSize {
   /// Whether the environment says `QUIRE_TESTS=full`.
   package static let isFull = ProcessInfo.processInfo.environment["QUIRE_TESTS"] == "full"

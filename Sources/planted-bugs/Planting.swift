@@ -57,7 +57,7 @@ struct Planting {
 
     /// The bug that is on.
     @usableFromInline enum PlantedBug {
-      @usableFromInline static let chosen = ProcessInfo.processInfo.environment["\(variable)"].flatMap(Int.init)
+      @usableFromInline static let chosen = ProcessInfo.processInfo.environment["\(variable)"].flatMap { Int($0) }
 
       @inlinable static func isOn(_ number: Int) -> Bool { chosen == number }
     }

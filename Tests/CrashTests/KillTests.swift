@@ -73,8 +73,8 @@ import Testing
       return (number, Int((ContinuousClock.now - start) / .microseconds(1)))
     }
 
-    /// Kills after `microseconds`; returns the newest number that was acknowledged from now on, 0 if there was none, and
-    /// nil if the victim ended by itself.
+    /// Kills after `microseconds`; returns the newest number that was acknowledged from now on, 0 if there was none,
+    /// and nil if the victim ended by itself.
     func kill(after microseconds: Int) -> Int64? {
       var newest: Int64 = 0
       usleep(UInt32(microseconds))

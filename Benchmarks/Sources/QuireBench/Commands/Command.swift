@@ -11,7 +11,7 @@ struct Command: ParsableCommand {
     subcommands: [
       Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, ObjectsBench.self, CrashChild.self,
       ObjectLayer.self, ObjectCompression.self, IndexBench.self, GrowthBench.self, GrowthMerge.self, GrowthChild.self,
-      Figures.self,
+      Figures.self, RotBench.self, RotChild.self,
     ],
     defaultSubcommand: Run.self)
 }
@@ -74,6 +74,7 @@ struct Check: ParsableCommand {
     }
     try checkObjects()
     try withWorkDirectory(nil) { try checkGrowth(in: $0) }
+    try withWorkDirectory(nil) { try checkRot(in: $0) }
     try checkFigures()
   }
 
