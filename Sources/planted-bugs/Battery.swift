@@ -40,7 +40,7 @@ struct Battery {
       switch self {
       case .crashes(_, let count): 120 + count / 100
       case .rot: 900
-      case .tests: 600
+      case .tests: 1800
       case .allTests: 3600
       }
     }
@@ -102,12 +102,21 @@ struct Battery {
     }
   }
 
+  /// The tests of the module that a bug is in.
+  private static func moduleTests(of bug: PlantedBug) -> String {
+    let module = bug.file.split(separator: "/").dropFirst().first ?? ""
+    return bug.isOfEngine ? "QuireStorageTests|CrashTests" : "\(module)Tests"
+  }
+
   /// What looks for a bug, one after the other.
   func stages(for bug: PlantedBug) -> [Stage] {
     let named = namedStages(for: bug)
     if size == .first { return named }
-    var stages = named + [Self.crashes, .crashes(seed: 500_001, count: 10_000), .allTests, .rot]
-    if size == .nightly { stages.append(.crashes(seed: 1_000_001, count: 300_000)) }
+    var stages = named + [.tests(Self.moduleTests(of: bug))]
+    // The torture is the engine's: it runs no line of what stands on it.
+    if bug.isOfEngine { stages += [Self.crashes, .crashes(seed: 500_001, count: 10_000), .rot] }
+    stages.append(.allTests)
+    if size == .nightly, bug.isOfEngine { stages.append(.crashes(seed: 1_000_001, count: 300_000)) }
     var seen: Set<Stage> = []
     return stages.filter { seen.insert($0).inserted }
   }

@@ -30,6 +30,9 @@ struct PlantedBug: Codable {
   /// What chooses the bug in the environment: of its name alone, so that other bugs may come and go.
   var number: Int { Int(name.utf8.reduce(0x811c_9dc5 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 }) }
 
+  /// Whether the line is one of the engine's.
+  var isOfEngine: Bool { file.hasPrefix("Sources/QuireStorage/") }
+
   /// Something that is wrong with the lists or with the sources, in words.
   struct Fault: Error, CustomStringConvertible {
     let description: String

@@ -56,6 +56,11 @@ import Testing
     var some = bug("some", "a()", "PLANTED")
     some.killer = "SomeTests"
     #expect(Battery(size: .first, folder: folder).stages(for: some) == [.tests("SomeTests")])
+    #expect(
+      Battery(size: .nightly, folder: folder).stages(for: some) == [
+        .tests("SomeTests"), .tests("MTests"), .allTests,
+      ])
+    some.file = "Sources/QuireStorage/F.swift"
     let gate = Battery(size: .gate, folder: folder).stages(for: some)
     let nightly = Battery(size: .nightly, folder: folder).stages(for: some)
     #expect(gate.first == .tests("SomeTests") && gate.contains(.allTests) && gate.contains(.rot))

@@ -35,4 +35,16 @@ import Testing
     #expect(index.collections[ByteString("a")]?.rows.count == count / 2)
     #expect(index.collections[ByteString("b")]?.rows.count == count / 2)
   }
+
+  @Test func rowsThatWentWithTheirCollectionAreNotToldOf() {
+    var builder = ChangeIndexBuilder([CollectionID(1): "a", CollectionID(2): "b"])
+    for id in [CollectionID(1), CollectionID(2)] { builder.note(.row(.inserted, id, RowID(1), "before")) }
+    builder.note(.cleared(CollectionID(1)))
+    builder.note(.row(.inserted, CollectionID(1), RowID(2), "after"))
+    let index = builder.finish()
+    let cleared = index.collections[ByteString("a")]
+    #expect(cleared?.isCleared == true && cleared.map { Array($0.rows.keys) } == [ByteString("after")])
+    #expect(index.collections[ByteString("b")]?.isCleared == false)
+    #expect(index.collections[ByteString("b")]?.rows.count == 1)
+  }
 }

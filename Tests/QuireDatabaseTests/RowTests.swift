@@ -122,6 +122,7 @@ import Testing
       #expect(texts.keys("010"..."020").map { $0 }.count == 11)
       #expect(texts.rows("095"...).reversed().map(\.key).last == "095")
       #expect(texts.rows(..<"003").map(\.key) == ["", "000", "001", "002"])
+      #expect(texts.keys(..."002").map { $0 } == ["", "000", "001", "002"])
       #expect(texts.rows(prefix: "05").map(\.key) == (50..<60).map { String(format: "%03d", $0) })
       #expect(texts.rows(from: "z", upTo: "a").map(\.key) == [])
       #expect(try texts.count(prefix: "05") == 10)

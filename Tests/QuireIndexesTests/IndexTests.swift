@@ -152,6 +152,11 @@ private typealias People = Indexes<Person, NoMetadata>
       try db.write { tx in try tx[.people].set(Person(mail: long + "a", nick: nil, age: 1), for: "c") }
     }
     #expect(error == .notUnique(index: "mail", keys: ["a", "c"]))
+    // A change that leaves the beginning, which is all that the index has, as it was.
+    let changed = indexError {
+      try db.write { tx in try tx[.people].set(Person(mail: long + "a", nick: nil, age: 2), for: "b") }
+    }
+    #expect(changed == .notUnique(index: "mail", keys: ["a", "b"]))
     let seen1 = try db.read { tx in try tx[.people].find { $0.mail == long + "b" }.keys }
     #expect(seen1 == ["b"])
   }

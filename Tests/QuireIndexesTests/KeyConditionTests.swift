@@ -47,6 +47,19 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
     try db.read { tx in try tx[.entries].find(condition).keys.compactMap { Int(rowKey: $0) } }
   }
 
+  @Test func offsetsAndLimitsHoldForOneKey() throws {
+    let db = try database()
+    try db.read { tx in
+      let one = tx[.entries].find { $0.key == EntryID(rawValue: 42) }
+      for found in [one, one.orderByKey(), one.orderByKey(descending: true)] {
+        #expect(try found.keys.count == 1 && found.count == 1)
+        #expect(try found.offset(1).keys == [])
+        #expect(try found.limit(0).keys == [])
+        #expect(try found.offset(0).limit(3).keys.count == 1)
+      }
+    }
+  }
+
   @Test func identifiersAreComparedInTheirOrder() throws {
     let db = try database()
     #expect(try keys(db) { $0.key == EntryID(rawValue: -7) } == [-7])

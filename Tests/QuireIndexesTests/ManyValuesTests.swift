@@ -106,6 +106,23 @@ import Testing
     try db.close()
   }
 
+  @Test("A row that has several of the elements that are asked for counts once")
+  func rowsOfSeveralElementsCountOnce() throws {
+    var random = SeededRandom(seed: 1)
+    let (db, tracks) = try database(&random)
+    let all = Set(tracks.flatMap(\.track.tags)).sorted()
+    try db.read { tx in
+      for tags in [Array(all.prefix(2)), Array(all.suffix(3)), all] {
+        let expected = tracks.filter { !Set($0.track.tags).isDisjoint(with: tags) }.map(\.key)
+        let found = tx[.tracks].find { $0.tags.contains(anyOf: tags) }
+        #expect(try found.count == expected.count, "\(tags)")
+        #expect(try found.keys == expected, "\(tags)")
+      }
+    }
+    #expect(tracks.contains { Set($0.track.tags).count > 1 })
+    try db.close()
+  }
+
   @Test("Long values that keys cut to the same bytes are one beginning of keys")
   func longValuesThatAgree() throws {
     let db = try Database.inMemory()

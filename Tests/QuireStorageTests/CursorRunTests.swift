@@ -287,4 +287,35 @@ import Testing
     }
     try engine.close()
   }
+
+  /// In front of the first entry and behind the last one a cursor is on none, and comes back to the one it left.
+  @Test(arguments: [1, 2, 300]) func turnsRoundAtTheEnds(count: Int) throws {
+    let (engine, tree) = try makeEngine(.int64, count: count, seed: 5)
+    let (first, last) = (Int64(-count), Int64((count - 1) * 3 - count))
+    try engine.read { tx in
+      var cursor = try tx.cursor(tree)
+      for _ in 0..<2 {
+        let begins = try cursor.next()
+        #expect(begins && cursor.integerKey == first)
+        for _ in 0..<2 {
+          let isThere = try cursor.previous()
+          let isOnEntry = cursor.isOnEntry
+          #expect(!isThere && !isOnEntry, "in front of the first entry")
+        }
+        let returns = try cursor.next()
+        #expect(returns && cursor.integerKey == first)
+        let ends = try cursor.seekLast()
+        #expect(ends && cursor.integerKey == last)
+        for _ in 0..<2 {
+          let isThere = try cursor.next()
+          let isOnEntry = cursor.isOnEntry
+          #expect(!isThere && !isOnEntry, "behind the last entry")
+        }
+        let goesBack = try cursor.previous()
+        #expect(goesBack && cursor.integerKey == last)
+        while try cursor.previous() {}
+      }
+    }
+    try engine.close()
+  }
 }

@@ -60,6 +60,17 @@ final class TemporaryFolder {
     try again.close()
   }
 
+  @Test func manyLookUpsFindNoNeighbours() throws {
+    let engine = try SimulatedDisk().openEngine()
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
+    let texts = ["", "a", "abc", "abcdef", "b", "bbbbbbbbbbbbbbbbbbbb", "c"]
+    try engine.write { tx in for text in texts { try tx.put(text, for: text, in: tree) } }
+    let asked = texts + ["ab", "abcd", "abcdefg", "bb", "bbbbbbbbbbbbbbbbbbb", "bbbbbbbbbbbbbbbbbbbbb", "ca", "z"]
+    let found = try engine.read { tx in try tx.values(for: asked.map { Array($0.utf8) }, in: tree) }
+    #expect(found == asked.map { texts.contains($0) ? Array($0.utf8) : nil })
+    try engine.close()
+  }
+
   @Test func manyRowsSurviveReopening() throws {
     let folder = TemporaryFolder()
     let path = folder.path + "/a.quire"

@@ -209,4 +209,62 @@ import Testing
     #expect(errorCode { try db.write { tx throws in try tx[.texts("t")].set("x", for: "k") } } == .rolledBack)
     #expect(try db.read { tx in tx.count } == 0)
   }
+
+  @Test func whatHooksStoreWhileACollectionIsClearedStays() throws {
+    let db = try Database.inMemory()
+    var hooks = Hooks("hooks", collections: .only(["t"]))
+    hooks.didRemove = { tx, change throws in
+      // In front of where the walk is, and behind all rows.
+      if change.key == "1000" { for key in ["0", "z"] { try tx[.texts("t")].set("stays", for: key) } }
+    }
+    try db.register(hooks)
+    try db.write { tx throws in for number in 1000..<2500 { try tx[.texts("t")].set("goes", for: "\(number)") } }
+    try db.write { tx throws in _ = try tx[.texts("t")].removeAll() }
+    let left = try db.read { tx throws in tx[.texts("t")].keys.map { $0 } }
+    #expect(left == ["0", "z"])
+    try db.verify()
+  }
+
+  @Test func whoComesLaterIsToldWhatIsThere() throws {
+    let db = try Database.inMemory()
+    let told = Shared<[String]>([])
+    var first = Hooks("first", collections: .only(["t"]))
+    first.didModify = { tx, change, _ throws in
+      if try change.object(in: .texts("t")) == "the app's" { try tx[.texts("t")].set("the hook's", for: change.key) }
+    }
+    var second = Hooks("second", collections: .only(["t"]))
+    second.didModify = { _, change, _ throws in
+      let object = try change.object(in: .texts("t"))
+      told.withLock { $0.append(object ?? "nothing") }
+    }
+    try db.register(first)
+    try db.register(second)
+    try db.write { tx throws in try tx[.texts("t")].set("the app's", for: "row") }
+    #expect(told.withLock { $0.last } == "the hook's")
+    try db.write { tx throws in try tx[.texts("t")].replace("the app's", for: "row") }
+    #expect(told.withLock { $0.last } == "the hook's")
+  }
+
+  @Test func whoComesLaterIsToldOfTheRowAtHandAfterAnUndoneSavepoint() throws {
+    struct Stop: Error {}
+    let db = try Database.inMemory()
+    let told = Shared<[String]>([])
+    var first = Hooks("first", collections: .only(["t"]))
+    first.didModify = { tx, change, _ throws in
+      guard change.key == "row" else { return }
+      do {
+        try tx.savepoint {
+          try tx[.texts("t")].set("undone", for: "other")
+          throw Stop()
+        }
+      } catch is Stop {}
+    }
+    var second = Hooks("second", collections: .only(["t"]))
+    second.didModify = { _, change, _ throws in told.withLock { $0.append(change.key) } }
+    try db.register(first)
+    try db.register(second)
+    try db.write { tx throws in try tx[.texts("t")].set("object", for: "row") }
+    #expect(told.withLock { $0.last } == "row")
+    #expect(try db.read { tx throws in tx[.texts("t")].keys.map { $0 } } == ["row"])
+  }
 }

@@ -154,6 +154,15 @@ struct ObservedReading: Sendable, CustomTestStringConvertible {
     } related: { tx in
       try tx[.songs].set(Song("x"), for: "a")
     },
+    ObservedReading("the first keys") { tx in
+      // The last one that the loop has come to is one that it has read.
+      var keys = tx[.songs].keys.makeIterator()
+      return "\(keys.next() ?? "-") \(keys.next() ?? "-")"
+    } unrelated: { tx in
+      try tx[.songs].remove(["s12", "s20"])
+    } related: { tx in
+      try tx[.songs].remove("s11")
+    },
     ObservedReading("the last rows") { tx in
       // Step by step: an array of all keys would have read them all.
       var keys = tx[.songs].keys.reversed().makeIterator()
