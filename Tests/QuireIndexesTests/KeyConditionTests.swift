@@ -52,10 +52,12 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
     try db.read { tx in
       let one = tx[.entries].find { $0.key == EntryID(rawValue: 42) }
       for found in [one, one.orderByKey(), one.orderByKey(descending: true)] {
-        #expect(try found.keys.count == 1 && found.count == 1)
-        #expect(try found.offset(1).keys == [])
-        #expect(try found.limit(0).keys == [])
-        #expect(try found.offset(0).limit(3).keys.count == 1)
+        let (all, count) = (try found.keys, try found.count)
+        #expect(all.count == 1 && count == 1)
+        let (behind, none, first) = (
+          try found.offset(1).keys, try found.limit(0).keys, try found.offset(0).limit(3).keys
+        )
+        #expect(behind.isEmpty && none.isEmpty && first == all)
       }
     }
   }

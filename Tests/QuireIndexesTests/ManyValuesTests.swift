@@ -111,7 +111,7 @@ import Testing
     var random = SeededRandom(seed: 1)
     let (db, tracks) = try database(&random)
     let all = Set(tracks.flatMap(\.track.tags)).sorted()
-    try db.read { tx in
+    try db.read { tx throws in
       for tags in [Array(all.prefix(2)), Array(all.suffix(3)), all] {
         let expected = tracks.filter { !Set($0.track.tags).isDisjoint(with: tags) }.map(\.key)
         let found = tx[.tracks].find { $0.tags.contains(anyOf: tags) }

@@ -155,6 +155,29 @@ import Testing
     }
   }
 
+  /// A bound that is longer than any key may be lies behind the longest key that it begins with.
+  @Test(arguments: [512, 4096]) func boundsMayBeLongerThanKeys(pageSize: Int) throws {
+    let engine = try SimulatedDisk().openEngine(StorageOptions(pageSize: pageSize))
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
+    let longest = [UInt8](repeating: 7, count: Limits.keyByteCount(pageSize: pageSize))
+    let bounds = [longest + [0], longest + [0, 0], longest + [255]]
+    for bound in bounds {
+      try engine.write { tx in
+        for key in [[1], longest, [8]] { try tx.put([1], for: key, in: tree) }
+      }
+      let (behind, isThere) = try engine.write { tx in
+        (try tx.deleteRange(from: bound, in: tree), try tx.value(for: longest, in: tree) != nil)
+      }
+      #expect(behind == 1 && isThere, "from a bound of \(bound.count) bytes")
+      let (inFront, isGone) = try engine.write { tx in
+        (try tx.deleteRange(to: bound, in: tree), try tx.value(for: longest, in: tree) == nil)
+      }
+      #expect(inFront == 2 && isGone, "to a bound of \(bound.count) bytes")
+    }
+    try engine.walkEverything()
+    try engine.close()
+  }
+
   @Test func nothingLoggedIfNothingGoes() throws {
     let engine = try SimulatedDisk().openEngine()
     let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
@@ -235,28 +258,5 @@ extension WriteTransaction {
     case (nil, let upper?): return try deleteRange(to: upper, in: tree)
     case (nil, nil): return try deleteAll(in: tree)
     }
-  }
-
-  /// A bound that is longer than any key may be lies behind the longest key that it begins with.
-  @Test(arguments: [512, 4096]) func boundsMayBeLongerThanKeys(pageSize: Int) throws {
-    let engine = try SimulatedDisk().openEngine(StorageOptions(pageSize: pageSize))
-    let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
-    let longest = [UInt8](repeating: 7, count: Limits.keyByteCount(pageSize: pageSize))
-    let bounds = [longest + [0], longest + [0, 0], longest + [255]]
-    for bound in bounds {
-      try engine.write { tx in
-        for key in [[1], longest, [8]] { try tx.put([1], for: key, in: tree) }
-      }
-      let (behind, isThere) = try engine.write { tx in
-        (try tx.deleteRange(from: bound, in: tree), try tx.value(for: longest, in: tree) != nil)
-      }
-      #expect(behind == 1 && isThere, "from a bound of \(bound.count) bytes")
-      let (inFront, isGone) = try engine.write { tx in
-        (try tx.deleteRange(to: bound, in: tree), try tx.value(for: longest, in: tree) == nil)
-      }
-      #expect(inFront == 2 && isGone, "to a bound of \(bound.count) bytes")
-    }
-    try engine.walkEverything()
-    try engine.close()
   }
 }
