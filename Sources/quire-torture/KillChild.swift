@@ -35,10 +35,16 @@ struct KillChild: ParsableCommand {
       environment: StorageEnvironment(initialSegmentByteCount: 16 << 10))
     let tree = try engine.write { tx in try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64) }
     DispatchQueue.concurrentPerform(iterations: writers) { _ in
-      while let number = try? Self.commitNext(engine, tree) {
-        let count = withUnsafeBytes(of: number.littleEndian) { write(1, $0.baseAddress, $0.count) }
-        // The reader has gone, and with it the reason to go on.
-        if count != 8 { return }
+      do {
+        while true {
+          let number = try Self.commitNext(engine, tree)
+          let count = withUnsafeBytes(of: number.littleEndian) { write(1, $0.baseAddress, $0.count) }
+          // The reader has gone, and with it the reason to go on.
+          if count != 8 { return }
+        }
+      } catch {
+        // At once, also if others could go on: a victim that ends by itself has failed.
+        Self.exit(withError: error)
       }
     }
   }
