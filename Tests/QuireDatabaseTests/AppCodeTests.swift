@@ -37,6 +37,7 @@ private struct Book: Persistable, Equatable {
       tx.onCommit { actions.append("committed") }
       tx.commitInfo = "sync"
     }
+    await db.drain()
     #expect(actions.values == ["committed"])
     await #expect(throws: DatabaseError.self) { try await db.write { tx -> Void in try tx.rollback() } }
 

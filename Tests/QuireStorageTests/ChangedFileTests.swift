@@ -183,7 +183,8 @@ import Testing
     let error = await #expect(throws: StorageError.self) {
       try await engine.write { tx in try tx.put("v", for: Int64(1), in: tree) }
     }
-    #expect(error?.code == .fileChanged)
+    // Unknown where a flush in the background has noticed it between the append and the wait.
+    #expect([.fileChanged, .outcomeUnknown].contains(error?.code), "\(error.map(\.description) ?? "")")
     let count = try await engine.read { tx in try tx.count(of: tree) }
     #expect(count == 0)
   }
