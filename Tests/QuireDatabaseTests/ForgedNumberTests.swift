@@ -57,6 +57,20 @@ import Testing
     try db.close()
   }
 
+  @Test func aRowThatIsInNoIndexOfKeysIsAnError() throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, tree throws in
+      let key = [0, 0, 0, 1] as [UInt8] + Array("n1".utf8)
+      guard try tx.delete(key, in: try tree("quire.keys")) else { throw NoTree() }
+    }
+    let error = #expect(throws: DatabaseError.self) { try db.verify() }
+    #expect(error?.code == .damagedRow && error?.message.contains("4 rows, but 3 keys") == true)
+    // Nobody finds it under its key, and those beside it are as they were.
+    #expect(try db.read { tx throws in try tx[.notes].get("n1") } == nil)
+    #expect(try db.read { tx throws in Array(tx[.notes].keys) } == ["n0", "n2", "n3"])
+    try db.close()
+  }
+
   /// Numbers that no row is given.
   @Test(arguments: [0, -1, .min, .max] as [Int64]) func aNumberThatNoRowHasIsAnError(_ number: Int64) throws {
     let folder = try TestFolder()

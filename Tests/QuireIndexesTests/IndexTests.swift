@@ -141,6 +141,26 @@ private typealias People = Indexes<Person, NoMetadata>
     }
   }
 
+  @Test(arguments: [false, true]) func textsWithZeroBytesAreToldApart(isIndexed: Bool) throws {
+    // In the order of their bytes: some begin others.
+    let texts = ["", "\0", "\0\0", "a", "a\0", "a\0\0", "a\0\0b", "a\0b", "a\u{1}", "ab"]
+    let db = try Database.inMemory()
+    if isIndexed { try db.register(people()) }
+    try db.write { tx in
+      for (number, text) in texts.enumerated().reversed() {
+        try tx[.people].set(Person(mail: text, nick: nil, age: number), for: "p\(number)")
+      }
+    }
+    try db.read { tx throws in
+      for (number, text) in texts.enumerated() {
+        #expect(try tx[.people].find { $0.mail == text }.keys == ["p\(number)"])
+        #expect(try tx[.people].find { $0.mail < text }.count == number)
+      }
+      #expect(try tx[.people].find(.all).order(by: \.mail).values(\.age) == Array(texts.indices))
+      #expect(try tx[.people].find(.all).order(by: .descending(\.mail)).values(\.age) == texts.indices.reversed())
+    }
+  }
+
   @Test func longValuesOfUniqueIndexesAreComparedWhole() throws {
     let db = try database(people())
     let long = String(repeating: "long", count: 200)

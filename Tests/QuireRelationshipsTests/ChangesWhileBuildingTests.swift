@@ -76,6 +76,20 @@ import Testing
     try expectFamily(db)
   }
 
+  @Test("A parent that is stored for the first time gets the edges of all kids", arguments: [1, 3, 5])
+  func newParent(step: Int) throws {
+    for rules in [withParent, []] {
+      let db = try open()
+      try db.write { tx throws in
+        for kid in Self.kids { try tx[.nodes].set(Node(Link("e", "parent", rules)), for: kid) }
+      }
+      try register(nodeGraph(), db, after: step) {
+        try db.write { tx throws in try tx[.nodes].set(Node(), for: "parent") }
+      }
+      try expectFamily(db)
+    }
+  }
+
   @Test("A kid that is stored anew keeps its parent", arguments: [true, false], [true, false])
   func renewedKid(parentFirst: Bool, inOneTransaction: Bool) throws {
     for rules in [own, last] {

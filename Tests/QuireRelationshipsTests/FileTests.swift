@@ -120,6 +120,27 @@ import Testing
     #expect(try nodes.edges() == ["e"])
   }
 
+  @Test("Removing all rows deletes files, too, whose edges were dropped in the same transaction", arguments: [0, 100])
+  func droppedBeforeRemovingAll(noted: Int) throws {
+    var graph = graph()
+    graph.settings.notedCount = noted
+    let nodes = try NodeDatabase(graph)
+    func edge(_ path: String) -> Edge { Edge("by hand", from: .nodes, "a", toFile: path, rules: own) }
+    try nodes.write { rows, graph throws in
+      try rows.set(Node(link("e", "/dropped", own), link("e", "/pointer", [])), for: "a")
+      for path in ["/ended", "/removed"] { try graph.add(edge(path)) }
+    }
+    try nodes.db.write { tx throws in
+      let graph = try tx.relationship(nodes.graph)
+      try tx[.nodes].set(Node(), for: "a")
+      try graph.remove(edge("/ended"), as: .sourceDeleted)
+      try graph.remove(edge("/removed"))
+      try tx.removeAll()
+    }
+    #expect(deleted.values.sorted() == ["/dropped", "/ended"])
+    #expect(try nodes.keys().isEmpty && nodes.edges().isEmpty)
+  }
+
   @Test("Paths are kept as they are given, and are told apart by their bytes") func paths() throws {
     let nodes = try NodeDatabase(graph())
     let paths = ["/a b/ü", "/a b/u\u{308}", "relative", String(repeating: "x", count: 960)]
@@ -209,6 +230,32 @@ import Testing
     try db.close()
   }
 
+  @Test("Nor is one whose edge goes by hand: no row changes, and the other relationship is as ready as it was")
+  func waitingForOthersThatAreReady() throws {
+    let folder = try TestFolder()
+    let (first, second) = (graph(), graph("second"))
+    let edge = Edge("by hand", from: .nodes, "a", toFile: "/f", rules: own)
+    var db = try folder.open()
+    try db.register(first)
+    try db.register(second)
+    try db.write { tx throws in
+      try tx[.nodes].set(Node(), for: "a")
+      for graph in [first, second] { try tx.relationship(graph).add(edge) }
+    }
+    try db.close()
+    db = try folder.open()
+    try db.register(first)
+    _ = try db.write { tx throws in try tx.relationship(first).remove(edge, as: .sourceDeleted) }
+    #expect(try db.extensions().map(\.state) == [.ready, .ready])
+    #expect(deleted.values.isEmpty)
+    // The other one keeps the file, and decides about it.
+    try db.register(second)
+    #expect(deleted.values.isEmpty)
+    _ = try db.write { tx throws in try tx.relationship(second).remove(edge, as: .sourceDeleted) }
+    #expect(deleted.values == ["/f"])
+    try db.close()
+  }
+
   @Test("A crash between the commit and the deletion loses no deletion", arguments: [true, false])
   func crash(_ isFull: Bool) throws {
     let disk = SimulatedDisk()
@@ -294,6 +341,29 @@ import Testing
     try await db.write { tx in _ = try tx[.nodes].remove("b") }
     await db.drain()
     #expect(order.values == ["deleted /f", "edge", "deleted /f"])
+  }
+
+  @Test("An edge to a file that waits for its deletion keeps it") func edgesComeBeforeTheDeletion() throws {
+    let database = Latch<Database?>(nil)
+    defer { database.withLock { $0 = nil } }
+    var graph = graph()
+    // Both files are due: while the first one is deleted, an edge to the second one comes.
+    graph.fileRemoval = { [deleted, own] path in
+      deleted.append(path)
+      guard path == "/f" else { return }
+      try database.withLock { $0 }?.write { tx throws in
+        try tx[.nodes].set(Node(Link("e", "/g", own, isFile: true)), for: "b")
+      }
+    }
+    let nodes = try NodeDatabase(graph)
+    database.withLock { $0 = nodes.db }
+    try nodes.write { rows, _ throws in try rows.set(Node(link("e", "/f", own), link("e", "/g", own)), for: "a") }
+    try nodes.write { rows, _ throws in _ = try rows.remove("a") }
+    #expect(deleted.values == ["/f"])
+    #expect(try nodes.keys() == ["b"] && nodes.edges() == ["e"])
+    #expect(try files(nodes.db, graph) == 0)
+    try nodes.write { rows, _ throws in _ = try rows.remove("b") }
+    #expect(deleted.values == ["/f", "/g"])
   }
 
   private func files(_ db: Database, _ graph: Relationship<Node>) throws -> Int {

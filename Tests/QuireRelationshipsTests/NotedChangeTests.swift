@@ -79,6 +79,29 @@ import Testing
     #expect(try nodes.keys().count == 31 && nodes.edges().count == 30)
   }
 
+  @Test("A dropped edge goes by the rules that it had before, whatever was undone between", arguments: [0, 100])
+  func rulesAreReplacedBeforeASavepoint(noted: Int) throws {
+    let nodes = try NodeDatabase(graph(keeping: noted))
+    try nodes.write { rows, _ throws in
+      try rows.set(Node(), for: "owned")
+      try rows.set(Node(Link("e", "owned", .deleteDestinationIfSourceDeleted)), for: "owner")
+    }
+    try nodes.db.write { tx throws in
+      let (rows, graph) = (tx[.nodes], try tx.relationship(nodes.graph))
+      try rows.set(Node(Link("e", "owned")), for: "owner")
+      // Rules that are applied have nothing noted any more; undone, what was noted before is back.
+      #expect(throws: Undo.self) {
+        try tx.savepoint {
+          try graph.flush()
+          throw Undo()
+        }
+      }
+      try graph.checkInvariants()
+      try rows.set(Node(), for: "owner")
+    }
+    #expect(try nodes.keys() == ["owner"] && nodes.edges().isEmpty)
+  }
+
   // MARK: The form in memory
 
   private func edge(_ random: inout SeededRandom) -> StoredEdge {

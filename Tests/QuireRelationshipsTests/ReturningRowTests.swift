@@ -1,6 +1,7 @@
-// Rows that another extension stores again when a rule deletes them.
+// Rows that are stored again: by another extension when a rule deletes them, or by the app in the same transaction.
 
 import Quire
+@testable import QuireRelationships
 import Testing
 
 /// Stores a node again when it is removed: with an edge to one that is not there, `count` times for each transaction.
@@ -39,7 +40,7 @@ private struct Reviving: DatabaseExtension {
   }
 }
 
-@Suite("Rows that come back when rules delete them") struct ReturningRowTests {
+@Suite("Rows that come back") struct ReturningRowTests {
   /// Removes the node that the one which comes back has an edge to.
   private func removeTarget(_ reviving: Reviving) throws -> NodeDatabase {
     let nodes = try NodeDatabase()
@@ -65,5 +66,42 @@ private struct Reviving: DatabaseExtension {
     }
     #expect(error?.code == .hooksTooDeep && error?.collection == "nodes")
     #expect(error?.key?.hasPrefix("phoenix") == true)
+  }
+
+  // MARK: Rows that the app stores again
+
+  /// Removes the nodes at both ends of an edge, and stores one of them again.
+  private func removeBoth(
+    _ rules: EdgeRules, storing key: String, byHand: Bool, keeping noted: Int
+  ) throws -> NodeDatabase {
+    var graph = nodeGraph()
+    graph.settings.notedCount = noted
+    let nodes = try NodeDatabase(graph)
+    try nodes.write { rows, graph throws in
+      try rows.set(byHand ? Node() : Node(Link("e", "b", rules)), for: "a")
+      try rows.set(Node(), for: "b")
+      if byHand { try graph.add(Edge("e", from: .nodes, "a", to: .nodes, "b", rules: rules)) }
+    }
+    try nodes.write { rows, _ throws in
+      for key in ["a", "b"] { try rows.remove(key) }
+      try rows.set(Node(), for: key)
+    }
+    return nodes
+  }
+
+  @Test(
+    "A row that comes back without the other row of its edge has lost the edge, and goes if a rule says so",
+    arguments: [0, 100])
+  func oneOfBoth(noted: Int) throws {
+    // A source that is stored again names what it names then: only its edges by hand are those of before.
+    for (key, byHand, rules) in [
+      ("b", false, EdgeRules.deleteDestinationIfSourceDeleted), ("b", true, .deleteDestinationIfSourceDeleted),
+      ("a", true, .deleteSourceIfDestinationDeleted),
+    ] {
+      let gone = try removeBoth(rules, storing: key, byHand: byHand, keeping: noted)
+      #expect(try gone.keys().isEmpty && gone.edges().isEmpty)
+      let left = try removeBoth([], storing: key, byHand: byHand, keeping: noted)
+      #expect(try left.keys() == [key] && left.edges().isEmpty)
+    }
   }
 }

@@ -98,6 +98,35 @@ import Testing
     try db.close()
   }
 
+  @Test("A filter of a list that changes is stale, also if the list has changed first in a savepoint that was undone")
+  func filterOfChangedList() throws {
+    struct Undone: Error {}
+    let filter = FilteredView("filter", of: list, filter: .byKey { $0 != "k4" })
+    try makeList()
+    var db = try folder.open()
+    try db.register(list)
+    try db.register(filter)
+    try db.close()
+    db = try folder.open()
+    try db.register(list)
+    // No row changes, and the filter is not there to follow.
+    try db.write { tx throws in
+      let view = try tx.access(to: list)
+      #expect(throws: Undone.self) {
+        try tx.savepoint {
+          try view.remove("k0")
+          throw Undone()
+        }
+      }
+      try view.remove("k3")
+    }
+    #expect(try db.extensions().map(\.state) == [.ready, .stale])
+    try db.register(filter)
+    let shown = try db.read { tx throws in try tx.view(filter).rows(in: "a").map(\.row.key) }
+    #expect(shown == ["k1", "m", "k0", "k2"])
+    try db.close()
+  }
+
   @Test("All rows removed: the list is empty") func allRemoved() throws {
     try makeList()
     let db = try reopen { tx in try tx.removeAll() }
