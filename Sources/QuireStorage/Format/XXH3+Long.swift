@@ -9,8 +9,12 @@
 // under the last 64 bytes of the secret. The secret is the constant one with the seed added to its even words and
 // subtracted from its odd words.
 
-/// Eight lanes of 64 bits: four SSE2 or NEON registers.
-private typealias Lanes = SIMD8<UInt64>
+#if DEBUG
+  private typealias Lanes = PlainLanes
+#else
+  /// Eight lanes of 64 bits: four SSE2 or NEON registers.
+  private typealias Lanes = SIMD8<UInt64>
+#endif
 
 extension XXH3 {
   private static let secretByteCount = 192
