@@ -1,9 +1,10 @@
 // Opening after a crash with a log that goes on: when it does, that what it shows is durable, and what a second crash
 // leaves at every point of it.
 
-import QuireStorage
 import QuireTesting
 import Testing
+
+@testable import QuireStorage
 
 @Suite struct LogContinuationTests {
   private static let kibibyte = 1 << 10
@@ -130,6 +131,32 @@ import Testing
     #expect(try markedCount(third) == 50)
     let fourth = try open(disk.processKillImage(), partByteCount: 500)
     #expect(try markedCount(fourth) == 100)
+  }
+
+  @Test("A log does not go on whose end is torn while a later segment has a record")
+  func recordBehindTheEnd() throws {
+    let disk = SimulatedDisk()
+    let engine = try open(disk, durability: .relaxed)
+    try put(0..<60, engine)
+    try engine.flush()
+    while !engine.core.appendQuietMark() {}
+    try engine.flush()
+    try put(60..<61, engine)
+    engine.core.log.change { log, alone in log?.switchSegment(alone) }
+    try put(61..<62, engine)
+    var tornCount = 0
+    for unit in 0..<disk.pendingUnitCount() {
+      let image = disk.crashImage(.loseOne(unit))
+      let second = try open(image, seed: 2)
+      let found = try markedCount(second)
+      #expect((60...62).contains(found))
+      if found == 60 {
+        tornCount += 1
+        #expect(!second.core.hasContinuedLog)
+      }
+      #expect(try markedCount(open(image.processKillImage(), seed: 3)) == found, "unit \(unit)")
+    }
+    #expect(tornCount > 0)
   }
 
   @Test("A disk too full for two segments is no reason not to open")

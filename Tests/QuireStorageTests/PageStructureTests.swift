@@ -140,6 +140,22 @@ import Testing
     #expect(allocator.checkInvariants() == nil)
   }
 
+  @Test("Each piece of the map is written anew in which a commit has given places up")
+  func piecesOfFreedPlaces() {
+    let allocator = PageAllocator(pageSize: 512, pageCount: 20_000, free: [], checkpoint: 1, isProven: true)
+    let bitsPerPiece = UInt64(allocator.bitsPerPiece)
+    for piece in [0, 0, 1, 3, 3] as [UInt64] {
+      let place = PageNumber(piece * bitsPerPiece + 10 + UInt64(allocator.supersededCount))
+      #expect(allocator.supersede(place, csn: 3))
+    }
+    allocator.supersede(PageNumber(2 * bitsPerPiece), csn: 4)
+    #expect(allocator.dirtyPieces.isEmpty)
+    allocator.applySuperseded(upTo: 3)
+    #expect(allocator.dirtyPieces == [0, 1, 3])
+    allocator.applySuperseded(upTo: 4)
+    #expect(allocator.dirtyPieces == [0, 1, 2, 3])
+  }
+
   @Test("A checkpoint that was not known durable gives out nothing that its predecessor needs (A6)")
   func unprovenMapGivesNothingOut() {
     let allocator = PageAllocator(pageSize: 512, pageCount: 10, free: [4, 5], checkpoint: 3, isProven: false)

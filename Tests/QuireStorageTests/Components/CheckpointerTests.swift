@@ -82,6 +82,72 @@ import Testing
     try engine.close()
   }
 
+  @Test("What it frees is given out again when its mark is durable, and not before")
+  func freesWithTheMark() throws {
+    let disk = SimulatedDisk()
+    let (engine, tree) = try open(disk)
+    let core = engine.core
+    try put(0..<400, in: tree, engine)
+    try engine.checkpoint()
+    try put(0..<400, in: tree, engine)
+    #expect(core.beginCheckpointInTransaction())
+    while core.checkpointer.stage != .mark { try #require(core.checkpointer.step()) }
+    #expect(!core.allocator.isProven && core.allocator.unprovenCount > 40)
+    try engine.write { tx in
+      // A value of many pages is written at once, and takes what may be given out.
+      try tx.put([UInt8](repeating: 1, count: 20_000), for: Int64(1000), in: tree)
+      try expectOlderPage(of: disk, toHold: 400, tree)
+    }
+    while core.checkpointer.step() {}
+    #expect(core.allocator.isProven && core.allocator.unprovenCount == 0)
+    try engine.checkpoint()
+    try engine.walkEverything(isCheckpointed: true)
+    try engine.close()
+  }
+
+  /// Opens what is left where the newest meta page is gone.
+  private func expectOlderPage(of disk: SimulatedDisk, toHold count: Int, _ tree: Tree) throws {
+    let image = disk.processKillImage()
+    let file = try image.open("/db", .readWrite)
+    let slot = try MetaPages.open(file).slot
+    let zeros = [UInt8](repeating: 0, count: MetaPage.byteCount)
+    _ = try zeros.withUnsafeBytes { try file.writeSome($0, at: slot * 512) }
+    file.close()
+    let older = try image.openEngine(StorageOptions(pageSize: 512, maintainsWhenIdle: false))
+    try older.verify()
+    #expect(try older.read { tx in try tx.count(of: tree) } == count)
+    try older.close()
+  }
+
+  @Test("The file is as long as the meta page says, also after a long value that found no space meanwhile")
+  func longValueWithoutSpace() throws {
+    let disk = SimulatedDisk()
+    let (engine, tree) = try open(disk)
+    let core = engine.core
+    // Holes of one page each.
+    try engine.write { tx in
+      for key in 1000..<1400 { try tx.put([UInt8](marked: key, count: 500), for: Int64(key), in: tree) }
+    }
+    try engine.checkpoint()
+    try engine.write { tx in for key in stride(from: 1000, to: 1400, by: 2) { try tx.delete(Int64(key), in: tree) } }
+    for _ in 0..<2 { try engine.checkpoint() }
+    try put(0..<60, in: tree, engine)
+    try core.withWriterLock { permit in core.space.cutFile(keeping: 0, permit) }
+    #expect(core.beginCheckpointInTransaction())
+    disk.capacity = disk.usedByteCount
+    let refused = #expect(throws: StorageError.self) {
+      try engine.write { tx in try tx.put([UInt8](repeating: 1, count: 40_000), for: Int64(2000), in: tree) }
+    }
+    #expect(refused?.code == .diskFull && core.checkpointer.isRunning)
+    disk.capacity = nil
+    while core.checkpointer.step() {}
+    #expect(core.checkpointer.lastFailure == nil)
+    #expect(try #require(disk.bytes(of: "/db")).count >= Int(core.meta.current.pageCount) * 512)
+    let again = try disk.processKillImage().openEngine(StorageOptions(pageSize: 512, maintainsWhenIdle: false))
+    #expect(try again.read { tx in try tx.count(of: tree) } == 260)
+    try engine.close()
+  }
+
   @Test("Deletes that have replaced an eighth of the file begin one, puts do not")
   func beginsInsteadOfGrowing() throws {
     let disk = SimulatedDisk()

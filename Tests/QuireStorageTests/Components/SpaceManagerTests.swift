@@ -26,6 +26,26 @@ import Testing
     try engine.close()
   }
 
+  @Test("Removals on a full disk leave places for catalog and map, so that a checkpoint gives space back")
+  func removalsLeavePlaces() throws {
+    let disk = SimulatedDisk()
+    let (engine, tree) = try open(disk)
+    let core = engine.core
+    try engine.write { tx in
+      for key in 0..<1500 { try tx.put([UInt8](marked: key, count: 90), for: Int64(key), in: tree) }
+    }
+    try engine.checkpoint()
+    disk.capacity = disk.usedByteCount
+    for key in stride(from: 0, to: 1500, by: 3) {
+      try engine.write { tx in try tx.delete(Int64(key), in: tree) }
+      let needed = core.store.frames.dirtyCount + core.space.reservation.overhead
+      #expect(core.allocator.availableCount >= needed, "after \(key)")
+    }
+    try engine.checkpoint()
+    #expect(core.checkpointer.lastFailure == nil && engine.statistics.checkpoints > 2)
+    try engine.close()
+  }
+
   @Test("The pages of a long value count while it is written, and not after it has failed either")
   func extentCounts() throws {
     let (engine, _) = try open()
