@@ -99,11 +99,12 @@ extension DatabaseCore {
     var records: [CollectionID: DictionaryRecord] = [:]
     var cursor = try tx.cursor(tree)
     while try cursor.next() {
-      guard let key = try cursor.readKey(), key.count == 2 * CollectionID.byteCount,
-        let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
-        let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)),
+      guard let key = try cursor.readKey(), let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
         let name = names[CollectionID(id)]
       else { continue }
+      guard let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)) else {
+        throw wrong(5, "an entry of \(key.count) bytes in its key is no dictionary", name)
+      }
       do {
         if number == 0 {
           records[CollectionID(id)] = try DictionaryRecord(try cursor.value ?? [])

@@ -154,6 +154,17 @@ import Testing
     }
   }
 
+  @Test func anEntryThatIsNoDictionaryIsFound() throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, dictionaries, _ throws in
+      try tx.put([1, 2, 3], for: Self.key(1) + [9], in: dictionaries)
+    }
+    // A number that was given would be taken for a free one.
+    #expect(errorCode { try db.verify() } == .damagedRow)
+    #expect(errorCode { try db.storeNotes(2_000..<2_001) } == .damagedRow)
+    #expect(try db.read { tx throws in try tx[.notes].get("n1499") } != nil)
+  }
+
   /// A value that is a copy of the dictionary's first 20 bytes and five bytes of its own, by hand: 2 for the way, 3 for
   /// the number, 25 for the length; a match of 20 bytes at the distance of the whole dictionary, then five literals.
   @Test func layout() throws {
