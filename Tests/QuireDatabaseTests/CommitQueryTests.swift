@@ -122,4 +122,14 @@ import Testing
     #expect(commits.hasChanges(forKey: "never there", in: .albums, .metadata) && commits.hasChanges(in: .albums))
     #expect(commits.didClearAll && commits.didClear(.albums))
   }
+
+  /// One commit may be more than all that is kept.
+  @Test func oneCommitThatCouldNotBeKeptIsUnknown() throws {
+    try db.register(LargeTeller())
+    try pin.advance()
+    let commits = try commits({ tx in try tx[.texts(LargeTeller.collection)].set("1", for: "k") })
+    #expect(commits.count == 1 && commits.haveUnknownChanges)
+    #expect(commits.hasChanges(forKey: "k", in: .texts(LargeTeller.collection)))
+    #expect(try pin.advance().isEmpty)
+  }
 }

@@ -211,4 +211,25 @@ import Testing
     try expect(db, list, [3])
     try expect(db, filter, [])
   }
+
+  /// A row that gets another sort key between the same neighbours has it for rows that come later, too.
+  @Test(arguments: [true, false]) func aKeyThatChangesInItsPlaceIsTheParents(_ isPersistent: Bool) throws {
+    let db = try Database.inMemory()
+    let order = Numbers(
+      "order", over: [.numbers], isPersistent: isPersistent, grouping: .all(), sorting: .byObject { $0 })
+    let filter = filter(of: order, isPersistent)
+    try db.register(order)
+    try db.register(filter)
+    try db.write { tx throws in for number in [10, 20, 30] { try tx[.numbers].set(number, for: "key\(number)") } }
+    try db.write { tx throws in try tx[.numbers].set(26, for: "key20") }
+    try db.write { tx throws in try tx[.numbers].set(24, for: "key24") }
+    try expect(db, order, [10, 24, 26, 30])
+    try expect(db, filter, [10, 24, 26, 30])
+    try db.write { tx throws in try tx[.numbers].set(14, for: "key26") }
+    try expect(db, filter, [10, 14, 24, 26, 30])
+    try db.read { tx throws in
+      #expect(try tx.view(filter).position(of: "key20")?.index == 3)
+      try tx.view(filter).trees.checkInvariants()
+    }
+  }
 }

@@ -82,4 +82,22 @@ import Testing
       #expect(try tx.view(list).numbers() == [2, 0] && tx.view(some).numbers() == [2, 0])
     }
   }
+
+  /// Where a changed row belongs is a matter of the other rows, wherever it stood and wherever it goes.
+  @Test func aChangedRowFindsItsPlaceAmongTheOthers() throws {
+    let db = try Database.inMemory()
+    let order = AutoView<Int, String>("order", over: [.numbers], grouping: .all(), sorting: .byObject { $0 < $1 })
+    try db.register(order)
+    let numbers = [10, 20, 30, 40, 50]
+    try db.write { tx throws in for number in numbers { try tx[.numbers].set(number, for: "k\(number)") } }
+    for number in numbers {
+      for other in stride(from: 5, through: 55, by: 10) {
+        try db.write { tx throws in try tx[.numbers].set(other, for: "k\(number)") }
+        let expected = (numbers.filter { $0 != number } + [other]).sorted()
+        #expect(try db.read { tx in try tx.view(order).numbers() } == expected, "\(number) becomes \(other)")
+        try db.write { tx throws in try tx[.numbers].set(number, for: "k\(number)") }
+        #expect(try db.read { tx in try tx.view(order).numbers() } == numbers, "\(other) becomes \(number)")
+      }
+    }
+  }
 }

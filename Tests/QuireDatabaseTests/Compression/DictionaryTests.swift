@@ -290,4 +290,28 @@ import Testing
       }
     }
   }
+
+  /// The first dictionary of each collection has the same number.
+  @Test func rowsOfTwoCollectionsAreReadByTurns() throws {
+    let others = RowCollection<FileNote, String>("others", compression: .dictionary(above: 64))
+    let notes = notes(1_200)
+    let shouted = self.notes(1_200, seed: 2).map { note in
+      var note = note
+      (note.path, note.comment) = (note.comment.uppercased(), note.path.uppercased())
+      return note
+    }
+    let db = try Database.inMemory()
+    try db.write { tx throws in
+      _ = try tx[.notes].load(notes.enumerated().map { ("n\($0)", $1) })
+      _ = try tx[others].load(shouted.enumerated().map { ("n\($0)", $1) })
+    }
+    #expect(try db.dictionaryNumbers("notes") == [1])
+    #expect(try db.dictionaryNumbers("others") == [1])
+    try db.read { tx throws in
+      for index in 1_000..<1_200 {
+        #expect(try tx[.notes].get("n\(index)") == notes[index])
+        #expect(try tx[others].get("n\(index)") == shouted[index])
+      }
+    }
+  }
 }

@@ -50,4 +50,22 @@ import Testing
     // A copy stays what it was.
     for (copy, model) in copies { try check(copy, model, seed) }
   }
+
+  /// The last leaf is joined with the one to its left when both are nearly empty; a copy may have that one as well.
+  @Test func aCopyKeepsItsLeavesWhenTheLastOneIsJoined() throws {
+    let keys = (0..<65).map { [UInt8($0)] }
+    var tree = MemoryTree()
+    for key in keys { tree.put(key, for: key) }
+    // The first of two leaves: few enough to be joined, and not so few that it is at once.
+    for key in keys.prefix(16) { tree.remove(key) }
+    var model: [[UInt8]: [UInt8]] = [:]
+    for key in keys.dropFirst(16) { model[key] = key }
+    let (copy, before) = (tree, model)
+    for key in keys.suffix(24).reversed() {
+      tree.remove(key)
+      model[key] = nil
+      try check(tree, model, 0)
+      try check(copy, before, 0)
+    }
+  }
 }

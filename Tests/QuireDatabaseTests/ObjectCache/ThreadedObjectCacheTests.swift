@@ -1,6 +1,7 @@
 // Readers of many snapshots share a small cache while writers change what is in it: every read is compared with one of
 // the same snapshot that goes past the cache.
 
+import Foundation
 import QuireDatabase
 import QuireTesting
 import Synchronization
@@ -169,5 +170,37 @@ import Testing
     try db.checkInvariants()
     try db.verify()
     try db.close()
+  }
+
+  /// Code that a coder calls while it decodes a row, once.
+  private typealias Interruption = @Sendable () -> Void
+
+  @Test("A reader that decodes a row while it is changed keeps the old object for itself")
+  func aLateReaderLeavesNothing() throws {
+    let interruption = Shared<Interruption?>(nil)
+    let coder = RowCoder<[UInt8]>(
+      encode: { $0 },
+      decode: { bytes in
+        interruption.withLock { $0.take() }?()
+        return [bytes.unsafeLoad(as: UInt8.self)]
+      })
+    let rows = RowCollection<[UInt8], NoMetadata>("rows", coder: coder)
+    let db = try Database.inMemory(options: Database.Options(objectCache: ObjectCacheOptions()))
+    try db.write { tx throws in try tx[rows].set([1], for: "k") }
+    interruption.withLock {
+      $0 = {
+        let isDone = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          #expect(throws: Never.self) { try db.write { tx throws in try tx[rows].set([2], for: "k") } }
+          isDone.signal()
+        }
+        isDone.wait()
+      }
+    }
+    #expect(try db.read { tx in try tx[rows].get("k") } == [1])
+    #expect(try #require(db.objectCacheStatistics).insertions == 0)
+    for _ in 0..<2 { #expect(try db.read { tx in try tx[rows].get("k") } == [2]) }
+    #expect(try #require(db.objectCacheStatistics).hits == 1)
+    try Self.finish(db)
   }
 }
