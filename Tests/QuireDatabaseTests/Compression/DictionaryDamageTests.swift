@@ -157,7 +157,7 @@ import Testing
   @Test func anEntryThatIsNoDictionaryIsFound() throws {
     let folder = try TestFolder()
     let db = try forged(folder) { tx, dictionaries, _ throws in
-      try tx.put([1, 2, 3], for: Self.key(1) + [9], in: dictionaries)
+      try tx.put([1, 2, 3], for: Self.key(7) + [9], in: dictionaries)
     }
     // A number that was given would be taken for a free one.
     #expect(errorCode { try db.verify() } == .damagedRow)
