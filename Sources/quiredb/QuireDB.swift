@@ -9,7 +9,7 @@ struct QuireDB: ParsableCommand {
     commandName: "quiredb",
     abstract: "Looks into databases, checks, copies and compacts them.",
     subcommands: [
-      Info.self, Check.self, Stats.self, ListIndexes.self, Plan.self, Backup.self, Compact.self, Pages.self, Page.self,
-      Log.self,
+      Info.self, Check.self, Stats.self, Collections.self, Count.self, Get.self, Scan.self, Export.self,
+      ListIndexes.self, Plan.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self,
     ])
 }

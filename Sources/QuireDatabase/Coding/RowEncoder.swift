@@ -200,7 +200,7 @@ final class RowEncoder: Encoder {
   }
 
   /// Decides what the innermost value is; asking for the same container again is fine, as a subclass does it.
-  @inline(__always) private func decide(_ wanted: Shape) {
+  @inline(__always) func decide(_ wanted: Shape) {
     guard unsafe shape == .undecided else { return redecide(wanted) }
     // The outermost value of a row ends where the row ends, so its length need not be written.
     let isRow = unsafe start == 0 && !isChild
@@ -268,10 +268,13 @@ final class RowEncoder: Encoder {
   }
 
   /// Writes the key that `superEncoder()` stands for. Returns its step.
-  func writeSuperKey() -> PathStep {
-    guard let number = names.register(PathKey.superclass.stringValue) else {
+  func writeSuperKey() -> PathStep { writeKey(PathKey.superclass.stringValue, isNoted: true) }
+
+  /// Writes the number of a name, or the name where it has none; `isNoted` if it is to get one. Returns its step.
+  func writeKey(_ name: String, isNoted: Bool) -> PathStep {
+    guard let number = isNoted ? names.register(name) : names.number(of: name) else {
       unsafe keys.noteOther()
-      return writeInlineKey(PathKey.superclass.stringValue)
+      return writeInlineKey(name)
     }
     noteKey(number)
     unsafe buffer.appendVarint(number)

@@ -121,7 +121,7 @@
 }
 
 /// The number at `offset`, and where it ends.
-private func readVersion(
+func readVersion(
   _ bytes: UnsafeRawBufferPointer, _ offset: Int
 ) throws -> (version: Int, start: Int) {
   var offset = offset

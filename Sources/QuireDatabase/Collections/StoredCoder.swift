@@ -29,7 +29,8 @@ struct StoredCoder: Hashable {
   }
 
   var kind: CoderIdentity.Kind? { rawValue & 15 == 0 ? nil : Self.kinds[Int(rawValue & 15) - 1] }
-  private var hasVersions: Bool { rawValue & Self.versionBit != 0 }
+  /// Whether rows of a kind that has no versions begin with one all the same.
+  var hasVersions: Bool { rawValue & Self.versionBit != 0 }
 
   /// Whether a row of this kind says by itself how many upgrades its coder had.
   static func tellsVersions(_ kind: CoderIdentity.Kind) -> Bool {

@@ -75,7 +75,7 @@ public struct RawRows: Sequence {
   public func contains(_ key: String) throws(DatabaseError) -> Bool { try opened.rowID(key) != nil }
 
   /// The rows in the order of their keys' bytes. An error ends the loop, and is thrown by the transaction's next call.
-  public func makeIterator() -> Iterator { Iterator(opened) }
+  public func makeIterator() -> Iterator { Iterator(RowScan(opened, .all)) }
 
   private var handle: RowHandle<[UInt8], [UInt8]> {
     RowHandle(opened, RowCollection(opened.name, coder: .bytes, metadataCoder: .bytes))
@@ -88,9 +88,9 @@ public struct RawRows: Sequence {
     private var fetched: [RawRow] = []
     private var position = 0
 
-    fileprivate init(_ opened: OpenedCollection) {
-      self.opened = opened
-      cursor = BatchCursor(RowScan(opened, .all))
+    init(_ scan: RowScan) {
+      opened = scan.opened
+      cursor = BatchCursor(scan)
     }
 
     /// The next row; nil behind the last one, and after an error.

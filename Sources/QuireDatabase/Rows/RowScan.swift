@@ -27,8 +27,12 @@ struct RowScan {
 
   /// The entries of the key index to walk through; nil if the collection does not exist.
   var bounds: KeyBounds? {
-    guard let id = opened.id else { return nil }
-    return switch range {
+    opened.id.map { Self.bounds(range, in: $0) }
+  }
+
+  /// The entries of a range in a collection.
+  static func bounds(_ range: Range, in id: CollectionID) -> KeyBounds {
+    switch range {
     case .all: KeyBounds(id)
     case .range(let first, let end): KeyBounds(id, from: first, upTo: end)
     case .prefix(let prefix): KeyBounds(id, prefix: prefix)

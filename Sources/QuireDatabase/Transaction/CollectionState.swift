@@ -35,7 +35,7 @@ internal import QuireStorage
   private var storedObjectFields = 0
   private var storedMetadataFields = 0
   /// What has written its rows, this transaction included, and what is stored about that.
-  private var coders: StoredCoders
+  private(set) var coders: StoredCoders
   private var storedCoders: StoredCoders
   /// The coders that this transaction uses, and the halves of rows that it has stored by them.
   private var usedCoders = StoredCoders()

@@ -1,0 +1,81 @@
+// The operators' tool on rows: what it shows, and that it changes nothing.
+
+import Foundation
+import QuireDatabase
+import QuireTesting
+import Testing
+
+#if os(Linux)
+  @Suite struct RowCommandTests {
+    private struct Song: Codable { var title: String, year: Int }
+
+    private let folder: TestFolder
+
+    init() throws {
+      folder = try TestFolder()
+      let db = try folder.open()
+      try db.write { tx throws in
+        let songs = RowCollection<Song, Int>("songs")
+        for number in 0..<30 {
+          try tx[songs].set(Song(title: "Song \(number)", year: 1950 + number), metadata: number, for: "s\(number)")
+        }
+        try tx[RowCollection<[String: Int], NoMetadata>("counts", coder: .json)].set(["a": 1], for: "the key")
+      }
+      try db.close()
+    }
+
+    /// Runs the tool, and sees that the data file stays as it is.
+    private func run(_ arguments: String..., status: Int32 = 0, at line: SourceLocation = #_sourceLocation) -> String {
+      let before = try? Data(contentsOf: URL(fileURLWithPath: folder.path))
+      guard let result = runQuireDB(arguments) else {
+        Issue.record("quiredb does not run", sourceLocation: line)
+        return ""
+      }
+      #expect(result.status == status, "\(result.output)", sourceLocation: line)
+      #expect((try? Data(contentsOf: URL(fileURLWithPath: folder.path))) == before, sourceLocation: line)
+      return result.output
+    }
+
+    @Test func rowsAreShown() throws {
+      let path = folder.path
+      let collections = run("collections", path)
+      #expect(collections.contains("30  songs  (binary)") && collections.contains("1  counts  (JSON)"))
+      #expect(run("collections", path, "--json").contains(#"{"collection":"songs","rows":30,"coder":"binary"}"#))
+      #expect(run("count", path, "songs") == "30\n")
+      #expect(run("count", path, "songs", "--prefix", "s1") == "11\n")
+      #expect(run("count", path, "songs", "--from", "s8") == "2\n")
+      let row = run("get", path, "songs", "s7")
+      #expect(row.contains(#"object   {"title":"Song 7","year":1957} (binary)"#) && row.contains("metadata 7 (binary)"))
+      #expect(
+        run("get", path, "songs", "s7", "--json")
+          == #"{"collection":"songs","key":"s7","object":{"title":"Song 7","year":1957},"metadata":7}"# + "\n")
+      #expect(run("scan", path, "songs", "--limit", "2", "--keys") == "s0\ns1\n")
+      #expect(run("scan", path, "songs", "--reverse", "--limit", "1").hasPrefix("s9\t{"))
+      #expect(run("scan", path, "songs", "--from", "s28", "--up-to", "s3", "--keys") == "s28\ns29\n")
+    }
+
+    @Test func everyRowIsExported() throws {
+      let all = run("export", folder.path)
+      let lines = all.split(separator: "\n")
+      #expect(lines.count == 31)
+      #expect(
+        lines.first == #"{"collection":"counts","key":"the key","object":{"a":1},"coder":"JSON"}"#)
+      for line in lines { #expect(try RowValue(json: String(line))["key"] != nil) }
+      #expect(run("export", folder.path, "songs").split(separator: "\n").count == 30)
+    }
+
+    @Test func whatIsNotThereIsTold() throws {
+      #expect(run("get", folder.path, "songs", "s99", status: 1).contains("no row “s99”"))
+      #expect(run("count", folder.path, "albums", status: 1).contains("no collection “albums”"))
+      #expect(run("export", folder.path, "albums", status: 1).contains("no collection “albums”"))
+      _ = run("scan", folder.path, "songs", "--prefix", "a", "--from", "b", status: 64)
+      let foreign = folder.url.appendingPathComponent("foreign").path
+      try Data("this is no database, and never was one".utf8).write(to: URL(fileURLWithPath: foreign))
+      for arguments in [["collections"], ["count", "songs"], ["get", "songs", "a"], ["scan", "songs"], ["export"]] {
+        let result = runQuireDB([arguments[0], foreign] + arguments.dropFirst())
+        #expect(result?.status == 1 && result?.output.contains("foreign") == true, "\(arguments)")
+      }
+      #expect(try Data(contentsOf: URL(fileURLWithPath: foreign)).count == 38)
+    }
+  }
+#endif
