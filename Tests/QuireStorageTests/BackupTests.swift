@@ -246,6 +246,19 @@ import Testing
     #expect(counts.there > 0 && counts.absent > cuts.count - 1)
   }
 
+  @Test("A backup that was reported as done is there after a power cut")
+  func reportedBackupsSurvive() throws {
+    let tiny = TinyDatabase(pageSize: 512)
+    let engine = try tiny.open()
+    try TinyDatabase.fill(engine, count: 40)
+    let before = try DatabaseContent(of: engine)
+    try engine.backup(to: Self.target)
+    let image = tiny.disk.crashImage(.allOld)
+    try #require(image.bytes(of: Self.target) != nil)
+    let copy = try open(image, tiny.options)
+    #expect(try DatabaseContent(of: copy) == before)
+  }
+
   @Test("While writers write, a backup is exactly one commit, and nobody waits for it")
   func isOneCommit() async throws {
     let folder = TemporaryFolder()

@@ -155,6 +155,23 @@ private struct Stopped: Error {}
     #expect(walk.entries == 40_000)
   }
 
+  @Test("A load that is merged in several pieces loses none of its entries")
+  func mergesInPieces() throws {
+    let engine = try SimulatedDisk().openEngine(StorageOptions(pageSize: 4096, cacheSize: 64 << 20))
+    let tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
+    try engine.write { tx in try tx.put([1], for: Int64(-1), in: tree) }
+    // Twenty MiB, where a piece has eight.
+    let (count, value) = (20 << 10, [UInt8](repeating: 5, count: 1000))
+    let gained = try engine.write { tx in
+      try tx.bulkLoad(into: tree) { loader in
+        for key in 0..<Int64(count) { try loader.append(value, for: key) }
+      }
+    }
+    #expect(gained == count)
+    #expect(try engine.read { tx in try tx.count(of: tree) } == count + 1)
+    try engine.close()
+  }
+
   @Test("References to extents are staged beside entries that stay where they are", arguments: [8 << 10, 4 << 20])
   func stagedBesideBorrowed(bufferByteCount: Int) throws {
     let engine = try SimulatedDisk().openEngine(StorageOptions(pageSize: 4096, cacheSize: 64 << 20))

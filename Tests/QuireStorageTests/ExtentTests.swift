@@ -164,6 +164,29 @@ import Testing
     try engine.close()
   }
 
+  @Test("A long value that a savepoint replaced is there again when the savepoint is undone")
+  func undoneReplacementKeepsTheValue() throws {
+    let (_, engine, tree) = try makeTree()
+    let (first, other) = (Self.value(3000, seed: 1), Self.value(3000, seed: 3))
+    try engine.write { tx in
+      try tx.put(first, for: Int64(1), in: tree)
+      #expect(throws: StorageError.self) {
+        try tx.savepoint { tx in
+          try tx.put(Self.value(3000, seed: 2), for: Int64(1), in: tree)
+          try tx.rollback()
+        }
+      }
+      // What takes places now must not take those of the first value.
+      for key in 2..<5 as Range<Int64> { try tx.put(other, for: key, in: tree) }
+      let found = try tx.value(for: Int64(1), in: tree)
+      #expect(found == first)
+    }
+    let found = try engine.read { tx in try tx.value(for: Int64(1), in: tree) }
+    #expect(found == first)
+    try engine.walkEverything()
+    try engine.close()
+  }
+
   @Test func pinnedReaderKeepsItsValue() throws {
     let (_, engine, tree) = try makeTree()
     let first = Self.value(5000, seed: 1)
@@ -193,6 +216,24 @@ import Testing
     try engine.walkEverything(isCheckpointed: true)
     try engine.verify()
     #expect(used > 150 && engine.statistics.filePages - engine.statistics.freePages < 10)
+    try engine.close()
+  }
+
+  @Test("Leaves that merge take along that they have long values")
+  func mergedLeavesHaveExtents() throws {
+    let (_, engine, tree) = try makeTree()
+    // Short values in front, long ones behind, and leaves that are half full.
+    try engine.write { tx in
+      for key in 0..<120 as Range<Int64> { try tx.put(Self.value(key < 60 ? 30 : 900), for: key, in: tree) }
+      for key in stride(from: 0, to: 120, by: 2) { try tx.delete(Int64(key), in: tree) }
+    }
+    for key in stride(from: 1, to: 60, by: 2) {
+      try engine.write { tx in _ = try tx.delete(Int64(key), in: tree) }
+      try engine.walkEverything()
+    }
+    try engine.write { tx in try tx.dropTree(tree) }
+    try engine.checkpoint()
+    try engine.walkEverything(isCheckpointed: true)
     try engine.close()
   }
 

@@ -158,6 +158,19 @@ private struct LogBench {
     #expect(try bench.recovered() == [1, 2, 3])
   }
 
+  @Test("Damage in one segment is found by what a record of the next one marks as durable (A4)")
+  func laterSegmentsProveEarlierOnes() throws {
+    let bench = try LogBench()
+    let places = try (1...3).map { try bench.append(UInt64($0)) }
+    let end = bench.writer.endLSN.rawValue
+    bench.change { writer, alone in writer.switchSegment(alone) }
+    try bench.append(4, durable: end)
+    #expect(try bench.recovered() == [1, 2, 3, 4])
+    try bench.damage(places[2] + 66)
+    let error = #expect(throws: StorageError.self) { _ = try bench.recovered() }
+    #expect(error?.code == .damagedLog && error?.offset == places[2] && error?.path == "/db-log0")
+  }
+
   @Test("A meta page older than a checkpoint that a record marks as durable is damage (A4)")
   func olderMetaPageIsFound() throws {
     let bench = try LogBench()
