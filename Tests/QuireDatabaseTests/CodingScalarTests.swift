@@ -194,7 +194,7 @@ import Testing
 
     private mutating func decodeOptionalElements(of container: inout any UnkeyedDecodingContainer) throws {
       #expect(try container.decodeIfPresent(Bool.self) == nil)
-      bool = try #require(try container.decodeIfPresent(Bool.self))
+      bool = try container.decodeIfPresent(Bool.self) ?? !bool
       text = try #require(try container.decodeIfPresent(String.self))
       double = try #require(try container.decodeIfPresent(Double.self))
       float = try #require(try container.decodeIfPresent(Float.self))
@@ -245,7 +245,8 @@ import Testing
   @Test(arguments: ["keyed", "optional", "missing", "unkeyed", "unkeyedOptional", "single"])
   func everyScalarComesBack(way: String) throws {
     let value = Scalars(try #require(Scalars.Way(rawValue: way)))
-    let db = try TestFolder().open()
+    let folder = try TestFolder()
+    let db = try folder.open()
     let collection = RowCollection<Scalars, NoMetadata>("scalars")
     try db.write { tx throws in
       try tx[collection].set(value, for: "k")
@@ -264,7 +265,8 @@ import Testing
     let db = try folder.open()
     let values = RowCollection<RowValue, NoMetadata>("scalars")
     try db.write { tx throws in
-      try tx[values].set(["way": .text(way), "bool": 1, "values": [nil, 1]], for: "k")
+      let elements = [nil, 1] + [RowValue](repeating: true, count: 16)
+      try tx[values].set(["way": .text(way), "bool": 1, "values": .list(elements)], for: "k")
     }
     try db.close()
     let error = #expect(throws: DatabaseError.self) {

@@ -24,6 +24,7 @@ package struct JSONWriter: ~Copyable {
   /// What has been written.
   package private(set) var bytes: [UInt8] = []
 
+  /// Begins with nothing.
   package init() {}
 
   /// Begins anew, and keeps the memory.

@@ -12,12 +12,12 @@
 /// type that was stored, changed, and stored again:
 ///
 /// ```swift
-/// var song = try tx.values(in: "songs").row("s1")?.object ?? .record([])
+/// var song = try tx.values(in: "songs").row("s1")?.object.value ?? .record([])
 /// song["plays"] = .integer((song["plays"]?.integer ?? 0) + 1)
 /// ```
 ///
-/// Some types share a stored form: a `Date` is a `Double` in the binary form, its seconds since 2001, and an enumeration
-/// is what its raw value, or its `encode(to:)`, has made of it.
+/// Some types share a stored form: a `Date` is a `Double` in the binary form, its seconds since 2001, and an
+/// enumeration is what its raw value, or its `encode(to:)`, has made of it.
 ///
 /// Two values are equal if they are of one kind and the same to the bit: -0 is not 0, and a NaN is equal to itself.
 public enum RowValue: Sendable {

@@ -104,7 +104,7 @@ public struct ValueRows: Sequence {
   ///   `damagedRow`, and what reading pages throws.
   public func row(_ key: String) throws(DatabaseError) -> ValueRow? {
     guard let row = try rows.row(key) else { return nil }
-    return try rows.opened.valueRow(row)
+    return try ValueRowReader(opened: rows.opened).read(row)
   }
 
   /// The rows in the order of their keys' bytes. An error ends the loop, and is thrown by the transaction's next call.
@@ -112,46 +112,50 @@ public struct ValueRows: Sequence {
 
   /// Steps through the rows.
   public struct Iterator: IteratorProtocol {
-    private let opened: OpenedCollection
+    private let reader: ValueRowReader
     private var rows: RawRows.Iterator
 
     fileprivate init(_ scan: RowScan) {
-      opened = scan.opened
+      reader = ValueRowReader(opened: scan.opened)
       rows = RawRows.Iterator(scan)
     }
 
     /// The next row; nil behind the last one, and after an error.
     public mutating func next() -> ValueRow? {
       guard let row = rows.next() else { return nil }
-      do throws(DatabaseError) { return try opened.valueRow(row) } catch {
-        opened.transaction.note(error)
+      do throws(DatabaseError) { return try reader.read(row) } catch {
+        reader.opened.transaction.note(error)
         return nil
       }
     }
   }
 }
 
-extension OpenedCollection {
+/// Decodes the halves of rows as bytes.
+private struct ValueRowReader {
+  let opened: OpenedCollection
+
   /// The row with its halves decoded.
-  fileprivate func valueRow(_ row: RawRow) throws(DatabaseError) -> ValueRow {
+  func read(_ row: RawRow) throws(DatabaseError) -> ValueRow {
     ValueRow(
       key: row.key, rowID: row.rowID,
-      object: try value(row.object, row.objectStorage, .object, row.key),
+      object: try read(row.object, row.objectStorage, .object, row.key),
       metadata: try row.metadata.map { metadata throws(DatabaseError) in
-        try value(metadata, row.metadataStorage, .metadata, row.key)
+        try read(metadata, row.metadataStorage, .metadata, row.key)
       })
   }
 
-  private func value(
+  private func read(
     _ bytes: [UInt8], _ storage: RawRow.Storage?, _ half: RowHalf, _ key: String
   ) throws(DatabaseError) -> StoredHalf {
     if case .encrypted(let number)? = storage?.form {
       return StoredHalf(content: .encrypted(key: number), version: 0, coder: nil)
     }
+    let state = opened.state
     let coder = half == .object ? state.coders.object : state.coders.metadata
     let context = half == .object ? state.contexts.object : state.contexts.metadata
     do { return try unsafe bytes.withUnsafeBytes { try unsafe StoredHalf($0, coder, context) } } catch {
-      throw undecodable(half.name, key, error)
+      throw opened.undecodable(half.name, key, error)
     }
   }
 }

@@ -81,4 +81,10 @@ enum RowListings {
     let result = try await db.rewriteRows(of: .songs) { progress in print(progress.fraction) }
     return result
   }
+
+  static func play(_ tx: WriteTransaction) throws -> RowValue {
+    var song = try tx.values(in: "songs").row("s1")?.object.value ?? .record([])
+    song["plays"] = .integer((song["plays"]?.integer ?? 0) + 1)
+    return song
+  }
 }

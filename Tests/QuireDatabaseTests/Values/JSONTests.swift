@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: [
     #"{"$record":{"$record":{"$data":"aGk="}}}"#, #"{"$record":{"$record":{"a":1}}}"#,
-    #"{"$record":{"$record":{"$record":{"$record":{"$data":"x"}}},"b":1}}"#,
+    #"{"$record":{"$record":{"$record":{"$record":{"$data":"aGk="}}},"b":1}}"#,
   ])
   func marksOfMarks(text: String) throws {
     let value = try RowValue(json: text)

@@ -13,7 +13,8 @@ extension RowValue {
     case 2: return .integer(integer(&random))
     case 3: return random.oneIn(4) ? .large(.max - UInt128(random.below(3))) : .integer(Int128(random.below(100)) - 50)
     case 4:
-      return .float(random.pick([0, -0.0, 1.5, .infinity, -.infinity, .nan, Float(bitPattern: 0x7fc0_0001), 1e-40]))
+      let nan = Float(bitPattern: 0x7fc0_0001)
+      return .float(random.pick([0, -0.0, 1.5, .infinity, -.infinity, .nan, nan, .leastNonzeroMagnitude]))
     case 5: return .double(double(&random))
     case 6: return .text(text(&random))
     case 7: return .bytes((0..<random.below(20)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
@@ -38,7 +39,7 @@ extension RowValue {
 
   private static func double(_ random: inout SeededRandom) -> Double {
     if random.oneIn(2) { return Double(bitPattern: random.next()) }
-    return random.pick([0, -0.0, 1, 0.1, 1e300, 5e-324, .infinity, -.infinity, .nan, 9_007_199_254_740_993])
+    return random.pick([0, -0.0, 1, 0.1, 1e300, .leastNonzeroMagnitude, .infinity, -.infinity, .nan])
   }
 
   private static func text(_ random: inout SeededRandom) -> String {
