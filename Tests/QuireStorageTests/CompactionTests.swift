@@ -94,6 +94,29 @@ import Testing
     #expect(Double(pages) <= 1.15 * Double(backup.pages) + 24, "\(before), \(pages) of \(backup.pages)")
   }
 
+  /// The catalog stands behind all other pages, and what is deleted is free at once or not yet.
+  @Test(
+    "A file becomes short although its catalog stands at the end, and right after a delete", arguments: [true, false])
+  func catalogMoves(isDeleteDurable: Bool) throws {
+    let tiny = TinyDatabase(pageSize: 512)
+    let engine = try tiny.open()
+    let tree = try engine.write { tx in try tx.createTree("rows", keys: .int64) }
+    try engine.write { tx in
+      for key in 0..<4000 as Range<Int64> { try tx.put([UInt8](repeating: 1, count: 60), for: key, in: tree) }
+    }
+    try engine.checkpoint()
+    // Empty trees have no pages that could move, only entries in leaves of the catalog.
+    try engine.write { tx in for number in 0..<100 { _ = try tx.createTree("empty \(number)", keys: .int64) } }
+    try engine.checkpoint()
+    let before = engine.statistics.filePages
+    try engine.write { tx in _ = try tx.deleteRange(from: Int64(40), in: tree) }
+    if isDeleteDurable { try engine.checkpoint() }
+    try engine.compact()
+    #expect(engine.statistics.filePages < before / 4, "\(engine.statistics.filePages) of \(before)")
+    try engine.verify()
+    try engine.close()
+  }
+
   @Test func reportsAndEndsOnDemand() throws {
     let tiny = TinyDatabase(pageSize: 512)
     let engine = try tiny.open()

@@ -168,6 +168,9 @@ package final class Maintainer: EngineComponent, @unchecked Sendable {
           if try !planPacking(&pass, permit) {
             if case .pass = remedy(permit) {
               (pass.phase, pass.isResting) = (.settle, true)
+            } else if pass.isThorough, allocator.heldCount > Int(allocator.pageCount) / 64 {
+              // What was given up a moment ago is free once a checkpoint has come.
+              pass.phase = .settle
             } else if pass.isThorough || hasMoreToGain(permit) {
               planRelocation(&pass, permit)
             }
