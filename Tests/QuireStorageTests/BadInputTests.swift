@@ -16,7 +16,7 @@ import Testing
   private let pageSize = 4096
 
   private func open() throws -> StorageEngine {
-    try StorageEngine(at: path, options: StorageOptions(cacheSize: 4 << 20))
+    try StorageEngine(at: path, options: StorageOptions(cacheSize: 4 << 20, maintainsWhenIdle: false))
   }
 
   private func refuse(_ code: StorageError.Code, path other: String? = nil, at line: SourceLocation) -> StorageError? {
