@@ -123,7 +123,7 @@ struct FailingRun {
       for segment in 0..<Limits.segmentFileCount { unlink("\(database)-log\(segment)") }
     }
     let environment = ["LD_PRELOAD=\(library)"] + fault.environment(at: place, in: folder)
-    guard let result = Self.spawn(["failing-child", path], environment) else {
+    guard let result = ChildProcess.run(["failing-child", path], environment) else {
       throw ValidationError("the process cannot be started")
     }
     lines = result.output.split(separator: "\n").map(String.init)
@@ -195,41 +195,5 @@ struct FailingRun {
     defer { try? backup.close() }
     try backup.verify()
     try backup.read { tx in if let tree = tx.tree(named: "t") { try KillChild.check(tx, tree) } }
-  }
-
-  // MARK: Starting
-
-  /// Runs this program with arguments and more of the environment. Both its outputs, and the signal that ended it.
-  private static func spawn(_ arguments: [String], _ environment: [String]) -> (output: String, signal: Int32)? {
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { return nil }
-    #if canImport(Darwin)
-      var actions: posix_spawn_file_actions_t?
-    #else
-      var actions = posix_spawn_file_actions_t()
-    #endif
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in Int32(1)...2 { posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor) }
-    posix_spawn_file_actions_addclose(&actions, ends[0])
-    let program = CommandLine.arguments[0]
-    var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
-    defer { for word in words + variables { free(word) } }
-    var process = pid_t()
-    let failure = posix_spawn(&process, program, &actions, nil, &words, &variables)
-    close(ends[1])
-    defer { close(ends[0]) }
-    guard failure == 0 else { return nil }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = read(ends[0], &chunk, chunk.count)
-      if count <= 0 { break }
-      bytes.append(contentsOf: chunk[..<count])
-    }
-    var status: Int32 = 0
-    waitpid(process, &status, 0)
-    return (String(decoding: bytes, as: UTF8.self), status & 0x7f)
   }
 }

@@ -11,6 +11,7 @@ struct QuireTorture: ParsableCommand {
     subcommands: [
       Crashes.self, Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self, Register.self,
       Views.self, Cascade.self, Footprints.self, KillChild.self, ScarceChild.self, FailingCalls.self, FailingChild.self,
+      PowerCuts.self, RecordedChild.self,
     ],
     defaultSubcommand: Crashes.self)
 }
