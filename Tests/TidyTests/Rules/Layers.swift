@@ -56,7 +56,8 @@ struct Layers {
     Layers(
       module: "QuireTesting",
       folders: [
-        "Schedules", "Disk", "Decoder", "Comparing", "Database", "Torture", "Rot", "Fixtures", "Footprint", "History",
+        "Schedules", "Disk", "Decoder", "Comparing", "Database", "Torture", "Rows", "Rot", "Fixtures", "Footprint",
+        "History",
       ]),
   ]
 
