@@ -129,6 +129,7 @@ let package = Package(
       name: "quire-torture",
       dependencies: [
         "QuireDatabase",
+        "QuireIndexes",
         "QuireRelationships",
         "QuireStorage",
         "QuireTesting",

@@ -9,7 +9,8 @@ struct QuireTorture: ParsableCommand {
     commandName: "quire-torture",
     abstract: "Torments the engine with crashes, damage, kills and scarce resources, and says what was lost.",
     subcommands: [
-      Crashes.self, Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self, Register.self,
+      Crashes.self, RowTorture.self, Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self,
+      Register.self,
       Views.self, Cascade.self, Footprints.self, KillChild.self, ScarceChild.self, FailingCalls.self, FailingChild.self,
       PowerCuts.self, RecordedChild.self,
     ],

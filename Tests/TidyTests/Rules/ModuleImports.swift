@@ -18,7 +18,9 @@ enum ModuleImports {
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
-    "quire-torture": ["QuireStorage", "QuireDatabase", "QuireRelationships", "QuireViews", "QuireTesting"],
+    "quire-torture": [
+      "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
+    ],
     "quire-fuzz": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
     ],

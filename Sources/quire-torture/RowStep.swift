@@ -1,0 +1,40 @@
+// The steps of a life as values, so that some can be left out.
+
+import QuireTesting
+
+/// A step: what is done, from a seed of its own, and what becomes of the disk meanwhile.
+struct RowStep: Sendable, CustomStringConvertible {
+  enum Action: String, CaseIterable, Sendable {
+    case transact, fill, clear, checkpoint, flush, reopen, upgrade, register, unregister, backup, compact, rewrite
+    case check, kill, powerCut
+  }
+
+  let action: Action
+  let seed: UInt64
+  /// The power goes off before this change of the disk, counted from the step's beginning.
+  let cutAfter: Int?
+  /// The same in the opening after the crash.
+  let cutOpeningAfter: Int?
+
+  /// Draws a step; most are transactions.
+  static func draw(_ random: inout SeededRandom) -> RowStep {
+    let rare: [Action] = [
+      .fill, .clear, .checkpoint, .flush, .reopen, .upgrade, .register, .register, .unregister, .backup, .compact,
+      .rewrite, .check, .kill, .powerCut,
+    ]
+    let action = random.oneIn(2) ? .transact : random.pick(rare)
+    return RowStep(
+      action: action, seed: random.next(), cutAfter: random.oneIn(5) ? random.below(random.pick([6, 60, 300])) : nil,
+      cutOpeningAfter: random.oneIn(3) ? random.below(40) : nil)
+  }
+
+  /// The steps of a life; the same ones for the same seed.
+  static func life(seed: UInt64, count: Int) -> [RowStep] {
+    var random = SeededRandom(seed: seed)
+    return (0..<count).map { _ in draw(&random) }
+  }
+
+  var description: String {
+    "\(action.rawValue) from \(seed)\(cutAfter.map { ", power off before change \($0)" } ?? "")"
+  }
+}
