@@ -1,3 +1,5 @@
+// What is left of a list that fails once everything is gone that the failure does not need.
+
 import QuireTesting
 import Testing
 

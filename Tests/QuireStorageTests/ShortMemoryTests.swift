@@ -76,10 +76,10 @@ import Testing
     tiny.options.cacheSize = 1 << 20
     let engine = try tiny.open()
     let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
-    func key(_ number: Int) -> [UInt8] { [UInt8](repeating: 3, count: 120) + [UInt8(number)] }
+    func key(_ number: Int) -> [UInt8] { [UInt8](repeating: 3, count: 100) + [UInt8(number)] }
     func fill(_ numbers: Range<Int>) throws {
       try engine.write { tx in
-        for number in numbers { try tx.put([UInt8](repeating: 1, count: 80), for: key(number), in: tree) }
+        for number in numbers { try tx.put([UInt8](repeating: 1, count: 100), for: key(number), in: tree) }
       }
     }
     try fill(0..<100)

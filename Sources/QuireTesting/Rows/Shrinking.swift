@@ -1,5 +1,7 @@
-/// Leaves out what a failing list of operations does not need in order to fail: chunks of it, from halves down to single
-/// elements, for as long as the deadline allows.
+// Finding out which steps of a history a failure needs.
+
+/// Leaves out what a failing list of operations does not need in order to fail: chunks of it, from halves down to
+/// single elements, for as long as the deadline allows.
 ///
 /// `fails` runs a list from the start and says whether it still fails. The result is `operations` itself or a list that
 /// `fails` has found to fail; if the deadline did not end it, none of its elements can be left out alone.
