@@ -56,11 +56,18 @@ struct StandardOutput: ~Copyable {
     if bytes.count >= Self.byteCount { flush() }
   }
 
+  /// Writes a line at once.
+  static func write(_ line: String) {
+    var output = StandardOutput()
+    output.append(line)
+    output.flush()
+  }
+
   /// Writes what is left. A reader that has gone away ends the process, as it does every filter.
   mutating func flush() {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { Self.writeSome($0) }
       if count < 0, errno == EINTR { continue }
       if count <= 0 {
         complain("standard output: \(String(cString: strerror(errno)))")
@@ -69,5 +76,13 @@ struct StandardOutput: ~Copyable {
       rest = rest.dropFirst(count)
     }
     bytes.removeAll(keepingCapacity: true)
+  }
+
+  private static func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(1, bytes.baseAddress, bytes.count)
+    #else
+      Glibc.write(1, bytes.baseAddress, bytes.count)
+    #endif
   }
 }

@@ -16,6 +16,26 @@ func reading(_ database: DatabaseArgument, _ body: (ReadTransaction) throws -> V
   }
 }
 
+/// A key or a name as people see it: as a JSON text if it has characters that a terminal would act on, or could be
+/// taken for one.
+func shown(_ text: String) -> String {
+  let isPlain = !text.hasPrefix("\"") && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  if isPlain { return text }
+  let escaped = RowValue.text(text).json.unicodeScalars.map { scalar in
+    (0x7f...0x9f).contains(scalar.value) ? "\\u00\(String(scalar.value, radix: 16))" : String(scalar)
+  }
+  return escaped.joined()
+}
+
+/// The rows of a collection, which must be there.
+func values(in collection: String, _ tx: ReadTransaction) throws -> ValueRows {
+  guard tx.collections.contains(collection) else {
+    complain("there is no collection “\(shown(collection))”; `quiredb collections` lists them.")
+    throw ExitCode.failure
+  }
+  return tx.values(in: collection)
+}
+
 /// Which rows of a collection are meant.
 struct RowRange: ParsableArguments {
   @Option(help: "Only keys that begin with this.") var prefix: String?
@@ -30,11 +50,7 @@ struct RowRange: ParsableArguments {
 
   /// These rows of a collection, which must be there.
   func rows(of collection: String, _ tx: ReadTransaction) throws -> ValueRows {
-    guard tx.collections.contains(collection) else {
-      complain("there is no collection “\(collection)”; `quiredb collections` lists them.")
-      throw ExitCode.failure
-    }
-    let all = tx.values(in: collection)
+    let all = try values(in: collection, tx)
     if let prefix { return all.rows(prefix: prefix) }
     return from == nil && upTo == nil ? all : all.rows(from: from, upTo: upTo)
   }
@@ -50,16 +66,19 @@ struct Collections: ParsableCommand {
 
   func run() throws {
     try reading(database) { tx in
+      var output = StandardOutput()
+      defer { output.flush() }
       let names = tx.collections
-      if names.isEmpty, !json { print("no collections") }
+      if names.isEmpty, !json { output.append("no collections") }
       for name in names {
         let rows = tx.values(in: name)
         let count = try rows.count()
-        let coder = rows.first { _ in true }?.object.coder
         let record: RowValue = [
-          "collection": .text(name), "rows": .integer(Int128(count)), "coder": coder.map { .text($0.rawValue) } ?? nil,
+          "collection": .text(name), "rows": .integer(Int128(count)),
+          "coder": rows.coder.map { .text($0.rawValue) } ?? nil,
         ]
-        print(json ? record.json : "\(aligned(count, 12))  \(name)\(coder.map { "  (\($0.rawValue))" } ?? "")")
+        let coder = rows.coder.map { "  (\($0.rawValue))" } ?? ""
+        output.append(json ? record.json : "\(aligned(count, 12))  \(shown(name))\(coder)")
       }
     }
   }
@@ -75,7 +94,7 @@ struct Count: ParsableCommand {
   @OptionGroup var range: RowRange
 
   func run() throws {
-    try reading(database) { tx in print(try range.rows(of: collection, tx).count()) }
+    try reading(database) { tx in StandardOutput.write("\(try range.rows(of: collection, tx).count())") }
   }
 }
 
@@ -91,22 +110,21 @@ struct Get: ParsableCommand {
 
   func run() throws {
     try reading(database) { tx in
-      guard let row = try tx.values(in: collection).row(key) else {
-        complain("there is no row “\(key)” in “\(collection)”.")
+      guard let row = try values(in: collection, tx).row(key) else {
+        complain("there is no row “\(shown(key))” in “\(shown(collection))”.")
         throw ExitCode.failure
       }
-      if json { return print(ExportedRow.line(row, of: collection)) }
-      print("row      \(row.rowID.rawValue)")
-      Self.show("object  ", row.object)
-      if let metadata = row.metadata { Self.show("metadata", metadata) }
+      if json { return StandardOutput.write(ExportedRow.line(row, of: collection)) }
+      let lines = ["row      \(row.rowID.rawValue)", Self.line("object  ", row.object)]
+      StandardOutput.write((lines + (row.metadata.map { [Self.line("metadata", $0)] } ?? [])).joined(separator: "\n"))
     }
   }
 
-  private static func show(_ title: String, _ half: StoredHalf) {
+  private static func line(_ title: String, _ half: StoredHalf) -> String {
     let version = half.version == 0 ? "" : ", written after \(half.version) upgrades"
-    if case .encrypted(let key) = half.content { return print("\(title) is encrypted with key \(key)") }
+    if case .encrypted(let key) = half.content { return "\(title) is encrypted with key \(key)" }
     let coder = half.coder.map { " (\($0.rawValue)\(version))" } ?? ""
-    print("\(title) \(ExportedRow.value(half).json)\(coder)")
+    return "\(title) \(ExportedRow.value(half).json)\(coder)"
   }
 }
 
@@ -123,14 +141,21 @@ struct Scan: ParsableCommand {
   @Flag(help: "Keys alone.") var keys = false
   @Flag(help: "One JSON record per line, as `export` writes it.") var json = false
 
+  func validate() throws {
+    if limit < 0 { throw ValidationError("--limit must not be negative.") }
+    if keys, json { throw ValidationError("--keys and --json are two forms: choose one.") }
+  }
+
   func run() throws {
     try reading(database) { tx in
       let rows = try range.rows(of: collection, tx)
-      for row in (reverse ? rows.reversed() : rows).prefix(max(limit, 0)) {
+      var output = StandardOutput()
+      defer { output.flush() }
+      for row in (reverse ? rows.reversed() : rows).prefix(limit) {
         if json {
-          print(ExportedRow.line(row, of: collection))
+          output.append(ExportedRow.line(row, of: collection))
         } else {
-          print(keys ? row.key : "\(row.key)\t\(ExportedRow.value(row.object).json)")
+          output.append(keys ? shown(row.key) : "\(shown(row.key))\t\(ExportedRow.value(row.object).json)")
         }
       }
     }
@@ -154,13 +179,15 @@ struct Export: ParsableCommand {
 
   func run() throws {
     try reading(database) { tx in
+      // All are there before the first line is written.
+      let all = try (collections.isEmpty ? tx.collections : collections).map { ($0, try values(in: $0, tx)) }
       var output = StandardOutput()
-      for name in collections.isEmpty ? tx.collections : collections {
-        for row in try RowRange.parse([]).rows(of: name, tx) { output.append(ExportedRow.line(row, of: name)) }
+      defer { output.flush() }
+      for (name, rows) in all {
+        for row in rows { output.append(ExportedRow.line(row, of: name)) }
+        // A loop cannot throw: an error in it is thrown by the next call.
+        _ = try rows.count()
       }
-      output.flush()
-      // A loop cannot throw: an error in it is thrown by the next call.
-      _ = try tx.values(in: "").count()
     }
   }
 }

@@ -27,6 +27,9 @@ struct StackRoom {
   /// The room on the calling thread's own stack. Constant time but for the first time on a thread.
   @inline(__always) static var ofThread: Self { Self(quire_thread_stack()) }
 
+  /// The room on the stack that the calling thread runs on now, be it its own or a deep one.
+  static var current: Self { DeepStack.current?.room ?? .ofThread }
+
   /// Whether there is room for one more value. False on any other stack than the one that this is about.
   @inline(__always) var isEnough: Bool { UInt(quire_stack_pointer()) &- limit < byteCount }
 

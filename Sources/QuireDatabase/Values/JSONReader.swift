@@ -1,4 +1,4 @@
-// JSON of any origin, read as values without a type. Numbers keep all their digits, fields their order.
+// JSON of any origin, read as values without a type. Whole numbers keep their digits, fields their order.
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
@@ -27,8 +27,12 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   private let bytes: UnsafeRawBufferPointer
   /// Whether records of one field may stand for what JSON lacks.
   private let hasMarks: Bool
+  private let room = StackRoom.current
   private var offset = 0
   private var depth = 0
+
+  /// A value inside of 511 others may be a mark, and a record around it stand in one.
+  private var mostDepth: Int { hasMarks ? 2 * Limits.codingDepth + 1 : Limits.codingDepth }
 
   init(_ bytes: UnsafeRawBufferPointer, hasMarks: Bool) {
     unsafe self.bytes = bytes
@@ -89,7 +93,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
   private mutating func enter() throws(JSONError) {
     depth += 1
-    if depth > Limits.codingDepth { throw error("More than \(Limits.codingDepth) values are inside one another") }
+    if depth > mostDepth { throw error("More than \(mostDepth) values are inside one another") }
+    if !room.isEnough { throw error("Too many values are inside one another for the stack of this thread") }
     offset += 1
   }
 
@@ -281,6 +286,7 @@ enum JSONMark {
   }
 
   private static func integer(_ text: String) -> RowValue? {
+    if text.hasPrefix("+") { return nil }
     if let value = Int128(text) { return .integer(value) }
     return UInt128(text).map { .large($0) }
   }
@@ -313,18 +319,19 @@ enum JSONMark {
 
   /// The digits of the bits of a NaN.
   private static func bits(_ text: String) -> Substring? {
-    text.hasPrefix("nan:") ? text.dropFirst(4) : nil
+    text.hasPrefix("nan:") && !text.hasPrefix("nan:+") ? text.dropFirst(4) : nil
   }
 }
 
 extension RowValue {
   /// The value that a JSON text says, with marks such as `{"$data": "SGVsbG8="}` for what JSON lacks; see ``json``.
   ///
-  /// Whole numbers become integers, with all their digits; others numbers of double precision.
+  /// Whole numbers become integers, with all their digits up to the largest `UInt128`; others numbers of double
+  /// precision. A record keeps fields of one name as they are, of which a row that is stored has the last.
   ///
   /// - Complexity: O(bytes).
-  /// - Throws: ``JSONError`` for what is no JSON, for a mark with another content than its own, and for more than 512
-  ///   values inside one another.
+  /// - Throws: ``JSONError`` for what is no JSON, for a mark with another content than its own, and for more than 1,025
+  ///   values inside one another, or fewer where the stack of the thread is small. A row takes 512.
   public init(json text: String) throws(JSONError) {
     var text = text
     let result = text.withUTF8 { utf8 in
@@ -347,7 +354,8 @@ extension RowValue {
   ///
   /// What JSON lacks is a record of one field that begins with `$`: `{"$int": "…"}` for integers beyond 2⁵³,
   /// `{"$double": "nan"}`, `{"$float": 0.1}`, `{"$data": "…"}` in Base64, `{"$uuid": "…"}`, `{"$date": …}` in seconds
-  /// since 2001, and `{"$record": {…}}` for a record that looks like one of these.
+  /// since 2001, and `{"$record": {…}}` for a record whose first name begins with `$`. Calls itself for each value
+  /// inside; an app that makes values deeper than the 512 of rows needs a stack for that.
   ///
   /// - Complexity: O(size).
   public var json: String {

@@ -107,7 +107,14 @@ package struct JSONWriter: ~Copyable {
 
   private mutating func append(float value: Float) {
     append(raw: #"{"$float":"#)
-    if value.isFinite { append(ascii: "\(value)") } else { append(text: Self.name(of: value)) }
+    if value.isFinite {
+      // The shortest digits of a Float may be in the middle of two when they are read as a Double.
+      let short = "\(value)"
+      let isExact = Double(short).map { Float($0).bitPattern } == value.bitPattern
+      append(ascii: isExact ? short : "\(Double(value))")
+    } else {
+      append(text: Self.name(of: value))
+    }
     append(raw: "}")
   }
 

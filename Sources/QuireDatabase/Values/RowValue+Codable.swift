@@ -10,13 +10,19 @@ extension RowValue: Codable {
   /// Reads the value that a decoder has, whatever it is.
   ///
   /// From the binary form it is what was stored. Another decoder is asked for one kind after the other: what reads as
-  /// several is the first of null, Boolean, integer, number, date, bytes, text, list, record; UUIDs are texts there.
+  /// several is the first of null, Boolean, integer, number, date, text, bytes, list, record. So a whole number is an
+  /// integer there, -0 is 0, and a UUID a text.
   ///
   /// - Throws: what the decoder throws for a value that is none of these.
   public init(from decoder: any Decoder) throws {
     if let decoder = decoder as? RowDecoder {
       self = try decoder.rowValue()
-    } else if let scalar = Self.scalar(from: decoder) {
+      return
+    }
+    let budget = decoder.userInfo[ValueBudget.key] as? ValueBudget
+    try budget?.enter(decoder.codingPath)
+    defer { budget?.leave() }
+    if let scalar = Self.scalar(from: decoder) {
       self = scalar
     } else if var elements = try? decoder.unkeyedContainer() {
       var values: [RowValue] = []
@@ -37,7 +43,7 @@ extension RowValue: Codable {
     if let value = try? container.decode(Int64.self) { return .integer(Int128(value)) }
     if let value = try? container.decode(UInt64.self) { return .integer(Int128(value)) }
     if let value = try? container.decode(Double.self) { return .double(value) }
-    // JSON's decoder makes dates of numbers alone, which have been taken by now, and bytes of texts, which are texts.
+    // JSON's decoder, as it is without settings, makes dates of numbers alone, which have been taken by now.
     if let value = try? container.decode(Date.self) { return .date(value) }
     if let value = try? container.decode(String.self) { return .text(value) }
     if let value = try? container.decode(Data.self) { return .bytes([UInt8](value)) }
@@ -82,6 +88,34 @@ extension RowValue: Codable {
     case .null, .list, .record: try container.encodeNil()
     }
   }
+}
+
+/// What a document may have of values: Foundation follows the references of a property list, which may lead around in
+/// a circle, or to one list over and over.
+final class ValueBudget: @unchecked Sendable {
+  // Sendable: safe because the one thread uses it that decodes the document.
+  static let key: CodingUserInfoKey = {
+    guard let key = CodingUserInfoKey(rawValue: "quire.values") else { preconditionFailure("no key has this name") }
+    return key
+  }()
+
+  private let room = StackRoom.current
+  private var depth = 0
+  private var left: Int
+
+  /// For a document of so many bytes, of which each value but shared ones takes one.
+  init(byteCount: Int) { left = 2 * byteCount + 64 }
+
+  func enter(_ path: [any CodingKey]) throws {
+    depth += 1
+    left -= 1
+    guard depth <= Limits.codingDepth, left > 0, room.isEnough else {
+      let message = "The document has more values, or more inside one another, than its bytes can hold."
+      throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: message))
+    }
+  }
+
+  func leave() { depth -= 1 }
 }
 
 extension RowDecoder {
@@ -169,6 +203,41 @@ extension ValueReader {
     if let value: Int128 = integer(head) { return .integer(value) }
     let large: UInt128? = integer(head)
     return large.map { .large($0) }
+  }
+}
+
+extension RowCoder where Value == RowValue {
+  /// The same coder for rows that say that their coder has had `version` upgrades, as ``StoredHalf/version`` tells.
+  ///
+  /// Rows that are stored say so, too, and those of all versions up to this one are read as they were written. A value
+  /// that was read from a row of another version belongs to that version, and has to be stored under it: the app would
+  /// else upgrade it a second time, or not at all.
+  ///
+  /// - Precondition: `version` is not negative.
+  public func withVersion(_ version: Int) -> Self {
+    precondition(version >= 0, "a version is less than 0")
+    let chain = version == 0 ? nil : ValueVersions(count: version, form: form)
+    return Self(self, upgrades: chain, protection: protection)
+  }
+}
+
+/// Reads values of older versions as they are.
+private final class ValueVersions: UpgradeChain, @unchecked Sendable {
+  // Sendable: safe because nothing changes here.
+  private let form: RowForm
+
+  init(count: Int, form: RowForm) {
+    self.form = form
+    super.init(count: count, newestOldType: ObjectIdentifier(RowValue.self))
+  }
+
+  override var valueType: Any.Type { RowValue.self }
+
+  override func decode(
+    _ version: Int, _ bytes: UnsafeRawBufferPointer, _ context: RowCodingContext, _ key: String,
+    into place: UnsafeMutableRawPointer
+  ) throws {
+    try unsafe form.decode(bytes, context, key, into: place)
   }
 }
 

@@ -9,7 +9,8 @@
 /// A value as rows hold it: a scalar, a list, or a record of named fields.
 ///
 /// Whatever the binary coder, JSON, property lists and timestamps have stored can be read as such a value without the
-/// type that was stored, changed, and stored again:
+/// type that was stored, changed, and stored again through a collection of values, whose coder has to be of the kind
+/// and of the version that the row has (``StoredHalf``, ``RowCoder/withVersion(_:)``):
 ///
 /// ```swift
 /// var song = try tx.values(in: "songs").row("s1")?.object.value ?? .record([])
@@ -27,7 +28,7 @@ public enum RowValue: Sendable {
   case bool(Bool)
   /// An integer of any width up to that of `Int128`.
   case integer(Int128)
-  /// An integer above the largest `Int128`.
+  /// An integer above the largest `Int128`; a smaller one comes back as `integer`.
   case large(UInt128)
   /// A number of single precision, to the bit.
   case float(Float)
@@ -43,7 +44,7 @@ public enum RowValue: Sendable {
   case date(Date)
   /// A list of values.
   case list([RowValue])
-  /// A record of fields, in the order in which they are stored.
+  /// A record of fields, in the order in which they are stored. Of several of one name a row keeps the last.
   case record([Field])
 
   /// A field of a record.
@@ -163,9 +164,10 @@ extension RowValue {
   /// The fields, if it is a record.
   public var record: [Field]? { if case .record(let fields) = self { fields } else { nil } }
 
-  /// The number of single or double precision, if it is one.
+  /// The number, if it is one that a `Double` can hold exactly: JSON and property lists have 260.0 as 260.
   public var double: Double? {
     switch self {
+    case .integer(let value): Double(exactly: value)
     case .float(let value): Double(value)
     case .double(let value): value
     default: nil
@@ -178,18 +180,18 @@ extension RowValue {
     return double.map { Date(timeIntervalSinceReferenceDate: $0) }
   }
 
-  /// The value of the first field of this name, of a record; nil if it is none, or has no such field. O(fields).
+  /// The value of the last field of this name, of a record; nil if it is none, or has no such field. O(fields).
   ///
   /// Set to a value, the field gets it, behind all others if it is new; set to nil, all fields of the name are taken
   /// away. A value that is no record is left as it is.
   public subscript(name: String) -> RowValue? {
-    get { record?.first { $0.name == name }?.value }
+    get { record?.last { $0.name == name }?.value }
     set {
       guard case .record(var fields) = self else { return }
       // Taken away meanwhile, so that the fields are not copied.
       self = .null
       if let newValue {
-        if let index = fields.firstIndex(where: { $0.name == name }) {
+        if let index = fields.lastIndex(where: { $0.name == name }) {
           fields[index].value = newValue
         } else {
           fields.append(Field(name, newValue))

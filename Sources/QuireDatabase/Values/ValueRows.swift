@@ -32,9 +32,10 @@ public struct StoredHalf: Hashable, Sendable {
 
   /// What it says.
   public let content: Content
-  /// How many upgrades the coder had that has written it: the value is as it was then.
+  /// How many upgrades the coder had that has written it: the value is as it was then. Of a coder of timestamps, bytes
+  /// or an app's own form those versions are binary ones that it upgrades from, which the file does not tell but for 0.
   public let version: Int
-  /// The kind of the coder that has written it; nil where that is not known, as of what is encrypted.
+  /// The kind of the coder that has written it; nil where the file does not note it.
   public let coder: CoderKind?
 
   /// The value, if it is of a form that is known.
@@ -70,10 +71,14 @@ public struct ValueRows: Sequence {
     scan = RowScan(rows.opened, .all)
   }
 
-  /// Those whose keys begin with `prefix`.
+  /// The kind of the coder that has written objects last, as the file notes it. Constant time; no row is read.
+  public var coder: CoderKind? { CoderKind(rows.opened.state.coders.object) }
+
+  /// Those whose keys begin with `prefix`, instead of any range before.
   public func rows(prefix: String) -> Self { with(.prefix(prefix)) }
 
-  /// Those whose keys are `first` or behind it, and in front of `end`; without an end of the range if one is nil.
+  /// Those whose keys are `first` or behind it, and in front of `end`, instead of any range
+  /// before; without an end of the range if one is nil.
   public func rows(from first: String? = nil, upTo end: String? = nil) -> Self { with(.range(first, end)) }
 
   /// The same in the opposite order.
@@ -131,6 +136,14 @@ public struct ValueRows: Sequence {
   }
 }
 
+extension CoderKind {
+  /// Of what has written a half; nil if that is not known.
+  fileprivate init?(_ coder: StoredCoder) {
+    guard let kind = coder.kind else { return nil }
+    self.init(rawValue: kind.rawValue)
+  }
+}
+
 /// Decodes the halves of rows as bytes.
 private struct ValueRowReader {
   let opened: OpenedCollection
@@ -148,11 +161,11 @@ private struct ValueRowReader {
   private func read(
     _ bytes: [UInt8], _ storage: RawRow.Storage?, _ half: RowHalf, _ key: String
   ) throws(DatabaseError) -> StoredHalf {
-    if case .encrypted(let number)? = storage?.form {
-      return StoredHalf(content: .encrypted(key: number), version: 0, coder: nil)
-    }
     let state = opened.state
     let coder = half == .object ? state.coders.object : state.coders.metadata
+    if case .encrypted(let number)? = storage?.form {
+      return StoredHalf(content: .encrypted(key: number), version: 0, coder: CoderKind(coder))
+    }
     let context = half == .object ? state.contexts.object : state.contexts.metadata
     do { return try unsafe bytes.withUnsafeBytes { try unsafe StoredHalf($0, coder, context) } } catch {
       throw opened.undecodable(half.name, key, error)
@@ -163,12 +176,14 @@ private struct ValueRowReader {
 extension StoredHalf {
   /// Reads a half that a coder of this kind has written.
   fileprivate init(_ bytes: UnsafeRawBufferPointer, _ coder: StoredCoder, _ context: RowCodingContext) throws {
-    guard let kind = coder.kind else {
+    guard let noted = coder.kind else {
       let value = try? unsafe StoredHalf(bytes, StoredCoder(CoderIdentity(.binary, nil, isEncrypted: false)), context)
       self = unsafe value ?? StoredHalf(content: .value(.bytes([UInt8](bytes))), version: 0, coder: nil)
       return
     }
-    let (version, start) = try unsafe Self.version(of: bytes, kind, hasVersions: coder.hasVersions)
+    let (version, start) = try unsafe Self.version(of: bytes, noted, hasVersions: coder.hasVersions)
+    // A coder that got upgrades as it took the place of a binary one: what that has written is of no version.
+    let kind = coder.hasVersions && version == 0 ? .binary : noted
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
     let content = try unsafe Self.content(of: rest, kind, context)
     self.init(content: content, version: version, coder: CoderKind(rawValue: kind.rawValue))
@@ -193,7 +208,10 @@ extension StoredHalf {
     case .json:
       var reader = unsafe JSONReader(bytes, hasMarks: false)
       return .value(try reader.document())
-    case .propertyList: return .value(try unsafe context.decodePropertyList(RowValue.self, bytes))
+    case .propertyList:
+      let decoder = PropertyListDecoder()
+      decoder.userInfo[ValueBudget.key] = ValueBudget(byteCount: bytes.count)
+      return .value(try unsafe decoder.decode(RowValue.self, from: Data(bytes)))
     case .timestamp:
       guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
       let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))

@@ -61,7 +61,8 @@ import Testing
     "1e",
     ".5", "+1", "1 2", #""abc"#, "\"\u{1}\"", #""\x""#, #""\u12""#, #""\ud800""#, #""\ud800\u0041""#, #""\udc00""#,
     #"{"$data":1}"#, #"{"$data":"?"}"#, #"{"$int":"1.5"}"#, #"{"$uuid":"1"}"#, #"{"$what":1}"#, #"{"$double":"nan:0"}"#,
-    #"{"$record":1}"#, #"{"$record":{},"b":1}"#, "1e999", "[1]]", "\u{feff}1", #""\u00zz""#,
+    #"{"$record":1}"#, #"{"$record":{},"b":1}"#, #"{"$int":"+5"}"#, #"{"$double":"nan:+7ff8000000000001"}"#, "1e999",
+    "[1]]", "\u{feff}1", #""\u00zz""#,
   ])
   func whatIsNoneIsAnError(text: String) {
     let error = #expect(throws: JSONError.self) { _ = try RowValue(json: text) }
@@ -75,13 +76,27 @@ import Testing
     }
   }
 
-  /// As deep as rows can be, and not one deeper, however deep the text goes on.
+  /// What a row can hold comes back from JSON, with marks in the innermost places; a text that goes deeper ends.
   @Test func depthHasABound() throws {
-    let deepest = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+    var value = RowValue.bytes([1])
+    for number in 0..<511 { value = number % 2 == 0 ? .list([value]) : .record([RowValue.Field("$a", value)]) }
+    #expect(try RowValue(json: value.json) == value)
+    let deepest = String(repeating: "[", count: 1025) + String(repeating: "]", count: 1025)
     #expect(try RowValue(json: deepest).json == deepest)
-    for count in [513, 1_000_000] {
-      #expect(throws: JSONError.self) { _ = try RowValue(json: String(repeating: "[", count: count)) }
+    for count in [1026, 1_000_000] {
+      let closed = String(repeating: "[", count: count) + String(repeating: "]", count: count)
+      #expect(throws: JSONError.self) { _ = try RowValue(json: closed) }
       #expect(throws: JSONError.self) { _ = try RowValue(json: String(repeating: #"{"a":"#, count: count)) }
+    }
+  }
+
+  /// The shortest digits of some are in the middle of two when they are read as a Double.
+  @Test func floatsOfAnyBitsComeBack() throws {
+    var random = SeededRandom(seed: 28_000_004)
+    let drawn = (0..<TestSize.trials(100_000)).map { _ in UInt32(truncatingIfNeeded: random.next()) }
+    for bits in [0x15ae_43fd] + drawn {
+      let value = RowValue.float(Float(bitPattern: bits))
+      try #require(try RowValue(json: value.json) == value, "bits \(bits)")
     }
   }
 

@@ -64,6 +64,25 @@ import Testing
       #expect(run("export", folder.path, "songs").split(separator: "\n").count == 30)
     }
 
+    /// What cannot be read is told with its key, and what was read before it is there.
+    @Test func aRowThatCannotBeReadEndsTheExport() throws {
+      let db = try folder.open()
+      let counts = RowCollection<[String: Int], NoMetadata>("counts", coder: .json)
+      try db.write { tx throws in
+        try tx[counts].set(["a": 1], encoded: [1, 2, 3], for: "un\nreadable")
+        try tx[RowCollection<Int, NoMetadata>("strange\u{1b}")].set(1, for: "a\tb")
+      }
+      try db.close()
+      let output = run("export", folder.path, status: 1)
+      #expect(
+        output.contains("the key") && output.contains("does not decode") && !output.contains("no collection"))
+      #expect(run("collections", folder.path).contains(#""strange\u001b""#))
+      #expect(run("scan", folder.path, "strange\u{1b}", "--keys") == #""a\tb""# + "\n")
+      #expect(run("get", folder.path, "nothing", "k", status: 1).contains("no collection “nothing”"))
+      _ = run("scan", folder.path, "songs", "--limit", "-1", status: 64)
+      _ = run("scan", folder.path, "songs", "--keys", "--json", status: 64)
+    }
+
     @Test func whatIsNotThereIsTold() throws {
       #expect(run("get", folder.path, "songs", "s99", status: 1).contains("no row “s99”"))
       #expect(run("count", folder.path, "albums", status: 1).contains("no collection “albums”"))

@@ -192,6 +192,84 @@ import Testing
     }
   }
 
+  /// Rows of a coder with upgrades stay of the version that they have, and each is stored under its own.
+  @Test func versionsStayWhatTheyAre() throws {
+    struct Old: Codable { var name: String }
+    struct New: Codable, Equatable { var name: String, length: Int }
+    let old = RowCollection<Old, NoMetadata>("names")
+    let new = RowCollection<New, NoMetadata>(
+      "names", coder: .binary.upgrading(from: Old.self) { New(name: $0.name, length: -1) })
+    var db = try folder.open()
+    try db.write { tx throws in try tx[old].set(Old(name: "a"), for: "old") }
+    try db.close()
+    db = try folder.open()
+    try db.write { tx throws in try tx[new].set(New(name: "b", length: 1), for: "new") }
+    try db.close()
+    for (key, version) in [("old", 0), ("new", 1)] {
+      db = try folder.open()
+      let values = RowCollection<RowValue, NoMetadata>("names", coder: .binary.withVersion(version))
+      try db.write { tx throws in
+        let half = try #require(try tx.values(in: "names").row(key)).object
+        #expect(half.version == version && half.coder == .binary)
+        var value = try #require(half.value)
+        value["name"] = .text(key)
+        try tx[values].set(value, for: key)
+        #expect(try tx[values].get(key) == value)
+      }
+      try db.close()
+    }
+    db = try folder.open()
+    try db.read { tx throws in
+      #expect(try tx[new].get("old") == New(name: "old", length: -1))
+      #expect(try tx[new].get("new") == New(name: "new", length: 1))
+    }
+  }
+
+  /// A coder of dates that has taken the place of a binary one leaves old rows as they were.
+  @Test func rowsOfTheCoderBeforeAreRead() throws {
+    var db = try folder.open()
+    try db.write { tx throws in try tx[RowCollection<Int, NoMetadata>("dates")].set(4, for: "old") }
+    try db.close()
+    let upgraded = RowCoder<Date>.timestamp.upgrading(from: Int.self) {
+      Date(timeIntervalSinceReferenceDate: Double($0))
+    }
+    db = try folder.open()
+    let dates = RowCollection<Date, NoMetadata>("dates", coder: upgraded)
+    try db.write { tx throws in try tx[dates].set(Date(timeIntervalSinceReferenceDate: 5), for: "new") }
+    try db.read { tx throws in
+      let rows = tx.values(in: "dates")
+      #expect(rows.coder == .timestamp && rows.map(\.key) == ["new", "old"])
+      #expect(try rows.row("old")?.object.value == 4 && rows.row("old")?.object.coder == .binary)
+      #expect(try rows.row("new")?.object.value?.date == Date(timeIntervalSinceReferenceDate: 5))
+    }
+  }
+
+  /// Lists of property lists that contain themselves, or one list over and over.
+  @Test(arguments: [1, 2]) func propertyListsThatNeverEnd(width: UInt8) throws {
+    let depth = width == 1 ? 1 : 40
+    var objects: [[UInt8]] = (0..<depth).map { index in
+      [0xa0 | width] + [UInt8](repeating: width == 1 ? 0 : UInt8(index + 1), count: Int(width))
+    }
+    if width == 2 { objects.append([0x09]) }
+    var bytes = Array("bplist00".utf8)
+    var offsets: [UInt8] = []
+    for object in objects {
+      offsets.append(UInt8(bytes.count))
+      bytes += object
+    }
+    let table = UInt8(bytes.count)
+    bytes += offsets
+    bytes += [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, UInt8(objects.count)]
+    bytes += [UInt8](repeating: 0, count: 8) + [0, 0, 0, 0, 0, 0, 0, table]
+    let db = try folder.open()
+    let lists = RowCollection<[Int], NoMetadata>("lists", coder: .propertyList)
+    try db.write { tx throws in try tx[lists].set([1], encoded: bytes, for: "k") }
+    let error = #expect(throws: DatabaseError.self) {
+      try db.read { tx throws in _ = try tx.values(in: "lists").row("k") }
+    }
+    #expect(error?.code == .decodingFailed && error?.key == "k")
+  }
+
   // MARK: Values
 
   @Test func fieldsAreFoundAndChanged() {
@@ -200,6 +278,9 @@ import Testing
     value["a"] = nil
     value["c"] = "text"
     #expect(value == ["b": [true, nil, 2.5], "c": "text"])
+    #expect(RowValue.integer(260).double == 260 && RowValue.integer(.max).double == nil)
+    let twice: RowValue = ["a": 1, "a": 2]
+    #expect(twice["a"] == 2)
     var scalar: RowValue = 5
     scalar["a"] = 1
     #expect(scalar == 5 && scalar["a"] == nil && scalar[0] == nil)
