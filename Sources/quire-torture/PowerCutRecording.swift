@@ -71,7 +71,11 @@ struct PowerCutRecording {
       case "b": begun[record.sync] = (index, inodes[record.file])
       case "e":
         guard let (began, file) = begun[record.sync] else { continue }
-        if let file { synced[file] = max(began, synced[file] ?? 0) } else { syncedFolders[record.path] = began }
+        if let file {
+          synced[file] = max(began, synced[file] ?? 0)
+        } else {
+          syncedFolders[record.path] = max(began, syncedFolders[record.path] ?? 0)
+        }
       default: break
       }
     }
@@ -86,9 +90,12 @@ struct PowerCutRecording {
     }
     let pending = changes.enumerated().flatMap { file, all in all.map(\.index).filter { $0 >= synced[file] ?? 0 } }
     let chosen = manner == .onlyLast ? pending.max() : pending.isEmpty ? nil : pending[random.below(pending.count)]
-    return result.compactMapValues { $0 }.mapValues { file in
-      content(of: changes[file], synced[file] ?? 0, manner, chosen, &random)
+    // Two names of a file have one content; in an order that does not depend on the process.
+    var contents: [Int: [UInt8]] = [:]
+    for file in Set(result.values.compactMap { $0 }).sorted() {
+      contents[file] = content(of: changes[file], synced[file] ?? 0, manner, chosen, &random)
     }
+    return result.compactMapValues { file in file.flatMap { contents[$0] } }
   }
 
   private func content(

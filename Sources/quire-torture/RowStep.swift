@@ -35,6 +35,7 @@ struct RowStep: Sendable, CustomStringConvertible {
   }
 
   var description: String {
-    "\(action.rawValue) from \(seed)\(cutAfter.map { ", power off before change \($0)" } ?? "")"
+    let cut = cutAfter.map { ", power off before change \($0)" } ?? ""
+    return "\(action.rawValue) from \(seed)\(cut)\(cutOpeningAfter.map { ", \($0) of the opening after it" } ?? "")"
   }
 }
