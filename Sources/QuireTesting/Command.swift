@@ -10,13 +10,25 @@
 package struct CommandResult {
   /// The exit status; −1 if a signal ended it.
   package var status: Int32
-  /// Both its outputs.
+  /// The signal that ended it, or 0.
+  package var signal: Int32
+  /// Both its outputs, unless they went to a file.
   package var output: String
 }
 
 /// Runs `quiredb` with both its outputs in one; nil if it is not where the tests are.
 package func runQuireDB(_ arguments: [String]) -> CommandResult? {
-  guard let program = toolPath("quiredb") else { return nil }
+  toolPath("quiredb").flatMap { runProgram($0, arguments) }
+}
+
+/// Runs a program until it ends; nil if it cannot be started.
+///
+/// - Parameters:
+///   - environment: all that it has of an environment, `NAME=value` each.
+///   - file: where both its outputs go; nil to have them returned.
+package func runProgram(
+  _ program: String, _ arguments: [String], environment: [String] = [], outputTo file: String? = nil
+) -> CommandResult? {
   var ends: [Int32] = [0, 0]
   guard pipe(&ends) == 0 else { return nil }
   #if canImport(Darwin)
@@ -26,12 +38,18 @@ package func runQuireDB(_ arguments: [String]) -> CommandResult? {
   #endif
   posix_spawn_file_actions_init(&actions)
   defer { posix_spawn_file_actions_destroy(&actions) }
-  for descriptor in Int32(1)...2 { posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor) }
+  if let file {
+    posix_spawn_file_actions_addopen(&actions, 1, file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+  } else {
+    for descriptor in Int32(1)...2 { posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor) }
+  }
   posix_spawn_file_actions_addclose(&actions, ends[0])
   var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-  defer { for word in words { free(word) } }
+  var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+  defer { for word in words + variables { free(word) } }
   var process = pid_t()
-  let failure = posix_spawn(&process, program, &actions, nil, &words, nil)
+  let failure = posix_spawn(&process, program, &actions, nil, &words, &variables)
   close(ends[1])
   defer { close(ends[0]) }
   guard failure == 0 else { return nil }
@@ -45,8 +63,9 @@ package func runQuireDB(_ arguments: [String]) -> CommandResult? {
   var status: Int32 = 0
   waitpid(process, &status, 0)
   // A process that was killed by a signal has the signal in the low bits.
+  let signal = status & 0x7f
   return CommandResult(
-    status: status & 0x7f != 0 ? -1 : status >> 8 & 0xff, output: String(decoding: bytes, as: UTF8.self))
+    status: signal != 0 ? -1 : status >> 8 & 0xff, signal: signal, output: String(decoding: bytes, as: UTF8.self))
 }
 
 /// Where the tool `name` lies: in the folder of the test bundle.

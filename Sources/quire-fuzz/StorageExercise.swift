@@ -129,7 +129,7 @@ struct StorageExercise {
   /// Makes the tree of the fuzzer's own if it is not there; a file may say that the ids of trees are used up.
   private static func makeTree(_ tx: borrowing WriteTransaction, _ keys: KeyKind) throws {
     if tx.tree(named: "fuzz") != nil { return }
-    do { _ = try tx.createTree("fuzz", keys: keys) } catch  where error.code == .limitReached {}
+    do { _ = try tx.createTree("fuzz", keys: keys) } catch let error where error.code == .limitReached {}
   }
 
   private static func change(

@@ -123,7 +123,8 @@ struct FailingRun {
       for segment in 0..<Limits.segmentFileCount { unlink("\(database)-log\(segment)") }
     }
     let environment = ["LD_PRELOAD=\(library)"] + fault.environment(at: place, in: folder)
-    guard let result = ChildProcess.run(["failing-child", path], environment) else {
+    let program = CommandLine.arguments[0]
+    guard let result = runProgram(program, ["failing-child", path], environment: environment) else {
       throw ValidationError("the process cannot be started")
     }
     lines = result.output.split(separator: "\n").map(String.init)

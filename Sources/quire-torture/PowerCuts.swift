@@ -64,7 +64,9 @@ struct PowerCuts: ParsableCommand {
         "LD_PRELOAD=\(library)", "QUIRE_RECORD_FOLDER=\(folder)/recorded", "QUIRE_RECORD_LOG=\(log)",
         "QUIRE_RECORD_MARKS=\(folder)/marks",
       ]
-    let child = ChildProcess.run(["recorded-child", "\(folder)/recorded/db"], environment, output: "\(folder)/marks")
+    let child = runProgram(
+      CommandLine.arguments[0], ["recorded-child", "\(folder)/recorded/db"], environment: environment,
+      outputTo: "\(folder)/marks")
     let recording = PowerCutRecording(try Self.bytes(of: log))
     let said = String(decoding: recording.marks(before: recording.records.count), as: UTF8.self)
     guard child?.signal == 0, said.hasSuffix("done\n") else {

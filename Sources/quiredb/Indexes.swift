@@ -15,20 +15,13 @@ struct ListIndexes: ParsableCommand {
   @Flag(help: "Counts the pages of each index as well, which reads every page of the database.") var pages = false
 
   func run() throws {
-    let path = database.file
     let pageCounts = pages ? try describing { try countPages() } : nil
     do {
-      let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-      let db = try Database(at: path, options: options)
-      try db.read { tx in
+      try reading(database) { tx in
         let lists = try tx.storedIndexes()
         if lists.isEmpty { print("no indexes") }
         for list in lists { show(list, pageCounts) }
       }
-      try db.close()
-    } catch let error as DatabaseError {
-      complain(error.description)
-      throw ExitCode.failure
     } catch let error as IndexError {
       complain(error.description)
       throw ExitCode.failure

@@ -27,12 +27,7 @@ struct Plan: ParsableCommand {
 
   func run() throws {
     do {
-      let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-      let db = try Database(at: database.file, options: options)
-      try db.read { tx in try show(try StoredPlanner(collection, in: tx)) }
-      try db.close()
-    } catch let error as DatabaseError {
-      try fail(error.description)
+      try reading(database) { tx in try show(try StoredPlanner(collection, in: tx)) }
     } catch let error as IndexError {
       try fail(error.description)
     } catch let error as StoredConditionError {

@@ -3,19 +3,6 @@
 import ArgumentParser
 import QuireDatabase
 
-/// Opens the database for reading; what goes wrong becomes one line and exit code 1.
-func reading(_ database: DatabaseArgument, _ body: (ReadTransaction) throws -> Void) throws {
-  do {
-    let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-    let db = try Database(at: database.file, options: options)
-    try db.read(body)
-    try db.close()
-  } catch let error as DatabaseError {
-    complain(error.description)
-    throw ExitCode.failure
-  }
-}
-
 /// A key or a name as people see it: as a JSON text if it has characters that a terminal would act on, or could be
 /// taken for one.
 func shown(_ text: String) -> String {
