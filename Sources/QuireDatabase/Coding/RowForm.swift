@@ -166,10 +166,7 @@ final class TypedCustomCoder<Value>: CustomCoder, @unchecked Sendable {
       try decode(type)
     case .json, .propertyList: try unsafe decodeDocument(bytes, context, into: place)
     case .timestamp:
-      guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
-      let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
-      unsafe place.initializeMemory(
-        as: Date.self, to: Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
+      unsafe place.initializeMemory(as: Date.self, to: try Self.timestamp(bytes))
     case .bytes: unsafe place.initializeMemory(as: [UInt8].self, to: [UInt8](bytes))
     case .data: unsafe place.initializeMemory(as: Data.self, to: Data(bytes))
     case .custom(let coder):
@@ -177,6 +174,13 @@ final class TypedCustomCoder<Value>: CustomCoder, @unchecked Sendable {
         try unsafe coder.decode(bytes.bytes, context.collection, key, into: place)
       }
     }
+  }
+
+  /// The date that a timestamp says.
+  static func timestamp(_ bytes: UnsafeRawBufferPointer) throws -> Date {
+    guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
+    let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+    return Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
   }
 
   /// Appends the document of a value.

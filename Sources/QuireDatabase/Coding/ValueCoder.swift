@@ -106,25 +106,26 @@
 
   /// How many upgrades the coder had that wrote `bytes`, and where the value begins.
   private func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
-    var offset = 0
-    switch form {
-    case .binary:
-      if let first = unsafe bytes.first, first < 0x80 { return (Int(first), 1) }
-    case .json, .propertyList:
-      guard unsafe bytes.first == 0 else { return (0, 0) }
-      offset = 1
-    case .timestamp, .bytes, .data, .custom:
-      if upgrades == nil { return (0, 0) }
-    }
-    return unsafe try readVersion(bytes, offset)
+    unsafe try readVersion(of: bytes, form.kind, hasVersions: upgrades != nil)
   }
 }
 
-/// The number at `offset`, and where it ends.
+/// How many upgrades the coder had that wrote `bytes`, and where the value begins.
+///
+/// - Parameter hasVersions: whether bytes of a kind that tells no versions begin with one all the same.
 func readVersion(
-  _ bytes: UnsafeRawBufferPointer, _ offset: Int
+  of bytes: UnsafeRawBufferPointer, _ kind: CoderIdentity.Kind, hasVersions: Bool
 ) throws -> (version: Int, start: Int) {
-  var offset = offset
+  var offset = 0
+  switch kind {
+  case .binary:
+    if let first = unsafe bytes.first, first < 0x80 { return (Int(first), 1) }
+  case .json, .propertyList:
+    guard unsafe bytes.first == 0 else { return (0, 0) }
+    offset = 1
+  case .timestamp, .bytes, .custom:
+    if !hasVersions { return (0, 0) }
+  }
   guard let version = unsafe ValueReader(bytes).varint(at: &offset, limit: bytes.count) else {
     throw RowFormError.malformedVersion
   }

@@ -334,20 +334,17 @@ extension RowValue {
   ///   values inside one another, or fewer where the stack of the thread is small. A row takes 512.
   public init(json text: String) throws(JSONError) {
     var text = text
-    let result = text.withUTF8 { utf8 in
-      var reader = unsafe JSONReader(UnsafeRawBufferPointer(utf8), hasMarks: true)
-      return Result { () throws(JSONError) in try reader.document() }
-    }
-    self = try result.get()
+    self = try text.withUTF8 { unsafe Self.read(UnsafeRawBufferPointer($0)) }.get()
   }
 
   /// The value that the bytes of a JSON text say, as ``init(json:)``.
   public init(json bytes: [UInt8]) throws(JSONError) {
-    let result = unsafe bytes.withUnsafeBytes { bytes in
-      var reader = unsafe JSONReader(bytes, hasMarks: true)
-      return Result { () throws(JSONError) in try reader.document() }
-    }
-    self = try result.get()
+    self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0) }.get()
+  }
+
+  private static func read(_ bytes: UnsafeRawBufferPointer) -> Result<RowValue, JSONError> {
+    var reader = unsafe JSONReader(bytes, hasMarks: true)
+    return Result { () throws(JSONError) in try reader.document() }
   }
 
   /// The value as JSON in one line, from which ``init(json:)`` makes the same value to the bit.

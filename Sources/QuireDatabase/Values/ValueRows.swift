@@ -181,23 +181,12 @@ extension StoredHalf {
       self = unsafe value ?? StoredHalf(content: .value(.bytes([UInt8](bytes))), version: 0, coder: nil)
       return
     }
-    let (version, start) = try unsafe Self.version(of: bytes, noted, hasVersions: coder.hasVersions)
+    let (version, start) = try unsafe readVersion(of: bytes, noted, hasVersions: coder.hasVersions)
     // A coder that got upgrades as it took the place of a binary one: what that has written is of no version.
     let kind = coder.hasVersions && version == 0 ? .binary : noted
     let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
     let content = try unsafe Self.content(of: rest, kind, context)
     self.init(content: content, version: version, coder: CoderKind(rawValue: kind.rawValue))
-  }
-
-  /// How many upgrades the coder had, and where the value begins.
-  private static func version(
-    of bytes: UnsafeRawBufferPointer, _ kind: CoderIdentity.Kind, hasVersions: Bool
-  ) throws -> (version: Int, start: Int) {
-    switch kind {
-    case .binary: try unsafe readVersion(bytes, 0)
-    case .json, .propertyList: unsafe bytes.first == 0 ? try readVersion(bytes, 1) : (0, 0)
-    case .timestamp, .bytes, .custom: hasVersions ? try unsafe readVersion(bytes, 0) : (0, 0)
-    }
   }
 
   private static func content(
@@ -212,10 +201,7 @@ extension StoredHalf {
       let decoder = PropertyListDecoder()
       decoder.userInfo[ValueBudget.key] = ValueBudget(byteCount: bytes.count)
       return .value(try unsafe decoder.decode(RowValue.self, from: Data(bytes)))
-    case .timestamp:
-      guard bytes.count == 8 else { throw RowFormError.timestampLength(bytes.count) }
-      let bits = unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
-      return .value(.date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))))
+    case .timestamp: return .value(.date(try unsafe RowForm.timestamp(bytes)))
     case .bytes: return unsafe .value(.bytes([UInt8](bytes)))
     case .custom: return unsafe .custom([UInt8](bytes))
     }
