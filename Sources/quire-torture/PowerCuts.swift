@@ -29,35 +29,54 @@ struct PowerCuts: ParsableCommand {
   @Option(help: "The seed of what is drawn.")
   var seed: UInt64 = 1
 
+  @Option(help: "A recording that is there already, to be looked at instead of a new one.")
+  var recording: String?
+  @Option(help: "The number of the one image to look at.")
+  var only: Int?
+
   func run() throws {
-    var random = SeededRandom(seed: seed)
-    let record = try record([])
-    var findings = 0
-    for number in 0..<images {
-      let cut = draw(number, record, &random)
-      guard let finding = judge(cut, record, &random) else { continue }
-      findings += 1
-      print("image \(number) of seed \(seed), \(cut): \(finding)")
+    if let recording {
+      try report(PowerCutRecording(try Self.bytes(of: recording)), kept: recording)
+      return
     }
-    let acknowledged = Acknowledged(record.marks(before: record.records.count))
-    print(
-      """
-      \(record.records.count) records of a process with \(acknowledged.newest) acknowledged commits; \(images) images: \
-      \(findings) findings
-      """)
-    let lying = try self.record(["QUIRE_RECORD_IGNORE=fdatasync"])
-    let seen = (0..<controls).filter { judge(draw($0, lying, &random), lying, &random) != nil }.count
+    try report(try record([]), kept: log)
+    let lying = try record(["QUIRE_RECORD_IGNORE=fdatasync"])
+    let seen = try (0..<controls).filter { try judge(image($0, of: lying)) != nil }.count
     print("syncs that do nothing: noticed in \(seen) of \(controls) images")
     // Who notices nothing, finds nothing.
-    if findings > 0 || seen * 4 < controls { throw ExitCode.failure }
+    if seen * 4 < controls { throw ExitCode.failure }
+  }
+
+  /// Looks at images of a recording, which is kept in a file.
+  private func report(_ recording: PowerCutRecording, kept file: String) throws {
+    var findings = 0
+    for number in only.map({ $0..<$0 + 1 }) ?? 0..<images {
+      let image = image(number, of: recording)
+      guard let finding = try judge(image) else { continue }
+      findings += 1
+      print(
+        """
+        image \(number), \(image): \(finding)
+          replay: quire-torture power-cuts FOLDER --library LIBRARY --recording \(file) --seed \(seed) --only \(number)
+        """)
+    }
+    let acknowledged = Acknowledged(recording.marks(before: recording.records.count))
+    print(
+      """
+      \(recording.records.count) records of a process with \(acknowledged.newest) acknowledged commits; \
+      \(only == nil ? images : 1) images: \(findings) findings
+      """)
+    // Before another recording takes the place of this one.
+    if findings > 0 { throw ExitCode.failure }
   }
 
   // MARK: Recording
 
+  private var log: String { "\(folder)/log" }
+
   /// What a process did, in files of its own.
   private func record(_ settings: [String]) throws -> PowerCutRecording {
-    for name in ["recorded", "image"] { try emptyFolder("\(folder)/\(name)") }
-    let log = "\(folder)/log"
+    try emptyFolder("\(folder)/recorded")
     unlink(log)
     let environment =
       settings + [
@@ -90,35 +109,41 @@ struct PowerCuts: ParsableCommand {
 
   // MARK: Images
 
-  /// A moment, and what the disk had done by then.
-  private struct Cut: CustomStringConvertible {
+  /// A moment, and the files as the disk had them by then.
+  private struct Image: CustomStringConvertible {
     let place: Int
     let manner: PowerCutRecording.Manner
     let isStrict: Bool
+    let files: [String: [UInt8]]
+    let acknowledged: Acknowledged
 
     var description: String { "record \(place), \(manner) of what no sync covers\(isStrict ? ", strict" : "")" }
   }
 
-  private func draw(_ number: Int, _ record: PowerCutRecording, _ random: inout SeededRandom) -> Cut {
+  /// The image of a number; the same one for the same recording and seed.
+  private func image(_ number: Int, of recording: PowerCutRecording) -> Image {
+    var random = SeededRandom(seed: seed)
+    random = SeededRandom(seed: random.next() &+ UInt64(number))
     let manners = PowerCutRecording.Manner.allCases
     // Each second one is drawn: of these there are the most.
     let manner = number % 2 == 0 ? .drawn : manners[(number / 2) % manners.count]
-    return Cut(place: 1 + random.below(record.records.count), manner: manner, isStrict: random.oneIn(2))
+    let (place, isStrict) = (1 + random.below(recording.records.count), random.oneIn(2))
+    return Image(
+      place: place, manner: manner, isStrict: isStrict,
+      files: recording.files(before: place, manner, isStrict: isStrict, &random),
+      acknowledged: Acknowledged(recording.marks(before: place)))
   }
 
   /// Writes the files that a power cut leaves, and opens them. What is not as it has to be, or nil.
-  private func judge(_ cut: Cut, _ record: PowerCutRecording, _ random: inout SeededRandom) -> String? {
-    let (from, to) = ("\(folder)/recorded", "\(folder)/image")
-    do {
-      try emptyFolder(to)
-      let files = record.files(before: cut.place, cut.manner, isStrict: cut.isStrict, &random)
-      for (path, bytes) in files where path.hasPrefix(from) {
-        try Self.write(bytes, to: to + path.dropFirst(from.count))
-      }
-      return try check("\(to)/db", Acknowledged(record.marks(before: cut.place)))
-    } catch {
-      return "\(error)"
+  ///
+  /// - Throws: what keeps the files from being written, which is no finding.
+  private func judge(_ image: Image) throws -> String? {
+    let target = "\(folder)/image"
+    try emptyFolder(target)
+    for (path, bytes) in image.files {
+      try Self.write(bytes, to: "\(target)/\(path.split(separator: "/").last ?? "")")
     }
+    do { return try check("\(target)/db", image.acknowledged) } catch { return "\(error)" }
   }
 
   private func check(_ path: String, _ acknowledged: Acknowledged) throws -> String? {
