@@ -281,6 +281,7 @@ import Testing
         _ = tx[.texts(String(repeating: "n", count: 2000))].count
       }
     } catch is DatabaseError {}
+    await db.drain()
     #expect(ran.values == ["first", "second", "refused"])
     // A savepoint that is undone in a transaction that commits.
     try await db.write { tx in
@@ -295,6 +296,8 @@ import Testing
       try tx[.texts("t")].set("x", for: "k")
       tx.onCommit { ran.append("committed") }
     }
+    // `write` waits for none of them.
+    await db.drain()
     #expect(ran.values == ["first", "second", "refused", "undone", "committed"])
   }
 }
