@@ -108,7 +108,7 @@ import Testing
 
   @Test("A disk that is full for whatever is written, for a while: no commit is lost, none comes back, and it goes on")
   func fullForEveryWrite() throws {
-    for seed in 0..<40 as Range<UInt64> {
+    for seed in 0..<UInt64(TestSize.trials(40, divisor: 4)) {
       let disk = SimulatedDisk()
       disk.isCopyOnWrite = true
       var random = SeededRandom(seed: seed)

@@ -181,7 +181,7 @@ private final class SeededDice: Sendable {
     try history.open()
     limit.apply(to: history.disk, byteCount: 400 << 10)
     var counts: [Int] = []
-    for round in 0..<12 as Range<Int64> {
+    for round in 0..<Int64(TestSize.trials(12, divisor: 3)) {
       var key = round * 1_000_000
       while try history.put(key..<key + 10) { key += 10 }
       counts.append(history.content.count)
@@ -218,7 +218,8 @@ private final class SeededDice: Sendable {
     // tried, another one for each period.
     var numbers = whole.disk.trace.filter { [.write, .allocate, .open, .resize].contains($0.operation.kind) }
     #if DEBUG
-      numbers = numbers.filter { $0.operation.kind == .allocate || $0.number % 37 == period % 37 }
+      let oneIn = TestSize.isFull ? 37 : 149
+      numbers = numbers.filter { $0.operation.kind == .allocate || $0.number % oneIn == period % oneIn }
     #endif
     var fullCount = 0
     for number in numbers.map(\.number) {

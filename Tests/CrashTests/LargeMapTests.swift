@@ -21,28 +21,29 @@ import Testing
     var engine = try Self.open(disk)
     // A leaf has one of these; a page of the map is about 3,700 places.
     let value = [UInt8](repeating: 7, count: 300)
+    let count = Int64(TestSize.isFull ? 9_000 : 4_500)
     let tree = try engine.write { tx in
       let tree = try tx.createTree("t", keys: .int64)
-      for key in 0..<9_000 as Range<Int64> { try tx.put(value, for: key, in: tree) }
+      for key in 0..<count { try tx.put(value, for: key, in: tree) }
       return tree
     }
     try engine.checkpoint()
     let pageCount = try #require(disk.bytes(of: "/db")).count / 512
-    #expect(pageCount > 8_000)
+    #expect(pageCount > Int(count) / 9 * 8)
     try engine.write { tx in
-      for key in 0..<9_000 as Range<Int64> where key % 3 > 0 { try tx.delete(key, in: tree) }
+      for key in 0..<count where key % 3 > 0 { try tx.delete(key, in: tree) }
     }
     try engine.checkpoint()
-    for image in [disk.processKillImage(), disk.crashImage(.allOld)] {
+    for image in TestSize.some([disk.processKillImage(), disk.crashImage(.allOld)], of: 1) {
       let decoded = try DecodedDatabase(image, path: "/db")
-      #expect(decoded.trees.values.first { $0.name == "t" }?.entries.count == 3_000)
+      #expect(decoded.trees.values.first { $0.name == "t" }?.entries.count == Int(count) / 3)
     }
     try engine.close()
     // What was freed is given out again: the file does not grow.
     engine = try Self.open(disk)
     let again = try #require(try engine.read { $0.tree(named: "t") })
     try engine.write { tx in
-      for key in 0..<9_000 as Range<Int64> where key % 3 > 0 { try tx.put(value, for: key, in: again) }
+      for key in 0..<count where key % 3 > 0 { try tx.put(value, for: key, in: again) }
     }
     try engine.checkpoint()
     #expect(try #require(disk.bytes(of: "/db")).count / 512 < pageCount + pageCount / 8)

@@ -162,7 +162,8 @@ extension DatabaseError {
     #expect(scene.isLarge == (core.meta.current.csn == core.head.csn), "\(scene) takes the other way")
     var complaints: [String] = []
     var unknown = 0, trials = 0
-    let failures = TestSize.someFirst(allFailures(calm.disk.trace[...], calm.disk.trace.count), of: 8)
+    let failures = TestSize.someFirst(
+      allFailures(calm.disk.trace[...], calm.disk.trace.count), of: TestSize.isFull ? 8 : 6)
     for (call, effect) in failures.cases {
       if trials >= failures.least, unknown > 0 { break }
       trials += 1

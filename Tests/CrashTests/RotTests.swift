@@ -8,7 +8,7 @@ import Testing
   /// How many trials of each sweep a test makes.
   private static var trialCount: Int {
     #if DEBUG
-      return 60
+      return TestSize.trials(60, divisor: 3)
     #else
       return 2000
     #endif

@@ -27,7 +27,7 @@ import Testing
 
   @Test(
     "On a small disk, four tenths of it are payload when it is full; then deletes work, and make room again",
-    arguments: TestSize.isFull ? [2, 4, 8, 24] : [2, 4, 8])
+    arguments: TestSize.isFull ? [2, 4, 8, 24] : [2, 4])
   func mostOfASmallDiskIsForRows(mebibytes: Int) throws {
     let disk = SimulatedDisk()
     disk.capacity = mebibytes << 20

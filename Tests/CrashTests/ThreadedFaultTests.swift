@@ -258,7 +258,7 @@ final class Promise<Value: Sendable>: Sendable {
 
   @Test("What each of several threads was told is so, whatever call fails beside them", .timeLimit(.minutes(30)))
   func historiesAgreeWithAllThreads() throws {
-    let rounds = Self.number("QUIRE_FAULT_ROUNDS") ?? 40
+    let rounds = Self.number("QUIRE_FAULT_ROUNDS") ?? TestSize.trials(40, divisor: 3)
     let first = UInt64(Self.number("QUIRE_FAULT_SEED") ?? 1)
     let isOne = getenv("QUIRE_FAULT_REPEATS") != nil
     var counts = ThreadedFaultHistory.Counts()

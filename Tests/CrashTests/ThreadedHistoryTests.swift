@@ -11,7 +11,7 @@ import Testing
   @Test("is what snapshots of one order of commits show, while pages are evicted, calls fail and checkpoints run")
   func isOneOrder() throws {
     let seed = UInt64(environmentNumber("QUIRE_HISTORY_SEED") ?? 1)
-    let rounds = environmentNumber("QUIRE_HISTORY_ROUNDS") ?? 40
+    let rounds = environmentNumber("QUIRE_HISTORY_ROUNDS") ?? TestSize.trials(40, divisor: 3)
     var transactionCount = 0
     for seed in seed..<seed + UInt64(rounds) {
       let history = try ThreadedSnapshotHistory(SnapshotPlan(seed: seed))

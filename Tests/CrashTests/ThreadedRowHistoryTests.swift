@@ -18,7 +18,7 @@ import Testing
   @Test("is what snapshots of one order of commits show, in every durability, while calls fail and the power is cut")
   func isOneOrder() throws {
     let first = UInt64(environmentNumber("QUIRE_ROW_HISTORY_SEED") ?? 1)
-    let rounds = environmentNumber("QUIRE_ROW_HISTORY_ROUNDS") ?? 36
+    let rounds = environmentNumber("QUIRE_ROW_HISTORY_ROUNDS") ?? TestSize.trials(36, divisor: 3)
     var counts = ThreadedRowHistory.Counts()
     for seed in first..<first + UInt64(rounds) {
       let history = try ThreadedRowHistory(seed: seed)

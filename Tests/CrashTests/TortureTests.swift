@@ -45,9 +45,11 @@ import Testing
 
   @Test func everyCrashOfAShortHistoryIsSurvived() {
     var report = TortureReport()
-    for seed in 1...Self.exhaustiveCount { report.add(ExhaustiveTorture(seed: seed).run()) }
+    // In the short size at one of ten changes.
+    let stride = TestSize.isFull ? 1 : 10
+    for seed in 1...Self.exhaustiveCount { report.add(ExhaustiveTorture(seed: seed, stride: stride).run()) }
     #expect(report.failures.isEmpty, "\(report.failures)")
-    #expect(report.crashes > 100 && report.nested > 500, "\(report.verdictLine)")
+    #expect(report.crashes > 100 / stride && report.nested > 500 / stride, "\(report.verdictLine)")
   }
 
   @Test(arguments: TestSize.some([3, 17, 234, 927] as [UInt64], of: 1))

@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: [512, 4096, 32768]) func holdsWhatTheSourceHolds(pageSize: Int) throws {
     let tiny = TinyDatabase(pageSize: pageSize)
     let engine = try tiny.open()
-    try TinyDatabase.fill(engine, count: 800, longOneIn: 9)
+    try TinyDatabase.fill(engine, count: TestSize.trials(800, divisor: 4), longOneIn: 9)
     try engine.checkpoint()
     try TinyDatabase.fill(engine, count: 40, seed: 8)
     // Ids that were given out and are not in use any more must not be given out again.

@@ -68,10 +68,10 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
     var model = SortedModel()
     var engine = try disk.openEngine(options, seed: scenario.seed, segmentByteCount: 2 << 20)
     let tree = try engine.write { tx in try tx.createTree("t", keys: scenario.keyKind) }
-    for round in 0..<3 {
+    for round in 0..<TestSize.trials(3, divisor: 2, least: 2) {
       // Whole stretches of keys are hit in one round, so that leaves fall empty and many entries come at one place.
       let first = random.below(keys.count)
-      for _ in 0..<12 {
+      for _ in 0..<TestSize.trials(12, divisor: 3) {
         try engine.write { tx in
           for _ in 0..<random.below(60) {
             let key = keys[(first + random.below(round == 1 ? 80 : keys.count)) % keys.count]

@@ -34,7 +34,7 @@ private struct Stopped: Error {}
 @Suite struct BulkLoadTests {
   private let options = StorageOptions(pageSize: 512, cacheSize: 64 << 20, logLimit: 256 << 10)
 
-  @Test("A bulk load leaves what puts would have left", arguments: TestSize.some(LoadScenario.all, of: 9))
+  @Test("A bulk load leaves what puts would have left", arguments: TestSize.some(LoadScenario.all, of: 5))
   fileprivate func equalsModel(scenario: LoadScenario) throws {
     let disk = SimulatedDisk()
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 64 << 20, logLimit: 256 << 10)

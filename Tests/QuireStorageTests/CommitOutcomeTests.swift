@@ -85,7 +85,7 @@ import Testing
   /// The numbers of calls; in the short size some of the many writes of pages first, and the last ones, which decide.
   private static func calls(_ count: Int) -> (cases: [Int], least: Int) {
     let decisive = Array(max(0, count - 8)..<count)
-    let others = TestSize.someFirst(Array(0..<max(0, count - 8)), of: 6)
+    let others = TestSize.someFirst(Array(0..<max(0, count - 8)), of: 2)
     if others.least == others.cases.count { return (Array(0..<count), count) }
     let first = Array(others.cases.prefix(others.least)) + decisive
     return (first + Array(others.cases.dropFirst(others.least)), first.count)

@@ -209,7 +209,7 @@ import Testing
     #expect(try content(engine) == expected)
   }
 
-  @Test func worksBesideReadersAndWriters() async throws {
+  @Test func worksBesideReadersAndWriters() throws {
     let folder = TemporaryFolder()
     let options = StorageOptions(durability: .relaxed, logLimit: 256 << 10)
     let engine = try StorageEngine(
@@ -228,11 +228,11 @@ import Testing
     }
     others.start { while !stop.isSet { try require(try content(engine) == expected, "rows differ") } }
     defer { stop.set() }
-    for _ in 0..<3 { try await engine.compact() }
+    for _ in 0..<3 { try engine.compact() }
     stop.set()
     #expect(others.join() == [])
-    try await engine.compact()
-    try await engine.verify()
+    try engine.compact()
+    try engine.verify()
     #expect(try content(engine) == expected)
     try engine.close()
   }

@@ -156,7 +156,7 @@ import Testing
     try engine.read { tx in
       var stepping = try tx.cursor(tree)
       let keys = try walk(&stepping).map(\.key)
-      for _ in 0..<40 {
+      for _ in 0..<TestSize.trials(40, divisor: 5) {
         // Bounds that are keys, and others, in order.
         let bounds = (0..<2 * (1 + random.below(60))).map { _ in
           let key = keys[random.below(keys.count)]

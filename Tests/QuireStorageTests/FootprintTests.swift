@@ -7,8 +7,8 @@ import Testing
 @testable import QuireStorage
 
 @Suite struct FootprintTests {
-  /// How long the content is. In the short size the longest one is left out, which takes most of the time.
-  private static let contentByteCounts = TestSize.isFull ? [64 << 10, 1 << 20, 8 << 20] : [64 << 10, 1 << 20]
+  /// How long the content is. In the short size the longer ones are left out, which take most of the time.
+  private static let contentByteCounts = TestSize.isFull ? [64 << 10, 1 << 20, 8 << 20] : [64 << 10, 256 << 10]
 
   /// Runs `body` with a path in a folder of its own.
   private func withPath<Result>(_ body: (String) throws -> Result) throws -> Result {
@@ -52,7 +52,8 @@ import Testing
       var run = try FootprintRun(
         at: path, contentByteCount: contentByteCount,
         options: StorageOptions(durability: durability, diskFootprint: .small))
-      try run.write(byteCount: max(4 << 20, contentByteCount * (durability == .full ? 2 : 4)))
+      try run.write(
+        byteCount: max(TestSize.trials(4 << 20, divisor: 4), contentByteCount * (durability == .full ? 2 : 4)))
       #expect(run.footprint.writing <= run.footprint.writingLimit, "\(run.footprint)")
       run.rest(atMost: 60)
       #expect(run.footprint.resting <= run.footprint.restingLimit, "\(run.footprint)")

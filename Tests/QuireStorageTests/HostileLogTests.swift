@@ -56,7 +56,7 @@ import Testing
   @Test func mutatedBodies() throws {
     let logs = try HostileLogs()
     let start = firstSeed()
-    for seed in start..<(start + UInt64(trialCount(debug: 300, release: 5000))) {
+    for seed in start..<(start + UInt64(trialCount(debug: TestSize.trials(300, divisor: 4), release: 5000))) {
       try exercise(logs.forged(seed: seed), seed: seed)
     }
   }

@@ -21,8 +21,9 @@ import Testing
   @Test(arguments: [128 << 10, 64 << 20]) func doesWhatADiskDoes(cacheSize: Int) throws {
     let (memory, tiny) = (try open(cacheSize: cacheSize), TinyDatabase())
     let disk = try tiny.open()
+    let count = TestSize.trials(600, divisor: 3)
     for seed in UInt64(1)...4 {
-      for engine in [memory, disk] { try TinyDatabase.fill(engine, count: 600, seed: seed, longOneIn: 9) }
+      for engine in [memory, disk] { try TinyDatabase.fill(engine, count: count, seed: seed, longOneIn: 9) }
       if seed == 2 { try memory.checkpoint() }
       let (found, expected) = (try DatabaseContent(of: memory), try DatabaseContent(of: disk))
       #expect(found == expected, "seed \(seed)")

@@ -51,12 +51,12 @@ import Testing
               try engine.close()
             }
           }
-          let count = 10_000
+          let count = TestSize.trials(10_000, divisor: 5)
           try openAndClose(50)
           let before = Heap.use.used
           try openAndClose(count)
           let growth = Heap.use.used - before
-          // A byte for each opening would be more.
+          // A block for each opening would be more.
           if growth > 8_000 {
             print("\(growth) bytes more after \(count) openings")
             exit(1)

@@ -137,7 +137,7 @@ import Testing
     try engine.close()
   }
 
-  @Test("Whenever the machine stops, what was acknowledged is there", arguments: [1, 2, 3])
+  @Test("Whenever the machine stops, what was acknowledged is there", arguments: TestSize.some([1, 2, 3], of: 1))
   func crashes(seed: UInt64) throws {
     // How many changes of the disk the whole life takes, and then a life for each that ends before one of them.
     let changes = try life(SimulatedDisk(), seed: seed).changes

@@ -12,7 +12,7 @@ import Testing
 
   @Test(
     "All log files together stay within twice the limit",
-    arguments: [64 << 10, 100_001, 48 << 10], [12 << 10, 16 << 10])
+    arguments: TestSize.some([64 << 10, 100_001, 48 << 10], of: 2), TestSize.some([12 << 10, 16 << 10], of: 1))
   func staysWithinTwiceTheLimit(logLimit: Int, initial: Int) throws {
     let disk = SimulatedDisk()
     let options = StorageOptions(pageSize: 512, cacheSize: 1 << 20, logLimit: logLimit)

@@ -128,9 +128,11 @@ private struct Stopped: Error {}
       return tree
     }
     let before = try usedPages(engine)
+    let keyCount = Int64(TestSize.trials(700, divisor: 4))
+    let putCount = keyCount / 7 * 9
     let load = BulkLoadOptions(bufferByteCount: bufferByteCount)
     func fill(_ loader: borrowing BulkLoader) throws {
-      for key in 0..<Int64(900) { try loader.append(value(900 + Int(key % 5) * 1000, Int(key)), for: key % 700) }
+      for key in 0..<putCount { try loader.append(value(900 + Int(key % 5) * 1000, Int(key)), for: key % keyCount) }
     }
     for progresses in [false, true] {
       // Undone as a whole, by a savepoint, or before it has done anything.
@@ -169,9 +171,9 @@ private struct Stopped: Error {}
     }
     try engine.read { tx in
       let count = try tx.count(of: tree)
-      #expect(count == 700)
-      for key in 0..<Int64(700) {
-        let last = key < 200 ? key + 700 : key
+      #expect(count == Int(keyCount))
+      for key in 0..<keyCount {
+        let last = key < putCount - keyCount ? key + keyCount : key
         let found = try tx.value(for: key, in: tree)
         #expect(found == value(900 + Int(last % 5) * 1000, Int(last)), "\(key)")
       }

@@ -100,7 +100,9 @@ struct PendingRunTests {
   func severalTrees(seed: UInt64) throws {
     var bench = try Bench(seed: seed, trees: [.bytes, .int64, .bytes], keyCount: 3000, entries: 1500)
     var runs = 0
-    for round in 0..<8 {
+    // In the short size fewer will do once runs were written.
+    let least = TestSize.trials(8, divisor: 4)
+    for round in 0..<8 where round < least || runs <= 20 {
       let before = bench
       let isRolledBack = bench.random.oneIn(4)
       do {

@@ -58,7 +58,9 @@ import Testing
   @Test(arguments: cases)
   private func showsEverythingAndTouchesNothing(setting: Case) throws {
     let expected = try make(
-      isClean: setting.isClean, count: setting.cacheSize < 1 << 20 ? 4000 : 400, longOneIn: setting.longOneIn)
+      isClean: setting.isClean,
+      count: setting.cacheSize < 1 << 20 ? TestSize.trials(4000, divisor: 2) : TestSize.trials(400, divisor: 2),
+      longOneIn: setting.longOneIn)
     let before = FolderImage(of: folder.path)
     let engine = try openReadOnly(cacheSize: setting.cacheSize)
     let found = try DatabaseContent(of: engine)

@@ -170,12 +170,13 @@ import Testing
     try engine.close()
     writeFile(readFile(path), elsewhere.path + "/first")
     engine = try open()
-    try TinyDatabase.fill(engine, count: 400, seed: 2)
+    let count = TestSize.trials(400, divisor: 4)
+    try TinyDatabase.fill(engine, count: count, seed: 2)
     let older = FolderImage(of: folder.path)
     let first = try DatabaseContent(of: engine)
     for seed in UInt64(3)...5 {
       try engine.checkpoint()
-      try TinyDatabase.fill(engine, count: 400, seed: seed)
+      try TinyDatabase.fill(engine, count: count, seed: seed)
     }
     let expected = try DatabaseContent(of: engine)
     let image = FolderImage(of: folder.path)

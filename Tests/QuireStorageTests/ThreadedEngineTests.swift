@@ -138,7 +138,7 @@ private final class Home {
     let home = try Home(place, options(durability))
     let bank = try Bank(home.engine)
     let writers = 4
-    let rounds = place == .realDisk && durability == .full ? 60 : 150
+    let rounds = TestSize.trials(place == .realDisk && durability == .full ? 60 : 150, divisor: 3)
     let (writing, reading) = (ThreadGroup(), ThreadGroup())
     let stop = StopFlag()
     for writer in 0..<writers {
@@ -347,11 +347,11 @@ private final class Home {
     #expect(secondsNow() - closing < 60)
   }
 
-  @Test("Opening and closing two hundred times leaks neither descriptors nor threads", .timeLimit(.minutes(3)))
+  @Test("Opening and closing again and again leaks neither descriptors nor threads", .timeLimit(.minutes(3)))
   func threadedOpeningLeaksNothing() async throws {
     let folder = TemporaryFolder()
     let threadsBefore = entries(of: "/proc/self/task").count
-    for round in 0..<200 {
+    for round in 0..<TestSize.trials(200, divisor: 4) {
       let engine = try openSoon(folder.path + "/db")
       if round == 0 { try await engine.write { tx in _ = try tx.createTree("t", keys: .int64) } }
       try await engine.write { tx in

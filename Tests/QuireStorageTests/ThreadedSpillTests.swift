@@ -163,7 +163,7 @@ import Testing
     let asked = environmentNumber("QUIRE_SPILL_ROUNDS")
     let rounds = asked ?? 20
     // In the short size fewer will do once something was spilled.
-    let least = asked ?? TestSize.trials(20, divisor: 3)
+    let least = asked ?? TestSize.trials(20, divisor: 7)
     let disk = SimulatedDisk()
     let options = StorageOptions(
       pageSize: 512, cacheSize: 160 * 512, durability: number == 0 ? .full : .relaxed, logLimit: 256 << 10,

@@ -167,7 +167,7 @@ private struct ModelRun {
 }
 
 @Suite struct TreeModelTests {
-  @Test("Trees agree with a sorted array", arguments: TestSize.some(Scenario.all, of: 23))
+  @Test("Trees agree with a sorted array", arguments: TestSize.some(Scenario.all, of: 9))
   fileprivate func agreesWithModel(scenario: Scenario) throws {
     do {
       try run(scenario)

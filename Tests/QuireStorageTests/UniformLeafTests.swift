@@ -79,7 +79,7 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
 
   @Test(
     "Trees whose entries mostly have one length agree with a sorted array",
-    arguments: TestSize.some(UniformScenario.all, of: 8))
+    arguments: TestSize.some(UniformScenario.all, of: 5))
   fileprivate func agreesWithModel(scenario: UniformScenario) throws {
     var disk = SimulatedDisk()
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 16 << 20, logLimit: 256 << 10)
@@ -187,7 +187,7 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
     let tree = try engine.write { tx in try tx.createTree("t", keys: .bytes) }
     var random = SeededRandom(seed: UInt64(base))
     var model = SortedModel()
-    for round in 0..<200 {
+    for round in 0..<TestSize.trials(200, divisor: 4) {
       try engine.write { tx in
         for _ in 0..<100 {
           // Digits of as many values, as text would have.

@@ -57,11 +57,14 @@
     /// The time that a step takes, in nanoseconds.
     private static let stepNanoseconds: UInt64 = 50
     /// How long threads of no schedule may take inside a latch that these want.
-    private static let patienceNanoseconds: UInt64 = 5_000_000_000
+    private let patienceNanoseconds: UInt64
 
     /// A schedule that has not begun.
-    package init(_ chooser: any ScheduleChooser, stepLimit: Int = 3_000_000) {
+    ///
+    /// - Parameter patience: how many seconds threads of no schedule may take inside a latch that these want.
+    package init(_ chooser: any ScheduleChooser, stepLimit: Int = 3_000_000, patience: Double = 5) {
       self.chooser = chooser
+      patienceNanoseconds = UInt64(patience * 1e9)
       self.stepLimit = stepLimit
     }
 
@@ -114,7 +117,7 @@
       }
       // A thread of no schedule may be inside a latch.
       let start = DispatchTime.now().uptimeNanoseconds
-      while DispatchTime.now().uptimeNanoseconds - start < Self.patienceNanoseconds {
+      while DispatchTime.now().uptimeNanoseconds - start < patienceNanoseconds {
         let found = runnable()
         if !found.isEmpty { return found }
         usleep(100)

@@ -9,10 +9,16 @@ internal import QuireStorage
 /// cut off before each of their own changes.
 package final class ExhaustiveTorture {
   private let seed: UInt64
+  private let stride: Int
   private var report = TortureReport()
 
   /// The history of a seed.
-  package init(seed: UInt64) { self.seed = seed }
+  ///
+  /// - Parameter stride: before how many of its changes the power is cut: each, or one of so many.
+  package init(seed: UInt64, stride: Int = 1) {
+    self.seed = seed
+    self.stride = stride
+  }
 
   /// How a short history goes: small in everything, without faults.
   private static func configuration(_ seed: UInt64) -> TortureConfiguration {
@@ -73,7 +79,7 @@ package final class ExhaustiveTorture {
       counts.failures = []
       report.add(counts)
       report.hash.combine(history.system.disk.traceHash)
-      cut += 1
+      cut += stride
     }
     return report
   }

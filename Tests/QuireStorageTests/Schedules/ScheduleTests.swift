@@ -33,7 +33,7 @@ import Testing
     @Test("Each way of choosing finds an update that is lost", arguments: 0..<3)
     func lostUpdate(way: Int) throws {
       var found: [Int: Int] = [:]
-      for seed in UInt64(0)..<200 {
+      for seed in UInt64(0)..<UInt64(TestSize.trials(200, divisor: 4)) {
         let chooser: any ScheduleChooser =
           switch way {
           case 0: RandomChooser(seed: seed, oneIn: 3)
@@ -73,7 +73,8 @@ import Testing
       var found = 0
       var next: ExhaustiveChooser? = ExhaustiveChooser(limit: 1)
       while let chooser = next, found == 0 {
-        let (words, schedule) = (Words(), ThreadSchedule(chooser))
+        // Nobody else knows of the latches.
+        let (words, schedule) = (Words(), ThreadSchedule(chooser, patience: 0.3))
         do {
           let after = try schedule.run {
             ScheduledGroup.run([
