@@ -1,4 +1,4 @@
-// A database of rows, extensions, backups and crashes on a simulated disk, beside its model.
+// A database of rows, extensions, files, backups and crashes on a simulated disk, beside its model.
 
 import QuireDatabase
 import QuireTesting
@@ -6,49 +6,67 @@ import QuireTesting
 /// Leads one life, step after step.
 ///
 /// Invariants, between steps:
-/// - `states` are what a crash may lead to, the oldest first; the last one is what the open database shows;
+/// - `states` are what a power cut may lead to, the oldest first; the last one is what the open database shows, and
+///   what is left if the process is killed. `unknown` is where a commit leads of which nobody knows whether it is there;
 /// - `registered` are the extensions that the open database knows, each up to date.
 final class RowLife {
   static let keyCount = 60
 
-  private struct Undo: Error {}
-
   /// What makes one life another from the beginning.
-  private let durability: Durability
-  private let faults: FaultPlan
-  /// Whether the disk forgets at a crash what it has confirmed: what no database survives, and every life must notice.
-  private let isForgetful: Bool
-  /// The disk as it was before the last transaction, if it is to forget that.
-  private var remembered: SimulatedDisk?
-  private var disk = SimulatedDisk()
-  private var db: Database?
-  private var registered: Set<TortureExtension> = []
-  private var states = [RowState()]
-  private var isUpgraded = false
+  let durability: Durability
+  let faults: FaultPlan
+  /// What goes wrong on purpose.
+  let control: RowControl?
+  var disk = SimulatedDisk()
+  var db: Database?
+  var registered: Set<TortureExtension> = []
+  var states = [RowState()]
+  var unknown: RowState?
+  var isUpgraded = false
+  var secrets: RowSecrets
+  /// What a backup shows if it is there, and whether it must be.
+  var backup: (state: RowState, isDone: Bool)?
   private var openings: UInt64 = 0
-  private(set) var crashCount = 0
+  /// How often a call of the disk's had failed when the database was opened.
+  private var faultsBeforeOpening = 0
+  /// The disk as it was before the last transaction, for those that forget.
+  var remembered: SimulatedDisk?
+  /// Whether the opening that runs has come so far as to show what there is.
+  private var hasShown = false
+  /// How many files were made.
+  var fileCount = 0
   /// How often what was done.
   private(set) var counts: [String: Int] = [:]
+  private(set) var crashCount = 0
 
-  init(seed: UInt64, isForgetful: Bool = false) {
-    self.isForgetful = isForgetful
+  init(seed: UInt64, control: RowControl? = nil) {
+    self.control = control
     var random = SeededRandom(seed: seed ^ 0x726f_7773)
     durability = random.oneIn(3) ? .relaxed : .full
     // Half of the lives have calls that fail beside power cuts.
     faults = random.oneIn(2) ? FaultPlan(seed: random.next(), allowing: Self.kinds) : .none
+    secrets = RowSecrets(isPlain: control == .secrets)
   }
 
-  /// Faults after which the engine goes on or says that it cannot.
-  private static let kinds = FaultPlan.harmlessKinds + [.readError, .writeError, .diskFull, .resizeError]
+  /// Faults after which the engine goes on or says that it cannot. None spoils what was durable.
+  private static let kinds = FaultKind.allCases.filter { $0 != .badSector }
 
-  private var newest: RowState { states[states.count - 1] }
+  var newest: RowState {
+    get { states[states.count - 1] }
+    set { states[states.count - 1] = newValue }
+  }
 
-  private var options: Database.Options {
+  var options: Database.Options {
     var options = Database.Options(
       durability: durability, cacheSize: 2 << 20, pageSize: 4096, logLimit: 256 << 10, maintainsWhenIdle: false)
     options.buildStepRowCount = 7
     return options
   }
+
+  /// Whether a call of the disk's has failed in this opening.
+  var hasStruck: Bool { disk.counters.faultCount > faultsBeforeOpening }
+
+  func note(_ what: String) { counts[what, default: 0] += 1 }
 
   // MARK: Steps
 
@@ -56,272 +74,202 @@ final class RowLife {
   ///
   /// - Throws: `RowFinding`.
   func run(_ steps: [RowStep]) throws {
-    try open()
+    try open(states)
     for step in steps {
       if let cut = step.cutAfter { disk.powerOff(beforeChange: disk.changeCount + cut) }
       var random = SeededRandom(seed: step.seed)
+      let faultCount = disk.counters.faultCount
       do {
         if let db { try take(step, db, &random) }
         // Some failures are not told of, such as that a file that nobody needs could not be removed.
         if disk.isPoweredOff { try crash(step, &random, isKilled: false) }
       } catch let finding as RowFinding { throw finding } catch {
-        try judge(error, step)
-        try crash(step, &random, isKilled: false)
+        try judge(error, since: faultCount, step)
+        try goOn(after: error, step, &random)
       }
       disk.powerOff(beforeChange: nil)
     }
     try checkAll()
-    try crash(RowStep(action: .powerCut, seed: 1, cutAfter: nil, cutOpeningAfter: nil), isKilled: false)
+    var random = SeededRandom(seed: 1)
+    let end = RowStep(action: .powerCut, seed: 1, cutAfter: nil, cutOpeningAfter: nil)
+    try crash(end, &random, isKilled: false)
     try checkAll()
-    try close()
+    disk.setFaultPlan(.none)
+    try db?.close()
+    db = nil
   }
 
   private func take(_ step: RowStep, _ db: Database, _ random: inout SeededRandom) throws {
-    counts[step.action.rawValue, default: 0] += 1
+    note(step.action.rawValue)
     switch step.action {
-    case .transact:
-      if isForgetful { remembered = disk.processKillImage() }
-      try transact(db, &random)
+    case .transact: try transact(db, &random)
     case .fill: try fill(db, &random)
     case .clear: try clear(db, &random)
     case .checkpoint, .flush:
       if step.action == .checkpoint { try db.checkpoint() } else { try db.flush() }
       states = [newest]
+    case .begin: if !db.engine.core.beginCheckpointInTransaction() { note("checkpoint not begun") }
     case .reopen, .upgrade:
-      try db.close()
-      self.db = nil
-      states = [newest]
       if step.action == .upgrade { isUpgraded = true }
-      try open()
+      try reopen(db)
     case .register: try register(random.pick(TortureExtension.allCases), db)
-    case .unregister:
-      let gone = random.pick(TortureExtension.allCases)
-      if registered.remove(gone) != nil { try db.unregister(extensionNamed: gone.name) }
-    case .backup: try backUp(db)
+    case .unregister: try unregister(random.pick(TortureExtension.allCases), db)
+    case .backup: try backUp(db, &random)
     case .compact: try db.compact()
     case .rewrite:
       if isUpgraded { try db.rewriteRows(of: .notes) }
       try db.rewriteRows(of: .rows)
+      secrets.changeKey()
+      try secrets.rewrite(db)
+      // Nothing needs the keys before, also not after a power cut.
+      secrets.forgetOlder()
     case .check: try checkAll()
     case .kill: try crash(step, &random, isKilled: true)
     case .powerCut: try crash(step, &random, isKilled: false)
     }
   }
 
-  /// Sees that an error is one that may be: the power is off, or a call of the disk's was made to fail.
-  private func judge(_ error: any Error, _ step: RowStep) throws {
+  // MARK: Failed calls
+
+  /// Sees that an error is one that may be: the power is off, or a call of the disk's has failed.
+  private func judge(_ error: any Error, since faultCount: Int, _ step: RowStep) throws {
+    if disk.isPoweredOff || error is Refusal { return }
     guard let error = error as? DatabaseError else { throw RowFinding("\(step): \(type(of: error)): \(error)") }
-    let excuses: [DatabaseError.Code] = [
-      .inputOutput, .diskFull, .failStop, .outcomeUnknown, .extensionFailed, .transactionFailed, .extensionNotReady,
-    ]
-    if disk.isPoweredOff { return }
-    guard !faults.isCalm, excuses.contains(error.code) else { throw RowFinding("\(step): \(error)") }
-    counts["failed call", default: 0] += 1
+    let hasStruckNow = disk.counters.faultCount > faultCount
+    let isExcused =
+      switch error.code {
+      // It may be told later what a checkpoint has met.
+      case .failStop, .outcomeUnknown: hasStruck
+      case .inputOutput, .diskFull: hasStruckNow
+      default: false
+      }
+    guard isExcused else { throw RowFinding("\(step): \(error), and the disk has done nothing") }
+    note("failed call: \(error.code)")
+  }
+
+  /// Goes on after a call that failed: with the open database, if it can still write; else with another opening.
+  private func goOn(after error: any Error, _ step: RowStep, _ random: inout SeededRandom) throws {
+    if disk.isPoweredOff { return try crash(step, &random, isKilled: false) }
+    let code = (error as? DatabaseError)?.code
+    if random.oneIn(6) { return try crash(step, &random, isKilled: random.oneIn(2)) }
+    guard let db, code != .failStop, code != .outcomeUnknown else { return try openAfterStop() }
+    do { try settleFailure(db) } catch let error as DatabaseError {
+      // What it has stopped for is told by whatever comes next.
+      guard error.code == .failStop, hasStruck else { throw RowFinding("after \(step) failed: \(error)") }
+      try openAfterStop()
+    }
+  }
+
+  /// Closes a database that cannot write any more, and opens it again.
+  private func openAfterStop() throws {
+    note("opened after a stop")
+    disk.setFaultPlan(.none)
+    disk.powerOff(beforeChange: nil)
+    try? db?.close()
+    db = nil
+    try openInPeace("after writing stopped", states + [unknown].compactMap { $0 })
+  }
+
+  private func reopen(_ db: Database) throws {
+    let faultCount = disk.counters.faultCount
+    self.db = nil
+    do {
+      try db.close()
+      states = [newest]
+    } catch {
+      // What could not be written home stands in the log.
+      try judge(error, since: faultCount, RowStep(action: .reopen, seed: 0, cutAfter: nil, cutOpeningAfter: nil))
+      if disk.isPoweredOff { throw error }
+    }
+    disk.setFaultPlan(.none)
+    do { try open(states) } catch let finding as RowFinding { throw finding } catch {
+      guard disk.isPoweredOff else { throw RowFinding("opening after a close: \(error)") }
+      throw error
+    }
   }
 
   // MARK: Opening and crashing
 
-  private func open() throws {
+  /// Opens what must show one of `candidates`. Nothing fails meanwhile, but that the power may go off.
+  private func open(_ candidates: [RowState]) throws {
     openings += 1
+    faultsBeforeOpening = disk.counters.faultCount
     let before = registered
     registered = []
     disk.setFaultPlan(.none)
     let new = try disk.openDatabase(seed: openings, options)
     db = new
-    let found = try new.read { tx in try RowState(tx, isUpgraded: isUpgraded) }
-    guard let state = states.last(where: { $0 == found }) else {
-      let difference = found.difference(from: newest)
-      throw RowFinding("after opening it is none of the \(states.count) states that may be: \(difference)")
+    let found = try new.read { tx in try RowState(tx, isUpgraded: isUpgraded, secrets) }
+    guard var state = candidates.last(where: { found.difference(from: $0) == nil }) else {
+      let difference = found.difference(from: newest) ?? "nothing"
+      throw RowFinding("after opening it is none of the \(candidates.count) states that may be: \(difference)")
     }
+    // What is shown is on the disk, or else is made so.
     if durability == .relaxed { try new.flush() }
-    states = [state]
+    try forgetUnstored(&state, new)
+    // If the opening is cut off from here on, the next one shows the same.
+    (states, unknown, hasShown) = ([state], nil, true)
     try new.verify()
+    try checkFiles()
     // Half of the time what was registered is looked at as it was left; else it may become stale.
-    if openings % 2 == 0 {
-      for known in inOrder(before) {
-        try known.register(in: new)
-        registered.insert(known)
-        try known.check(new, state.rows)
-      }
+    if openings % 2 == 0 { for known in inOrder(before) { try register(known, new) } }
+    try checkDeletedFiles(new)
+    var plan = faults
+    plan.seed = faults.seed &+ openings
+    if !faults.isCalm { disk.setFaultPlan(plan) }
+  }
+
+  private func openInPeace(_ moment: String, _ candidates: [RowState]) throws {
+    do { try open(candidates) } catch let finding as RowFinding { throw RowFinding("\(moment): \(finding)") } catch {
+      throw RowFinding("opening \(moment): \(error)")
     }
-    if !faults.isCalm { disk.setFaultPlan(faults) }
   }
 
   /// A set has another order in each process.
-  private func inOrder(_ extensions: Set<TortureExtension>) -> [TortureExtension] {
+  func inOrder(_ extensions: Set<TortureExtension>) -> [TortureExtension] {
     extensions.sorted { $0.rawValue < $1.rawValue }
-  }
-
-  private func close() throws {
-    disk.setFaultPlan(.none)
-    try db?.close()
-    db = nil
-  }
-
-  private func crash(_ step: RowStep, isKilled: Bool) throws {
-    var random = SeededRandom(seed: step.seed)
-    try crash(step, &random, isKilled: isKilled)
   }
 
   /// Goes on with what the disk has after a crash; opening may be cut off, too.
   private func crash(_ step: RowStep, _ random: inout SeededRandom, isKilled: Bool) throws {
-    crashCount += 1
-    var image = isKilled ? disk.processKillImage() : disk.crashImage(.random(random.next()))
-    disk.setFaultPlan(.none)
-    try? db?.close()
-    db = nil
-    disk = remembered ?? image
-    remembered = nil
+    note(isKilled ? "crash by kill" : "crash by power cut")
+    let previous = remembered
+    // A failed sync may have thrown away what a kill leaves, and a power cut what was flushed.
+    let keepsNewest = isKilled && !hasStruck
+    let candidates = (keepsNewest ? [newest] : states) + [unknown].compactMap { $0 }
+    if control != .forgets { remembered = nil }
+    try fall(random.next(), isKilled: isKilled && control != .kills)
     if let cut = step.cutOpeningAfter {
       disk.powerOff(beforeChange: disk.changeCount + cut)
-      let (states, registered) = (states, registered)
+      let known = registered
+      hasShown = false
       do {
-        try open()
+        try open(candidates)
         disk.powerOff(beforeChange: nil)
         return
       } catch let finding as RowFinding { throw finding } catch {
         guard disk.isPoweredOff else { throw RowFinding("opening after a crash: \(error)") }
-        crashCount += 1
-        counts["opening cut off", default: 0] += 1
-        image = disk.crashImage(.random(random.next()))
-        try? db?.close()
-        (disk, self.states, self.registered) = (image, states, registered)
+        note("opening cut off")
+        if hasShown { note("opening cut off when it had shown what there is") }
+        if control == .openings, hasShown { remembered = previous }
+        try fall(random.next(), isKilled: false)
+        registered = known
       }
+      return try openInPeace("after a second crash", states + [unknown].compactMap { $0 })
     }
-    do { try open() } catch let finding as RowFinding { throw finding } catch {
-      throw RowFinding("opening after a crash: \(error)")
-    }
+    try openInPeace("after a crash", candidates)
   }
 
-  // MARK: Changing
-
-  private func transact(_ db: Database, _ random: inout SeededRandom) throws {
-    var changed = newest
-    try commit(db, &changed) { [self] tx, changed in
-      try change(tx, &changed, &random)
-      for _ in 0..<random.below(3) {
-        let before = changed
-        do {
-          try tx.savepoint {
-            try change(tx, &changed, &random)
-            if random.oneIn(2) { throw Undo() }
-          }
-        } catch is Undo { changed = before }
-      }
-      if random.oneIn(8) { throw Undo() }
-    }
-  }
-
-  /// Has `body` change rows and model, and notes what may be there then.
-  private func commit(
-    _ db: Database, _ changed: inout RowState, _ body: (WriteTransaction, inout RowState) throws -> Void
-  ) throws {
-    do { try db.write { tx in try body(tx, &changed) } } catch is Undo { return } catch {
-      // Anything else says that nothing of it is there.
-      if (error as? DatabaseError)?.code == .outcomeUnknown { states.append(changed) }
-      throw error
-    }
-    states = durability == .full ? [changed] : states + [changed]
-  }
-
-  private func change(_ tx: WriteTransaction, _ state: inout RowState, _ random: inout SeededRandom) throws {
-    for _ in 0..<1 + random.below(9) {
-      let key = "k\(random.below(Self.keyCount))"
-      switch random.below(20) {
-      case 0...9:
-        let row = RowState.Row(row: .random(&random), metadata: random.oneIn(2) ? random.below(1000) : nil)
-        try tx[.rows].set(row.row, metadata: row.metadata, for: key)
-        state.rows[key] = row
-      case 10...12:
-        try tx[.rows].remove(key)
-        state.rows[key] = nil
-      case 13:
-        let metadata = random.oneIn(3) ? nil : random.below(1000)
-        try tx[.rows].replaceMetadata(metadata, for: key)
-        state.rows[key]?.metadata = metadata
-      case 14...16:
-        let row = TortureRow.random(&random)
-        try tx[.documents].set(row, for: key)
-        state.documents[key] = row
-      case 17:
-        try tx[.documents].remove(key)
-        state.documents[key] = nil
-      default:
-        let text = "note \(random.below(100))"
-        if isUpgraded {
-          try tx[.notes].set(Note(text), for: key)
-        } else {
-          try tx[.oldNotes].set(OldNote(text: text), for: key)
-        }
-        state.notes[key] = text
-      }
-    }
-  }
-
-  /// So many rows that a dictionary may be trained from them, in one transaction.
-  private func fill(_ db: Database, _ random: inout SeededRandom) throws {
-    var changed = newest
-    try commit(db, &changed) { tx, changed in
-      for number in 0..<400 {
-        var row = TortureRow.random(&random)
-        row.title += String(repeating: "what most of them have in common, ", count: 8)
-        let key = "f\(random.below(1500))-\(number % 3)"
-        try tx[.rows].set(row, for: key)
-        changed.rows[key] = RowState.Row(row: row, metadata: nil)
-      }
-    }
-  }
-
-  private func clear(_ db: Database, _ random: inout SeededRandom) throws {
-    var changed = newest
-    let isAll = random.oneIn(4)
-    try commit(db, &changed) { tx, changed in
-      if isAll {
-        try tx.removeAll()
-        changed = RowState()
-      } else {
-        try tx[.rows].removeAll()
-        changed.rows = [:]
-      }
-    }
-  }
-
-  // MARK: Extensions, backups, checks
-
-  private func register(_ new: TortureExtension, _ db: Database) throws {
-    if registered.contains(new) { return }
-    try new.register(in: db)
-    registered.insert(new)
-    try new.check(db, newest.rows)
-  }
-
-  private func backUp(_ db: Database) throws {
-    // Of a backup that was stopped nothing is under its name.
-    disk.remove("/backup")
-    _ = try db.backup(to: "/backup")
-    let copy = disk.copy()
-    copy.setFaultPlan(.none)
-    copy.powerOff(beforeChange: nil)
-    let backup = try copy.openDatabase(at: "/backup", seed: 1, options)
-    let found = try backup.read { tx in try RowState(tx, isUpgraded: isUpgraded) }
-    if found != newest { throw RowFinding("the backup is another state: \(found.difference(from: newest))") }
-    try backup.verify()
-    try backup.close()
-  }
-
-  private func checkAll() throws {
-    guard let db else { return }
-    // Reading changes nothing: it is looked at in peace.
-    disk.powerOff(beforeChange: nil)
+  /// Ends the process, and takes what the disk has then.
+  private func fall(_ seed: UInt64, isKilled: Bool) throws {
+    crashCount += 1
+    let image = isKilled ? disk.processKillImage() : disk.crashImage(.random(seed))
     disk.setFaultPlan(.none)
-    let found = try db.read { tx in try RowState(tx, isUpgraded: isUpgraded) }
-    if found != newest { throw RowFinding("the open database shows another state: \(found.difference(from: newest))") }
-    do { try db.verify() } catch { throw RowFinding("verify: \(error)") }
-    for known in inOrder(registered) {
-      do { try known.check(db, newest.rows) } catch let finding as RowFinding { throw finding } catch {
-        throw RowFinding("\(known.name): \(error)")
-      }
-    }
-    if !faults.isCalm { disk.setFaultPlan(faults) }
+    try? db?.close()
+    db = nil
+    if let remembered { disk = remembered } else { disk = image }
+    remembered = nil
+    if control == .lostFiles, let file = newest.files.min() { disk.remove(file) }
+    try checkBackup(disk)
   }
 }

@@ -5,7 +5,8 @@ import QuireTesting
 /// A step: what is done, from a seed of its own, and what becomes of the disk meanwhile.
 struct RowStep: Sendable, CustomStringConvertible {
   enum Action: String, CaseIterable, Sendable {
-    case transact, fill, clear, checkpoint, flush, reopen, upgrade, register, unregister, backup, compact, rewrite
+    case transact, fill, clear, checkpoint, flush, begin, reopen, upgrade
+    case register, unregister, backup, compact, rewrite
     case check, kill, powerCut
   }
 
@@ -19,8 +20,8 @@ struct RowStep: Sendable, CustomStringConvertible {
   /// Draws a step; most are transactions.
   static func draw(_ random: inout SeededRandom) -> RowStep {
     let rare: [Action] = [
-      .fill, .clear, .checkpoint, .flush, .reopen, .upgrade, .register, .register, .unregister, .backup, .compact,
-      .rewrite, .check, .kill, .powerCut,
+      .fill, .clear, .checkpoint, .flush, .begin, .begin, .reopen, .upgrade, .register, .register, .register,
+      .unregister, .backup, .compact, .rewrite, .check, .kill, .powerCut,
     ]
     let action = random.oneIn(2) ? .transact : random.pick(rare)
     return RowStep(

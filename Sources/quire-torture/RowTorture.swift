@@ -13,7 +13,7 @@ import QuireTesting
 struct RowTorture: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rows",
-    abstract: "Crashes databases of rows with indexes, a view and a relationship, and checks all of it.",
+    abstract: "Crashes databases of rows with indexes, a view, relationships and files, and checks all of it.",
     discussion: """
       Each seed is one life. With none of --crashes, --lives and --minutes it stops after 1,000 crashes. A life that \
       fails is led again without some of its steps, for as long as --shrink says, and the steps that it needs are \
@@ -33,13 +33,15 @@ struct RowTorture: ParsableCommand {
   @Option(name: .customLong("shrink"), help: "Seconds for leaving out steps of a life that fails.")
   var shrinkSeconds = 60.0
 
-  @Flag(help: "On a disk that forgets what it has confirmed: most lives must fail.")
-  var forgetful = false
+  @Flag(help: "Have something go wrong on purpose, one thing after the other: of each, lives must notice it.")
+  var controls = false
+  @Option(help: "The same for this thing alone.")
+  var control: RowControl?
 
   func run() throws {
     let first = seed ?? UInt64.random(in: 1...UInt64(1) << 48)
     if seed == nil { print("seed \(first)") }
-    if forgetful { return try beForgetful(from: first) }
+    if controls || control != nil { return try runControls(from: first) }
     TrapReport.install(command: "quire-torture rows --seed", options: "--lives 1 --steps \(steps)")
     let begin = ContinuousClock.now
     var (number, crashCount) = (UInt64(0), 0)
@@ -67,15 +69,21 @@ struct RowTorture: ParsableCommand {
     print(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
   }
 
-  /// Sees that lives notice what is lost.
-  private func beForgetful(from first: UInt64) throws {
-    let count = lives ?? 40
-    var seen = 0
-    for seed in first..<first + UInt64(count) {
-      do { try RowLife(seed: seed, isForgetful: true).run(RowStep.life(seed: seed, count: steps)) } catch { seen += 1 }
+  /// Sees that lives notice what goes wrong.
+  private func runControls(from first: UInt64) throws {
+    let count = lives ?? 20
+    var isAnyMissed = false
+    for control in control.map({ [$0] }) ?? RowControl.allCases.filter(\.isOn) {
+      var findings: [String] = []
+      for seed in first..<first + UInt64(count) {
+        let life = RowLife(seed: seed, control: control)
+        do { try life.run(RowStep.life(seed: seed, count: steps)) } catch { findings.append("\(error)") }
+      }
+      print(
+        "\(control.rawValue): noticed in \(findings.count) of \(count) lives\(findings.first.map { "; \($0)" } ?? "")")
+      if findings.isEmpty { isAnyMissed = true }
     }
-    print("a disk that forgets: noticed in \(seen) of \(count) lives")
-    if seen * 2 < count { throw ExitCode(1) }
+    if isAnyMissed { throw ExitCode(1) }
   }
 
   /// Lists the steps that a life needs in order to fail.
@@ -89,3 +97,5 @@ struct RowTorture: ParsableCommand {
     do { try RowLife(seed: seed).run(needed) } catch { print("  and then: \(error)") }
   }
 }
+
+extension RowControl: ExpressibleByArgument {}

@@ -1,10 +1,7 @@
-// The rows of the lives that `quire-torture rows` leads, and what is registered over them.
+// The rows of the lives that `quire-torture rows` leads.
 
 import QuireDatabase
-import QuireIndexes
-import QuireRelationships
 import QuireTesting
-import QuireViews
 
 /// A row with a field of each kind that extensions look at, and one that may be long.
 struct TortureRow: Codable, Sendable, Equatable {
@@ -46,6 +43,16 @@ struct Note: Codable, Sendable, Equatable {
   }
 }
 
+/// A row that goes with another one, and takes its files along.
+struct Cover: Codable, Sendable, Equatable {
+  /// The key of the row that it goes with; empty for none.
+  var owner: String
+  /// The files that are deleted when no cover names them any more.
+  var files: [String]
+  /// Whether its edges ask for that as one of several, or alone.
+  var isShared: Bool
+}
+
 extension RowCollection where Object == TortureRow, Metadata == Int {
   static var rows: Self { .init("rows") }
 }
@@ -54,73 +61,14 @@ extension RowCollection where Object == TortureRow, Metadata == NoMetadata {
   static var documents: Self { .init("documents", coder: .json, compression: .lz4(above: 100)) }
 }
 
+extension RowCollection where Object == Cover, Metadata == NoMetadata {
+  static var covers: Self { .init("covers") }
+}
+
 extension RowCollection where Object == OldNote, Metadata == NoMetadata {
   static var oldNotes: Self { .init("notes") }
 }
 
 extension RowCollection where Object == Note, Metadata == NoMetadata {
   static var notes: Self { .init("notes", coder: .binary.upgrading(from: OldNote.self) { Note($0.text) }) }
-}
-
-/// What may be registered, one after the other.
-enum TortureExtension: Int, CaseIterable, Sendable {
-  case indexes, view, graph
-
-  static let indexList = Indexes<TortureRow, Int>("indexes", over: .rows, version: "1") {
-    Index("group-title", \.group, \.title)
-    Index("tags", each: \.tags)
-    Index("weight", .descending(\.weight)).where { $0.group > 1 }
-  }
-  static let sorted = AutoView<TortureRow, Int>(
-    "sorted", over: .rows, version: "1", group: { $0.group == 5 ? nil : "group \($0.group)" }, sortKey: { $0.title })
-  static let parents = Relationship<TortureRow>("parents", over: .rows, version: "1") { row in
-    row.parent.isEmpty ? [] : [Edge("parent", to: .rows, key: row.parent)]
-  }
-
-  var name: String {
-    switch self {
-    case .indexes: Self.indexList.name
-    case .view: Self.sorted.name
-    case .graph: Self.parents.name
-    }
-  }
-
-  func register(in db: Database) throws {
-    switch self {
-    case .indexes: try db.register(Self.indexList)
-    case .view: try db.register(Self.sorted)
-    case .graph: try db.register(Self.parents)
-    }
-  }
-
-  /// Whether what it has stored is what the rows say; and what it finds, beside a model.
-  func check(_ db: Database, _ rows: RowState.Rows) throws {
-    switch self {
-    case .indexes:
-      try db.read { tx in
-        try tx.access(to: Self.indexList).verify()
-        for group in 0..<6 {
-          let keys = try tx[.rows].find { $0.group == group }.keys.sorted()
-          let expected = rows.filter { $0.value.row.group == group }.keys.sorted()
-          if keys != expected { throw RowFinding("the index finds \(keys) in group \(group), not \(expected)") }
-        }
-      }
-    case .view:
-      try db.verify(Self.sorted)
-      let found = try db.read { tx in
-        try tx.view(Self.sorted).count
-      }
-      let expected = rows.count { $0.value.row.group != 5 }
-      if found != expected { throw RowFinding("the view has \(found) rows, not \(expected)") }
-    case .graph:
-      try db.read { tx in
-        let graph = try tx.relationship(Self.parents)
-        try graph.checkInvariants()
-        let found = Array(graph.edges(named: "parent")).count
-        _ = try tx[.rows].contains("")
-        let most = rows.count { !$0.value.row.parent.isEmpty }
-        if found > most { throw RowFinding("there are \(found) edges, of \(most) rows with a parent") }
-      }
-    }
-  }
 }

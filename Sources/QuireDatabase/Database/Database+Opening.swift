@@ -49,6 +49,9 @@ extension Database {
     self.init(core)
   }
 
+  /// The engine below, for tests that take it through its background work.
+  package var engine: StorageEngine { core.engine }
+
   /// A database without files, empty, that ends with the object: for tests, caches and scratch work.
   ///
   /// Everything works as in one with files, but that nothing survives. Memory of removed rows is used again; `compact`
