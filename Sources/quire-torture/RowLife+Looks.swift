@@ -152,7 +152,7 @@ extension RowLife {
   /// Makes a backup, or stops it half-way: then nothing is under its name.
   func backUp(_ db: Database, _ random: inout SeededRandom) throws {
     for name in disk.names where name.hasPrefix("/backup") { disk.remove(name) }
-    var stopAfter = random.oneIn(3) ? random.below(6) : Int.max
+    var stopAfter = random.oneIn(2) ? random.below(6) : Int.max
     let seed = random.next()
     backup = (newest, false)
     do {

@@ -82,7 +82,7 @@ final class RowLife {
       do {
         if let db { try take(step, db, &random) }
         // Some failures are not told of, such as that a file that nobody needs could not be removed.
-        if disk.isPoweredOff { try crash(step, &random, isKilled: false) }
+        if disk.isPoweredOff { try crash(step, &random, isKilled: random.oneIn(3)) }
       } catch let finding as RowFinding { throw finding } catch {
         try judge(error, since: faultCount, step)
         try goOn(after: error, step, &random)
@@ -112,7 +112,9 @@ final class RowLife {
     case .reopen, .upgrade:
       if step.action == .upgrade { isUpgraded = true }
       try reopen(db)
-    case .register: try register(random.pick(TortureExtension.allCases), db)
+    case .register:
+      let all = TortureExtension.allCases
+      for new in random.oneIn(2) ? all : [random.pick(all)] { try register(new, db) }
     case .unregister: try unregister(random.pick(TortureExtension.allCases), db)
     case .backup: try backUp(db, &random)
     case .compact: try db.compact()
@@ -149,7 +151,8 @@ final class RowLife {
 
   /// Goes on after a call that failed: with the open database, if it can still write; else with another opening.
   private func goOn(after error: any Error, _ step: RowStep, _ random: inout SeededRandom) throws {
-    if disk.isPoweredOff { return try crash(step, &random, isKilled: false) }
+    // What ends at this change of the disk may be the process alone.
+    if disk.isPoweredOff { return try crash(step, &random, isKilled: random.oneIn(3)) }
     let code = (error as? DatabaseError)?.code
     if random.oneIn(6) { return try crash(step, &random, isKilled: random.oneIn(2)) }
     guard let db, code != .failStop, code != .outcomeUnknown else { return try openAfterStop() }

@@ -21,12 +21,12 @@ struct RowStep: Sendable, CustomStringConvertible {
   static func draw(_ random: inout SeededRandom) -> RowStep {
     let rare: [Action] = [
       .fill, .clear, .checkpoint, .flush, .begin, .begin, .reopen, .upgrade, .register, .register, .register,
-      .unregister, .backup, .compact, .rewrite, .check, .kill, .powerCut,
+      .unregister, .backup, .backup, .compact, .rewrite, .check, .kill, .powerCut,
     ]
     let action = random.oneIn(2) ? .transact : random.pick(rare)
     return RowStep(
       action: action, seed: random.next(), cutAfter: random.oneIn(5) ? random.below(random.pick([6, 60, 300])) : nil,
-      cutOpeningAfter: random.oneIn(3) ? random.below(40) : nil)
+      cutOpeningAfter: random.oneIn(2) ? random.below(random.pick([6, 40, 200])) : nil)
   }
 
   /// The steps of a life; the same ones for the same seed.

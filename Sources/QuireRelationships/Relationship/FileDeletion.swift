@@ -53,7 +53,7 @@ struct FileDeletion<Object: Sendable> {
       return hasMore
     }
     if due.isEmpty { return hasMore }
-    for file in due { file.claim.run { try file.remove(String(decoding: file.claim.path, as: UTF8.self)) } }
+    DueFile.remove(due)
     let isAllSettled = try write { writers in
       for file in due where file.claim.isSettled {
         for writer in writers { try writer.files.remove(file.claim.path) }

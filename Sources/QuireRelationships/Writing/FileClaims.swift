@@ -12,8 +12,9 @@ internal import Synchronization
 
 /// A file that a deletion has claimed.
 ///
-/// Invariant: a claim goes from `claimed` to `running` and on to `done` or `left`, or from `claimed` to `left`. While
-/// it is `running` nobody but the thread that removes the file changes the stage.
+/// Invariant: a claim goes from `claimed` to `running` and on to `done` or `left`, from `done` to `left` if that is not
+/// durable, or from `claimed` to `left`. While it is `running` nobody but the thread that removes the file changes the
+/// stage, and nobody else makes `left` of `done`.
 final class FileClaim: Sendable {
   /// Where the deletion stands.
   enum Stage {
@@ -23,7 +24,7 @@ final class FileClaim: Sendable {
     case running(UInt)
     /// The name is gone.
     case done
-    /// The file stays, for now: it could not be removed, or an edge came that keeps it.
+    /// The file stays on its list, for now: it could not be removed, or not durably, or an edge came that keeps it.
     case left
   }
 
@@ -43,6 +44,9 @@ final class FileClaim: Sendable {
   fileprivate let removal = DispatchGroup()
 
   fileprivate init(_ path: [UInt8]) { self.path = path }
+
+  /// Whether the name is gone.
+  var isDone: Bool { state.withLock { if case .done = $0.stage { true } else { false } } }
 
   /// Whether the name is gone, and the file has not been asked for since.
   var isSettled: Bool {
@@ -74,6 +78,9 @@ final class FileClaim: Sendable {
     }
     removal.leave()
   }
+
+  /// The name is gone, and may be back after a power cut: the file stays on its list.
+  func leave() { state.withLock { $0.stage = .left } }
 
   /// An edge to the file comes. If its removal has begun, waits for its end: the edge comes after it.
   fileprivate func withdraw() {

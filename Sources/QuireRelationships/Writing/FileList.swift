@@ -5,7 +5,25 @@ internal import QuireDatabase
 /// A file to be deleted now, and how.
 struct DueFile {
   let claim: FileClaim
-  let remove: @Sendable (String) throws -> Void
+  /// How an app wants it; nil if as usual.
+  let remove: (@Sendable (String) throws -> Void)?
+  /// Makes the names in a folder durable.
+  let synchronizeFolder: @Sendable (String) throws -> Void
+
+  var path: String { String(decoding: claim.path, as: UTF8.self) }
+
+  /// Deletes files, so that no power cut brings back those that are deleted as usual: each of their folders is synced
+  /// once. What cannot be deleted, or not durably, stays due.
+  static func remove(_ files: [DueFile]) {
+    var folders: [String: [DueFile]] = [:]
+    for file in files {
+      file.claim.run { try (file.remove ?? FileRemoval.unlinkName)(file.path) }
+      if file.remove == nil, file.claim.isDone { folders[FileRemoval.folder(of: file.path), default: []].append(file) }
+    }
+    for (folder, files) in folders {
+      do { try files[0].synchronizeFolder(folder) } catch { for file in files { file.claim.leave() } }
+    }
+  }
 }
 
 /// The list of files whose last edge has gone, in a tree, until they are deleted; see `FileDeletion`.
@@ -15,7 +33,7 @@ struct DueFile {
 final class FileList {
   private let trees: EdgeTrees
   private let paths: ExtensionTree<[UInt8]>
-  private let removeFile: @Sendable (String) throws -> Void
+  private let settings: RelationshipSettings
   private let deleteFiles: @Sendable (Database) -> Void
   /// Whether this transaction has put files on the list.
   private var hasNew = false
@@ -25,7 +43,7 @@ final class FileList {
   ) throws {
     self.trees = trees
     self.deleteFiles = deleteFiles
-    removeFile = settings.removeFile
+    self.settings = settings
     paths = try trees.store.tree("files", of: [UInt8].self)
   }
 
@@ -69,7 +87,9 @@ final class FileList {
         try paths.remove(path)
       } else if let claim = FileClaims.shared.claim(path, database) {
         // Another thread may be at the others.
-        due.append(DueFile(claim: claim, remove: removeFile))
+        due.append(
+          DueFile(
+            claim: claim, remove: settings.removeFile, synchronizeFolder: settings.synchronizeFolder))
       }
     }
     return batch.last

@@ -2,12 +2,6 @@
 
 internal import QuireDatabase
 
-#if canImport(Darwin)
-  internal import Darwin
-#else
-  internal import Glibc
-#endif
-
 /// How to tell the rows of a collection.
 struct Notifier: Sendable {
   /// The object of a row.
@@ -70,7 +64,10 @@ struct RelationshipSettings: Sendable {
   /// How many changes of edges, and how many edges that have gone, a transaction keeps in memory; see
   /// `StoredEdge.weight`.
   var notedCount = EdgeLimits.notedCount
-  var removeFile: @Sendable (String) throws -> Void = { try Self.unlinkFile($0) }
+  /// How an app deletes files; nil if as usual.
+  var removeFile: (@Sendable (String) throws -> Void)?
+  /// Makes the names in a folder durable, of which files were removed as usual.
+  var synchronizeFolder: @Sendable (String) throws -> Void = { try FileRemoval.synchronize($0) }
 
   /// Whether objects of any collection are asked for edges.
   var hasDerivers: Bool { !derivers.isEmpty }
@@ -143,14 +140,5 @@ struct RelationshipSettings: Sendable {
       replace: { told, key, tx in
         if let told = told as? Told { try replacing(told, key, tx) }
       })
-  }
-
-  /// Removes a file's name; one that is not there is fine.
-  private static func unlinkFile(_ path: String) throws {
-    guard unsafe unlink(path) != 0 else { return }
-    let code = errno
-    guard code != ENOENT, code != ENOTDIR else { return }
-    throw DatabaseError(
-      .inputOutput, "The file could not be deleted (system error \(code)). It is tried again later.", path: path)
   }
 }

@@ -1,0 +1,64 @@
+// Removing the names of files, so that no power cut brings them back.
+
+internal import QuireDatabase
+
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
+/// How files are deleted if an app says nothing else: their names are removed, and then their folders are synced.
+///
+/// A name that was removed may be there again after a power cut if its folder was not synced. The list of files is on
+/// the disk without it by then, so that nobody would ever delete the file.
+enum FileRemoval {
+  /// Removes a file's name, durably; one that is not there is fine.
+  static func remove(_ path: String) throws {
+    try unlinkName(path)
+    try synchronize(folder(of: path))
+  }
+
+  /// Removes a file's name, for now; one that is not there is fine: it may be one whose folder was not synced.
+  static func unlinkName(_ path: String) throws {
+    guard unsafe unlink(path) != 0 else { return }
+    let code = errno
+    guard code != ENOENT, code != ENOTDIR else { return }
+    throw failure("The file could not be deleted", code, path)
+  }
+
+  /// The folder that has a file's name.
+  static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Makes the names in a folder durable. A folder that is not there has none; one that may not be read, or that its
+  /// file system cannot sync, is left to the system.
+  static func synchronize(_ folder: String) throws {
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      let code = errno
+      if [ENOENT, ENOTDIR, EACCES, EPERM, ELOOP].contains(code) { return }
+      throw failure("The folder could not be opened", code, folder)
+    }
+    defer { _ = close(descriptor) }
+    while sync(descriptor) != 0 {
+      let code = errno
+      if code == EINTR { continue }
+      if code == EINVAL || code == ENOTSUP { return }
+      throw failure("The folder could not be synced", code, folder)
+    }
+  }
+
+  private static func sync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor)
+  }
+
+  private static func failure(_ what: String, _ code: Int32, _ path: String) -> DatabaseError {
+    DatabaseError(.inputOutput, "\(what) (system error \(code)). It is tried again later.", path: path)
+  }
+}
