@@ -48,6 +48,7 @@ extension RowLife {
     }
     changed.settle(newest, registered)
     states = durability == .full ? [changed] : states + [changed]
+    if faults.isCalm { try checkDeletedFiles(db) }
     stepCheckpoint(db, &random)
   }
 
@@ -83,11 +84,11 @@ extension RowLife {
         try tx[.documents].remove(key)
         state.documents[key] = nil
       case 18, 19: try changeNote(key, tx, &state, &random)
-      case 20...22:
+      case 20, 21:
         let cover = makeCover(state, &random)
         try tx[.covers].set(cover, for: key)
         state.covers[key] = cover
-      case 23:
+      case 22, 23:
         try tx[.covers].remove(key)
         state.covers[key] = nil
       default: try changeSecret(key, tx, &state, &random)
