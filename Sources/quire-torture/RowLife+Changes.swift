@@ -63,7 +63,7 @@ extension RowLife {
   private func change(_ tx: WriteTransaction, _ state: inout RowState, _ random: inout SeededRandom) throws {
     for _ in 0..<1 + random.below(9) {
       let key = "k\(random.below(Self.keyCount))"
-      switch random.below(26) {
+      switch random.below(25) {
       case 0...9:
         let row = RowState.Row(row: .random(&random), metadata: random.oneIn(2) ? random.below(1000) : nil)
         try tx[.rows].set(row.row, metadata: row.metadata, for: key)
@@ -84,13 +84,7 @@ extension RowLife {
         try tx[.documents].remove(key)
         state.documents[key] = nil
       case 18, 19: try changeNote(key, tx, &state, &random)
-      case 20, 21:
-        let cover = makeCover(state, &random)
-        try tx[.covers].set(cover, for: key)
-        state.covers[key] = cover
-      case 22, 23:
-        try tx[.covers].remove(key)
-        state.covers[key] = nil
+      case 20...22: try changeCover("c\(random.below(8))", tx, &state, &random)
       default: try changeSecret(key, tx, &state, &random)
       }
     }
@@ -108,6 +102,20 @@ extension RowLife {
       try tx[.oldNotes].set(OldNote(text: text), for: key)
     }
     state.notes[key] = text
+  }
+
+  /// Few keys, so that covers are often replaced, and their files go.
+  private func changeCover(
+    _ key: String, _ tx: WriteTransaction, _ state: inout RowState, _ random: inout SeededRandom
+  ) throws {
+    if random.oneIn(4) {
+      try tx[.covers].remove(key)
+      state.covers[key] = nil
+    } else {
+      let cover = makeCover(state, &random)
+      try tx[.covers].set(cover, for: key)
+      state.covers[key] = cover
+    }
   }
 
   private func changeSecret(
