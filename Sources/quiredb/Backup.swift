@@ -21,6 +21,7 @@ struct Backup: ParsableCommand {
     try describing {
       let engine = try database.open()
       let backup = try engine.backup(to: copy) { reporter.show($0) }
+      reporter.end()
       print("\(copy): \(backup.csn), \(backup.entries) entries, \(backup.byteCount) bytes, id \(backup.databaseID)")
       try engine.close()
     }

@@ -1,6 +1,7 @@
 // quiredb check: is everything as it must be?
 
 import ArgumentParser
+import QuireDatabase
 import QuireStorage
 
 /// Checks all files of a database and prints what is wrong with them.
@@ -10,6 +11,7 @@ struct Check: ParsableCommand {
 
   @OptionGroup var database: DatabaseArgument
   @Option(help: "The number of defects to stop at.") var limit = 100
+  @Flag(help: "The result as one JSON record.") var json = false
   @Flag(help: "Shows on standard error how far the check has come.") var progress = false
 
   func run() throws {
@@ -19,11 +21,21 @@ struct Check: ParsableCommand {
       complain("close the database first, or call verify() in the program that has it open.")
       throw ExitCode.failure
     }
-    let showsProgress = progress
+    let reporter = ProgressReporter(isShown: progress)
     let defects = try describing {
       try inspector.check(defectLimit: limit) { pages in
-        if showsProgress, pages % 4096 == 0 { complain("\(pages) pages") }
+        if pages % 4096 == 0 { reporter.show("\(pages) pages") }
       }
+    }
+    reporter.end()
+    if json {
+      let record: RowValue = [
+        "file": .text(inspector.path), "defects": .list(defects.map { .text($0.description) }),
+        "may have more": .bool(defects.count >= limit),
+      ]
+      print(record.json)
+      if !defects.isEmpty { throw ExitCode.failure }
+      return
     }
     for defect in defects { print(defect.description) }
     guard defects.isEmpty else {

@@ -17,6 +17,7 @@ struct Compact: ParsableCommand {
       let engine = try database.open()
       let before = engine.statistics.filePages
       try engine.compact { reporter.show($0) }
+      reporter.end()
       let after = engine.statistics.filePages
       try engine.close()
       print("\(database.file): \(before) pages before, \(after) now")

@@ -9,9 +9,11 @@ struct Info: ParsableCommand {
     abstract: "Shows the meta pages, the trees and the log segments of a database.")
 
   @OptionGroup var database: DatabaseArgument
+  @Flag(help: "One JSON record.") var json = false
 
   func run() throws {
     let inspector = try database.inspect()
+    if json { return try InfoRecord(inspector).write() }
     print("file          \(inspector.path), \(inspector.fileByteCount) bytes")
     for (slot, decoded) in inspector.metaPages.enumerated() {
       printMeta(decoded, slot: slot, isNewest: inspector.newest?.slot == slot)

@@ -1,6 +1,7 @@
 // What the subcommands have in common: the argument, warnings, and how things are written down.
 
 import ArgumentParser
+import QuireDatabase
 import QuireStorage
 
 #if canImport(Darwin)
@@ -29,26 +30,52 @@ struct DatabaseArgument: ParsableArguments {
   }
 }
 
-/// Shows on standard error how far long work has come, once for each percent.
+/// Shows on standard error how far long work has come: on a terminal in one line that is written anew, and elsewhere, if
+/// that is asked for, in a line for each step.
 final class ProgressReporter {
   private let isShown: Bool
   private var last = ""
 
   init(isShown: Bool) { self.isShown = isShown }
 
-  func show(_ progress: StorageProgress) {
-    guard isShown else { return }
-    let line = "\(progress.phase), \(Int(progress.fraction * 100)) %"
-    if line != last { complain(line) }
-    last = line
+  deinit { end() }
+
+  /// One line for each percent.
+  func show(_ progress: StorageProgress) { show("\(progress.phase), \(Int(progress.fraction * 100)) %") }
+
+  /// Shows a text, unless it is the one before.
+  func show(_ text: String) {
+    guard text != last else { return }
+    last = text
+    if ErrorOutput.isTerminal { ErrorOutput.write(ErrorOutput.clearing + text) } else if isShown { complain(text) }
+  }
+
+  /// The work is done: takes the line off the terminal.
+  func end() {
+    if ErrorOutput.isTerminal, !last.isEmpty { ErrorOutput.write(ErrorOutput.clearing) }
+    last = ""
+  }
+}
+
+/// Standard error. Not through stdio: its streams are shared mutable variables of the C library.
+enum ErrorOutput {
+  static let isTerminal = isatty(2) == 1
+  /// What takes a line off a terminal.
+  static let clearing = "\r\u{1b}[K"
+
+  static func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    #if canImport(Darwin)
+      _ = bytes.withUnsafeBytes { Darwin.write(2, $0.baseAddress, $0.count) }
+    #else
+      _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
+    #endif
   }
 }
 
 /// Writes a line to standard error.
 func complain(_ text: String) {
-  // Not through stdio: its streams are shared mutable variables of the C library.
-  let line = Array("quiredb: \(text)\n".utf8)
-  _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+  ErrorOutput.write("\(ErrorOutput.isTerminal ? ErrorOutput.clearing : "")quiredb: \(text)\n")
 }
 
 /// Runs `body`; an error of the engine becomes one line and exit code 1.
@@ -58,6 +85,9 @@ func describing<Result>(_ body: () throws -> Result) throws -> Result {
     throw ExitCode.failure
   }
 }
+
+/// A number as JSON has it.
+func count(_ value: some BinaryInteger) -> RowValue { .integer(Int128(value)) }
 
 /// `text`, filled with spaces to `width`.
 func padded(_ text: String, _ width: Int) -> String {

@@ -1,6 +1,7 @@
 // The operators' tool: looking into databases, checking, copying and compacting them.
 
 internal import ArgumentParser
+internal import QuireStorage
 
 /// `quiredb`: what an operator asks of a database file.
 @main
@@ -8,8 +9,13 @@ struct QuireDB: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quiredb",
     abstract: "Looks into databases, checks, copies and compacts them.",
+    discussion: """
+      Exit codes: 0, done; 1, there is a defect, a row or a collection that was asked for is not there, or something went \
+      wrong, which standard error tells; 2, an import is done and has passed over lines; 64, the command line is none.
+      """,
+    version: "unreleased, file format \(MetaPage.formatVersion)",
     subcommands: [
-      Info.self, Check.self, Stats.self, Collections.self, Count.self, Get.self, Scan.self, Export.self,
-      ListIndexes.self, Plan.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self,
+      Info.self, Check.self, Stats.self, Collections.self, Count.self, Get.self, Scan.self, Export.self, Import.self,
+      Extensions.self, ListIndexes.self, Plan.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self,
     ])
 }

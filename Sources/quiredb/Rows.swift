@@ -79,9 +79,14 @@ struct Count: ParsableCommand {
   @OptionGroup var database: DatabaseArgument
   @Argument(help: "The collection.") var collection: String
   @OptionGroup var range: RowRange
+  @Flag(help: "One JSON record.") var json = false
 
   func run() throws {
-    try reading(database) { tx in StandardOutput.write("\(try range.rows(of: collection, tx).count())") }
+    try reading(database) { tx in
+      let count = try range.rows(of: collection, tx).count()
+      let record: RowValue = ["collection": .text(collection), "rows": .integer(Int128(count))]
+      StandardOutput.write(json ? record.json : "\(count)")
+    }
   }
 }
 
@@ -101,7 +106,10 @@ struct Get: ParsableCommand {
         complain("there is no row “\(shown(key))” in “\(shown(collection))”.")
         throw ExitCode.failure
       }
-      if json { return StandardOutput.write(ExportedRow.line(row, of: collection)) }
+      if json {
+        let needed = tx.values(in: collection).withNeededBytes(row)
+        return StandardOutput.write(RowLine(needed, of: collection).json)
+      }
       let lines = ["row      \(row.rowID.rawValue)", Self.line("object  ", row.object)]
       StandardOutput.write((lines + (row.metadata.map { [Self.line("metadata", $0)] } ?? [])).joined(separator: "\n"))
     }
@@ -111,7 +119,7 @@ struct Get: ParsableCommand {
     let version = half.version == 0 ? "" : ", written after \(half.version) upgrades"
     if case .encrypted(let key) = half.content { return "\(title) is encrypted with key \(key)" }
     let coder = half.coder.map { " (\($0.rawValue)\(version))" } ?? ""
-    return "\(title) \(ExportedRow.value(half).json)\(coder)"
+    return "\(title) \(RowLine.shown(half).json)\(coder)"
   }
 }
 
@@ -140,9 +148,9 @@ struct Scan: ParsableCommand {
       defer { output.flush() }
       for row in (reverse ? rows.reversed() : rows).prefix(limit) {
         if json {
-          output.append(ExportedRow.line(row, of: collection))
+          output.append(RowLine(rows.withNeededBytes(row), of: collection).json)
         } else {
-          output.append(keys ? shown(row.key) : "\(shown(row.key))\t\(ExportedRow.value(row.object).json)")
+          output.append(keys ? shown(row.key) : "\(shown(row.key))\t\(RowLine.shown(row.object).json)")
         }
       }
     }
@@ -154,24 +162,34 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Writes rows as JSON, one per line, by collection and key. Changes nothing.",
     discussion: """
-      A line is {"collection": …, "key": …, "object": …} with "metadata" where there are some. What JSON lacks is a \
-      record of one field: {"$data": "…"} in Base64, {"$int": "…"}, {"$float": …}, {"$double": "nan"}, {"$uuid": "…"}, \
+      A line is {"collection": …, "key": …, "object": …} with "metadata" where there are some. A line without a key, in \
+      front of the rows of a collection, says by which coders they are written, and the names of their fields: `import` \
+      makes the same file of all lines, to the bytes of each row. What JSON lacks is a record of one field: {"$data": "…"} in Base64, {"$int": "…"}, {"$float": …}, {"$double": "nan"}, {"$uuid": "…"}, \
       {"$date": seconds since 2001}, {"$record": …}; values of custom coders are {"$data": …}. "coder" and "version" \
-      tell how a row is stored where that is not the binary form without upgrades, "encrypted with key" what nobody \
-      without the key can read.
+      tell how a row is stored where that is not the binary form without upgrades, "bytes" as which bytes where the \
+      value alone would make others, "encrypted with key" what nobody without the key can read.
       """)
 
   @OptionGroup var database: DatabaseArgument
   @Argument(help: "The collections; all if left out.") var collections: [String] = []
+  @Flag(help: "No lines but those of rows: an import gives fields numbers of its own then.") var rowsOnly = false
+  @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
   func run() throws {
     try reading(database) { tx in
       // All are there before the first line is written.
       let all = try (collections.isEmpty ? tx.collections : collections).map { ($0, try values(in: $0, tx)) }
+      let reporter = ProgressReporter(isShown: progress)
+      var count = 0
       var output = StandardOutput()
       defer { output.flush() }
       for (name, rows) in all {
-        for row in rows { output.append(ExportedRow.line(row, of: name)) }
+        if !rowsOnly { output.append(RowLine.notes(collection: name, rows.notes).json) }
+        for row in rows {
+          output.append(RowLine(rows.withNeededBytes(row), of: name).json)
+          count += 1
+          if count % 10_000 == 0 { reporter.show("\(count) rows") }
+        }
         // A loop cannot throw: an error in it is thrown by the next call.
         _ = try rows.count()
       }

@@ -1,6 +1,7 @@
 // quiredb stats: pages by kind and tree, and how full they are.
 
 import ArgumentParser
+import QuireDatabase
 import QuireStorage
 
 /// Counts the pages of a database.
@@ -9,6 +10,7 @@ struct Stats: ParsableCommand {
     abstract: "Counts the pages of a database by kind and tree, and how full they are. Reads every page.")
 
   @OptionGroup var database: DatabaseArgument
+  @Flag(help: "The figures as one JSON record.") var json = false
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
   func run() throws {
@@ -17,8 +19,25 @@ struct Stats: ParsableCommand {
       let engine = try database.open()
       let figures = try engine.treeStatistics { reporter.show($0) }
       try engine.close()
-      show(figures)
+      reporter.end()
+      if json { print(record(figures).json) } else { show(figures) }
     }
+  }
+
+  private func record(_ figures: StorageTreeStatistics) -> RowValue {
+    let trees = figures.trees.map { tree -> RowValue in
+      [
+        "name": .text(tree.name), "entries": count(tree.entries), "leaves": count(tree.leafPages),
+        "leaf bytes": count(tree.leafBytes), "branches": count(tree.branchPages), "long values": count(tree.longValues),
+      ]
+    }
+    return [
+      "file": .text(database.file), "commit": count(figures.csn.rawValue), "pages": count(figures.filePages),
+      "page size": count(figures.pageSize), "leaves": count(figures.leafPages), "branches": count(figures.branchPages),
+      "long values": count(figures.extentPages), "catalog": count(figures.catalogPages),
+      "free map": count(figures.freeMapPages), "free": count(figures.freePages), "held": count(figures.heldPages),
+      "trees": .list(trees),
+    ]
   }
 
   private func show(_ figures: StorageTreeStatistics) {

@@ -51,6 +51,14 @@ package final class RowCodingContext {
     names.reset(to: schema)
   }
 
+  /// Calls `body`; while it runs, fields of values without a type get no new names if `isFixed`.
+  func withNames<Result>(fixed isFixed: Bool, _ body: () throws -> Result) rethrows -> Result {
+    let former = names.isFixed
+    names.isFixed = isFixed
+    defer { names.isFixed = former }
+    return try body()
+  }
+
   // MARK: Binary
 
   /// Calls `body` with the binary form of `value`.

@@ -64,7 +64,8 @@ extension RowEncoder {
     var key = WrittenKey.number(number)
     if number == 0 {
       guard let head = reader.head(at: next, limit: limit), let name = reader.text(head) else { return nil }
-      key = names.number(of: name).map { .number($0) } ?? .name(ByteString(name))
+      let noted = names.number(of: name).flatMap { names.name($0)?.hasSameBytes(as: name) == true ? $0 : nil }
+      key = noted.map { .number($0) } ?? .name(ByteString(name))
       next = head.end
     }
     guard let value = reader.head(at: next, limit: limit) else { return nil }

@@ -272,7 +272,10 @@ final class RowEncoder: Encoder {
 
   /// Writes the number of a name, or the name where it has none; `isNoted` if it is to get one. Returns its step.
   func writeKey(_ name: String, isNoted: Bool) -> PathStep {
-    guard let number = isNoted ? names.register(name) : names.number(of: name) else {
+    // Another spelling of a noted name, which `String` takes for the same, is another name.
+    guard let number = isNoted ? names.register(name) : names.number(of: name),
+      names.name(number)?.hasSameBytes(as: name) == true
+    else {
       unsafe keys.noteOther()
       return writeInlineKey(name)
     }

@@ -57,6 +57,14 @@ final class TypedCustomCoder<Value>: CustomCoder, @unchecked Sendable {
   }
 }
 
+/// What writes and reads its JSON by itself, exactly, and not by Foundation's coders.
+protocol JSONCoded {
+  /// Appends the value as a document. On an error, `bytes` is as it was.
+  func appendJSON(to bytes: inout [UInt8]) throws
+  /// Reads a document, which may be any bytes.
+  init(jsonDocument bytes: UnsafeRawBufferPointer) throws
+}
+
 /// What a coder does to a value, whose type only the form knows. Nothing in it is counted: who has a custom one keeps
 /// its closures.
 ///
@@ -191,7 +199,9 @@ final class TypedCustomCoder<Value>: CustomCoder, @unchecked Sendable {
     switch self {
     case .json(let type):
       func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
-        unsafe bytes.append(contentsOf: try context.encodeJSON(value.assumingMemoryBound(to: type).pointee))
+        let value = unsafe value.assumingMemoryBound(to: type).pointee
+        if let own = value as? any JSONCoded { return try own.appendJSON(to: &bytes) }
+        bytes.append(contentsOf: try context.encodeJSON(value))
       }
       try encode(type)
     case .propertyList(let type):
@@ -211,6 +221,10 @@ final class TypedCustomCoder<Value>: CustomCoder, @unchecked Sendable {
     switch self {
     case .json(let type):
       func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+        if let own = type as? any JSONCoded.Type, let value = try unsafe own.init(jsonDocument: bytes) as? Coded {
+          unsafe place.initializeMemory(as: type, to: value)
+          return
+        }
         unsafe place.initializeMemory(as: type, to: try context.decodeJSON(type, bytes))
       }
       try decode(type)

@@ -64,6 +64,8 @@ final class FieldNames {
   private var numbers: [String: UInt32]?
   /// Changes with each change of the names; what was remembered under another one must be asked anew.
   @exclusivity(unchecked) private(set) var generation = 1
+  /// Whether no names are added for the fields of values that are stored without a type: new ones are spelled out.
+  var isFixed = false
   private var tables: [ObjectIdentifier: KeyTable] = [:]
 
   init(_ schema: RowSchema) { unsafe names = schema.names }

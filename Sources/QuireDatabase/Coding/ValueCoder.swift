@@ -35,7 +35,7 @@
     _ value: UnsafeRawPointer, into bytes: inout [UInt8], _ context: RowCodingContext, _ key: String
   ) throws {
     let start = bytes.count
-    appendVersion(to: &bytes)
+    appendVersion(upgrades?.count ?? 0, form.kind, hasVersions: upgrades != nil, to: &bytes)
     do { try unsafe form.encode(value, into: &bytes, context, key) } catch {
       bytes.removeLast(bytes.count - start)
       throw error
@@ -77,23 +77,6 @@
     try unsafe upgrades.decode(version, rest, context, key, into: place)
   }
 
-  @inline(__always) private func appendVersion(to bytes: inout [UInt8]) {
-    var version = upgrades?.count ?? 0
-    switch form {
-    case .binary: break
-    case .json, .propertyList:
-      if version == 0 { return }
-      bytes.append(0)
-    case .timestamp, .bytes, .data, .custom:
-      if version == 0 { return }
-    }
-    while version >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: version) | 0x80)
-      version >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: version))
-  }
-
   /// Whether `bytes` were written by a coder with as many upgrades as this one has. Constant time.
   ///
   /// - Throws: `RowFormError` if the bytes are of no version that this coder knows.
@@ -108,6 +91,27 @@
   private func version(of bytes: UnsafeRawBufferPointer) throws -> (version: Int, start: Int) {
     unsafe try readVersion(of: bytes, form.kind, hasVersions: upgrades != nil)
   }
+}
+
+/// Appends what stands before a value: how many upgrades its coder has.
+///
+/// - Parameter hasVersions: whether bytes of a kind that tells no versions begin with one all the same.
+@inline(__always)
+func appendVersion(_ version: Int, _ kind: CoderIdentity.Kind, hasVersions: Bool, to bytes: inout [UInt8]) {
+  switch kind {
+  case .binary: break
+  case .json, .propertyList:
+    if version == 0 { return }
+    bytes.append(0)
+  case .timestamp, .bytes, .custom:
+    if !hasVersions { return }
+  }
+  var rest = version
+  while rest >= 0x80 {
+    bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+    rest >>= 7
+  }
+  bytes.append(UInt8(truncatingIfNeeded: rest))
 }
 
 /// How many upgrades the coder had that wrote `bytes`, and where the value begins.

@@ -22,9 +22,12 @@ struct StoredCoder: Hashable {
     self.rawValue = rawValue
   }
 
-  init(_ identity: CoderIdentity) {
-    let number = UInt8(Self.kinds.firstIndex(of: identity.kind) ?? 0) + 1
-    let hasVersions = identity.upgradeCount > 0 && !Self.tellsVersions(identity.kind)
+  init(_ identity: CoderIdentity) { self.init(identity.kind, hasUpgrades: identity.upgradeCount > 0) }
+
+  /// A coder of a kind.
+  init(_ kind: CoderIdentity.Kind, hasUpgrades: Bool) {
+    let number = UInt8(Self.kinds.firstIndex(of: kind) ?? 0) + 1
+    let hasVersions = hasUpgrades && !Self.tellsVersions(kind)
     self.init(checked: number | (hasVersions ? Self.versionBit : 0))
   }
 

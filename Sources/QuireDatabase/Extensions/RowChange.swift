@@ -121,6 +121,8 @@ final class RowBefore {
   case given(object: Any?, metadata: Any??)
   /// From bytes that were read already, in the form of the row tree.
   case bytes([UInt8])
+  /// From a row that is being stored and was handed over encoded, in the form of the row tree.
+  case encoded([UInt8])
   /// From the trees.
   case stored
   /// The row is not there any more.

@@ -1,5 +1,7 @@
 // What is stored of extensions, for tools that know none of the types.
 
+internal import QuireStorage
+
 /// What is stored of an extension, whether it is registered or not.
 ///
 /// For the thread and the life of its transaction.
@@ -12,6 +14,20 @@ public struct StoredExtension {
   public let collections: [String]?
   /// Its trees and values.
   public let store: ExtensionStore
+
+  /// Its stored trees with the numbers of their entries, in the order of their names. A look at the root of each.
+  ///
+  /// - Throws: `transactionClosed`, `damagedPage`, `inputOutput`.
+  public func trees() throws(DatabaseError) -> [(name: String, entries: Int)] {
+    let state = store.state
+    let prefix = store.id.treePrefix.utf8.count
+    var trees: [(name: String, entries: Int)] = []
+    for tree in try state.extensionCatalog.storedTrees(of: store.id) {
+      let entries = try state.wrapping { () throws(StorageError) in try state.count(of: tree) }
+      trees.append((String(decoding: tree.name.utf8.dropFirst(prefix), as: UTF8.self), entries))
+    }
+    return trees.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
 
   /// The name that one of its trees has in the engine, whose statistics know it by that.
   public func engineName(ofTree name: String) -> String { store.id.treeName(name) }

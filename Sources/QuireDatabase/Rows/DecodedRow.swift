@@ -81,7 +81,7 @@ internal import QuireStorage
     switch change.content {
     case .given(let object?, _): return rows.withDescription { unsafe $0.object.unbox(object, to: place) }
     case .gone: return false
-    case .bytes(let bytes):
+    case .bytes(let bytes), .encoded(let bytes):
       if rows.isCached, let rowID = change.rowID {
         let found = try unsafe rows.objectCached(change.key, rowID, of: bytes)
         rows.withDescription { unsafe $0.object.move(found, to: place) }
@@ -113,7 +113,7 @@ internal import QuireStorage
       guard let metadata else { return false }
       return rows.withDescription { unsafe $0.metadata.unbox(metadata, to: place) }
     case .gone: return false
-    case .bytes(let bytes):
+    case .bytes(let bytes), .encoded(let bytes):
       return try unsafe bytes.withUnsafeBytes { bytes in
         try unsafe rows.decodeMetadata(of: try unsafe RowView(bytes), change.key, into: place)
       }

@@ -13,7 +13,7 @@ extension RowChange {
     case .given(let object, _):
       if let object { return object as? Object }
     case .gone: return nil
-    case .bytes(let bytes):
+    case .bytes(let bytes), .encoded(let bytes):
       let handle = try handle(collection)
       if handle.isCached, let rowID { return try handle.objectCached(key, rowID, of: bytes) }
       return try unsafe bytes.withUnsafeBytes { bytes in try handle.object(try unsafe RowView(bytes), key) }
@@ -32,7 +32,7 @@ extension RowChange {
     case .given(_, .some(let metadata)): return metadata as? Metadata
     case .given(_, .none), .stored: break
     case .gone: return nil
-    case .bytes(let bytes):
+    case .bytes(let bytes), .encoded(let bytes):
       let handle = try handle(collection)
       return try unsafe bytes.withUnsafeBytes { bytes in try handle.metadata(try unsafe RowView(bytes), key) }
     }

@@ -234,7 +234,7 @@ extension OpenedCollection {
     }
   }
 
-  private func unencodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
+  func unencodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
     DatabaseError(
       .encodingFailed, "The \(half) could not be encoded. Nothing was stored; see the cause.",
       path: transaction.database.path, collection: name, key: key, cause: cause)

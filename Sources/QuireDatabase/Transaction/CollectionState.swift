@@ -102,6 +102,32 @@ internal import QuireStorage
     try usedCoders.check(readBy: used, name)
     try coders.check(readBy: used, name)
     usedCoders = usedCoders.joined(with: used, [.object, .metadata])
+    // What a coder that is not known has stored says nothing of this one.
+    writtenHalves = []
+  }
+
+  /// The coder that the transaction uses for a half.
+  func usedCoder(_ half: RowHalf) -> StoredCoder { half == .object ? usedCoders.object : usedCoders.metadata }
+
+  /// Takes over coders and names of fields that are to be those of the rows to come. Returns whether the names are the
+  /// collection's, so that the numbers of fields mean the same: a collection that has others keeps them.
+  ///
+  /// - Throws: `collectionMismatch` if coders of another kind have written its rows.
+  func adopt(_ new: StoredCoders, _ object: RowSchema, _ metadata: RowSchema) throws(DatabaseError) -> Bool {
+    try check(new)
+    let hasNames = Self.agree(contexts.object.schema, object) && Self.agree(contexts.metadata.schema, metadata)
+    if hasNames {
+      if object.names.count > contexts.object.schema.names.count { contexts.object.reset(to: object) }
+      if metadata.names.count > contexts.metadata.schema.names.count { contexts.metadata.reset(to: metadata) }
+    }
+    coders = coders.joined(with: new, [.object, .metadata])
+    assert(knowsStoredFields, "names of fields are lost that are stored")
+    return hasNames
+  }
+
+  /// Whether one schema is the beginning of the other, to the byte.
+  private static func agree(_ one: RowSchema, _ other: RowSchema) -> Bool {
+    zip(one.names, other.names).allSatisfy { $0.hasSameBytes(as: $1) }
   }
 
   /// Halves of a row are about to be stored by the coders that the transaction uses. To look at a collection, and to

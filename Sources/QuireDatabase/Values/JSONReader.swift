@@ -27,6 +27,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   private let bytes: UnsafeRawBufferPointer
   /// Whether records of one field may stand for what JSON lacks.
   private let hasMarks: Bool
+  /// Whether a record that has a name twice is an error.
+  private let refusesRepeatedNames: Bool
   private let room = StackRoom.current
   private var offset = 0
   private var depth = 0
@@ -34,9 +36,10 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A value inside of 511 others may be a mark, and a record around it stand in one.
   private var mostDepth: Int { hasMarks ? 2 * Limits.codingDepth + 1 : Limits.codingDepth }
 
-  init(_ bytes: UnsafeRawBufferPointer, hasMarks: Bool) {
+  init(_ bytes: UnsafeRawBufferPointer, hasMarks: Bool, refusesRepeatedNames: Bool = false) {
     unsafe self.bytes = bytes
     self.hasMarks = hasMarks
+    self.refusesRepeatedNames = refusesRepeatedNames
   }
 
   /// The value that is the whole text.
@@ -132,12 +135,17 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     try enter()
     defer { depth -= 1 }
     var fields: [RowValue.Field] = []
+    var names: Set<ByteString> = []
     skipSpace()
     if take(UInt8(ascii: "}")) { return [] }
     while true {
       skipSpace()
       guard peek == UInt8(ascii: "\"") else { throw error("A record has no name where one belongs") }
+      let start = offset
       let name = try text()
+      if refusesRepeatedNames, !names.insert(ByteString(name)).inserted {
+        throw JSONError("A record has a name twice", at: start)
+      }
       skipSpace()
       if !take(UInt8(ascii: ":")) { throw error("A name has no “:” behind it") }
       skipSpace()
@@ -321,48 +329,4 @@ enum JSONMark {
   private static func bits(_ text: String) -> Substring? {
     text.hasPrefix("nan:") && !text.hasPrefix("nan:+") ? text.dropFirst(4) : nil
   }
-}
-
-extension RowValue {
-  /// The value that a JSON text says, with marks such as `{"$data": "SGVsbG8="}` for what JSON lacks; see ``json``.
-  ///
-  /// Whole numbers become integers, with all their digits up to the largest `UInt128`; others numbers of double
-  /// precision. A record keeps fields of one name as they are, of which a row that is stored has the last.
-  ///
-  /// - Complexity: O(bytes).
-  /// - Throws: ``JSONError`` for what is no JSON, for a mark with another content than its own, and for more than 1,025
-  ///   values inside one another, or fewer where the stack of the thread is small. A row takes 512.
-  public init(json text: String) throws(JSONError) {
-    var text = text
-    self = try text.withUTF8 { unsafe Self.read(UnsafeRawBufferPointer($0)) }.get()
-  }
-
-  /// The value that the bytes of a JSON text say, as ``init(json:)``.
-  public init(json bytes: [UInt8]) throws(JSONError) {
-    self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0) }.get()
-  }
-
-  private static func read(_ bytes: UnsafeRawBufferPointer) -> Result<RowValue, JSONError> {
-    var reader = unsafe JSONReader(bytes, hasMarks: true)
-    return Result { () throws(JSONError) in try reader.document() }
-  }
-
-  /// The value as JSON in one line, from which ``init(json:)`` makes the same value to the bit.
-  ///
-  /// What JSON lacks is a record of one field that begins with `$`: `{"$int": "…"}` for integers beyond 2⁵³,
-  /// `{"$double": "nan"}`, `{"$float": 0.1}`, `{"$data": "…"}` in Base64, `{"$uuid": "…"}`, `{"$date": …}` in seconds
-  /// since 2001, and `{"$record": {…}}` for a record whose first name begins with `$`. Calls itself for each value
-  /// inside; an app that makes values deeper than the 512 of rows needs a stack for that.
-  ///
-  /// - Complexity: O(size).
-  public var json: String {
-    var writer = JSONWriter()
-    writer.append(self)
-    return String(decoding: writer.bytes, as: UTF8.self)
-  }
-}
-
-extension RowValue: CustomStringConvertible {
-  /// The value as JSON.
-  public var description: String { json }
 }

@@ -12,6 +12,10 @@
 //         {"$uuid": "9A4F4E5B-…"}                 a UUID
 //         {"$date": 804153600.5}                  a date, in seconds since 2001, as a `$double` has them
 //         {"$record": {"$data": 1}}               a record whose first field has a name that begins with "$"
+//
+// Without marks it is JSON as a collection's JSON coder has it: integers of any size and numbers of single precision are
+// numbers, dates the seconds since 2001, bytes and UUIDs texts, and what JSON has no number for is "NaN" or "Infinity",
+// as in the JSON that Foundation writes for types.
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
@@ -23,9 +27,11 @@
 package struct JSONWriter: ~Copyable {
   /// What has been written.
   package private(set) var bytes: [UInt8] = []
+  /// Whether records of one field stand for what JSON lacks.
+  private let hasMarks: Bool
 
   /// Begins with nothing.
-  package init() {}
+  package init(hasMarks: Bool = true) { self.hasMarks = hasMarks }
 
   /// Begins anew, and keeps the memory.
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
@@ -43,12 +49,12 @@ package struct JSONWriter: ~Copyable {
     case .null: append(raw: "null")
     case .bool(let value): append(raw: value ? "true" : "false")
     case .integer(let value): append(integer: value)
-    case .large(let value): appendMark("$int", "\(value)")
+    case .large(let value): append(large: value)
     case .float(let value): append(float: value)
     case .double(let value): append(double: value)
     case .text(let value): append(text: value)
-    case .bytes(let value): appendMark("$data", Data(value).base64EncodedString())
-    case .uuid(let value): appendMark("$uuid", value.uuidString)
+    case .bytes(let value): append(text: Data(value).base64EncodedString(), mark: "$data")
+    case .uuid(let value): append(text: value.uuidString, mark: "$uuid")
     case .date(let value): append(date: value.seconds)
     case .list(let values): append(list: values)
     case .record(let fields): append(record: fields)
@@ -67,7 +73,7 @@ package struct JSONWriter: ~Copyable {
   }
 
   private mutating func append(record fields: [RowValue.Field]) {
-    let looksLikeMark = fields.first?.name.utf8.first == UInt8(ascii: "$")
+    let looksLikeMark = hasMarks && fields.first?.name.utf8.first == UInt8(ascii: "$")
     if looksLikeMark { append(raw: #"{"$record":"#) }
     append(raw: "{")
     var isFirst = true
@@ -86,7 +92,12 @@ package struct JSONWriter: ~Copyable {
 
   private mutating func append(integer value: Int128) {
     let largest: Int128 = 1 << 53
-    if value >= -largest, value <= largest { append(decimal: Int64(value)) } else { appendMark("$int", "\(value)") }
+    if value >= -largest, value <= largest { append(decimal: Int64(value)) } else { append(large: value) }
+  }
+
+  /// Appends an integer that not every program reads to its last digit.
+  private mutating func append(large value: some FixedWidthInteger) {
+    if hasMarks { append(text: "\(value)", mark: "$int") } else { append(ascii: "\(value)") }
   }
 
   private mutating func append(decimal value: Int64) {
@@ -102,10 +113,17 @@ package struct JSONWriter: ~Copyable {
 
   private mutating func append(double value: Double) {
     // The shortest digits that lead back to it, with a point or an exponent.
-    if value.isFinite { append(ascii: "\(value)") } else { appendMark("$double", Self.name(of: value)) }
+    if value.isFinite {
+      append(ascii: "\(value)")
+    } else if hasMarks {
+      append(text: Self.name(of: value), mark: "$double")
+    } else {
+      append(text: value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity")
+    }
   }
 
   private mutating func append(float value: Float) {
+    guard hasMarks else { return value.isFinite ? append(ascii: "\(value)") : append(double: Double(value)) }
     append(raw: #"{"$float":"#)
     if value.isFinite {
       // The shortest digits of a Float may be in the middle of two when they are read as a Double.
@@ -119,6 +137,7 @@ package struct JSONWriter: ~Copyable {
   }
 
   private mutating func append(date seconds: Double) {
+    guard hasMarks else { return append(double: seconds) }
     append(raw: #"{"$date":"#)
     append(double: seconds)
     append(raw: "}")
@@ -139,7 +158,13 @@ package struct JSONWriter: ~Copyable {
     return String(repeating: "0", count: Number.bitWidth / 4 - digits.utf8.count) + digits
   }
 
-  private mutating func appendMark(_ mark: StaticString, _ content: String) {
+  /// Appends a text of ASCII without escapes, in a mark if there are marks.
+  private mutating func append(text content: String, mark: StaticString) {
+    guard hasMarks else {
+      append(raw: "\"")
+      append(ascii: content)
+      return append(raw: "\"")
+    }
     append(raw: #"{""#)
     append(raw: mark)
     append(raw: #"":""#)

@@ -255,7 +255,8 @@ extension RowEncoder {
       decide(.record)
       // The columns of rows get numbers, as the fields of types do. Keys deeper inside may as well be those of a
       // dictionary, of which there is no end: they are spelled out unless a type has brought them.
-      let mayNote = unsafe depth == 1 && ancestorDepth == 0 && names.names.count < Self.notedNameCount
+      let isColumn = unsafe depth == 1 && ancestorDepth == 0
+      let mayNote = unsafe isColumn && !names.isFixed && names.names.count < Self.notedNameCount
       for field in fields { try write(field.value, writeKey(field.name, isNoted: mayNote)) }
     default:
       decideSingle()

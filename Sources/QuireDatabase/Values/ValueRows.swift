@@ -1,11 +1,5 @@
 // Rows of a collection whose types nobody knows.
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
-
 /// A row whose object and metadata were read without their types.
 public struct ValueRow: Hashable, Sendable {
   /// The key in its collection.
@@ -18,52 +12,13 @@ public struct ValueRow: Hashable, Sendable {
   public let metadata: StoredHalf?
 }
 
-/// One half of a row, read without its type.
-public struct StoredHalf: Hashable, Sendable {
-  /// What the half says.
-  public enum Content: Hashable, Sendable {
-    /// A value of a form that is known.
-    case value(RowValue)
-    /// The bytes of a custom coder of the app's, which alone knows what they mean.
-    case custom([UInt8])
-    /// It is encrypted with the key of this number.
-    case encrypted(key: UInt32)
-  }
-
-  /// What it says.
-  public let content: Content
-  /// How many upgrades the coder had that has written it: the value is as it was then. Of a coder of timestamps, bytes
-  /// or an app's own form those versions are binary ones that it upgrades from, which the file does not tell but for 0.
-  public let version: Int
-  /// The kind of the coder that has written it; nil where the file does not note it.
-  public let coder: CoderKind?
-
-  /// The value, if it is of a form that is known.
-  public var value: RowValue? { if case .value(let value) = content { value } else { nil } }
-}
-
-/// The kinds of coders, as the file notes them for each collection.
-public enum CoderKind: String, Hashable, Sendable, CaseIterable {
-  /// Of ``RowCoder/binary``.
-  case binary
-  /// Of ``RowCoder/json``.
-  case json = "JSON"
-  /// Of ``RowCoder/propertyList``.
-  case propertyList = "property list"
-  /// Of ``RowCoder/timestamp``.
-  case timestamp
-  /// Of ``RowCoder/bytes``.
-  case bytes
-  /// Of closures of the app's.
-  case custom
-}
-
 /// The rows of a collection, in the order of their keys, read without their types.
 ///
 /// Needs no more than the file: the form of each half is noted there with the collection, as are the names of fields.
 /// What a file of an early version has not noted is taken for binary if it can be read so, and else for bytes.
 public struct ValueRows: Sequence {
   private let rows: RawRows
+  var opened: OpenedCollection { rows.opened }
   private var scan: RowScan
 
   init(_ rows: RawRows) {
@@ -136,14 +91,6 @@ public struct ValueRows: Sequence {
   }
 }
 
-extension CoderKind {
-  /// Of what has written a half; nil if that is not known.
-  fileprivate init?(_ coder: StoredCoder) {
-    guard let kind = coder.kind else { return nil }
-    self.init(rawValue: kind.rawValue)
-  }
-}
-
 /// Decodes the halves of rows as bytes.
 private struct ValueRowReader {
   let opened: OpenedCollection
@@ -164,46 +111,11 @@ private struct ValueRowReader {
     let state = opened.state
     let coder = half == .object ? state.coders.object : state.coders.metadata
     if case .encrypted(let number)? = storage?.form {
-      return StoredHalf(content: .encrypted(key: number), version: 0, coder: CoderKind(coder))
+      return StoredHalf(.encrypted(key: number), coder: CoderKind(coder))
     }
     let context = half == .object ? state.contexts.object : state.contexts.metadata
-    do { return try unsafe bytes.withUnsafeBytes { try unsafe StoredHalf($0, coder, context) } } catch {
+    do { return try StoredHalf(bytes, coder, context) } catch {
       throw opened.undecodable(half.name, key, error)
-    }
-  }
-}
-
-extension StoredHalf {
-  /// Reads a half that a coder of this kind has written.
-  fileprivate init(_ bytes: UnsafeRawBufferPointer, _ coder: StoredCoder, _ context: RowCodingContext) throws {
-    guard let noted = coder.kind else {
-      let value = try? unsafe StoredHalf(bytes, StoredCoder(CoderIdentity(.binary, nil, isEncrypted: false)), context)
-      self = unsafe value ?? StoredHalf(content: .value(.bytes([UInt8](bytes))), version: 0, coder: nil)
-      return
-    }
-    let (version, start) = try unsafe readVersion(of: bytes, noted, hasVersions: coder.hasVersions)
-    // A coder that got upgrades as it took the place of a binary one: what that has written is of no version.
-    let kind = coder.hasVersions && version == 0 ? .binary : noted
-    let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
-    let content = try unsafe Self.content(of: rest, kind, context)
-    self.init(content: content, version: version, coder: CoderKind(rawValue: kind.rawValue))
-  }
-
-  private static func content(
-    of bytes: UnsafeRawBufferPointer, _ kind: CoderIdentity.Kind, _ context: RowCodingContext
-  ) throws -> Content {
-    switch kind {
-    case .binary: return .value(try unsafe context.decodeBinary(RowValue.self, bytes))
-    case .json:
-      var reader = unsafe JSONReader(bytes, hasMarks: false)
-      return .value(try reader.document())
-    case .propertyList:
-      let decoder = PropertyListDecoder()
-      decoder.userInfo[ValueBudget.key] = ValueBudget(byteCount: bytes.count)
-      return .value(try unsafe decoder.decode(RowValue.self, from: Data(bytes)))
-    case .timestamp: return .value(.date(try unsafe RowForm.timestamp(bytes)))
-    case .bytes: return unsafe .value(.bytes([UInt8](bytes)))
-    case .custom: return unsafe .custom([UInt8](bytes))
     }
   }
 }

@@ -1,0 +1,155 @@
+// Storing the lines of an export, some thousands in each transaction.
+
+/// A line that was not stored.
+package struct BadLine: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Its number, from 1.
+  package let number: Int
+  /// Why it was not.
+  package let reason: String
+  /// The line; the beginning of one that is too long.
+  package let bytes: [UInt8]
+
+  /// The number and the reason.
+  package var description: String { "line \(number): \(reason)" }
+
+  /// The line with its number and the reason, as JSON.
+  package var json: String {
+    var record: RowValue = ["line": .integer(Int128(number)), "reason": .text(reason)]
+    if let text = String(validating: bytes, as: UTF8.self) {
+      record["text"] = .text(text)
+    } else {
+      record["bytes"] = .bytes(bytes)
+    }
+    return record.json
+  }
+}
+
+/// Stores the lines of an export in a database.
+///
+/// Each line stands for itself, so that it can be left out. What is kept between lines is what was noted of collections,
+/// and a count for each.
+package struct LineImport {
+  /// What a batch has come to.
+  package enum Outcome: Hashable, Sendable {
+    /// There may be more lines.
+    case goesOn
+    /// All lines are stored.
+    case isComplete
+    /// All lines in front of this one are stored.
+    case stopped(BadLine)
+  }
+
+  /// Whether rows are stored over those that are there; else such a line is a bad one.
+  private let replaces: Bool
+  private let longestLine: Int
+  private let batchRowCount: Int
+  private let batchByteCount: Int
+  private var lines: LineReader
+  private var notes: [ByteString: CollectionNotes] = [:]
+  private var counts: [ByteString: Int] = [:]
+  /// The collections in the order in which their first rows came.
+  private var names: [String] = []
+  /// How many lines were passed over.
+  package private(set) var badCount = 0
+
+  /// An import of lines that `read` gives piece by piece, as that of a ``LineReader``.
+  package init(
+    replaces: Bool, longestLine: Int, batchRowCount: Int = 10_000, batchByteCount: Int = 8 << 20,
+    read: @escaping (Int) throws -> [UInt8]
+  ) {
+    self.replaces = replaces
+    self.longestLine = longestLine
+    self.batchRowCount = batchRowCount
+    self.batchByteCount = batchByteCount
+    lines = LineReader(limit: longestLine, read: read)
+  }
+
+  /// How many rows of each collection were stored, in the order in which their first rows came.
+  package var rowCounts: [(collection: String, rows: Int)] { names.map { ($0, counts[ByteString($0)] ?? 0) } }
+
+  /// How many rows were stored.
+  package var rowCount: Int { counts.values.reduce(0, +) }
+
+  /// How many bytes were read.
+  package var byteCount: Int { lines.byteCount }
+
+  /// Stores lines until a batch is full.
+  ///
+  /// - Parameter skip: called with each line that does not fit, and is passed over then; without it the first such line
+  ///   ends the import.
+  /// - Throws: what reading and the disk throw, and what `skip` throws: the transaction is to be rolled back.
+  package mutating func storeBatch(in tx: WriteTransaction, skip: ((BadLine) throws -> Void)?) throws -> Outcome {
+    var opened: [ByteString: WritableValues] = [:]
+    let (startCount, startByteCount) = (lines.count, lines.byteCount)
+    while lines.count - startCount < batchRowCount, lines.byteCount - startByteCount < batchByteCount {
+      guard let line = try lines.next() else { return .isComplete }
+      guard let bad = try store(line, in: tx, &opened) else { continue }
+      guard let skip else { return .stopped(bad) }
+      badCount += 1
+      try skip(bad)
+    }
+    return .goesOn
+  }
+
+  /// Stores a line. Returns it if it does not fit.
+  private mutating func store(
+    _ line: LineReader.Line, in tx: WriteTransaction, _ opened: inout [ByteString: WritableValues]
+  ) throws -> BadLine? {
+    func bad(_ reason: String, _ bytes: [UInt8]) -> BadLine {
+      BadLine(number: lines.count, reason: reason, bytes: bytes)
+    }
+    switch line {
+    case .tooLong(let beginning):
+      return bad("It has more than \(longestLine) bytes. Permit longer lines.", beginning)
+    case .whole(let bytes):
+      // Between lines there may be empty ones.
+      if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { return nil }
+      do {
+        try store(try RowLine(bytes), in: tx, &opened)
+        return nil
+      } catch let error as RowLineError {
+        return bad(error.description, bytes)
+      } catch let error as JSONError {
+        return bad(error.description, bytes)
+      } catch let error as DatabaseError where Self.ofOneLine.contains(error.code) {
+        return bad(error.description, bytes)
+      }
+    }
+  }
+
+  /// What a line can be to blame for.
+  private static let ofOneLine: Set<DatabaseError.Code> = [
+    .keyTooLong, .nameTooLong, .valueTooLong, .encodingFailed, .collectionMismatch, .missingKey, .invalidOption,
+  ]
+
+  private mutating func store(
+    _ line: RowLine, in tx: WriteTransaction, _ opened: inout [ByteString: WritableValues]
+  ) throws {
+    switch line {
+    case .notes(let collection, let new):
+      if let known = notes[ByteString(collection)], known != new {
+        throw RowLineError("The notes of the collection “\(collection)” stand in another line, and differ.")
+      }
+      notes[ByteString(collection)] = new
+      opened[ByteString(collection)] = nil
+    case .row(let collection, let key, let object, let metadata):
+      let values = try opened[ByteString(collection)] ?? self.values(in: collection, tx)
+      opened[ByteString(collection)] = values
+      if replaces {
+        try values.set(object, metadata: metadata, for: key)
+      } else if try !values.insert(object, metadata: metadata, for: key) {
+        throw RowLineError("There is a row “\(key)” in “\(collection)” already. Permit to replace rows.")
+      }
+      if counts[ByteString(collection)] == nil { names.append(collection) }
+      counts[ByteString(collection), default: 0] += 1
+    }
+  }
+
+  private func values(in collection: String, _ tx: WriteTransaction) throws(RowLineError) -> WritableValues {
+    // A transaction that has failed to open a collection is over.
+    guard collection.utf8.count <= Limits.collectionNameByteCount else {
+      throw RowLineError("The name of the collection has more than \(Limits.collectionNameByteCount) bytes.")
+    }
+    return notes[ByteString(collection)].map { tx.values(in: collection, as: $0) } ?? tx.values(in: collection)
+  }
+}

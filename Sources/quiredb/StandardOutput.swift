@@ -1,0 +1,49 @@
+// Lines to standard output.
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Lines to standard output, many at a time.
+struct StandardOutput: ~Copyable {
+  private var bytes: [UInt8] = []
+  private static let byteCount = 1 << 18
+
+  mutating func append(_ line: String) {
+    bytes.append(contentsOf: line.utf8)
+    bytes.append(UInt8(ascii: "\n"))
+    if bytes.count >= Self.byteCount { flush() }
+  }
+
+  /// Writes a line at once.
+  static func write(_ line: String) {
+    var output = StandardOutput()
+    output.append(line)
+    output.flush()
+  }
+
+  /// Writes what is left. A reader that has gone away ends the process, as it does every filter.
+  mutating func flush() {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Self.writeSome($0) }
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 {
+        complain("standard output: \(String(cString: strerror(errno)))")
+        exit(1)
+      }
+      rest = rest.dropFirst(count)
+    }
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  private static func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(1, bytes.baseAddress, bytes.count)
+    #else
+      Glibc.write(1, bytes.baseAddress, bytes.count)
+    #endif
+  }
+}
