@@ -21,7 +21,7 @@ struct FileError: Error, CustomStringConvertible {
 }
 
 /// A file, or standard input, that is read from its beginning.
-final class InputFile {
+final class InputFile: Sendable {
   private let descriptor: Int32
   private let path: String
 
@@ -62,7 +62,7 @@ final class InputFile {
 }
 
 /// A file that was not there before.
-final class NewFile {
+final class NewFile: Sendable {
   private let descriptor: Int32
   private let path: String
 

@@ -40,7 +40,11 @@ struct Import: ParsableCommand {
     do {
       let isStopped = try store(&lines, at: target, bad)
       if !into {
-        if dryRun || isStopped { NewFile.removeDatabase(target) } else { try NewFile.publish(target, as: database.file) }
+        if dryRun || isStopped {
+          NewFile.removeDatabase(target)
+        } else {
+          try NewFile.publish(target, as: database.file)
+        }
       }
       show(lines)
       if isStopped { throw ExitCode.failure }

@@ -30,8 +30,8 @@ struct DatabaseArgument: ParsableArguments {
   }
 }
 
-/// Shows on standard error how far long work has come: on a terminal in one line that is written anew, and elsewhere, if
-/// that is asked for, in a line for each step.
+/// Shows on standard error how far long work has come: on a terminal in one line that is written anew, and elsewhere,
+/// if that is asked for, in a line for each step.
 final class ProgressReporter {
   private let isShown: Bool
   private var last = ""

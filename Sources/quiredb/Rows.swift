@@ -162,12 +162,13 @@ struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Writes rows as JSON, one per line, by collection and key. Changes nothing.",
     discussion: """
-      A line is {"collection": …, "key": …, "object": …} with "metadata" where there are some. A line without a key, in \
-      front of the rows of a collection, says by which coders they are written, and the names of their fields: `import` \
-      makes the same file of all lines, to the bytes of each row. What JSON lacks is a record of one field: {"$data": "…"} in Base64, {"$int": "…"}, {"$float": …}, {"$double": "nan"}, {"$uuid": "…"}, \
-      {"$date": seconds since 2001}, {"$record": …}; values of custom coders are {"$data": …}. "coder" and "version" \
-      tell how a row is stored where that is not the binary form without upgrades, "bytes" as which bytes where the \
-      value alone would make others, "encrypted with key" what nobody without the key can read.
+      A line is {"collection": …, "key": …, "object": …} with "metadata" where there are some. A line without a key, \
+      in front of the rows of a collection, says by which coders they are written, and the names of their fields: \
+      `import` makes the same rows of all lines, to the byte. What JSON lacks is a record of one field: {"$data": \
+      "…"} in Base64, {"$int": "…"}, {"$float": …}, {"$double": "nan"}, {"$uuid": "…"}, {"$date": seconds since \
+      2001}, {"$record": …}; values of custom coders are {"$data": …}. "coder" and "version" tell how a row is \
+      stored where that is not the binary form without upgrades, "bytes" as which bytes where the value alone \
+      would make others, "encrypted with key" what nobody without the key can read.
       """)
 
   @OptionGroup var database: DatabaseArgument

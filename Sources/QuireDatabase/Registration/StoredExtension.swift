@@ -20,11 +20,13 @@ public struct StoredExtension {
   /// - Throws: `transactionClosed`, `damagedPage`, `inputOutput`.
   public func trees() throws(DatabaseError) -> [(name: String, entries: Int)] {
     let state = store.state
-    let prefix = store.id.treePrefix.utf8.count
+    try state.check()
+    let prefix = store.id.treePrefix
     var trees: [(name: String, entries: Int)] = []
-    for tree in try state.extensionCatalog.storedTrees(of: store.id) {
+    for name in state.treeNames where name.hasPrefix(prefix) {
+      guard let tree = state.tree(named: name) else { continue }
       let entries = try state.wrapping { () throws(StorageError) in try state.count(of: tree) }
-      trees.append((String(decoding: tree.name.utf8.dropFirst(prefix), as: UTF8.self), entries))
+      trees.append((String(decoding: name.utf8.dropFirst(prefix.utf8.count), as: UTF8.self), entries))
     }
     return trees.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }

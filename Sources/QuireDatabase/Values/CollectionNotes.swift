@@ -61,8 +61,8 @@ extension ValueRows {
       metadata: .init(state.coders.metadata, state.contexts.metadata.schema))
   }
 
-  /// The halves of a row, with their bytes only where others would be made of what they say: to write what leads back to
-  /// the same bytes, and no more.
+  /// The halves of a row, with their bytes only where others would be made of what they say: to write what leads back
+  /// to the same bytes, and no more.
   package func withNeededBytes(_ row: ValueRow) -> ValueRow {
     let state = opened.state
     return ValueRow(

@@ -13,9 +13,9 @@
 //         {"$date": 804153600.5}                  a date, in seconds since 2001, as a `$double` has them
 //         {"$record": {"$data": 1}}               a record whose first field has a name that begins with "$"
 //
-// Without marks it is JSON as a collection's JSON coder has it: integers of any size and numbers of single precision are
-// numbers, dates the seconds since 2001, bytes and UUIDs texts, and what JSON has no number for is "NaN" or "Infinity",
-// as in the JSON that Foundation writes for types.
+// Without marks it is JSON as a collection's JSON coder has it: integers of any size and numbers of single precision
+// are numbers, dates the seconds since 2001, bytes and UUIDs texts, and what JSON has no number for is "NaN" or
+// "Infinity", as in the JSON that Foundation writes for types.
 
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials

@@ -26,8 +26,8 @@ package struct BadLine: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Stores the lines of an export in a database.
 ///
-/// Each line stands for itself, so that it can be left out. What is kept between lines is what was noted of collections,
-/// and a count for each.
+/// Each line stands for itself, so that it can be left out. Kept between lines is what was noted of collections, and a
+/// count for each.
 package struct LineImport {
   /// What a batch has come to.
   package enum Outcome: Hashable, Sendable {

@@ -3,8 +3,8 @@
 //     {"collection": "songs", "coder": "binary", "fields": ["title", "year"]}
 //     {"collection": "songs", "key": "s1", "object": {"title": "Naima", "year": 1959}, "metadata": 7}
 //
-// A line without a key is what is noted of a collection, for the rows behind it; it may be left out. A half says what it
-// is of where that is not a binary coder without upgrades, and its bytes where others would be made of its value:
+// A line without a key is what is noted of a collection, for the rows behind it; it may be left out. A half says what
+// it is of where that is not a binary coder without upgrades, and its bytes where its value would lead to others:
 //
 //     coder, version, bytes                       of the object
 //     metadata coder, metadata version, …         of the metadata

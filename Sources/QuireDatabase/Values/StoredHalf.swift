@@ -238,23 +238,24 @@ enum StoredHalfError: Error, Hashable, Sendable, CustomStringConvertible {
     case .encrypted(let key):
       """
       It is encrypted with key \(key), and nobody without the key can store it elsewhere. Read it in a program that \
-      has the key, through `RowCollection<RowValue, RowValue>` with `encrypted(with:)`, and store it there in the same way.
+      has the key, through `RowCollection<RowValue, RowValue>` with `encrypted(with:)`, and store it there in the same \
+      way.
       """
     case .otherCoder(let coder, let noted):
       """
-      It is of a coder of another kind (\(coder?.rawValue ?? "unknown")) than the collection has (\(noted.description)). \
-      Store it in another collection, or with the collection's coder.
+      It is of a coder of another kind (\(coder?.rawValue ?? "unknown")) than the collection has \
+      (\(noted.description)). Store it in another collection, or with the collection's coder.
       """
     case .version(let version): "A coder cannot have \(version) upgrades."
     case .noVersions(let coder):
       """
-      Rows of a \(coder.rawValue) coder say a version if it has upgrades, and else none. Say what the collection's notes \
-      say of that.
+      Rows of a \(coder.rawValue) coder say a version if it has upgrades, and else none. Say what the collection's \
+      notes say of that.
       """
     case .kind(let coder, let kind):
       """
-      A value of the kind \(kind?.rawValue ?? "bytes of a custom coder") is none that a \(coder?.rawValue ?? "unknown") \
-      coder stores.
+      A value of the kind \(kind?.rawValue ?? "bytes of a custom coder") is none that a coder stores which \
+      is \(coder?.rawValue ?? "unknown").
       """
     }
   }

@@ -287,8 +287,8 @@ private final class ValueStoring {
     throw DatabaseError(
       .missingKey,
       """
-      The collection is encrypted, with key \(number), and what is stored without its types would be in the clear. Store \
-      it through `RowCollection<RowValue, RowValue>` with `encrypted(with:)`, in a program that has the key.
+      The collection is encrypted, with key \(number), and what is stored without its types would be in the clear. \
+      Store it through `RowCollection<RowValue, RowValue>` with `encrypted(with:)`, in a program that has the key.
       """, path: transaction.database.path, collection: opened.name, key: key)
   }
 }

@@ -87,4 +87,12 @@ enum RowListings {
     song["plays"] = .integer((song["plays"]?.integer ?? 0) + 1)
     return song
   }
+
+  static func forget(_ tx: WriteTransaction) throws {
+    try tx.values(in: "songs").update("s1") { song in song["plays"] = 0 }
+  }
+
+  static func copy(_ song: StoredHalf, _ notes: CollectionNotes, _ tx: WriteTransaction) throws {
+    try tx.values(in: "songs", as: notes).set(song, for: "s1")
+  }
 }

@@ -185,7 +185,10 @@ import Testing
     let line = Array(#"{"collection":"c","key":""#.utf8) + [0xff, 0xfe] + Array(#"","object":1}"#.utf8)
     let db = try Database.inMemory()
     let (outcome, _) = try load(line, into: db)
-    guard case .stopped(let bad) = outcome else { return Issue.record("the line was stored") }
+    guard case .stopped(let bad) = outcome else {
+      Issue.record("the line was stored")
+      return
+    }
     #expect(bad.number == 1 && bad.reason.contains("UTF-8") && bad.bytes == line)
     #expect(try RowValue(json: bad.json)["bytes"]?.bytes == line)
   }
@@ -228,7 +231,10 @@ import Testing
       while let line = try reader.next() { lines.append(line) }
       try #require(lines.count == 5 && reader.count == 5 && reader.byteCount == text.count)
       #expect(lines[0] == .whole([97]) && lines[1] == .whole([]) && lines[2] == .whole(Array("bcdef".utf8)))
-      guard case .tooLong(let beginning) = lines[3] else { return Issue.record("a line of 22 bytes has 5") }
+      guard case .tooLong(let beginning) = lines[3] else {
+        Issue.record("a line of 22 bytes has 5")
+        return
+      }
       #expect(beginning.count > 5 && Array("long line that goes on".utf8).starts(with: beginning))
       #expect(lines[4] == .whole(Array("last".utf8)))
     }

@@ -42,6 +42,7 @@ import Testing
       #expect(collections.contains("30  songs  (binary)") && collections.contains("1  counts  (JSON)"))
       #expect(run("collections", path, "--json").contains(#"{"collection":"songs","rows":30,"coder":"binary"}"#))
       #expect(run("count", path, "songs") == "30\n")
+      #expect(run("count", path, "songs", "--json") == #"{"collection":"songs","rows":30}"# + "\n")
       #expect(run("count", path, "songs", "--prefix", "s1") == "11\n")
       #expect(run("count", path, "songs", "--from", "s8") == "2\n")
       let row = run("get", path, "songs", "s7")
@@ -56,12 +57,16 @@ import Testing
 
     @Test func everyRowIsExported() throws {
       let all = run("export", folder.path)
-      let lines = all.split(separator: "\n")
+      #expect(all.split(separator: "\n").count == 33)
+      #expect(all.hasPrefix(#"{"collection":"counts","coder":"JSON"}"# + "\n"))
+      #expect(
+        all.contains(#"{"collection":"songs","coder":"binary","fields":["title","year"],"metadata coder":"binary"}"#))
+      let lines = run("export", folder.path, "--rows-only").split(separator: "\n")
       #expect(lines.count == 31)
       #expect(
         lines.first == #"{"collection":"counts","key":"the key","object":{"a":1},"coder":"JSON"}"#)
       for line in lines { #expect(try RowValue(json: String(line))["key"] != nil) }
-      #expect(run("export", folder.path, "songs").split(separator: "\n").count == 30)
+      #expect(run("export", folder.path, "songs", "--rows-only").split(separator: "\n").count == 30)
     }
 
     /// What cannot be read is told with its key, and what was read before it is there.

@@ -180,7 +180,7 @@ import Testing
     let db = try folder.open()
     let notes = CollectionNotes(object: .init(coder: .json), metadata: .init(coder: .binary, fields: ["a"]))
     try db.write { tx throws in
-      try? tx.savepoint { tx throws in
+      try? tx.savepoint {
         try tx.values(in: "c", as: notes).set(StoredHalf(.value(1), coder: .json), for: "k")
         throw DatabaseError(.rolledBack, "")
       }

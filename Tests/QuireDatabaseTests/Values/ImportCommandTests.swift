@@ -1,0 +1,136 @@
+// `quiredb import` as people run it: what is there afterwards, and what is not.
+
+import Foundation
+import QuireDatabase
+import QuireTesting
+import Testing
+
+#if os(Linux)
+  @Suite struct ImportCommandTests {
+    private let folder: TestFolder
+
+    init() throws {
+      folder = try TestFolder()
+      let db = try folder.open()
+      try db.write { tx throws in
+        for number in 0..<200 {
+          try tx[.songs].set(Song("Song \(number)"), metadata: PlayState(plays: number), for: "s\(number)")
+        }
+        let lists = RowCollection<[String: Date], NoMetadata>("lists", coder: .propertyList)
+        try tx[lists].set(["b": Date(timeIntervalSinceReferenceDate: 1), "a": Date()], for: "k")
+      }
+      try db.close()
+    }
+
+    private func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
+
+    private func run(_ arguments: String..., status: Int32 = 0, at line: SourceLocation = #_sourceLocation) -> String {
+      guard let result = runQuireDB(arguments) else {
+        Issue.record("quiredb does not run", sourceLocation: line)
+        return ""
+      }
+      #expect(result.status == status, "\(result.output)", sourceLocation: line)
+      return result.output
+    }
+
+    /// The names in the folder that begin so.
+    private func names(_ prefix: String) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { $0.hasPrefix(prefix) }.sorted()
+    }
+
+    private func write(_ lines: [String], _ name: String) throws -> String {
+      try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path(name)))
+      return path(name)
+    }
+
+    private func line(_ key: String, _ title: String = "t") -> String {
+      #"{"collection":"songs","key":"\#(key)","object":{"title":"\#(title)","albumID":"a","seconds":1,"added":0.5}}"#
+    }
+
+    @Test func anExportBecomesTheSameDatabase() throws {
+      let all = run("export", folder.path)
+      let rows = try write([String(all.dropLast())], "rows")
+      let told = run("import", path("copy"), rows)
+      #expect(told.contains("200  songs") && told.contains("1  lists") && told.contains("copy: 201 rows\n"))
+      #expect(run("export", path("copy")) == all)
+      #expect(run("check", path("copy")).contains("no defects"))
+      #expect(run("check", path("copy"), "--json").contains(#""defects":[]"#))
+      #expect(try names("copy") == ["copy"])
+      let db = try Database(at: path("copy"))
+      try db.read { tx throws in
+        #expect(try tx[.songs].get("s7") == Song("Song 7") && tx[.songs].row("s7")?.metadata == PlayState(plays: 7))
+      }
+      try db.close()
+      // Nothing is overwritten.
+      #expect(run("import", path("copy"), rows, status: 1).contains("there already"))
+      #expect(run("export", path("copy")) == all)
+    }
+
+    @Test func aBadLineLeavesNothing() throws {
+      let rows = try write([line("a"), #"{"collection":"songs","key":"b"}"#, line("c")], "rows")
+      let told = run("import", path("new"), rows, status: 1)
+      #expect(told.contains("line 2: ") && told.contains("no “object”"))
+      #expect(try names("new") == [])
+      // In a file that was there, what stands in front of it stays.
+      _ = run("import", folder.path, rows, "--into", status: 1)
+      #expect(run("get", folder.path, "songs", "a").contains("title"))
+      _ = run("get", folder.path, "songs", "c", status: 1)
+      #expect(run("import", path("new"), path("nothing"), status: 1).contains("No such file"))
+      #expect(run("import", path("nowhere"), rows, "--into", status: 1).contains("notFound"))
+    }
+
+    @Test func badLinesArePassedOver() throws {
+      let rows = try write([line("a"), "{", line("a", "twice"), line("c")], "rows")
+      let told = run("import", path("new"), rows, "--skip-bad", path("bad"), "--json", status: 2)
+      let result = try RowValue(json: told)
+      #expect(result["rows"] == 2 && result["bad lines"] == 2)
+      let bad = try String(contentsOfFile: path("bad"), encoding: .utf8).split(separator: "\n")
+      #expect(try bad.map { try RowValue(json: String($0))["line"] } == [2, 3])
+      #expect(try RowValue(json: String(bad[1]))["text"]?.text == line("a", "twice"))
+      #expect(run("count", path("new"), "songs") == "2\n")
+      // What is there is not written over.
+      #expect(run("import", path("other"), rows, "--skip-bad", path("bad"), status: 1).contains("exists"))
+      #expect(try names("other") == [])
+    }
+
+    @Test func aDryRunChangesNothing() throws {
+      let rows = try write([line("new"), line("s1"), "x", line("s2")], "rows")
+      let before = run("export", folder.path)
+      let told = run("import", folder.path, rows, "--into", "--dry-run", status: 1)
+      #expect(told.contains("line 2: ") && told.contains("line 3: ") && told.contains("line 4: "))
+      #expect(told.contains("1 rows would be stored, 3 lines do not fit"))
+      #expect(run("export", folder.path) == before)
+      _ = run("import", path("new"), rows, "--dry-run", status: 1)
+      #expect(try names("new") == [])
+      let good = try write([line("new")], "good")
+      #expect(run("import", folder.path, good, "--into", "--dry-run").contains("1 rows would be stored"))
+      _ = run("import", folder.path, good, "--dry-run", "--skip-bad", path("bad"), status: 64)
+    }
+
+    @Test func rowsAreReplacedWhereThatIsPermitted() throws {
+      let rows = try write([line("s1", "other"), line("s1", "last")], "rows")
+      #expect(run("import", folder.path, rows, "--into", status: 1).contains("already"))
+      _ = run("import", folder.path, rows, "--into", "--replace")
+      let row = run("get", folder.path, "songs", "s1")
+      #expect(row.contains(#""title":"last""#) && !row.contains("metadata"))
+      #expect(run("count", folder.path, "songs") == "200\n")
+    }
+
+    @Test func longLinesAreRefused() throws {
+      let rows = try write([line("a"), line("b", String(repeating: "x", count: 2000))], "rows")
+      let told = run("import", path("new"), rows, "--longest-line", "1000", status: 1)
+      #expect(told.contains("line 2: ") && told.contains("more than 1000 bytes"))
+      _ = run("import", path("new"), rows, "--longest-line", "0", status: 64)
+    }
+
+    @Test func figuresForPrograms() throws {
+      let info = try RowValue(json: run("info", folder.path, "--json"))
+      #expect(info["defects"] == [] && info["commits to recover"] == 0 && info["meta pages"]?[0]?["state"] == "valid")
+      let stats = try RowValue(json: run("stats", folder.path, "--json"))
+      let trees = try #require(stats["trees"]?.list)
+      #expect(trees.contains { $0["name"] == "quire.rows" && $0["entries"] == 201 })
+      #expect(run("--version").contains("file format"))
+      #expect(run("extensions", folder.path) == "no extensions\n" && run("extensions", folder.path, "--json") == "")
+    }
+  }
+#endif
