@@ -106,9 +106,6 @@ internal import QuireStorage
     writtenHalves = []
   }
 
-  /// The coder that the transaction uses for a half.
-  func usedCoder(_ half: RowHalf) -> StoredCoder { half == .object ? usedCoders.object : usedCoders.metadata }
-
   /// Takes over coders and names of fields that are to be those of the rows to come. Returns whether the names are the
   /// collection's, so that the numbers of fields mean the same: a collection that has others keeps them.
   ///
@@ -189,8 +186,9 @@ internal import QuireStorage
     storedCoders = mark?.storedCoders ?? record?.coders ?? StoredCoders()
     coders = mark?.coders ?? storedCoders
     writtenHalves = mark?.writtenHalves ?? []
-    if !usedCoders.read(coders) {
-      // Opened while its rows were gone, which are back: the next opening is told.
+    if uses.isEmpty || !usedCoders.read(coders) {
+      // Used without types alone, by coders of rows that are gone; or opened while its rows were gone, which are back:
+      // the next opening is told.
       uses = []
       usedCoders = StoredCoders()
     }

@@ -29,6 +29,11 @@ package struct JSONWriter: ~Copyable {
   package private(set) var bytes: [UInt8] = []
   /// Whether records of one field stand for what JSON lacks.
   private let hasMarks: Bool
+  private let room = StackRoom.current
+  private var depth = 0
+  /// Whether a document without marks has more values inside one another than a coder reads, or than there is stack
+  /// for: what has been written is of no use then.
+  private(set) var isTooDeep = false
 
   /// Begins with nothing.
   package init(hasMarks: Bool = true) { self.hasMarks = hasMarks }
@@ -61,7 +66,17 @@ package struct JSONWriter: ~Copyable {
     }
   }
 
+  /// Goes into a value with others inside; false if it is not to be written.
+  private mutating func enter() -> Bool {
+    if !hasMarks, depth == Limits.codingDepth || !room.isEnough { isTooDeep = true }
+    if isTooDeep { return false }
+    depth += 1
+    return true
+  }
+
   private mutating func append(list values: [RowValue]) {
+    guard enter() else { return }
+    defer { depth -= 1 }
     append(raw: "[")
     var isFirst = true
     for value in values {
@@ -73,6 +88,8 @@ package struct JSONWriter: ~Copyable {
   }
 
   private mutating func append(record fields: [RowValue.Field]) {
+    guard enter() else { return }
+    defer { depth -= 1 }
     let looksLikeMark = hasMarks && fields.first?.name.utf8.first == UInt8(ascii: "$")
     if looksLikeMark { append(raw: #"{"$record":"#) }
     append(raw: "{")

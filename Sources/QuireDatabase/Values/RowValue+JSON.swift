@@ -62,27 +62,17 @@ extension RowValue: JSONCoded {
   /// Appends the value as JSON without marks, its fields in their order: what it reads back is the same but for what
   /// JSON has one form for, as numbers of single precision, dates, UUIDs and bytes.
   func appendJSON(to bytes: inout [UInt8]) throws {
-    guard isWithin(Limits.codingDepth, .current) else {
-      let message =
-        "A value has more than \(Limits.codingDepth) values inside one another, or more than the stack holds."
-      throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: message))
-    }
     var writer = JSONWriter(hasMarks: false)
     writer.append(self)
+    if writer.isTooDeep {
+      let message = "A value has more than \(Limits.codingDepth) others inside one another, or more than the stack holds."
+      throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: message))
+    }
     bytes.append(contentsOf: writer.bytes)
   }
 
   init(jsonDocument bytes: UnsafeRawBufferPointer) throws {
     var reader = unsafe JSONReader(bytes, hasMarks: false)
     self = try reader.document()
-  }
-
-  /// Whether there are no more than so many values inside one another, for which there is stack.
-  private func isWithin(_ depth: Int, _ room: StackRoom) -> Bool {
-    switch self {
-    case .list(let values): depth > 0 && room.isEnough && values.allSatisfy { $0.isWithin(depth - 1, room) }
-    case .record(let fields): depth > 0 && room.isEnough && fields.allSatisfy { $0.value.isWithin(depth - 1, room) }
-    default: true
-    }
   }
 }

@@ -154,9 +154,8 @@ private final class ValueStoring {
   func changed(
     _ half: StoredHalf, _ which: RowHalf, _ key: String, _ body: (inout RowValue) throws -> Void
   ) throws -> StoredHalf {
-    guard var value = half.value else {
-      throw failure(which, key, StoredHalfError.kind(half.coder, nil))
-    }
+    if case .encrypted(let number) = half.content { throw failure(which, key, StoredHalfError.encrypted(number)) }
+    guard var value = half.value else { throw failure(which, key, StoredHalfError.kind(half.coder, nil)) }
     try body(&value)
     return half.with(value)
   }
@@ -173,10 +172,11 @@ private final class ValueStoring {
   func store(_ object: StoredHalf, _ metadata: StoredHalf?, _ key: String) throws {
     try opened.checkStorable(key)
     try checkInTheClear(key)
-    let state = opened.state
-    let hasFixedNames = try prepare(object, metadata)
-    let objectBytes = try bytes(of: object, .object, key, hasFixedNames)
-    let metadataBytes = try metadata.map { try bytes(of: $0, .metadata, key, hasFixedNames) }
+    let (coders, hasFixedNames) = try prepare(object, metadata)
+    let objectBytes = try bytes(of: object, .object, coders.object, key, hasFixedNames)
+    let metadataBytes = try metadata.map { try bytes(of: $0, .metadata, coders.metadata, key, hasFixedNames) }
+    // Not before the row is known to be one: what it says of a new collection would hold for the next one.
+    try opened.state.check(coders)
     func build(_ row: inout RowBuilder, _ compression: Compression) throws(DatabaseError) {
       if let metadataBytes {
         try unsafe opened.append(metadataBytes.span.bytes, .metadata, key, compression, .none, to: &row)
@@ -190,7 +190,6 @@ private final class ValueStoring {
       do throws(DatabaseError) { try build(&row, .none) } catch { opened.transaction.note(error) }
       return .encoded(row.bytes)
     }
-    assert(state === opened.state, "a row goes to another collection than it was prepared for")
     try opened.store(key, hasMetadata: metadata != nil, content()) { row in
       try build(&row, .dictionary(above: Self.compressedAbove))
     }
@@ -199,13 +198,17 @@ private final class ValueStoring {
   /// As a `RowCollection` without a choice of its own.
   private static let compressedAbove = 200
 
-  /// Has the collection take the coders of a row. Returns whether it gets no names of fields by this row.
-  private func prepare(_ object: StoredHalf, _ metadata: StoredHalf?) throws -> Bool {
+  /// Finds out by which coders a row is stored, and whether the collection gets no names of fields by it. Has it take
+  /// over the notes that there are.
+  private func prepare(
+    _ object: StoredHalf, _ metadata: StoredHalf?
+  ) throws -> (coders: StoredCoders, hasFixedNames: Bool) {
     let state = opened.state
     if let notes {
       let schemas = try self.schemas ?? checkedSchemas(notes)
       self.schemas = schemas
-      return try state.adopt(notes.coders, schemas.object, schemas.metadata)
+      let hasNames = try state.adopt(notes.coders, schemas.object, schemas.metadata)
+      return (state.coders, hasNames)
     }
     // What is noted stays; a collection of which nothing is known yet gets what its first row has.
     let isNew = opened.id == nil
@@ -214,11 +217,10 @@ private final class ValueStoring {
       return StoredCoder(kind.identity, hasUpgrades: half.version > 0)
     }
     // Metadata are unknown, too, as long as no row has some.
-    try state.check(
-      StoredCoders(
-        object: coder(state.coders.object, object, isNew),
-        metadata: coder(state.coders.metadata, metadata, isNew || state.coders.object != .unknown)))
-    return false
+    let coders = StoredCoders(
+      object: coder(state.coders.object, object, isNew),
+      metadata: coder(state.coders.metadata, metadata, isNew || state.coders.object != .unknown))
+    return (coders, false)
   }
 
   private func checkedSchemas(_ notes: CollectionNotes) throws -> (RowSchema, RowSchema) {
@@ -232,15 +234,12 @@ private final class ValueStoring {
   }
 
   private func bytes(
-    of half: StoredHalf, _ which: RowHalf, _ key: String, _ hasFixedNames: Bool
+    of half: StoredHalf, _ which: RowHalf, _ coder: StoredCoder, _ key: String, _ hasFixedNames: Bool
   ) throws(DatabaseError) -> [UInt8] {
-    let state = opened.state
-    let isObject = which == .object
-    let known = state.usedCoder(which)
-    let context = isObject ? state.contexts.object : state.contexts.metadata
+    let context = which == .object ? opened.state.contexts.object : opened.state.contexts.metadata
     try opened.transaction.beginEncoding()
     defer { opened.transaction.endEncoding() }
-    do { return try half.bytes(known, context, hasFixedNames: hasFixedNames) } catch {
+    do { return try half.bytes(coder, context, hasFixedNames: hasFixedNames) } catch {
       throw failure(which, key, error)
     }
   }

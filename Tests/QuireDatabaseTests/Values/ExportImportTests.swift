@@ -103,7 +103,7 @@ import Testing
     let db = try Database.inMemory()
     let lines = [
       #"{"collection":"songs","key":"a","object":{"title":"A","albumID":"x","seconds":1,"added":0}}"#, "", " \r",
-      #"{"key":"b","collection":"songs","metadata":{"plays":2},"object":{"title":"B","albumID":"x","seconds":1,"added":0}}"#,
+      #"{"key":"b","collection":"songs","metadata":{"plays":2},"object":{"title":"B","albumID":"","seconds":1,"added":0}}"#,
       #"{"collection":"dates","key":"d","object":{"$date":1.5},"coder":"timestamp"}"#,
     ]
     let result = try load(Array(lines.joined(separator: "\n").utf8), into: db)

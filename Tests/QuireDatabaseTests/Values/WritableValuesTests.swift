@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireStorage
 import QuireTesting
 import Testing
 
@@ -189,6 +190,88 @@ import Testing
     try db.read { tx throws in
       #expect(tx.values(in: "c").notes == CollectionNotes(object: .init(coder: .binary)))
     }
+  }
+
+  /// A half that looks encrypted to everybody: nothing is stored beside it, or over it.
+  @Test func encryptedCollectionsAreRefused() throws {
+    let db = try folder.open()
+    try db.write { tx throws in try tx.values(in: "secrets").set(1, for: "a") }
+    try db.close()
+    try seal("a")
+    let tool = try folder.open()
+    try tool.write { tx throws in
+      for key in ["a", "b"] {
+        let error = #expect(throws: DatabaseError.self) { try tx.values(in: "secrets").set(2, for: key) }
+        #expect(error?.code == .missingKey && error?.message.contains("encrypted(with:)") == true)
+      }
+      #expect(errorCode { try tx.values(in: "secrets").update("a") { $0 = 2 } } != nil)
+      #expect(try tx.values(in: "secrets").row("a")?.object.content == .encrypted(key: 7))
+      #expect(try tx.values(in: "secrets").remove("a"))
+      #expect(try tx.values(in: "secrets").insert(2, for: "a"))
+    }
+  }
+
+  /// Makes the stored object of the only row one that is encrypted with key 7.
+  private func seal(_ key: String) throws {
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      guard let rows = tx.tree(named: "quire.rows"), var row = try tx.value(for: Int64(1), in: rows) else {
+        Issue.record("there is no row")
+        return
+      }
+      row.removeSubrange((7 + key.utf8.count)...)
+      row += [3, 1, 7, 0, 0, 0] + [UInt8](repeating: 9, count: 12 + 20 + 16)
+      try tx.put(row, for: Int64(1), in: rows)
+    }
+    try engine.close()
+  }
+
+  // MARK: Extensions
+
+  /// Those that are registered follow, and are shown the values as the app's types.
+  @Test func registeredExtensionsFollow() throws {
+    let db = try folder.open()
+    let seen = Shared<[String]>([])
+    var hooks = Hooks("hooks", collections: .only(["tracks"]))
+    let tracks = RowCollection<Track, Int>("tracks")
+    hooks.willModify = { _, change, _ throws in
+      let (new, old) = (try change.object(in: tracks), try change.objectBefore(in: tracks))
+      seen.withLock { $0.append("\(old?.plays ?? -1) to \(new?.plays ?? -1)") }
+    }
+    hooks.didModify = { _, change, _ throws in
+      let metadata = try change.metadata(in: tracks)
+      seen.withLock { $0.append("\(change.key) \(metadata ?? -1)") }
+    }
+    try db.register(hooks)
+    try db.write { tx throws in
+      try tx.values(in: "tracks").set(["title": "a", "plays": 1], metadata: 5, for: "a")
+      try tx.values(in: "tracks").update("a") { $0["plays"] = 2 }
+    }
+    #expect(seen.withLock { $0 } == ["-1 to 1", "a 5", "1 to 2", "a 5"])
+  }
+
+  /// Those that nobody has registered are out of date in the same commit, if they follow the collection.
+  @Test func storedExtensionsBecomeStale() throws {
+    var index = ValueIndex<Track, Int>("titles", { RowCollection($0) }, make: { track, _ in track.title })
+    index.collections = .only(["tracks"])
+    var db = try folder.open()
+    try db.register(index)
+    try db.write { tx throws in try tx[RowCollection<Track, Int>("tracks")].set(Track(title: "a", plays: 1), for: "a") }
+    try db.close()
+    db = try folder.open()
+    func state() throws -> [ExtensionStatus.State] {
+      try db.read { tx throws in try tx.storedExtensions().map(\.status.state) }
+    }
+    try db.write { tx throws in try tx.values(in: "others").set(1, for: "a") }
+    #expect(try state() == [.ready])
+    try db.read { tx throws in
+      let trees = try #require(try tx.storedExtensions().first).trees()
+      #expect(trees.map(\.name) == ["entries", "values"] && trees.map(\.entries) == [1, 1])
+    }
+    try db.write { tx throws in try tx.values(in: "tracks").set(["title": "b", "plays": 1], for: "a") }
+    #expect(try state() == [.stale])
+    try db.register(index)
+    #expect(try state() == [.ready])
   }
 
   // MARK: Bytes
