@@ -65,7 +65,7 @@ extension RowValue: JSONCoded {
     var writer = JSONWriter(hasMarks: false)
     writer.append(self)
     if writer.isTooDeep {
-      let message = "A value has more than \(Limits.codingDepth) others inside one another, or more than the stack holds."
+      let message = "More than \(Limits.codingDepth) values are inside one another, or more than the stack holds."
       throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: message))
     }
     bytes.append(contentsOf: writer.bytes)
