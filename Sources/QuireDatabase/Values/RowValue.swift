@@ -9,8 +9,8 @@
 /// A value as rows hold it: a scalar, a list, or a record of named fields.
 ///
 /// Whatever the binary coder, JSON, property lists and timestamps have stored can be read as such a value without the
-/// type that was stored, changed, and stored again through a collection of values, whose coder has to be of the kind
-/// and of the version that the row has (``StoredHalf``, ``RowCoder/withVersion(_:)``):
+/// type that was stored, changed, and stored again by ``WritableValues``, which keep the coder and the version that the
+/// row has; or through a collection of values, whose coder has to be of both (``RowCoder/withVersion(_:)``):
 ///
 /// ```swift
 /// var song = try tx.values(in: "songs").row("s1")?.object.value ?? .record([])
