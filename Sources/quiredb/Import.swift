@@ -23,7 +23,7 @@ struct Import: ParsableCommand {
   @Flag(help: "Changes nothing: counts rows, and lists every line that does not fit.") var dryRun = false
   @Option(help: "A new file for lines that do not fit, which are passed over then.", completion: .file())
   var skipBad: String?
-  @Option(help: "The longest line in bytes.") var longestLine = 256 << 20
+  @Option(help: "The longest line in bytes.") var longestLine = 64 << 20
   @Flag(help: "The result as one JSON record.") var json = false
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
