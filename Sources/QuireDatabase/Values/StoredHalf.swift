@@ -200,7 +200,8 @@ extension StoredHalf {
       return
     }
     let isBefore = noted.hasVersions && coder == .binary && version == 0
-    if let kind = noted.kind, kind != coder.identity, !isBefore { throw .otherCoder(coder, noted) }
+    // What is not noted is read as binary.
+    if noted.kind ?? .binary != coder.identity, !isBefore { throw .otherCoder(coder, noted) }
     if version > 0, !StoredCoder.tellsVersions(coder.identity), !noted.hasVersions { throw .noVersions(coder) }
     if version == 0, noted.hasVersions, !isBefore { throw .noVersions(coder) }
   }

@@ -102,8 +102,9 @@ import Testing
   @Test func linesOfOthers() throws {
     let db = try Database.inMemory()
     let lines = [
-      #"{"collection":"songs","key":"a","object":{"title":"A","albumID":"x","seconds":1,"added":0}}"#, "", " \r",
-      #"{"key":"b","collection":"songs","metadata":{"plays":2},"object":{"title":"B","albumID":"","seconds":1,"added":0}}"#,
+      #"{"collection":"songs","key":"a","object":{"title":"A","albumID":"x","seconds":1,"added":0.5}}"#, "", " \r",
+      #"{"key":"b","collection":"songs","metadata":{"plays":2},"#
+        + #""object":{"title":"B","albumID":"","seconds":1,"added":0.5}}"#,
       #"{"collection":"dates","key":"d","object":{"$date":1.5},"coder":"timestamp"}"#,
     ]
     let result = try load(Array(lines.joined(separator: "\n").utf8), into: db)
@@ -144,6 +145,7 @@ import Testing
     (#"{"collection":"n","fields":["a","a"]}"# + "\n" + #"{"collection":"n","key":"k","object":1}"#, "names of fields"),
     (#"{"collection":"n","fields":[1]}"#, "list of names"), (#"{"collection":"n","coder":"json"}"#, "is none of"),
     (#"{"collection":"n","has upgrades":1}"#, "true or false"),
+    (#"{"collection":"n"}"# + "\n" + #"{"collection":"n","key":"k","object":1,"coder":"JSON"}"#, "another kind"),
     (#"{"collection":"n"}"# + "\n" + #"{"collection":"n","coder":"JSON"}"#, "differ"),
     (
       #"{"collection":"c","key":"k","object":"# + String(repeating: "[", count: 100_000),
