@@ -46,7 +46,7 @@ struct Import: ParsableCommand {
           try NewFile.publish(target, as: database.file)
         }
       }
-      show(lines)
+      if isStopped, !into { complain("\(database.file) was not made.") } else { show(lines) }
       if isStopped { throw ExitCode.failure }
       if lines.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
     } catch {

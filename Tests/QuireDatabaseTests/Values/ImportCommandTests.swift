@@ -69,7 +69,7 @@ import Testing
     @Test func aBadLineLeavesNothing() throws {
       let rows = try write([line("a"), #"{"collection":"songs","key":"b"}"#, line("c")], "rows")
       let told = run("import", path("new"), rows, status: 1)
-      #expect(told.contains("line 2: ") && told.contains("no “object”"))
+      #expect(told.contains("line 2: ") && told.contains("no “object”") && told.contains("new was not made"))
       #expect(try names("new") == [])
       // In a file that was there, what stands in front of it stays.
       _ = run("import", folder.path, rows, "--into", status: 1)
