@@ -61,7 +61,7 @@ import Testing
 
   @Test func exportAndImportAreTheIdentity() throws {
     var random = SeededRandom(seed: 30_000_001)
-    for number in 0..<TestSize.trials(400, divisor: 20) {
+    for number in 0..<TestSize.trials(400, divisor: 40) {
       let source = try Database.inMemory()
       try RandomDatabase.fill(source, &random)
       let lines = try export(source)
@@ -199,7 +199,7 @@ import Testing
   @Test func brokenExportsNeverTrap() throws {
     var random = SeededRandom(seed: 30_000_002)
     var (stored, refused) = (0, 0)
-    for _ in 0..<TestSize.trials(200, divisor: 10) {
+    for _ in 0..<TestSize.trials(200, divisor: 25) {
       let source = try Database.inMemory()
       try RandomDatabase.fill(source, &random)
       var all = bytes(try export(source))
