@@ -67,7 +67,7 @@ struct Import: ParsableCommand {
     try db.close()
     try bad?.close()
     guard case .stopped(let line) = outcome else { return false }
-    complain("\(line)")
+    complain(Self.text(of: line))
     return true
   }
 
@@ -91,7 +91,7 @@ struct Import: ParsableCommand {
     do {
       try db.write { tx in
         while outcome == .goesOn {
-          outcome = try lines.storeBatch(in: tx) { complain("\($0)") }
+          outcome = try lines.storeBatch(in: tx) { complain(Self.text(of: $0)) }
           reporter.show("\(lines.byteCount >> 20) MiB read, \(lines.rowCount) rows")
         }
         try tx.rollback()
@@ -101,6 +101,9 @@ struct Import: ParsableCommand {
     }
     return outcome
   }
+
+  /// A line that does not fit; it may have named what a terminal would act on.
+  private static func text(of line: BadLine) -> String { "line \(line.number): \(shown(line.reason))" }
 
   private func show(_ lines: LineImport) {
     var output = StandardOutput()

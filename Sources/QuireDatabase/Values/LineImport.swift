@@ -100,7 +100,7 @@ package struct LineImport {
     }
     switch line {
     case .tooLong(let beginning):
-      return bad("It has more than \(longestLine) bytes. Permit longer lines.", beginning)
+      return bad("It has more than \(longestLine) bytes. A larger --longest-line permits it.", beginning)
     case .whole(let bytes):
       // Between lines there may be empty ones.
       if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { return nil }
@@ -138,7 +138,7 @@ package struct LineImport {
       if replaces {
         try values.set(object, metadata: metadata, for: key)
       } else if try !values.insert(object, metadata: metadata, for: key) {
-        throw RowLineError("There is a row “\(key)” in “\(collection)” already. Permit to replace rows.")
+        throw RowLineError("There is a row “\(key)” in “\(collection)” already. With --replace it is stored over that.")
       }
       if counts[ByteString(collection)] == nil { names.append(collection) }
       counts[ByteString(collection), default: 0] += 1

@@ -158,7 +158,7 @@ import Testing
     ),
     (#"{"collection":"c","key":""# + String(repeating: "k", count: 5000) + #"","object":1}"#, "keyTooLong"),
     (#"{"collection":""# + String(repeating: "c", count: 5000) + #"","key":"k","object":1}"#, "name of the collection"),
-    (#"{"collection":"c","key":"k","object":""# + String(repeating: "x", count: 2 << 20) + #""}"#, "Permit longer"),
+    (#"{"collection":"c","key":"k","object":""# + String(repeating: "x", count: 2 << 20) + #""}"#, "--longest-line"),
   ]
 
   @Test(arguments: 0..<hostile.count) func aBadLineIsTold(index: Int) throws {
