@@ -11,7 +11,7 @@ import YapCompat
 @Suite("A messenger with many messages", .serialized) @MainActor struct ManyMessagesTests {
   private nonisolated static var environment: [String: String] { ProcessInfo.processInfo.environment }
   /// In 20 threads, of which the first has half of them.
-  private let count = environment["QUIRE_MESSENGER_MESSAGES"].flatMap(Int.init) ?? TestSize.trials(6_000, divisor: 4)
+  private let count = environment["QUIRE_MESSENGER_MESSAGES"].flatMap(Int.init) ?? TestSize.trials(6_000, divisor: 8)
   private let folder: TestFolder
   private var url: URL { folder.url.appendingPathComponent("messenger.quire") }
 
@@ -103,9 +103,10 @@ import YapCompat
 
   @Test("A notification costs in proportion to what has changed") func proportion() throws {
     let messenger = try Messenger(at: url)
-    try fill(messenger, 6_400)
+    let rowCount = TestSize.trials(800, divisor: 5)
+    try fill(messenger, rowCount * 8)
     for showsAll in [false, true] {
-      let growth = try Effort.growth(of: 800, by: 4) { try follow($0, showsAll: showsAll, messenger) }
+      let growth = try Effort.growth(of: rowCount, by: 4) { try follow($0, showsAll: showsAll, messenger) }
       #expect(growth < 8, "four times as many rows took \(growth) times as long")
     }
     try messenger.database.close()

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("A random life of a messenger") struct RandomMessengerTests {
   @Test("The app, its model and its screens agree after each step") @MainActor func life() async throws {
-    let steps = environmentNumber("QUIRE_MESSENGER_STEPS") ?? 400
+    let steps = environmentNumber("QUIRE_MESSENGER_STEPS") ?? TestSize.trials(400)
     let seed = UInt64(environmentNumber("QUIRE_MESSENGER_SEED") ?? 1)
     let history = try MessengerHistory(seed: seed)
     do { try await history.run(steps) } catch {

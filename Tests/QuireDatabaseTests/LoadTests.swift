@@ -38,14 +38,14 @@ import Testing
 
   @Test(
     "Content, changes, counts and hooks are those of repeated set",
-    arguments: [nil, 1, 300, 5000], [1, 2, 3] as [UInt64])
+    arguments: [nil, 1, 300, 5000], TestSize.some([1, 2, 3] as [UInt64], of: 1))
   func same(batchByteCount: Int?, seed: UInt64) throws {
     for isHeard in [false, true] {
       var random = SeededRandom(seed: seed)
       let (one, other) = (try Database.inMemory(), try Database.inMemory())
       let calls = isHeard ? [try Self.listen(one), try Self.listen(other)] : []
       for round in 0..<4 {
-        let elements = Self.elements(&random, [3, 150, 400, 1][round])
+        let elements = Self.elements(&random, [3, TestSize.trials(150, divisor: 2), TestSize.trials(400, divisor: 2), 1][round])
         let pins = [try one.pin(), try other.pin()]
         let gained = try one.write { tx throws in
           let before = tx[.songs].count

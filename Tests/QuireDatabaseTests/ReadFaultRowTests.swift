@@ -33,6 +33,8 @@ import Testing
     return disk
   }
 
+  private static let wholeDisk = Result { try makeDisk() }
+
   private static func ask(_ question: Question, _ tx: ReadTransaction) throws -> [String] {
     let rows = tx[.texts("t")]
     let entries = try tx.access(to: index).entries
@@ -66,7 +68,7 @@ import Testing
 
   @Test("No row and no entry is passed over", arguments: Question.allCases)
   func questions(question: Question) throws {
-    let whole = try Self.makeDisk()
+    let whole = try Self.wholeDisk.get()
     let calm = try whole.processKillImage().openDatabase(seed: 1, Self.options)
     try calm.register(Self.index)
     let expected = try calm.read { tx in try Self.ask(question, tx) }
@@ -96,7 +98,9 @@ import Testing
 
   @Test("A collection that is removed leaves no row", arguments: [false, true])
   func removal(isOneByOne: Bool) throws {
-    let whole = try Self.makeDisk()
+    let whole = try Self.wholeDisk.get()
+    // In the short size each second read fails.
+    let step = TestSize.isFull ? 1 : 2
     var (readCount, toldCount) = (0, 0)
     while true {
       let disk = whole.processKillImage()
@@ -126,8 +130,8 @@ import Testing
       #expect(left == 0 && entryCount == 600)
       try db.close()
       if !hasFailed { break }
-      readCount += 1
+      readCount += step
     }
-    #expect(readCount >= 5 && toldCount >= 5)
+    #expect(readCount >= 5 && toldCount >= 5 / step)
   }
 }

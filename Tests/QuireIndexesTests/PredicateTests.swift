@@ -74,7 +74,7 @@ import Testing
         try tx[collection].set(flagged, for: "\(number)")
       }
     }
-    let (range, many) = (5..<9, Array(40..<200_000))
+    let (range, many) = (5..<9, Array(40..<TestSize.trials(200_000)))
     let predicates: [(String, Predicate<Flagged>)] = [
       ("flag", #Predicate { $0.isOld }), ("no flag", #Predicate { !$0.isOld && $0.number > 10 }),
       ("range", #Predicate { (10...20).contains($0.number) }),

@@ -10,7 +10,7 @@ import Testing
 
   /// A hub that nodes lead to, which go with it, and what comes of clearing all when the node in their middle goes.
   private func clear(
-    keeping noted: Int, _ children: Int = 3000, storing: Bool, undoing: Bool = false
+    keeping noted: Int, _ children: Int = TestSize.trials(3000, divisor: 4), storing: Bool, undoing: Bool = false
   ) throws -> (nodes: [String], edges: [String]) {
     var graph = nodeGraph()
     graph.settings.notedCount = noted

@@ -45,14 +45,15 @@ import Testing
     return (several, small, byKey)
   }
 
-  @Test(arguments: [1, 7, 2048], [1, 2] as [UInt64]) func same(stepRowCount: Int, seed: UInt64) throws {
+  @Test(arguments: [1, 7, 2048], TestSize.some([1, 2] as [UInt64], of: 1)) func same(stepRowCount: Int, seed: UInt64) throws {
     let (before, after) = (Self.views("before "), Self.views("after "))
     let folder = try TestFolder()
     let db = try open(folder, stepRowCount: stepRowCount)
     try db.register(before.several)
     try db.register(before.small)
     try db.register(before.byKey)
-    try fill(db, seed: seed)
+    let count = TestSize.trials(300, divisor: 3)
+    try fill(db, seed: seed, count: count)
     try db.register(after.several)
     try db.register(after.small)
     try db.register(after.byKey)
@@ -69,7 +70,7 @@ import Testing
     }
     try expectSame()
     // They are kept up to date like views that rows came into.
-    try fill(db, seed: seed + 10)
+    try fill(db, seed: seed + 10, count: count)
     try expectSame()
     try db.close()
   }
@@ -139,20 +140,22 @@ import Testing
 
   @Test(
     "Rows that change between the steps of building are shown as if they had changed before",
-    arguments: [1, 7, 40], [1, 2] as [UInt64])
+    arguments: [1, 7, 40], TestSize.some([1, 2] as [UInt64], of: 1))
   func changesBetweenSteps(stepRowCount: Int, seed: UInt64) throws {
     let (before, after) = (Self.views("before "), Self.views("after "))
     let folder = try TestFolder()
     let db = try open(folder, stepRowCount: stepRowCount)
     try db.register(before.several)
     try db.register(before.small)
-    try fill(db, seed: seed)
+    // So many that there are some steps, however large they are.
+    try fill(db, seed: seed, count: stepRowCount > 7 ? 300 : TestSize.trials(300, divisor: 2))
+    let changedStepCount = TestSize.trials(100, divisor: 2)
     var random = SeededRandom(seed: seed)
     var stepCount = 0
     func changing() throws {
       stepCount += 1
       // Rows that come behind those that are built let it go on: not for ever.
-      if stepCount < 100 { try change(db, &random) }
+      if stepCount < changedStepCount { try change(db, &random) }
     }
     try db.register(after.several) { _ in try changing() }
     try db.register(after.small) { _ in try changing() }

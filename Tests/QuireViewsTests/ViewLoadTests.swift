@@ -6,7 +6,7 @@ import QuireViews
 import Testing
 
 @Suite("Views over loaded rows") struct ViewLoadTests {
-  @Test(arguments: [1, 2, 3, 4] as [UInt64]) func same(seed: UInt64) throws {
+  @Test(arguments: TestSize.some([1, 2, 3, 4] as [UInt64], of: 2)) func same(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let databases = [try Database.inMemory(), try Database.inMemory()]
     let view = AutoView("byRank", over: .items(), group: { $0.group }, sortKey: { $0.rank })

@@ -16,10 +16,11 @@ import Testing
     try db.register(list)
     try db.register(even)
     var expected: [Int] = []
-    for start in stride(from: 0, to: 3000, by: 500) {
+    let partCount = TestSize.trials(500, divisor: 3)
+    for start in stride(from: 0, to: 6 * partCount, by: partCount) {
       try db.write { tx throws in
         let writer = try tx.access(to: list)
-        for number in start..<start + 500 {
+        for number in start..<start + partCount {
           try tx[.numbers].set(number, for: "k\(number)")
           let index = min(expected.count, number % 3 == 0 ? 1 : expected.count / 2)
           try writer.insert("k\(number)", at: index, in: "")

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test(arguments: TestSize.some(0..<6 as Range<UInt64>, of: 2)) func whateverIsLeftIsReadable(seed: UInt64) throws {
+  @Test(arguments: TestSize.some(0..<6 as Range<UInt64>, of: 1)) func whateverIsLeftIsReadable(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let whole = SimulatedDisk()
     let db = try whole.openDatabase(seed: seed, Self.options)

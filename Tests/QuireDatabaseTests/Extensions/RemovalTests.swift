@@ -14,7 +14,7 @@ import Testing
   private func key(_ number: Int) -> [UInt8] { Array("key \(number)".utf8) }
 
   /// Neighbours, keys far apart, keys that are not there, and keys that are there twice, in order and out of it.
-  @Test(arguments: [true, false], 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: [true, false], TestSize.some(1...4 as ClosedRange<UInt64>, of: 2))
   func keysAreRemoved(_ isPersistent: Bool, seed: UInt64) throws {
     let db = try Database.inMemory()
     let index = index(isPersistent: isPersistent)
@@ -23,7 +23,7 @@ import Testing
     try db.write { tx throws in
       let entries = try tx.access(to: index).reader.entries
       var expected: Set<[UInt8]> = []
-      for _ in 0..<30 {
+      for _ in 0..<TestSize.trials(30, divisor: 4) {
         for number in 0..<2000 where random.below(3) > 0 {
           expected.insert(key(number))
           if number % 2 == 0 {

@@ -92,7 +92,7 @@ import Testing
   func end() throws {
     let (bytes, model) = try Self.prepared()
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
-    let count = environmentNumber("QUIRE_INDEX_TRIALS") ?? TestSize.trials(40, divisor: 10)
+    let count = environmentNumber("QUIRE_INDEX_TRIALS") ?? TestSize.trials(40, divisor: 20)
     let isTraced = environmentNumber("QUIRE_TRACE") != nil
     for seed in first..<first + UInt64(count) {
       var random = SeededRandom(seed: seed)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct RandomGraphTests {
   @Test func theEdgesAreThoseOfTheModel() throws {
-    let limit = environmentNumber("QUIRE_GRAPH_STEPS") ?? 4000
+    let limit = environmentNumber("QUIRE_GRAPH_STEPS") ?? TestSize.trials(4000)
     let seeds: [UInt64] = environmentNumber("QUIRE_GRAPH_SEED").map { [UInt64($0)] } ?? [1, 2]
     var counts: [String: Int] = [:]
     for seed in seeds {
