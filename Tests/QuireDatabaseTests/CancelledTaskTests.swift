@@ -11,7 +11,7 @@ import Testing
 @Suite("Tasks that are cancelled at drawn moments") struct CancelledTaskTests {
   private static var seeds: ClosedRange<UInt64> {
     let first = environmentNumber("QUIRE_TASK_SEED").map { UInt64($0) }
-    return first.map { $0...$0 } ?? 1...UInt64(TestSize.trials(8, divisor: 3, least: 3))
+    return first.map { $0...$0 } ?? 1...UInt64(TestSize.trials(8, divisor: 4))
   }
 
   @Test("Each call ends in time, and each write happened wholly or not at all", arguments: seeds)

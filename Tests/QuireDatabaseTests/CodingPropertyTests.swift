@@ -39,12 +39,15 @@ struct CodingPropertyTests {
     var random = SeededRandom(seed: seed)
     let shared = RowCodingContext(schema: RowSchema())
     var rows: [(value: Node, bytes: [UInt8])] = []
-    for _ in 0..<60 {
+    for number in 0..<60 {
       let value = node(&random, depth: 3)
-      let json = try JSONDecoder().decode(Node.self, from: JSONEncoder().encode(value))
-      #expect(json == value, "seed \(seed)")
+      // JSON takes most of the time: in the short size it is made of some.
+      if TestSize.isFull || number % 6 == 0 {
+        let json = try JSONDecoder().decode(Node.self, from: JSONEncoder().encode(value))
+        #expect(json == value, "seed \(seed)")
+      }
       rows.append((value, try encoded(value, .binary, shared)))
-      #expect(try recoded(value) == json, "seed \(seed)")
+      #expect(try recoded(value) == value, "seed \(seed)")
     }
     // Rows that were written with a shorter schema read with the longer one.
     for row in rows { #expect(try decoded(row.bytes, .binary, shared) == row.value, "seed \(seed)") }

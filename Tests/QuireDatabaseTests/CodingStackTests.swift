@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireDatabase
+import QuireTesting
 import Testing
 
 /// Runs `body` on a thread whose stack has `byteCount` bytes: the threads of Apple's systems have 512 KiB.
@@ -201,7 +202,7 @@ private func descend<Value>(from high: UInt? = nil, _ body: () throws -> Value) 
 
   @Test("Large values are stored and read on any thread, or refused") func largeValues() {
     onStacks {
-      for depth in [2, 10, 30, 100, 300, 500] {
+      for depth in TestSize.some([2, 10, 30, 100, 300, 500], of: 4) {
         _ = try recoded(Large(depth: depth))
         if depth <= 300 { _ = try recoded(Huge(depth: depth)) }
       }

@@ -20,7 +20,7 @@ import Testing
 
   @Test("Four times as many collections take about four times as long to make, and to write to once more")
   func fillingIsLinear() throws {
-    let growth = try Effort.growth(of: 300, by: 4) { count in
+    let growth = try Effort.growth(of: TestSize.trials(300, divisor: 2), by: 4) { count in
       let database = try Self.open()
       return {
         try Self.fill(database, count)
@@ -35,7 +35,7 @@ import Testing
 
   @Test("Four times as many collections take about four times as long to empty")
   func emptyingIsLinear() throws {
-    let growth = try Effort.growth(of: 300, by: 4) { count in
+    let growth = try Effort.growth(of: TestSize.trials(300, divisor: 2), by: 4) { count in
       let database = try Self.open()
       try Self.fill(database, count)
       return {

@@ -88,9 +88,12 @@ private struct BuiltProbe: Codable, Sendable {
     }
   }
 
+  private static let kinds: [(Bool, Compression)] =
+    [(false, .lz4(above: 64)), (true, .none)] + (TestSize.isFull ? [(false, .none), (true, .lz4(above: 64))] : [])
+
   @Test(
     "An index that is built of stored fields is the one that hooks would have made",
-    arguments: [false, true], [Compression.none, .lz4(above: 64)])
+    arguments: kinds)
   func isThatOfHooks(beyondFields: Bool, compression: Compression) throws {
     let rows = RowCollection<Sample, Plays>("samples", compression: compression)
     let indexes = Self.indexes(rows, beyondFields: beyondFields)

@@ -125,11 +125,13 @@ private typealias People = Indexes<Person, NoMetadata>
   /// Values that have rows, and others, before, between and behind them, near each other and far apart.
   @Test(arguments: [1, 7, 40, 97]) func manyValuesAreLookedForFromOneToTheNext(step: Int) throws {
     let db = try database(people())
+    let rowCount = TestSize.trials(3000, divisor: 3)
     try db.write { tx in
-      for number in 100..<3000 { try tx[.people].set(person(number), for: "p\(number)") }
+      for number in 100..<rowCount { try tx[.people].set(person(number), for: "p\(number)") }
     }
-    let values = stride(from: -300, to: 4000, by: step).flatMap { ["m\($0)@example.org", "m\($0)@none", "x\($0)"] }
-    let wanted = stride(from: -300, to: 4000, by: step).filter { (0..<3000).contains($0) }
+    let numbers = stride(from: -300, to: rowCount + 1000, by: step)
+    let values = numbers.flatMap { ["m\($0)@example.org", "m\($0)@none", "x\($0)"] }
+    let wanted = numbers.filter { (0..<rowCount).contains($0) }
     try db.read { tx throws in
       let found = tx[.people].find { $0.mail.isIn(values) }
       let (keys, count) = (try found.keys, try found.count)

@@ -55,7 +55,7 @@ import Testing
   /// Rows by number, many of one value each and some that stand alone.
   private func database(_ random: inout SeededRandom) throws -> (db: Database, tracks: [(key: String, track: Track)]) {
     let db = try Database.inMemory()
-    let tracks = (0..<4000).map { number in
+    let tracks = (0..<TestSize.trials(4000, divisor: 2)).map { number in
       var track = random.track()
       track.year = random.oneIn(10) ? random.below(100_000) : random.below(300)
       track.title = random.oneIn(50) ? random.title() : "t\(random.below(500))"

@@ -204,7 +204,9 @@ private enum Outer: CaseIterable {
   @Test("Extensions behind the hook hear last what is true", arguments: Outer.allCases, Nested.allCases)
   private func oneChange(outer: Outer, nested: Nested) throws {
     for isUndone in [false, true] {
-      let places = isUndone ? [1] : [0, 2]
+      // In the short size one of three places for each pair, and there it is undone or not.
+      let place = (Outer.allCases.firstIndex(of: outer) ?? 0) + (Nested.allCases.firstIndex(of: nested) ?? 0)
+      let places = isUndone == (place % 3 == 1) ? [place % 3] : []
       for place in TestSize.isFull ? Array(0..<3) : places {
         let isDue = Shared(false)
         let act: Nest.Action = { tx, change in

@@ -11,7 +11,7 @@ import Testing
   private func database(_ random: inout SeededRandom) throws -> Database {
     let db = try Database.inMemory()
     try db.write { tx in
-      for number in 0..<3000 {
+      for number in 0..<TestSize.trials(3000, divisor: 3) {
         var track = random.track()
         if random.below(100) != 0 { track.year = 1999 }
         track.score = Double(number % 500)

@@ -48,7 +48,8 @@ import Testing
     let (after, count) = try whole(app, disk, steps)
     var db = try app.open(disk.copy())
     let before = try app.content(of: db)
-    for number in 1...max(1, count) {
+    // In the short size each second call.
+    for number in 1...max(1, count) where TestSize.isFull || number % 2 == 1 || number == count {
       try replaying(seed, "call \(number) of \(count)") {
         // What one failure leaves in memory, the next ones meet; now and then the first thing that comes after one is
         // that the transaction succeeds.
@@ -83,7 +84,7 @@ import Testing
     let app = LetterApp()
     let (disk, steps) = (try app.make(seed: seed), draw(seed))
     let count = try whole(app, disk, steps).calls
-    for number in stride(from: 1, through: max(1, count), by: 3) {
+    for number in stride(from: 1, through: max(1, count), by: TestSize.isFull ? 3 : 7) {
       try replaying(seed, "going over call \(number) of \(count)") {
         let own = disk.copy()
         var db = try app.open(own)

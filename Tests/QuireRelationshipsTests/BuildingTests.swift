@@ -108,8 +108,8 @@ import Testing
 
   @Test("What rules count is counted when all edges are known, whatever happens while they are collected")
   func changesWhileBuilding() throws {
-    let db = try Database.inMemory()
-    let count = 10_000
+    let db = try Database.inMemory(options: shortSteps())
+    let count = TestSize.trials(10_000, divisor: 4)
     func key(_ index: Int) -> String { "n\(100_000 + index)" }
     try db.write { tx throws in
       try tx[.nodes].set(Node(), for: "hub")
@@ -149,6 +149,13 @@ import Testing
     }
   }
 
+  /// Steps that are as short as what the short size has to build.
+  private func shortSteps(_ options: Database.Options = Database.Options()) -> Database.Options {
+    var options = options
+    options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 4)
+    return options
+  }
+
   /// How many edges the nodes that are left derive to nodes that are left.
   private func expectedCount(_ nodes: ReadableRows<Node, NoMetadata>) throws -> Int {
     let keys = Set(nodes.keys)
@@ -157,9 +164,10 @@ import Testing
 
   @Test("Building that was stopped goes on, and edges of both parts are there") func stoppedBuilding() throws {
     struct Stop: Error {}
-    var db = try folder.open()
+    var db = try folder.open(shortSteps(Database.Options(durability: .relaxed)))
+    let count = TestSize.trials(6000, divisor: 4)
     try db.write { tx throws in
-      for index in 0..<6000 { try tx[.nodes].set(Node(Link("e", "\((index + 1) % 6000)", own)), for: "\(index)") }
+      for index in 0..<count { try tx[.nodes].set(Node(Link("e", "\((index + 1) % count)", own)), for: "\(index)") }
     }
     var steps = 0
     #expect(throws: Stop.self) {
@@ -172,7 +180,7 @@ import Testing
     db = try folder.open()
     #expect(try db.extensions().map(\.state) == [.building])
     try db.register(nodeGraph())
-    try check(db, nodeGraph(), count: 6000)
+    try check(db, nodeGraph(), count: count)
     _ = try db.write { tx throws in try tx[.nodes].remove("17") }
     #expect(try keys(db).isEmpty)
     try db.close()
@@ -182,9 +190,9 @@ import Testing
   func crashWhileBuilding(_ step: Int) throws {
     struct Stop: Error {}
     let disk = SimulatedDisk()
-    let options = Database.Options(durability: .full, cacheSize: 4 << 20, maintainsWhenIdle: false)
+    let options = shortSteps(Database.Options(durability: .full, cacheSize: 4 << 20, maintainsWhenIdle: false))
     let db = try disk.openDatabase(seed: 1, options)
-    let count = 6000
+    let count = TestSize.trials(6000, divisor: 4)
     func key(_ index: Int) -> String { "\(index % count)" }
     try db.write { tx throws in
       for index in 0..<count {
@@ -198,7 +206,7 @@ import Testing
         steps += 1
         guard steps == step else { return }
         try db.write { tx throws in
-          for index in 0..<200 {
+          for index in 0..<TestSize.trials(200, divisor: 4) {
             try tx[.nodes].remove(key(index * 31 + 5))
             try tx[.nodes].replace(Node(Link("g", key(index * 13))), for: key(index * 29 + 3))
           }
@@ -212,7 +220,7 @@ import Testing
     #expect(try reopened.extensions().map(\.state) != [.stale])
     try reopened.register(nodeGraph())
     let expected = try reopened.read { tx throws in try expectedCount(tx[.nodes]) }
-    #expect(expected > 11_000)
+    #expect(expected > count * 11 / 6)
     try check(reopened, nodeGraph(), count: expected)
     try reopened.close()
   }

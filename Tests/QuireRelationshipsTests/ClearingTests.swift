@@ -8,9 +8,13 @@ import Testing
 @Suite("Clearing everything while rules are applied") struct ClearingTests {
   private struct Undo: Error {}
 
+  private static let childCount = TestSize.trials(3000, divisor: 4)
+  /// How many changes are noted in memory: none, a few, half of them, all.
+  private static let notedCounts = [0, 2, childCount / 2, 100_000]
+
   /// A hub that nodes lead to, which go with it, and what comes of clearing all when the node in their middle goes.
   private func clear(
-    keeping noted: Int, _ children: Int = TestSize.trials(3000, divisor: 4), storing: Bool, undoing: Bool = false
+    keeping noted: Int, _ children: Int = childCount, storing: Bool, undoing: Bool = false
   ) throws -> (nodes: [String], edges: [String]) {
     var graph = nodeGraph()
     graph.settings.notedCount = noted
@@ -56,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("A hook that clears all leaves nothing, and what it stores then stays", arguments: [0, 2, 1500, 100_000])
+  @Test("A hook that clears all leaves nothing, and what it stores then stays", arguments: notedCounts)
   func aHookClearsAll(noted: Int) throws {
     let cleared = try clear(keeping: noted, storing: false)
     #expect(cleared.nodes.isEmpty && cleared.edges.isEmpty)
@@ -64,7 +68,7 @@ import Testing
     #expect(stored.nodes == ["left"] && stored.edges.isEmpty)
   }
 
-  @Test("A hook that takes back that it has cleared all has the rules go on", arguments: [0, 2, 1500, 100_000])
+  @Test("A hook that takes back that it has cleared all has the rules go on", arguments: notedCounts)
   func aHookTakesItBack(noted: Int) throws {
     let left = try clear(keeping: noted, storing: true, undoing: true)
     #expect(left.nodes == ["other"] && left.edges.isEmpty)

@@ -71,7 +71,7 @@ private typealias TrackCondition = Condition<Track, NoMetadata>
       try db.register(Indexes("t", over: .tracks) { Index("rating", \.rating) })
       try db.register(Indexes("r", over: .records) { Index("year", .descending(\.year)) })
     }
-    for _ in 0..<6 {
+    for _ in 0..<TestSize.trials(6, divisor: 2) {
       try db.write { tx throws in
         for _ in 0..<30 {
           let (track, record) = ("t\(random.below(40))", "r\(random.below(20))")
@@ -88,7 +88,7 @@ private typealias TrackCondition = Condition<Track, NoMetadata>
           try tx[.tracks].update(row.key) { $0.albums = records.filter { _ in random.below(4) == 0 }.map(\.key) }
         }
         let tracks = try tx[.tracks].find(.all).all
-        for _ in 0..<40 {
+        for _ in 0..<TestSize.trials(40, divisor: 3) {
           let (one, two, three) = (leaf(&random), leaf(&random), leaf(&random))
           let condition = (one.0 && !two.0) || (three.0 && two.0)
           let expected = tracks.filter { row in

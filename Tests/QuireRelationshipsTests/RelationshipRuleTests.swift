@@ -440,7 +440,7 @@ import Testing
 
   /// Shorter than the real thing, which `QUIRE_CHAIN_ROWS=100000` asks for.
   @Test("Chains of any length end") func chains() throws {
-    let count = environmentNumber("QUIRE_CHAIN_ROWS") ?? TestSize.trials(10_000, divisor: 5)
+    let count = environmentNumber("QUIRE_CHAIN_ROWS") ?? TestSize.trials(10_000, divisor: 10)
     let rules: EdgeRules = [.deleteDestinationIfSourceDeleted, .deleteSourceIfDestinationDeleted]
     try nodes.db.write { tx throws in
       for index in 0..<count { try tx[.nodes].set(Node(Link("next", "\(index + 1)", rules)), for: "\(index)") }

@@ -45,7 +45,8 @@ import Testing
     return (several, small, byKey)
   }
 
-  @Test(arguments: [1, 7, 2048], TestSize.some([1, 2] as [UInt64], of: 1)) func same(stepRowCount: Int, seed: UInt64) throws {
+  @Test(arguments: [1, 7, 2048], TestSize.some([1, 2] as [UInt64], of: 1))
+  func same(stepRowCount: Int, seed: UInt64) throws {
     let (before, after) = (Self.views("before "), Self.views("after "))
     let folder = try TestFolder()
     let db = try open(folder, stepRowCount: stepRowCount)

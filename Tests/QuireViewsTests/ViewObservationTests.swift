@@ -66,13 +66,13 @@ import Testing
       }
     }
     var random = SeededRandom(seed: 5)
-    for step in 0..<150 {
+    for step in 0..<TestSize.trials(150, divisor: 4) {
       let seed = random.fork()
       try await db.write { tx in
         var random = seed
         try Self.write(tx, &random, even)
       }
-      while !(db.observerCount == count && db.areObserversWaiting) { await Task.yield() }
+      while !(db.observerCount == count && db.areObserversWaiting) { try await Task.sleep(for: .milliseconds(1)) }
       for number in 0..<count {
         let state = try await db.read { tx in
           try Self.read(UInt64(number), number % 2 == 0 ? tx.view(order) : tx.view(even))
@@ -94,10 +94,10 @@ import Testing
       return try tx.view(order).count
     }
     let observer = Task { for try await count in observation where count == 1 { return } }
-    while !(db.observerCount == 1 && db.areObserversWaiting) { await Task.yield() }
+    while !(db.observerCount == 1 && db.areObserversWaiting) { try await Task.sleep(for: .milliseconds(1)) }
     for number in 0..<20 {
       try await db.write { tx in try tx[.items()].set(Item(group: nil, rank: number), for: "\(number)") }
-      while !db.areObserversWaiting { await Task.yield() }
+      while !db.areObserversWaiting { try await Task.sleep(for: .milliseconds(1)) }
     }
     #expect(runs.withLock { $0 } == 1)
     try await db.write { tx in try tx[.numbers].set(1, for: "k") }

@@ -1,6 +1,7 @@
 // Labels that run out of room, names that look the same, and filters that fail in the middle.
 
 import QuireDatabase
+import QuireTesting
 import Testing
 
 @testable import QuireViews

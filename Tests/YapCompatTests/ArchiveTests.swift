@@ -235,7 +235,8 @@ private struct ObsoleteBlocks: ArchiveBlocks {
   }
 
   @Test func depthHasALimit() throws {
-    for (depth, isRead) in [(200, true), (255, true), (256, false), (5000, false), (TestSize.trials(100_000, divisor: 10), false)] {
+    let deep = TestSize.trials(100_000, divisor: 10)
+    for (depth, isRead) in [(200, true), (255, true), (256, false), (5000, false), (deep, false)] {
       let lists = nested(depth, Self.type("NSArray")) { [("NS.objects", .array([.uid($0)]))] }
       #expect((failure { try read(lists) } == nil) == isRead, "\(depth)")
       let people = nested(depth, Self.type("YapCompatTests.ArchivedPerson")) {

@@ -6,8 +6,9 @@ import Testing
 import YapCompat
 
 @Suite struct CrashTests {
-  private func open(_ disk: SimulatedDisk, seed: UInt64) throws -> YapDatabase {
-    let options = Database.Options(durability: .full, maintainsWhenIdle: false)
+  private func open(_ disk: SimulatedDisk, seed: UInt64, logLimit: Int? = nil) throws -> YapDatabase {
+    var options = Database.Options(durability: .full, maintainsWhenIdle: false)
+    if let logLimit { options.logLimit = logLimit }
     let database = YapDatabase(try disk.openDatabase(seed: seed, options))
     YapFixture.register(database)
     return database
@@ -106,7 +107,8 @@ import YapCompat
 
   @Test("A full disk is the error of the transaction that met it") func aFullDiskIsAnError() throws {
     let disk = SimulatedDisk()
-    let database = try open(disk, seed: 1)
+    // A log that needs space soon.
+    let database = try open(disk, seed: 1, logLimit: TestSize.isFull ? nil : 8 << 20)
     let connection = database.newConnection()
     try transfer(connection, 1)
     disk.fill(duringOperations: 0..<Int.max)

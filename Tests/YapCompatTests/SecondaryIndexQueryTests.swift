@@ -75,7 +75,7 @@ import YapCompat
       return ReferenceRow(
         number: numbers["\(index)"]?.int64Value ?? -1, values: Dictionary(uniqueKeysWithValues: stored))
     }
-    for _ in 0..<100 {
+    for _ in 0..<TestSize.trials(100, divisor: 4) {
       let condition = ReferenceExpression.random(3, &random)
       var parameters: [Any] = []
       var text = "WHERE \(condition.text(&parameters))"

@@ -159,15 +159,17 @@ class Chain: NSObject, NSCoding, YapExtensions.Persistable {
     let product = Samples.vodka.encoded
     let data = try archive(product)
     let rows = RowCollection<[UInt8], [UInt8]>("Products", coder: .bytes, metadataCoder: .bytes)
+    // In the short size some bits of each byte.
+    let bits = Array(stride(from: 0, to: data.count * 8, by: TestSize.isFull ? 1 : 5))
     try fixture.database.quire.write { tx in
-      for bit in 0..<(data.count * 8) {
+      for bit in bits {
         var bytes = Array(data)
         bytes[bit / 8] ^= 1 << UInt8(bit % 8)
         try tx[rows].set(bytes, for: "\(bit)")
       }
     }
     var (read, refused) = (0, 0)
-    for bit in 0..<(data.count * 8) {
+    for bit in bits {
       do {
         read += try Product.read(connection).byKey("\(bit)") == nil ? 0 : 1
       } catch let error as DatabaseError {
@@ -175,6 +177,6 @@ class Chain: NSObject, NSCoding, YapExtensions.Persistable {
         refused += 1
       }
     }
-    #expect(read + refused == data.count * 8 && read > 0 && refused > read)
+    #expect(read + refused == bits.count && read > 0 && refused > read)
   }
 }

@@ -8,6 +8,9 @@ import Testing
   private static let options = Database.Options(
     durability: .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
 
+  /// More than it takes for a dictionary.
+  private static let noteCount = TestSize.trials(2_400, divisor: 2)
+
   /// Checks all rows, and returns how many there are.
   private func check(_ db: Database) throws -> Int {
     try db.checkInvariants()
@@ -27,7 +30,7 @@ import Testing
     let whole = SimulatedDisk()
     let db = try whole.openDatabase(seed: seed, Self.options)
     let first = whole.changeCount
-    try db.storeNotes(0..<2_400, together: 60)
+    try db.storeNotes(0..<Self.noteCount, together: 60)
     try db.checkpoint()
     #expect(try db.dictionaryNumbers("notes") == [1])
     let changeCount = whole.changeCount - first
@@ -39,7 +42,7 @@ import Testing
       let disk = SimulatedDisk()
       let db = try disk.openDatabase(seed: seed, Self.options)
       disk.powerOff(beforeChange: disk.changeCount + random.below(changeCount))
-      try? db.storeNotes(0..<2_400, together: 60)
+      try? db.storeNotes(0..<Self.noteCount, together: 60)
       try? db.checkpoint()
       let image = disk.crashImage(.random(random.next()))
       try? db.close()
@@ -48,8 +51,8 @@ import Testing
       counts.insert(count)
       #expect(count % 60 == 0)
       // It goes on with whatever dictionary there is.
-      try again.storeNotes(0..<2_400, together: 60)
-      #expect(try check(again) == 2_400)
+      try again.storeNotes(0..<Self.noteCount, together: 60)
+      #expect(try check(again) == Self.noteCount)
       try again.close()
     }
     #expect(counts.count > 2)
@@ -59,7 +62,7 @@ import Testing
     func run() throws -> (changes: Int, statistics: String) {
       let disk = SimulatedDisk()
       let db = try disk.openDatabase(seed: 7, Self.options)
-      try db.storeNotes(0..<2_400, together: 60)
+      try db.storeNotes(0..<Self.noteCount, together: 60)
       try db.trainDictionary(for: .notes)
       let storages = try db.read { tx throws in tx.rawRows("notes").map { "\($0.objectStorage)" }.joined() }
       try db.close()

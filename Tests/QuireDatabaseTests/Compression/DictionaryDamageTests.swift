@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...4 as ClosedRange<UInt64>) func corruptionsNeverTrap(seed: UInt64) throws {
+  @Test(arguments: TestSize.some(1...4 as ClosedRange<UInt64>, of: 2)) func corruptionsNeverTrap(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let folder = try TestFolder()
     let db = try folder.open()
@@ -208,7 +208,7 @@ import Testing
     let made = try CompressionDictionary(number: 1, dictionary.span.bytes)
     let room = DecodingRoom()
     var (good, bad) = (0, 0)
-    for _ in 0..<4_000 {
+    for _ in 0..<TestSize.trials(4_000, divisor: 2) {
       var stored = Array(row[start...])
       for _ in 0...random.below(3) { stored[random.below(stored.count)] = UInt8(truncatingIfNeeded: random.next()) }
       if random.below(4) == 0 { stored.removeLast(random.below(stored.count)) }

@@ -10,7 +10,8 @@ import Testing
     let db = try Database.inMemory()
     try db.storeNotes(0..<600, together: 100)
     var random = SeededRandom(seed: 1)
-    let expected = (0..<3_000).map { _ in FileNote(&random) }
+    let count = TestSize.trials(3_000, divisor: 2)
+    let expected = (0..<count).map { _ in FileNote(&random) }
     let isDone = Shared(false)
     let failures = Shared<[String]>([])
     let threads = (0..<3).map { number in
@@ -30,6 +31,8 @@ import Testing
           } catch {
             failures.withLock { $0.append("\(error)") }
           }
+          // Leaves the processor to the one that trains.
+          Thread.sleep(forTimeInterval: 0.001)
         }
       }
     }
@@ -38,7 +41,7 @@ import Testing
       isDone.withLock { $0 = true }
       while threads.contains(where: { !$0.isFinished }) { Thread.sleep(forTimeInterval: 0.01) }
     }
-    try db.storeNotes(0..<3_000, together: 100)
+    try db.storeNotes(0..<count, together: 100)
     try db.trainDictionary(for: .notes)
     #expect(try db.rewriteRows(of: .notes).rewrittenCount == 0)
     #expect(try db.dictionaryNumbers("notes").count == 1)

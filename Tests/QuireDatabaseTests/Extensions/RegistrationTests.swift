@@ -42,8 +42,11 @@ import Testing
 
   /// Rows change between the steps: those that were taken in and those that were not.
   @Test(arguments: [true, false]) func writersGoOnMeanwhile(_ isPersistent: Bool) throws {
-    let db = try Database.inMemory()
-    try fill(db, 9000)
+    var options = Database.Options()
+    options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 4)
+    let db = try Database.inMemory(options: options)
+    let count = TestSize.trials(9000, divisor: 4)
+    try fill(db, count)
     var index = letterIndex()
     index.isPersistent = isPersistent
     var random = SeededRandom(seed: 5)
@@ -52,7 +55,7 @@ import Testing
       steps += 1
       try db.write { tx throws in
         for _ in 0..<300 {
-          let key = "k\(random.below(9500))"
+          let key = "k\(random.below(count + 500))"
           switch random.below(4) {
           case 0: try tx[.texts("t")].remove(key)
           case 1: try tx[.texts("u")].set("new \(random.below(30))", for: key)
@@ -136,7 +139,7 @@ import Testing
     let folder = try TestFolder()
     let index = letterIndex()
     var db = try folder.open()
-    try fill(db)
+    try fill(db, TestSize.trials(5000, divisor: 4))
     try db.register(index)
     try db.close()
     db = try folder.open()
@@ -214,7 +217,7 @@ import Testing
 
   @Test func aTaskThatIsCancelledStops() async throws {
     let db = try Database.inMemory()
-    try synchronously { try fill(db, 20_000) }
+    try synchronously { try fill(db, TestSize.trials(20_000, divisor: 4)) }
     let task = Task {
       try await db.register(letterIndex()) { _ in
         withUnsafeCurrentTask { $0?.cancel() }

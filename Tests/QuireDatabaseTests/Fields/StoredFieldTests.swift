@@ -63,7 +63,7 @@ import Testing
     var random = SeededRandom(seed: 4)
     let context = RowCodingContext(schema: RowSchema())
     var (decodedCount, failedCount) = (0, 0)
-    for _ in 0..<60 {
+    for _ in 0..<TestSize.trials(60, divisor: 4) {
       let object = random.wide()
       let bytes = try encoded(object, .binary, context)
       let (fields, sources) = fields(object, context)
@@ -74,7 +74,8 @@ import Testing
         if result.isDecoded { decodedCount += 1 } else { failedCount += 1 }
       }
     }
-    #expect(decodedCount > 300 && failedCount > 300)
+    let least = TestSize.trials(300, divisor: 4)
+    #expect(decodedCount > least && failedCount > least)
   }
 
   @Test func whatIsUTF8IsTold() {

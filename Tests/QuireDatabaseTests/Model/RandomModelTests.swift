@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct RandomModelTests {
   @Test(arguments: [true, false]) func theDatabaseIsItsModel(_ isFull: Bool) async throws {
-    let operations = environmentNumber("QUIRE_MODEL_OPERATIONS") ?? TestSize.trials(3000, divisor: 4)
+    let operations = environmentNumber("QUIRE_MODEL_OPERATIONS") ?? TestSize.trials(3000, divisor: 2)
     let seed = UInt64(environmentNumber("QUIRE_MODEL_SEED") ?? 1)
     let history = try ModelHistory(seed: seed, isFull: isFull)
     try await history.run(operations)

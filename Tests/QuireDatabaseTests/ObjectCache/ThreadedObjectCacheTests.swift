@@ -111,7 +111,8 @@ import Testing
     let folder = try TestFolder()
     let db = try folder.open(
       Database.Options(durability: durability, objectCache: ObjectCacheOptions(countLimit: 120, byteLimit: 25_000)))
-    let steps = durability == .full ? 150 : 600
+    let steps = TestSize.trials(durability == .full ? 150 : 600, divisor: 3)
+    let readCount = TestSize.trials(1000, divisor: 3)
     let signals = Signals()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 0..<2 {
@@ -119,7 +120,7 @@ import Testing
           var random = SeededRandom(seed: UInt64(writer))
           var step = 0
           // Until readers have had their turns, on a machine with few cores as well.
-          while step < steps || signals.readCount.load(ordering: .relaxed) < 1000 {
+          while step < steps || signals.readCount.load(ordering: .relaxed) < readCount {
             try Self.change(db, &random)
             step += 1
             try await Self.pause()

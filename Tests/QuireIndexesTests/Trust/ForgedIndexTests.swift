@@ -342,7 +342,9 @@ extension ExtensionStore {
     }
   }
 
-  @Test("Whatever is stored of indexes, everything ends, and what verifies is right", arguments: seeds(4))
+  @Test(
+    "Whatever is stored of indexes, everything ends, and what verifies is right",
+    arguments: seeds(TestSize.trials(4, divisor: 2)))
   func garbage(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let schema = IndexSchema(numbers: Self.all.numbers, uniqueness: .atCommit)

@@ -26,7 +26,7 @@ import Testing
     try db.register(schema.indexes)
     var model = TrackModel()
     try db.write { tx in
-      for number in 0..<600 {
+      for number in 0..<TestSize.trials(600, divisor: 2) {
         let row = ModelRow(
           key: "k\(number)", number: number, track: random.track(),
           plays: random.oneIn(2) ? nil : Plays(count: random.below(4)))

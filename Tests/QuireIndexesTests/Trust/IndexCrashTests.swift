@@ -24,8 +24,8 @@ import Testing
 }
 
 extension IndexHistory {
-  /// The crashes of one life.
-  private static let crashesOfALife = 60
+  /// The crashes of one life; fewer in the short size, whose lives end when all has come up.
+  private static func crashesOfALife(isShort: Bool) -> Int { isShort ? 30 : 60 }
 
   /// Lives random lives until there were as many crashes as are asked for, and, unless a number is given, until all has
   /// come up that is wanted.
@@ -38,14 +38,14 @@ extension IndexHistory {
     isFull: Bool, asking variable: String, usually count: Int, wanted: [String], spills: Bool = false, suite: String
   ) {
     let asked = environmentNumber(variable)
-    let limit = (asked ?? TestSize.trials(count, divisor: 3)) / 2
+    let limit = (asked ?? TestSize.trials(count, divisor: 6)) / 2
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
     var (seed, crashes, counts) = (first, 0, [String: Int]())
     let (start, durability) = (Date(), isFull ? "full" : "relaxed")
     // What is rare may take a few lives more.
     while crashes < limit || asked == nil && crashes < 3 * count && wanted.contains(where: { counts[$0] == nil }) {
       let history = IndexHistory(seed: seed, isFull: isFull, spills: spills)
-      do { try history.run(crashes: crashesOfALife) } catch {
+      do { try history.run(crashes: crashesOfALife(isShort: asked == nil && !TestSize.isFull)) } catch {
         Issue.record(
           """
           QUIRE_INDEX_SEED=\(seed) \(variable)=2 swift test --filter \(suite): \(durability), \

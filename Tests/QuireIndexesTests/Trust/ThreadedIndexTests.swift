@@ -23,12 +23,13 @@ import Testing
   func threads() throws {
     let asked = environmentNumber("QUIRE_INDEX_HISTORIES")
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
-    let wanted = UInt64(asked ?? 3)
+    let isShort = asked == nil && !TestSize.isFull
+    let wanted = UInt64(asked ?? (isShort ? 1 : 3))
     var counts = ThreadedIndexLife.Counts()
     var seed = first
     // Where all is slow, some thread may not have come to anything yet: then it gets more time.
     while seed < first + wanted || !counts.haveAll && seed < first + wanted + Self.mostMore {
-      let milliseconds = seed < first + wanted ? (asked == nil ? 300 : 800) : 3000
+      let milliseconds = seed < first + wanted ? (asked == nil ? 300 : 800) : isShort ? 1000 : 3000
       var disk = SimulatedDisk()
       for life in 0..<Self.lives {
         let plan = ThreadedIndexPlan(history: seed, life: life, milliseconds: milliseconds)

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Joins beside a model")
 struct JoinModelTests {
-  @Test("A join finds what the edges say, whatever is planned", arguments: seeds(4))
+  @Test("A join finds what the edges say, whatever is planned", arguments: seeds(TestSize.trials(4, divisor: 2)))
   func agreesWithModel(seed: UInt64) throws {
     let folder = try TestFolder()
     var life = JoinLife(seed, folder.url.appendingPathComponent("db").path)
-    do { try life.run(steps(40)) } catch {
+    do { try life.run(steps(TestSize.trials(40, divisor: 2))) } catch {
       Issue.record("QUIRE_JOIN_SEED=\(seed) swift test --filter JoinModelTests: \(error)")
     }
   }
