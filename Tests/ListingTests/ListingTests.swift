@@ -21,8 +21,13 @@ private func files(in folder: String, endingIn suffix: String) throws -> [(path:
   }
 }
 
+/// Every document, read once.
+private let allDocuments = Result { try readDocuments() }
+
 /// Every document: the guides, wherever they are, and the sources with their comments.
-private func documents() throws -> [ListingReader] {
+private func documents() throws -> [ListingReader] { try allDocuments.get() }
+
+private func readDocuments() throws -> [ListingReader] {
   let readme = try String(contentsOf: repository.appendingPathComponent("README.md"), encoding: .utf8)
   let folders = ["Sources", "Tests", "Benchmarks"]
   let guides = try folders.flatMap { try files(in: $0, endingIn: ".md") }

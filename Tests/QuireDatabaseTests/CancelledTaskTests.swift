@@ -24,7 +24,7 @@ import Testing
     let history = TaskHistory(try folder.open(options), folder)
     let replay = "again with: QUIRE_TASK_SEED=\(seed) swift test --filter CancelledTaskTests"
     try history.prepare()
-    let calls = (0..<60).map { DrawnCall($0, &random) }
+    let calls = (0..<TestSize.trials(60, least: 40)).map { DrawnCall($0, &random) }
     for call in calls { history.start(call) }
     let unended = try await history.waitForEnds(seconds: 60)
     // Who waits for a call that does not end would wait for ever.

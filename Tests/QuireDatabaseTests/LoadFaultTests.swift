@@ -1,5 +1,6 @@
 // Loads that are cancelled, undone, or cut off by the disk, and loads into collections that keep rows in other forms.
 
+import Foundation
 import QuireTesting
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
           taken.withLock { $0 = number }
           if number == 100 {
             continuation.yield()
-            while !isCancelled.withLock({ $0 }) {}
+            while !isCancelled.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
           }
           return ("\(number)", Album(name: "\(number)"), nil)
         }

@@ -179,7 +179,9 @@ import Testing
       album: .init(name: "a"), added: Date(timeIntervalSinceReferenceDate: 0), score: Double(random.below(4)))
   }
 
-  @Test("Change sets lead from one list to the next, and commits that concern no row are none", arguments: seeds(8))
+  @Test(
+    "Change sets lead from one list to the next, and commits that concern no row are none",
+    arguments: seeds(TestSize.trials(8, divisor: 2)))
   func diffsLeadOn(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let db = try Database.inMemory()
@@ -197,7 +199,7 @@ import Testing
     let first = try #require(try await iterator.next())
     #expect(first.diff.isReload)
     try first.diff.apply(to: &list) { first.keys[$0.row] }
-    for _ in 0..<steps(60) {
+    for _ in 0..<steps(TestSize.trials(60, divisor: 3)) {
       let before = list.first ?? []
       let changes = 1 + random.below(3)
       for _ in 0..<changes {

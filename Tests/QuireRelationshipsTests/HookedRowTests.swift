@@ -50,7 +50,9 @@ import Testing
     }
   }
 
-  @Test("The edges are those of the rows as they are at the end", arguments: 1...4 as ClosedRange<UInt64>)
+  @Test(
+    "The edges are those of the rows as they are at the end",
+    arguments: TestSize.some(1...4 as ClosedRange<UInt64>, of: 2))
   func edgesAreThoseOfRows(seed: UInt64) throws {
     let db = try Database.inMemory()
     let draws = Draws(seed)
@@ -62,7 +64,7 @@ import Testing
     try db.register(graph)
     // The rows that edges lead to stay.
     try db.write { tx throws in for number in 0..<6 { try tx[.nodes].set(Node(), for: "t\(number)") } }
-    for _ in 0..<300 {
+    for _ in 0..<TestSize.trials(300, divisor: 2) {
       draws.refill()
       try db.write { tx throws in try draws.change(tx[.nodes]) }
       try db.read { tx throws in

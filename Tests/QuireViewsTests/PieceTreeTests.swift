@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 40, 3_000]) func isAnArray(count: Int) {
-    for seed in 0..<4 {
+    for seed in 0..<TestSize.trials(4, divisor: 2) {
       var random = SeededRandom(seed: UInt64(seed))
       var tree = PieceTree(count: count)
       var array = Array(0..<count)

@@ -12,14 +12,23 @@ import Testing
 
   struct NoTree: Error {}
 
+  /// The files of a closed database of 1,500 notes with a dictionary.
+  private static let files = Result { () throws -> [(name: String, data: Data)] in
+    let folder = try TestFolder()
+    let db = try folder.open()
+    try db.storeNotes(0..<1_500)
+    try db.close()
+    return try FileManager.default.contentsOfDirectory(atPath: folder.url.path).map { name in
+      (name: name, data: try Data(contentsOf: folder.url.appendingPathComponent(name)))
+    }
+  }
+
   /// A database of 1,500 notes with a dictionary, whose trees `change` has changed below the object layer.
   private func forged(
     _ folder: TestFolder,
     _ change: (borrowing QuireStorage.WriteTransaction, _ dictionaries: Tree, _ rows: Tree) throws -> Void
   ) throws -> Database {
-    let db = try folder.open()
-    try db.storeNotes(0..<1_500)
-    try db.close()
+    for (name, data) in try Self.files.get() { try data.write(to: folder.url.appendingPathComponent(name)) }
     let engine = try StorageEngine(at: folder.path)
     try engine.write { tx in
       let (dictionaries, rows) = (tx.tree(named: "quire.dictionaries"), tx.tree(named: "quire.rows"))

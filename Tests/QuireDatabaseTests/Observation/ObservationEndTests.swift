@@ -23,14 +23,14 @@ import Testing
       for try await _ in observation { results += 1 }
       return results
     }
-    while !(db.observerCount == 1 && db.areObserversWaiting) { await Task.yield() }
+    while !(db.observerCount == 1 && db.areObserversWaiting) { try await Task.sleep(for: .milliseconds(1)) }
     try db.checkObservers()
     waiting.cancel()
     #expect(try await waiting.value == 1)
     #expect(db.observerCount == 0)
     // One that is cancelled before it begins reads nothing.
     let never = Task { () -> Int in
-      while !Task.isCancelled { await Task.yield() }
+      while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
       var results = 0
       for try await _ in observation { results += 1 }
       return results
@@ -46,7 +46,7 @@ import Testing
       for try await _ in observation { results += 1 }
       return results
     }
-    while !(db.observerCount == 1 && db.areObserversWaiting) { await Task.yield() }
+    while !(db.observerCount == 1 && db.areObserversWaiting) { try await Task.sleep(for: .milliseconds(1)) }
     try synchronously { try db.close() }
     #expect(try await waiting.value == 1)
     for try await _ in observation { Issue.record("a result after the end") }
@@ -125,7 +125,7 @@ import Testing
           return results
         }
       }
-      while !(db.observerCount == total && db.areObserversWaiting) { await Task.yield() }
+      while !(db.observerCount == total && db.areObserversWaiting) { try await Task.sleep(for: .milliseconds(1)) }
       for number in 0..<total { _ = try await db.write { tx in try tx[.texts("t")].set("v", for: "k\(number)") } }
       // Two each: none was woken for the key of another.
       for try await results in group { #expect(results == 2) }

@@ -91,7 +91,7 @@ import Testing
     while runs.withLock({ $0 }) < 2 {
       // Nobody waits for a change while one is due.
       if db.observerCount == 1, db.areObserversWaiting, runs.withLock({ $0 }) == 1 { break }
-      await Task.yield()
+      try await Task.sleep(for: .milliseconds(1))
     }
     #expect(runs.withLock { $0 } == 2)
     consumer.cancel()
@@ -107,7 +107,7 @@ import Testing
 
   /// Returns when all that was committed has been looked at, and the one consumer waits for more.
   private func settle(_ db: Database) async throws {
-    while !(db.observerCount == 1 && db.areObserversWaiting) { await Task.yield() }
+    while !(db.observerCount == 1 && db.areObserversWaiting) { try await Task.sleep(for: .milliseconds(1)) }
   }
 
   /// Returns when all that was committed has been looked at, if nobody waits.

@@ -24,7 +24,9 @@ private struct HoldingLog: LogHandler {
 @Suite struct ThreadedLookTests {
   /// Waits until all of so many observers wait for a change.
   private func settle(_ db: Database, _ observerCount: Int) async {
-    while !(db.observerCount == observerCount && db.areObserversWaiting) { await Task.yield() }
+    while !(db.observerCount == observerCount && db.areObserversWaiting) {
+      try? await Task.sleep(for: .milliseconds(1))
+    }
   }
 
   /// Between taking the commits and the end of the look, a commit asks for a look of its own.
@@ -52,7 +54,7 @@ private struct HoldingLog: LogHandler {
     await reading.waitForEntries()
     try await db.write { tx in try tx[.texts("t")].set("new", for: "k") }
     look.open()
-    while db.hasLooksDue { await Task.yield() }
+    while db.hasLooksDue { try await Task.sleep(for: .milliseconds(1)) }
     for _ in 0..<2 { reading.open() }
     await settle(db, 2)
     #expect(newest.withLock { $0 } == "new")

@@ -4,6 +4,8 @@
 /// Reads one text from its first byte to its last.
 struct Lexer {
   private let bytes: [UInt8]
+  /// Whether a byte is part of a word, for each.
+  private let wordBytes: [Bool]
   private var position = 0
   private var line = 1
   /// Where the last token ended, to tell `try!` from `try !`.
@@ -14,21 +16,30 @@ struct Lexer {
   /// Splits `text`. O(n).
   init(_ text: String) {
     bytes = Array(text.utf8)
+    wordBytes = Self.wordBytes
     readCode(untilClosingParenthesis: false)
   }
+
+  private static let wordBytes: [Bool] = {
+    var isWord = Array(repeating: false, count: 0x80) + Array(repeating: true, count: 0x80)
+    let word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+    for byte in word.utf8 { isWord[Int(byte)] = true }
+    return isWord
+  }()
 
   /// Reads code up to the end, or up to the `)` that closes an interpolation.
   private mutating func readCode(untilClosingParenthesis: Bool) {
     var depth = 0
+    let (slash, pound) = (UInt8(ascii: "/"), UInt8(ascii: "#"))
     while position < bytes.count {
       let byte = bytes[position]
-      if starts(with: "//") {
+      if byte == slash, starts(with: "//") {
         readLineComment()
-      } else if starts(with: "/*") {
+      } else if byte == slash, starts(with: "/*") {
         readBlockComment()
-      } else if starts(with: "#/") {
+      } else if byte == pound, starts(with: "#/") {
         skip(past: "/#")
-      } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "#"), let pounds = poundsBeforeQuote() {
+      } else if byte == UInt8(ascii: "\"") || byte == pound, let pounds = poundsBeforeQuote() {
         readString(pounds: pounds)
       } else if isWordByte(byte) || byte == UInt8(ascii: "`") {
         readWord()
@@ -65,8 +76,8 @@ struct Lexer {
   }
 
   private mutating func readLineComment() {
-    let start = position
-    while position < bytes.count, bytes[position] != UInt8(ascii: "\n") { position += 1 }
+    let (start, lineFeed) = (position, UInt8(ascii: "\n"))
+    while position < bytes.count, bytes[position] != lineFeed { position += 1 }
     comments.append(Comment(text: text(start, position), line: line))
   }
 
@@ -105,21 +116,24 @@ struct Lexer {
     position += pounds
     let suffix = String(repeating: "#", count: pounds)
     let quotes = starts(with: "\"\"\"") ? "\"\"\"" : "\""
+    let (end, escape) = (quotes + suffix, "\\" + suffix)
+    let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
     position += quotes.utf8.count
     while position < bytes.count {
-      if starts(with: quotes + suffix) {
+      let byte = bytes[position]
+      if byte == quote, starts(with: end) {
         position += quotes.utf8.count + pounds
         return
       }
-      if starts(with: "\\" + suffix + "(") {
+      if byte == backslash, starts(with: escape + "(") {
         position += pounds + 2
         readCode(untilClosingParenthesis: true)
-      } else if starts(with: "\\" + suffix), position + pounds + 1 < bytes.count {
+      } else if byte == backslash, starts(with: escape), position + pounds + 1 < bytes.count {
         // An escaped quotation mark, or a backslash, closes nothing.
         if bytes[position + pounds + 1] == UInt8(ascii: "\n") { line += 1 }
         position += pounds + 2
       } else {
-        if bytes[position] == UInt8(ascii: "\n") {
+        if byte == UInt8(ascii: "\n") {
           line += 1
           // A one-line string that never ends would swallow the rest of the file and hide what is in it.
           if quotes.utf8.count == 1 {
@@ -150,14 +164,7 @@ struct Lexer {
     return true
   }
 
-  private func isWordByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...0xff:
-      true
-    default: false
-    }
-  }
+  private func isWordByte(_ byte: UInt8) -> Bool { wordBytes[Int(byte)] }
 
   private func text(_ start: Int, _ end: Int) -> String { String(decoding: bytes[start..<end], as: UTF8.self) }
 }

@@ -14,10 +14,16 @@ struct SourceFile: Sendable {
   init(path: String, text: String) {
     self.path = path
     // Split by bytes: a carriage return and a line feed make one character, which is not a line feed.
-    let lineFeed = UInt8(ascii: "\n")
-    lines = text.utf8.split(separator: lineFeed, omittingEmptySubsequences: false).map {
-      String(decoding: $0, as: UTF8.self)
+    let (bytes, lineFeed) = (Array(text.utf8), UInt8(ascii: "\n"))
+    var (lines, start, end) = ([String](), 0, 0)
+    while end <= bytes.count {
+      if end == bytes.count || bytes[end] == lineFeed {
+        lines.append(String(decoding: bytes[start..<end], as: UTF8.self))
+        start = end + 1
+      }
+      end += 1
     }
+    self.lines = lines
     if path.hasSuffix(".swift") {
       let lexer = Lexer(text)
       tokens = lexer.tokens

@@ -9,6 +9,8 @@ enum Shape {
   static let fileLines = 400
   static let testFileLines = 700
 
+  private static let blanks = Array(" \t\r".utf8)
+
   /// Lines, functions and files beyond their limit; trailing spaces.
   static func violations(in files: [SourceFile]) -> [Violation] {
     files.flatMap { violations(ofLines: $0) + violations(ofFunctions: $0) + violations(ofLength: $0) }
@@ -21,7 +23,7 @@ enum Shape {
       if line.utf8.count > columns, line.count > columns {
         found.append(Violation(file, index + 1, "\(line.count) columns; the limit is \(columns)"))
       }
-      if line.hasSuffix(" ") || line.hasSuffix("\t") || line.hasSuffix("\r") {
+      if let last = line.utf8.last, blanks.contains(last) {
         found.append(Violation(file, index + 1, "ends in blank space"))
       }
     }

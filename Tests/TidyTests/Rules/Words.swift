@@ -27,11 +27,22 @@ enum Words {
 
   /// Marks in comments and as names; what a string literal says is its own business.
   private static func marks(in file: SourceFile) -> [Violation] {
-    let inComments = file.comments.flatMap { comment in
+    let inComments = file.comments.filter { hasCapitals($0.text) }.flatMap { comment in
       comment.text.split { !$0.isLetter }.filter { marks.contains(String($0)) }.map { (String($0), comment.line) }
     }
     let inCode = file.tokens.filter { marks.contains($0.text) }.map { ($0.text, $0.line) }
     return (inComments + inCode).map { Violation(file, $1, "\($0): open an issue instead") }
+  }
+
+  /// Whether three capitals stand side by side, as in all marks: bytes are looked at in less time than characters.
+  private static func hasCapitals(_ text: String) -> Bool {
+    let (first, last) = (UInt8(ascii: "A"), UInt8(ascii: "Z"))
+    var count = 0
+    for byte in text.utf8 {
+      count = byte >= first && byte <= last ? count + 1 : 0
+      if count == 3 { return true }
+    }
+    return false
   }
 
   private static func calls(in file: SourceFile, fatalErrorAllowed: [String: String]) -> [Violation] {
@@ -56,10 +67,18 @@ enum Words {
 
   private static func terms(in file: SourceFile) -> [Violation] {
     guard file.root == "Sources", !translatingModules.contains(file.module ?? "") else { return [] }
-    return file.tokens.filter { $0.kind == .word }.compactMap { token in
-      let word = token.text.lowercased()
-      guard let term = foreignTerms.first(where: word.contains) else { return nil }
-      return Violation(file, token.line, "\(token.text): the glossary has another word for \(term)")
+    let words = file.tokens.filter { $0.kind == .word }
+    // Each word of the file is looked at once.
+    var found: [String: String] = [:]
+    for text in Set(words.map(\.text)) {
+      let word = text.lowercased()
+      if let term = foreignTerms.first(where: word.contains) { found[text] = term }
+    }
+    if found.isEmpty { return [] }
+    return words.compactMap { token in
+      found[token.text].map { term in
+        Violation(file, token.line, "\(token.text): the glossary has another word for \(term)")
+      }
     }
   }
 

@@ -40,7 +40,8 @@ struct PublicSymbols {
   /// What types inherit and conform to, by their full names; for an alias, what it stands for.
   private var parents: [String: [String]] = [:]
   private var scopes: [Scope] = []
-  private var head = ""
+  /// The bytes of what may be a declaration, up to here.
+  private var head: [UInt8] = []
   private var depth = 0
 
   /// What a pair of braces holds.
@@ -77,56 +78,67 @@ struct PublicSymbols {
 
   // MARK: Reading
 
+  private static let lineFeed = UInt8(ascii: "\n")
+
   private mutating func read(_ text: String) {
-    (scopes, head, depth) = ([], "", 0)
-    for character in Self.code(text) {
-      switch character {
-      case "{" where depth == 0: open()
-      case "}" where depth == 0:
+    (scopes, head, depth) = ([], [], 0)
+    let (open, close, semicolon) = (UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ";"))
+    let (opening, closing) = (Array("([{".utf8), Array(")]}".utf8))
+    for byte in Self.code(text) {
+      switch byte {
+      case open where depth == 0: self.open()
+      case close where depth == 0:
         declare()
         _ = scopes.popLast()
-      case "\n" where depth == 0: endLine()
-      case ";" where depth == 0: declare()
+      case Self.lineFeed where depth == 0: endLine()
+      case semicolon where depth == 0: declare()
       default:
-        if "([{".contains(character) { depth += 1 }
-        if ")]}".contains(character) { depth -= 1 }
-        head.append(character.isNewline ? " " : character)
+        if opening.contains(byte) { depth += 1 }
+        if closing.contains(byte) { depth -= 1 }
+        // Code declares nothing that is looked for.
+        if !isInBody { head.append(byte == Self.lineFeed ? UInt8(ascii: " ") : byte) }
       }
     }
   }
 
   /// The text without comments and without what stands in quotes.
-  private static func code(_ text: String) -> String {
-    var code = ""
-    var quotes: String?
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      var rest = line
-      while let character = rest.first {
-        if let open = quotes {
-          // What is interpolated is of no matter: no declaration stands there.
-          if rest.hasPrefix("\\") {
-            rest = rest.dropFirst(2)
-          } else if rest.hasPrefix(open) {
-            rest = rest.dropFirst(open.count)
-            quotes = nil
-          } else {
-            rest = rest.dropFirst()
-          }
-          continue
-        }
-        if rest.hasPrefix("//") { break }
-        if character == "\"" {
-          quotes = rest.hasPrefix("\"\"\"") ? "\"\"\"" : "\""
-          rest = rest.dropFirst(quotes?.count ?? 1)
-          continue
-        }
-        code.append(character)
-        rest = rest.dropFirst()
-      }
-      if quotes == "\"" { quotes = nil }
-      code.append("\n")
+  private static func code(_ text: String) -> [UInt8] {
+    let (quote, backslash, slash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"))
+    let bytes = Array(text.utf8)
+    var code: [UInt8] = []
+    code.reserveCapacity(bytes.count + 1)
+    // How many quotation marks end what is quoted; none outside of quotes.
+    var (place, quoteCount) = (0, 0)
+    func isThere(_ byte: UInt8, _ distance: Int) -> Bool {
+      place + distance < bytes.count && bytes[place + distance] == byte
     }
-    return code
+    while place < bytes.count {
+      let byte = bytes[place]
+      if byte == lineFeed {
+        if quoteCount == 1 { quoteCount = 0 }
+        code.append(byte)
+        place += 1
+      } else if quoteCount > 0 {
+        // What is interpolated is of no matter: no declaration stands there.
+        if byte == backslash {
+          place += isThere(lineFeed, 1) ? 1 : 2
+        } else if byte == quote, quoteCount == 1 || isThere(quote, 1) && isThere(quote, 2) {
+          place += quoteCount
+          quoteCount = 0
+        } else {
+          place += 1
+        }
+      } else if byte == slash, isThere(slash, 1) {
+        while place < bytes.count, bytes[place] != lineFeed { place += 1 }
+      } else if byte == quote {
+        quoteCount = isThere(quote, 1) && isThere(quote, 2) ? 3 : 1
+        place += quoteCount
+      } else {
+        code.append(byte)
+        place += 1
+      }
+    }
+    return code + [lineFeed]
   }
 
   private static let typeWords: Set<String> = ["struct", "class", "enum", "protocol", "extension", "actor"]
@@ -135,7 +147,7 @@ struct PublicSymbols {
   /// The word that says what is declared, those in front of it, and what follows.
   private func declaration() -> (word: String, before: [String], rest: String)? {
     var before: [String] = []
-    var rest = head[...]
+    var rest = String(decoding: head, as: UTF8.self)[...]
     while true {
       rest = rest.drop { $0 == " " }
       guard !rest.isEmpty else { return nil }
@@ -151,13 +163,17 @@ struct PublicSymbols {
 
   private mutating func endLine() {
     // The head of a type may go on in the next line.
-    if let (word, _, _) = declaration(), Self.typeWords.contains(word), !isInBody { head += " " } else { declare() }
+    if !isInBody, let (word, _, _) = declaration(), Self.typeWords.contains(word) {
+      head.append(UInt8(ascii: " "))
+    } else {
+      declare()
+    }
   }
 
   private var isInBody: Bool { if case .body = scopes.last { true } else { false } }
 
   private mutating func open() {
-    defer { head = "" }
+    defer { head = [] }
     guard !isInBody, let (word, before, rest) = declaration(), Self.typeWords.contains(word) else {
       declare()
       scopes.append(.body)
@@ -192,7 +208,7 @@ struct PublicSymbols {
 
   /// Notes the member that `head` declares, if it is public.
   private mutating func declare() {
-    defer { head = "" }
+    defer { head = [] }
     guard !isInBody, let (word, before, rest) = declaration(), Self.memberWords.contains(word) else { return }
     var (owner, isPublic) = ("", before.contains("public") || before.contains("open"))
     if case .type(let name, let isOpen) = scopes.last {
