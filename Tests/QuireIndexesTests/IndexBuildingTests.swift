@@ -77,9 +77,9 @@ import Testing
   @Test("An index that is being built serves nobody, and building goes on where it was stopped")
   func stopsAndGoesOn() throws {
     var options = Database.Options()
-    options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 5)
+    options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 4)
     let db = try Database.inMemory(options: options)
-    let rowCount = TestSize.trials(20_000, divisor: 5)
+    let rowCount = TestSize.trials(20_000, divisor: 4)
     try store(0..<rowCount, in: db)
     let indexes = Indexes.tracks()
     var calls = 0
@@ -103,7 +103,7 @@ import Testing
   @Test("What writers do while indexes are built is in them", arguments: [false, true])
   func takesChangesMeanwhile(clears: Bool) throws {
     let db = try Database.inMemory()
-    let count = TestSize.trials(12_000, divisor: 3)
+    let count = TestSize.trials(12_000, divisor: clears ? 3 : 6)
     try store(0..<count, in: db)
     let indexes = Indexes.tracks()
     let isDone = Atomic(false)

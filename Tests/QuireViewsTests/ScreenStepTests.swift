@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Screens ask in any order, skip steps and take them together, or are loaded in whatever transaction.
-  @Test(arguments: TestSize.some(1...20, of: 4)) func everyScreenFollows(_ seed: UInt64) throws {
+  @Test(arguments: TestSize.some(1...20 as ClosedRange<UInt64>, of: 4)) func everyScreenFollows(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let db = try Database.inMemory()
     try db.register(Self.view)

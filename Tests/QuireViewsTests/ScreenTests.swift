@@ -37,7 +37,7 @@ import Testing
   }
 
   /// What the change sets make of the old list is what the view shows.
-  @Test(arguments: TestSize.some(1...20, of: 5)) func theListFollows(_ seed: UInt64) throws {
+  @Test(arguments: TestSize.some(1...20 as ClosedRange<UInt64>, of: 5)) func theListFollows(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let db = try Database.inMemory()
     try db.register(Self.view)

@@ -19,7 +19,7 @@ import Testing
     #expect(tree.entry(at: -1) == nil && tree.entry(at: keys.count) == nil)
   }
 
-  @Test(arguments: TestSize.some(1...12, of: 4)) func theTreeIsItsModel(_ seed: UInt64) throws {
+  @Test(arguments: TestSize.some(1...12 as ClosedRange<UInt64>, of: 4)) func theTreeIsItsModel(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var tree = MemoryTree()
     var model: [[UInt8]: [UInt8]] = [:]

@@ -315,14 +315,14 @@ import Testing
   }
 
   /// In the short size without those that IndexFaultTests has as well, unless one is asked for.
-  private static var faults: [Fault] {
+  private static var triedFaults: [Fault] {
     let environment = ProcessInfo.processInfo.environment
     let isAsked = environment["QUIRE_SPILL_FAULTS"] != nil || environment["QUIRE_SPILL_FAULT"] != nil
     if TestSize.isFull || isAsked { return Fault.allCases }
     return Fault.allCases.filter { $0.isOfRunFile || [.logOpen, .dataRead, .dataGrowth, .full].contains($0) }
   }
 
-  @Test("A disk that fails while indexes are sorted on it leaves what was told", arguments: faults)
+  @Test("A disk that fails while indexes are sorted on it leaves what was told", arguments: triedFaults)
   private func faults(_ fault: Fault) throws {
     let chosen = ProcessInfo.processInfo.environment["QUIRE_SPILL_FAULT"]
     if let chosen, chosen != fault.rawValue { return }
