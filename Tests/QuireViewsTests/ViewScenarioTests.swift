@@ -1,6 +1,7 @@
 // Lists that are grouped and sorted, seen inside the transaction and afterwards on two connections.
 
 import QuireDatabase
+import QuireTesting
 import Testing
 
 @testable import QuireViews
@@ -131,6 +132,8 @@ extension ViewReader where Object == Int {
 
   /// So many that all trees have several pages, which fill, split and merge.
   @Test(arguments: [true, false]) func manyPages(_ isPersistent: Bool) throws {
+    let third = TestSize.trials(500, divisor: 4)
+    let (count, few) = (3 * third, third / 5)
     let scenario = try NumberScenario(isPersistent: isPersistent)
     var present: Set<Int> = []
     func change(adding new: some Sequence<Int> = [], removing old: [Int] = [], isBatch: Bool = true) throws {
@@ -144,26 +147,26 @@ extension ViewReader where Object == Int {
         #expect(try view.key(at: present.count, in: "") == nil)
       }
     }
-    try change(adding: 0..<1500)
-    try change(removing: Array(500..<1000))
-    try change(adding: 500..<1000)
+    try change(adding: 0..<count)
+    try change(removing: Array(third..<2 * third))
+    try change(adding: third..<2 * third)
     for isBatch in [false, true] {
-      let fifths = Array(stride(from: 5, to: 1500, by: 5))
+      let fifths = Array(stride(from: 5, to: count, by: 5))
       try change(removing: fifths, isBatch: isBatch)
       try scenario.write { _ in
       } check: { view throws in
-        for number in 0..<1500 where number % 5 > 0 {
+        for number in 0..<count where number % 5 > 0 {
           #expect(try view.position(of: "key\(number)")?.index == number - number / 5)
         }
       }
       try change(adding: fifths)
     }
-    try change(removing: Array(0..<1500))
-    try change(adding: Array(0..<500) + Array(1000..<1500))
-    try change(adding: 500..<600, removing: Array(400..<500))
-    try change(removing: Array(0..<1500))
-    try change(adding: 500..<1500)
-    try change(adding: 0..<100, removing: Array(1000..<1100))
+    try change(removing: Array(0..<count))
+    try change(adding: Array(0..<third) + Array(2 * third..<count))
+    try change(adding: third..<third + few, removing: Array(third - few..<third))
+    try change(removing: Array(0..<count))
+    try change(adding: third..<count)
+    try change(adding: 0..<few, removing: Array(2 * third..<2 * third + few))
   }
 
   @Test(arguments: [true, false], [true, false]) func rowsThatAreThereAreTakenInOrNot(
