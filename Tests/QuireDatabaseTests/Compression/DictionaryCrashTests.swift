@@ -6,7 +6,8 @@ import Testing
 
 @Suite struct DictionaryCrashTests {
   private static let options = Database.Options(
-    durability: .relaxed, cacheSize: 4 << 20, logLimit: 256 << 10, maintainsWhenIdle: false)
+    durability: .relaxed, cacheSize: 4 << 20, logLimit: TestSize.trials(256 << 10, divisor: 2),
+    maintainsWhenIdle: false)
 
   /// More than it takes for a dictionary.
   private static let noteCount = TestSize.trials(2_400, divisor: 2)
