@@ -100,7 +100,7 @@ private struct Holder: Equatable, Sendable {
     let db = try open(isCached: isCached)
     let collection = RowCollection<Value, Value>("values", coder: coder, metadataCoder: coder)
     func value(_ number: Int) -> Value { number % 2 == 0 ? one : other }
-    let numbers = 10..<50
+    let numbers = 10..<10 + TestSize.trials(40, least: 12)
     let keys = numbers.map { "\($0)" }
     try db.write { tx throws in
       let rows = tx[collection]
@@ -112,7 +112,7 @@ private struct Holder: Equatable, Sendable {
       try rows.load(more)
       #expect(try rows.replace(other, for: "more") && rows.replaceMetadata(nil, for: "more") && rows.remove("most"))
     }
-    for _ in 0..<3 {
+    for _ in 0..<TestSize.trials(3, least: 2) {
       try db.read { tx throws in
         let rows = tx[collection]
         let objects: [Value?] = numbers.map(value)

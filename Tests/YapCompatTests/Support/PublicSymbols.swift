@@ -80,23 +80,35 @@ struct PublicSymbols {
 
   private static let lineFeed = UInt8(ascii: "\n")
 
+  /// How many brackets each byte opens; -1 for one that closes.
+  private static let openedCounts: [Int] = {
+    var counts = Array(repeating: 0, count: 256)
+    for byte in "([{".utf8 { counts[Int(byte)] = 1 }
+    for byte in ")]}".utf8 { counts[Int(byte)] = -1 }
+    return counts
+  }()
+
   private mutating func read(_ text: String) {
     (scopes, head, depth) = ([], [], 0)
-    let (open, close, semicolon) = (UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ";"))
-    let (opening, closing) = (Array("([{".utf8), Array(")]}".utf8))
+    let (leftBrace, rightBrace) = (UInt8(ascii: "{"), UInt8(ascii: "}"))
+    let (lineFeed, semicolon, space) = (Self.lineFeed, UInt8(ascii: ";"), UInt8(ascii: " "))
+    let openedCounts = Self.openedCounts
+    // Code declares nothing that is looked for.
+    var isInCode = false
     for byte in Self.code(text) {
       switch byte {
-      case open where depth == 0: self.open()
-      case close where depth == 0:
+      case leftBrace where depth == 0:
+        open()
+        isInCode = isInBody
+      case rightBrace where depth == 0:
         declare()
         _ = scopes.popLast()
-      case Self.lineFeed where depth == 0: endLine()
+        isInCode = isInBody
+      case lineFeed where depth == 0: endLine()
       case semicolon where depth == 0: declare()
       default:
-        if opening.contains(byte) { depth += 1 }
-        if closing.contains(byte) { depth -= 1 }
-        // Code declares nothing that is looked for.
-        if !isInBody { head.append(byte == Self.lineFeed ? UInt8(ascii: " ") : byte) }
+        depth += openedCounts[Int(byte)]
+        if !isInCode { head.append(byte == lineFeed ? space : byte) }
       }
     }
   }
@@ -104,6 +116,7 @@ struct PublicSymbols {
   /// The text without comments and without what stands in quotes.
   private static func code(_ text: String) -> [UInt8] {
     let (quote, backslash, slash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"))
+    let lineFeed = Self.lineFeed
     let bytes = Array(text.utf8)
     var code: [UInt8] = []
     code.reserveCapacity(bytes.count + 1)
