@@ -5,6 +5,8 @@ import Foundation
 /// Finds out whether what stands in backquotes is there.
 struct GuideSpan {
   let symbols: PublicSymbols
+  /// All of them, whatever type they belong to.
+  private let all: [PublicSymbol]
   /// What the guides call values of some types by.
   static let values = [
     "tx[…]": ["ReadableRows", "WritableRows"], "tx": ["ReadTransaction", "WriteTransaction"],
@@ -13,16 +15,21 @@ struct GuideSpan {
   /// Of the language and its library.
   static let words: Set<String> = ["await", "init", "Codable", "Sendable"]
 
+  init(symbols: PublicSymbols) {
+    self.symbols = symbols
+    all = symbols.all
+  }
+
   /// Whether there is such a symbol: `Type`, `Type.member`, `Type(label:)`, a member of any type, a label of any
   /// initializer with a colon behind it, or with `…` the beginning or the end of a name.
   ///
   /// - Parameter owner: the type whose member it is, if that is known.
   func isThere(_ span: String, of owner: String? = nil) -> Bool {
     if Self.words.contains(span) { return true }
-    if span.hasSuffix("…") { return symbols.all.contains { $0.name.hasPrefix(span.dropLast()) } }
-    if span.hasPrefix("…") { return symbols.all.contains { $0.selector.contains(span.dropFirst()) } }
+    if span.hasSuffix("…") { return all.contains { $0.name.hasPrefix(span.dropLast()) } }
+    if span.hasPrefix("…") { return all.contains { $0.selector.contains(span.dropFirst()) } }
     if span.hasSuffix(":"), !span.contains("(") {
-      let calls = owner.map { symbols.members(of: $0) } ?? symbols.all
+      let calls = owner.map { symbols.members(of: $0) } ?? all
       return calls.contains { $0.name == "init" && $0.labels?.contains(String(span.dropLast())) == true }
     }
     if let owner { return has(symbols.members(of: owner), span) }
@@ -31,10 +38,10 @@ struct GuideSpan {
       if let bracket = span.firstIndex(of: "("), symbols.types.contains(String(span[..<bracket])) {
         return has(symbols.members(of: String(span[..<bracket])), "init" + span[bracket...])
       }
-      return symbols.types.contains(span) || has(symbols.all, span)
+      return symbols.types.contains(span) || has(all, span)
     }
     // `.object` is a member of whatever type is asked for.
-    if parts[0].isEmpty { return has(symbols.all, parts[1]) }
+    if parts[0].isEmpty { return has(all, parts[1]) }
     let last = parts.removeLast()
     return owners(parts).contains { owner in
       let inner = last.firstIndex(of: "(").map { (type: "\(owner).\(last[..<$0])", call: "init" + last[$0...]) }
@@ -58,7 +65,8 @@ struct GuideSpan {
 
   /// Whether one is called so: with its labels if there are brackets, and by the name alone otherwise.
   private func has(_ members: [PublicSymbol], _ text: String) -> Bool {
-    members.contains { text.contains("(") ? $0.isCalled(text) : $0.name == text }
+    let isCall = text.contains("(")
+    return members.contains { isCall ? $0.isCalled(text) : $0.name == text }
   }
 
   /// Takes a path apart where a point stands outside of brackets.

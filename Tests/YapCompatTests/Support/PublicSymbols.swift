@@ -15,7 +15,10 @@ struct PublicSymbol: Equatable {
 
   /// Whether it can be called by this name and these labels.
   func isCalled(_ selector: String) -> Bool {
-    guard selector.hasPrefix(name + "("), selector.hasSuffix(")"), let labels else { return false }
+    // Most are of another name, which is soon found out.
+    guard let labels, selector.hasPrefix(name), selector.hasPrefix(name + "("), selector.hasSuffix(")") else {
+      return false
+    }
     var given = selector.dropFirst(name.count + 1).dropLast().split(separator: ":", omittingEmptySubsequences: false)
     guard given.popLast()?.isEmpty == true else { return false }
     var rest = given[...]
