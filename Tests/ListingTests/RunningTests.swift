@@ -38,7 +38,10 @@ import Testing
     let db = try folder.open()
     let writer = Task {
       // The stream begins when it is asked for: one of these comes after that.
-      while !Task.isCancelled { try await db.write { tx in try addSong("x", "n", tx) } }
+      while !Task.isCancelled {
+        try await db.write { tx in try addSong("x", "n", tx) }
+        try await Task.sleep(for: .milliseconds(1))
+      }
     }
     var heard: [String] = []
     try await GettingStarted.follow(db) { text in

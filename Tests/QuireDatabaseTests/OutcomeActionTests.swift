@@ -63,7 +63,7 @@ import Testing
         } catch { codes.append((error as? DatabaseError).map { "\($0.code)" } ?? "\(error)") }
       }
     }
-    while begun.values.count < 2 {}
+    while begun.values.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
     sync.release(.error(SystemCode.inputOutput))
     group.wait()
     #expect(ran.values == ["rollback", "rollback"] && codes.values == ["failStop", "failStop"])

@@ -130,6 +130,8 @@ import Testing
             try writer.upkeep.checkInvariants()
           }
         } catch { Issue.record("\(error)") }
+        // Leaves the processor to the builder.
+        Thread.sleep(forTimeInterval: 0.001)
       }
     }
     try db.register(indexes)

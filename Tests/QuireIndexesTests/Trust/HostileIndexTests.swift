@@ -1,7 +1,7 @@
 // Files whose checksums are right and whose content is not, asked through indexes: whatever they hold, a query ends
 // with an error or with rows, never with a trap or without an end.
 //
-// Some tens of trials in every run of the tests; more, or one, by
+// A few trials in every run of the tests; more, or one, by
 //
 //     QUIRE_INDEX_TRIALS=10000 QUIRE_INDEX_SEED=7 swift test --filter HostileIndexTests
 //

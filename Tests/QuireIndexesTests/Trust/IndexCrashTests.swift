@@ -1,6 +1,6 @@
 // Indexes on a disk that loses power: whatever is left agrees with the rows.
 //
-// Some hundred crashes in every run of the tests; more, or those of a chosen seed, by
+// Some tens of crashes in every run of the tests; more, or those of a chosen seed, by
 //
 //     QUIRE_INDEX_CRASHES=100000 QUIRE_INDEX_SEED=7 swift test --filter IndexCrashTests
 

@@ -1,6 +1,6 @@
 // Damage to the files of a database with indexes: an error that names something, or exactly the right result.
 //
-// Some hundred trials in every run of the tests; more, or one, by
+// Some tens of trials in every run of the tests; more, or one, by
 //
 //     QUIRE_INDEX_TRIALS=10000 QUIRE_INDEX_SEED=7 swift test --filter IndexRotTests
 

@@ -1,7 +1,7 @@
 // Indexes that are sorted on disk while they are built, and a disk that loses power: whatever is left agrees with the
 // rows, building goes on, and no temporary file stays.
 //
-// Some hundred crashes in every run of the tests; more, or those of a chosen seed, by
+// Some tens of crashes in every run of the tests; more, or those of a chosen seed, by
 //
 //     QUIRE_SPILL_CRASHES=100000 QUIRE_INDEX_SEED=7 swift test --filter IndexSpillCrashTests
 
