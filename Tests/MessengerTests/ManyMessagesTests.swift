@@ -103,7 +103,7 @@ import YapCompat
 
   @Test("A notification costs in proportion to what has changed") func proportion() throws {
     let messenger = try Messenger(at: url)
-    let rowCount = TestSize.trials(800, divisor: 5)
+    let rowCount = TestSize.trials(800)
     try fill(messenger, rowCount * 8)
     for showsAll in [false, true] {
       let growth = try Effort.growth(of: rowCount, by: 4) { try follow($0, showsAll: showsAll, messenger) }

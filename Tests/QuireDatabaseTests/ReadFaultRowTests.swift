@@ -99,8 +99,8 @@ import Testing
   @Test("A collection that is removed leaves no row", arguments: [false, true])
   func removal(isOneByOne: Bool) throws {
     let whole = try Self.wholeDisk.get()
-    // In the short size each second read fails.
-    let step = TestSize.isFull ? 1 : 2
+    // In the short size each third read fails.
+    let step = TestSize.isFull ? 1 : 3
     var (readCount, toldCount) = (0, 0)
     while true {
       let disk = whole.processKillImage()
