@@ -77,7 +77,7 @@ enum RandomDatabase {
   private static func track(_ random: inout SeededRandom, depth: Int = 1) -> Track {
     Track(
       title: random.pick(["", "Naima", "\u{0}\u{1f}\u{7f}", "“é”/\\"]), plays: random.below(1 << 30) - 1000,
-      length: random.pick([0, 1, 0.1, 1e300, -5e-324]), level: random.pick([0, 0.1, 1.5]),
+      length: random.pick([0, 1, 0.1, 1e300, -Double.leastNonzeroMagnitude]), level: random.pick([0, 0.1, 1.5]),
       added: Date(timeIntervalSinceReferenceDate: Double(random.below(1 << 30)) / 8),
       cover: Data((0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) }), id: UUID(),
       mood: random.pick([.calm, .loud]), note: random.oneIn(2) ? "note" : nil,
