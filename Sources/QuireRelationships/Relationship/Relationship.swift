@@ -32,8 +32,9 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
 
   /// How a file is deleted whose edge says so; gets the path. By default the file's name is removed from its folder,
   /// which is synced then, and a folder is left alone. Called outside of any transaction, when the commit that decided
-  /// about the file is on the disk; must not use the database. When it returns, no power cut may bring the file back, as
-  /// nobody would delete it again. If it throws, the file stays on the list until the next such commit or registration.
+  /// about the file is on the disk; must not use the database. When it returns, no power cut may bring the file back,
+  /// as nobody would delete it again. If it throws, the file stays on the list until the next such commit or
+  /// registration.
   public var fileRemoval: @Sendable (_ path: String) throws -> Void {
     get { settings.removeFile ?? { try FileRemoval.remove($0) } }
     set { settings.removeFile = newValue }
