@@ -218,7 +218,7 @@ private final class SeededDice: Sendable {
     // tried, another one for each period.
     var numbers = whole.disk.trace.filter { [.write, .allocate, .open, .resize].contains($0.operation.kind) }
     #if DEBUG
-      let oneIn = TestSize.isFull ? 37 : 149
+      let oneIn = TestSize.isFull ? 37 : 293
       numbers = numbers.filter { $0.operation.kind == .allocate || $0.number % oneIn == period % oneIn }
     #endif
     var fullCount = 0

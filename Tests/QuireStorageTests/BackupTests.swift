@@ -260,13 +260,13 @@ import Testing
   }
 
   @Test("While writers write, a backup is exactly one commit, and nobody waits for it")
-  func isOneCommit() async throws {
+  func isOneCommit() throws {
     let folder = TemporaryFolder()
     let options = StorageOptions(durability: .relaxed, logLimit: 256 << 10)
     let engine = try StorageEngine(
       at: folder.path + "/a.quire", options: options,
       environment: StorageEnvironment(initialSegmentByteCount: 64 << 10))
-    let trees = try await engine.write { tx in
+    let trees = try engine.write { tx in
       (try tx.createTree("a", keys: .int64), try tx.createTree("b", keys: .bytes))
     }
     let stamps = 40
@@ -279,7 +279,7 @@ import Testing
         }
       }
     }
-    try await engine.write { tx in
+    try engine.write { tx in
       for row in 0..<12_000 { try tx.put([UInt8](repeating: 1, count: 80), for: Int64(row), in: trees.0) }
     }
     try stamp(0)
@@ -298,10 +298,10 @@ import Testing
     for round in 0..<3 {
       let commits = engine.statistics.commits
       let path = folder.path + "/copy\(round).quire"
-      let backup = try await engine.backup(to: path)
+      let backup = try engine.backup(to: path)
       #expect(engine.statistics.commits > commits, "writers stood still")
       let copy = try StorageEngine(at: path)
-      let found = try await copy.read { tx in
+      let found = try copy.read { tx in
         var found: Set<[UInt8]> = []
         for row in 0..<stamps {
           found.insert(Array(try tx.value(for: Int64(row * 300), in: trees.0)?.prefix(8) ?? []))
@@ -312,12 +312,12 @@ import Testing
         return found
       }
       #expect(found.count == 1, "\(found)")
-      try await copy.verify()
+      try copy.verify()
       try copy.close()
     }
     stop.set()
     #expect(writers.join() == [])
-    try await engine.verify()
+    try engine.verify()
     try engine.close()
   }
 }

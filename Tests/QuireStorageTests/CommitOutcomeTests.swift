@@ -84,8 +84,9 @@ import Testing
 
   /// The numbers of calls; in the short size some of the many writes of pages first, and the last ones, which decide.
   private static func calls(_ count: Int) -> (cases: [Int], least: Int) {
-    let decisive = Array(max(0, count - 8)..<count)
-    let others = TestSize.someFirst(Array(0..<max(0, count - 8)), of: 2)
+    let last = max(0, count - TestSize.trials(8, divisor: 2))
+    let decisive = Array(last..<count)
+    let others = TestSize.someFirst(Array(0..<last), of: 2)
     if others.least == others.cases.count { return (Array(0..<count), count) }
     let first = Array(others.cases.prefix(others.least)) + decisive
     return (first + Array(others.cases.dropFirst(others.least)), first.count)
@@ -122,7 +123,7 @@ import Testing
         // What readers of the same process see is what was told, too.
         if told == .returned { #expect(try engine.read { try $0.countAll() } == 40 + Self.rowCount(size), "\(place)") }
         var images = [disk.processKillImage(), disk.crashImage(.allNew), disk.crashImage(.allOld)]
-        images += (0..<2).map { disk.crashImage(.random(UInt64(number * 16 + index * 2 + $0))) }
+        images += (0..<(TestSize.isFull ? 2 : 1)).map { disk.crashImage(.random(UInt64(number * 16 + index * 2 + $0))) }
         for (index, image) in images.enumerated() {
           let found = try found(on: image, "\(place), image \(index)")
           #expect(found == 0 || found == Self.rowCount(size), "\(place), image \(index): half a transaction")

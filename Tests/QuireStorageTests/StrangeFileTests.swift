@@ -170,7 +170,7 @@ import Testing
     try engine.close()
     writeFile(readFile(path), elsewhere.path + "/first")
     engine = try open()
-    let count = TestSize.trials(400, divisor: 4)
+    let count = TestSize.trials(400, divisor: 8)
     try TinyDatabase.fill(engine, count: count, seed: 2)
     let older = FolderImage(of: folder.path)
     let first = try DatabaseContent(of: engine)
