@@ -12,7 +12,7 @@ struct QueryModelTests {
   func agreesWithModel(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var life = QueryLife(seed, folder.path("db"))
-    do { try life.run(steps(TestSize.trials(60, divisor: 2))) } catch {
+    do { try life.run(steps(60)) } catch {
       Issue.record("QUIRE_INDEX_SEED=\(seed) swift test --filter QueryModelTests: \(life.last): \(error)")
     }
   }

@@ -236,7 +236,7 @@ func grouped(
 
 @Suite struct ViewModelTests {
   @Test(arguments: [true, false]) func viewsAreWhatGroupingAndSortingMake(_ isPersistent: Bool) throws {
-    let steps = environmentNumber("QUIRE_VIEW_STEPS") ?? TestSize.trials(600, divisor: 4)
+    let steps = environmentNumber("QUIRE_VIEW_STEPS") ?? TestSize.trials(600, divisor: 2)
     let seed = UInt64(environmentNumber("QUIRE_VIEW_SEED") ?? 1)
     let history = try ViewHistory(seed: seed, isPersistent: isPersistent)
     do { try history.run(steps) } catch {
