@@ -75,6 +75,47 @@ import Testing
     try db.close()
   }
 
+  @Test("A name that went before its folder could be synced goes once more, as no sync writes what one forgot")
+  func onceMore() throws {
+    struct Failure: Error {}
+    let folder = try TestFolder()
+    let paths = try makeFiles(folder)
+    var db = try folder.open()
+    try db.register(graph { _ in throw Failure() })
+    try remove([paths[0], paths[3]], db)
+    try db.close()
+    let old = Date(timeIntervalSince1970: 1_000_000)
+    for path in [paths[0], paths[3]] {
+      #expect(!FileManager.default.fileExists(atPath: path))
+      try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: FileRemoval.folder(of: path))
+    }
+    db = try folder.open()
+    // A folder without a change has nothing to sync.
+    let changed = Recorder()
+    let graph = graph { folder in
+      let date = try FileManager.default.attributesOfItem(atPath: folder)[.modificationDate] as? Date
+      if date != old { changed.append(URL(fileURLWithPath: folder).lastPathComponent) }
+    }
+    try db.register(graph)
+    #expect(changed.values.sorted() == ["one", "two"])
+    #expect(synced.values.suffix(2).sorted() == ["one: 2 left", "two: 2 left"])
+    #expect(try dueCount(db, graph) == 0)
+    try db.close()
+  }
+
+  @Test("A name that is not there goes without leaving anything, and needs no folder") func absentNames() throws {
+    let folder = try TestFolder()
+    let paths = try makeFiles(folder)
+    try FileRemoval.remove(paths[0])
+    try FileRemoval.remove(paths[0])
+    let inner = FileRemoval.folder(of: paths[0])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["file1", "file2"])
+    // In no folder, below a file, and with a name that only a folder can have.
+    for path in ["\(inner)/none/file", "\(paths[1])/file", "\(inner)/none/"] { try FileRemoval.remove(path) }
+    #expect(throws: DatabaseError.self) { try FileRemoval.remove(inner) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["file1", "file2"])
+  }
+
   @Test("What an app deletes in a way of its own is its own affair", arguments: [true, false])
   func ownRemoval(isWrapped: Bool) throws {
     let folder = try TestFolder()

@@ -35,6 +35,9 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   /// about the file is on the disk; must not use the database. When it returns, no power cut may bring the file back,
   /// as nobody would delete it again. If it throws, the file stays on the list until the next such commit or
   /// registration.
+  ///
+  /// It may be called for a file that has gone. If an earlier sync of the folder has failed, that is not durable, and
+  /// another sync need not make it so: the default makes an empty file under the name then, and removes that.
   public var fileRemoval: @Sendable (_ path: String) throws -> Void {
     get { settings.removeFile ?? { try FileRemoval.remove($0) } }
     set { settings.removeFile = newValue }

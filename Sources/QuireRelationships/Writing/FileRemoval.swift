@@ -12,6 +12,9 @@ internal import QuireDatabase
 ///
 /// A name that was removed may be there again after a power cut if its folder was not synced. The list of files is on
 /// the disk without it by then, so that nobody would ever delete the file.
+///
+/// A sync that fails may forget the removal of a name, which no later sync writes then, also of another process. So a
+/// name that is not there is made anew and removed once more: that is a change which the disk has yet to learn.
 enum FileRemoval {
   /// Removes a file's name, durably; one that is not there is fine.
   static func remove(_ path: String) throws {
@@ -19,12 +22,33 @@ enum FileRemoval {
     try synchronize(folder(of: path))
   }
 
-  /// Removes a file's name, for now; one that is not there is fine: it may be one whose folder was not synced.
+  /// Removes a file's name, for now, or the one of an empty file that it makes, if there is none.
   static func unlinkName(_ path: String) throws {
-    guard unsafe unlink(path) != 0 else { return }
+    if try unlinkIfThere(path) { return }
+    if try makeName(path) { _ = try unlinkIfThere(path) }
+  }
+
+  /// Returns whether there was such a name.
+  private static func unlinkIfThere(_ path: String) throws -> Bool {
+    guard unsafe unlink(path) != 0 else { return true }
     let code = errno
-    guard code != ENOENT, code != ENOTDIR else { return }
-    throw failure("The file could not be deleted", code, path)
+    guard code == ENOENT || code == ENOTDIR else { throw failure("The file could not be deleted", code, path) }
+    return false
+  }
+
+  /// Makes an empty file where there is none. Returns false where there can be none, or where this process may not make
+  /// one: the system alone decides there what a power cut brings back.
+  private static func makeName(_ path: String) throws -> Bool {
+    while true {
+      let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if descriptor >= 0 {
+        _ = close(descriptor)
+        return true
+      }
+      let code = errno
+      if [ENOENT, ENOTDIR, EISDIR, ELOOP, EINVAL, EACCES, EPERM].contains(code) { return false }
+      if code != EINTR { throw failure("It is not certain that the file stays deleted", code, path) }
+    }
   }
 
   /// The folder that has a file's name.
