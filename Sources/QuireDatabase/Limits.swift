@@ -22,6 +22,12 @@ public enum Limits {
   public static let extensionNameByteCount = 512
   /// The longest name of a tree of an extension, in bytes of UTF-8.
   public static let extensionTreeNameByteCount = 200
+  /// The longest name of a change feed, in bytes of UTF-8.
+  public static let feedNameByteCount = 200
+  /// The most bytes of an entry of a change feed that tells of more than one change.
+  static let feedEntryByteCount = 64 << 10
+  /// The most bytes of values that one change brings into an entry of a feed.
+  static let feedValueByteCount = valueByteCount
   /// How many hooks may run one inside the other, each because of what the one before has changed.
   public static let hookDepth = 16
   /// How many rows are handed to a hook together when many are removed.

@@ -26,6 +26,9 @@ struct ChangeLog: Sendable {
       }
     }
 
+    /// Whether bytes of the row were stored, or the row removed.
+    var isStored: Bool { if case .touched = self { false } else { true } }
+
     init?(code: UInt8) {
       switch code {
       case 1: self = .inserted
@@ -159,6 +162,40 @@ struct ChangeLog: Sendable {
       if case .touched = Kind(code: code) { continue }
       unsafe bytes.withUnsafeBytes { unsafe body(collection, UnsafeRawBufferPointer(rebasing: $0[offset..<end])) }
     }
+  }
+
+  /// One entry, whose key stands in the log.
+  @safe struct RawEntry {
+    /// What happened to a row; nil if it is not about one.
+    let kind: Kind?
+    /// The collection; nil if all rows were removed.
+    let collection: CollectionID?
+    let rowID: RowID
+    let key: UnsafeRawBufferPointer
+  }
+
+  /// The entry at `offset` in `bytes`, which are those of a log; nil at the end. Moves `offset` behind it. Allocates
+  /// nothing.
+  static func entry(_ bytes: UnsafeRawBufferPointer, at offset: inout Int) -> RawEntry? {
+    guard offset < bytes.count else { return nil }
+    let code = unsafe bytes[offset]
+    offset &+= 1
+    let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    guard code != clearedAllCode else { return unsafe RawEntry(kind: nil, collection: nil, rowID: RowID(0), key: none) }
+    let collection = CollectionID(unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    offset &+= 4
+    guard code != clearedCode else {
+      return unsafe RawEntry(kind: nil, collection: collection, rowID: RowID(0), key: none)
+    }
+    let rowID = RowID(unsafe bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self))
+    let byteCount = Int(unsafe bytes.loadUnaligned(fromByteOffset: offset &+ 8, as: UInt16.self))
+    let start = offset &+ 10
+    offset = start &+ byteCount
+    assert(offset <= bytes.count, "an entry reaches beyond the log")
+    // The log was written by `append` of this process.
+    guard let kind = Kind(code: code) else { preconditionFailure("the change log has an unknown entry, \(code)") }
+    return unsafe RawEntry(
+      kind: kind, collection: collection, rowID: rowID, key: UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
   }
 
   private func load<Number: FixedWidthInteger>(_: Number.Type, _ offset: inout Int) -> Number {

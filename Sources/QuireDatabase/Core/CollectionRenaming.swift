@@ -36,7 +36,9 @@ struct CollectionRenaming {
   /// is not changed: the result says which names to take for which.
   ///
   /// - Throws: `collectionExists` if two collections would have one name; then nothing is renamed.
-  func run(_ engine: StorageEngine, _ trees: DatabaseTrees, isReadOnly: Bool) throws -> CollectionAliases {
+  func run(
+    _ engine: StorageEngine, _ trees: DatabaseTrees, isReadOnly: Bool, _ feeds: inout FeedOpening
+  ) throws -> CollectionAliases {
     if names.isEmpty { return CollectionAliases([]) }
     let (found, records) = try engine.read { tx in
       let found = try find { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
@@ -51,6 +53,7 @@ struct CollectionRenaming {
         try tx.put(noted, for: [UInt8](new.utf8), in: trees.collections)
         try tx.delete([UInt8](old.utf8), in: trees.collections)
       }
+      try feeds.note(renamed: found, tx)
       guard let catalog = tx.tree(named: ExtensionRecord.treeName) else { return }
       for record in records { try tx.put(record.value, for: record.key, in: catalog) }
     }

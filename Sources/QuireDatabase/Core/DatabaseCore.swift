@@ -13,6 +13,8 @@ final class DatabaseCore: Sendable {
   let trees: DatabaseTrees
   /// Of a database that is only read: what collections are stored under that were renamed.
   let aliases: CollectionAliases
+  /// The change feeds; nil if none was named and the file has none.
+  let feeds: FeedSet?
   let table = CollectionTable()
   let types = CollectionTable.Types()
   let dictionaries = DictionaryTable()
@@ -47,7 +49,11 @@ final class DatabaseCore: Sendable {
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
     let renaming = try CollectionRenaming(options.renamedCollections, path: path)
     trees = try Self.openTrees(engine, path)
-    aliases = try Self.wrapping { [trees] in try renaming.run(engine, trees, isReadOnly: options.isReadOnly) }
+    (aliases, feeds) = try Self.wrapping { [trees] in
+      var feeds = try FeedOpening(engine, options.feeds, path: path, clock: options.wallClock)
+      let aliases = try renaming.run(engine, trees, isReadOnly: options.isReadOnly, &feeds)
+      return (aliases, try feeds.finish(isReadOnly: options.isReadOnly))
+    }
   }
 
   deinit {

@@ -40,6 +40,9 @@ extension Database {
     /// read stays as it is, and is read under the names of today. Rows keep their ids, and extensions are not built
     /// anew.
     public var renamedCollections: [String: String]
+    /// The change feeds of the database. Each is named at every opening for writing: what a program changes that does not
+    /// name a feed ends it. See ``ChangeFeed``.
+    public var feeds: [ChangeFeed]
     /// The settings of connections that are made without settings of their own.
     public var connectionDefaults: Connection.Options
     /// Where messages go: that a crash was recovered from, that a checkpoint failed, that writing has stopped, that a
@@ -59,6 +62,8 @@ extension Database {
     /// stored again, so by default the logger is told, once about each type and field. For the binary coder, and the
     /// first 127 fields of a collection.
     public var unknownFields = UnknownFields.report
+    /// The time that feeds note, in microseconds since 1970.
+    package var wallClock: @Sendable () -> Int64 = { WallClock.now }
     /// How often figures of the engine are passed on to metrics, at the most.
     package var metricsInterval: Duration = .milliseconds(100)
     /// How many rows a step of building an extension, or of rewriting a collection, takes in.
@@ -70,7 +75,7 @@ extension Database {
       logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .fast,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
-      renamedCollections: [String: String] = [:], connectionDefaults: Connection.Options = Connection.Options(),
+      renamedCollections: [String: String] = [:], feeds: [ChangeFeed] = [], connectionDefaults: Connection.Options = Connection.Options(),
       logger: Logger? = nil, label: String? = nil
     ) {
       self.durability = durability
@@ -85,6 +90,7 @@ extension Database {
       self.readerThreadCount = readerThreadCount
       self.objectCache = objectCache
       self.renamedCollections = renamedCollections
+      self.feeds = feeds
       self.connectionDefaults = connectionDefaults
       self.logger = logger
       self.label = label

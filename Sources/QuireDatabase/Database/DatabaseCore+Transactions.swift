@@ -175,6 +175,8 @@ extension DatabaseCore {
     var forest: MemoryForest?
     /// What has changed beside rows.
     var scope = CommitScope()
+    /// What has changed of change feeds.
+    var feeds: FeedOutcome?
     /// The number of the commit that the transaction builds on.
     var base = CSN(0)
   }
@@ -185,6 +187,7 @@ extension DatabaseCore {
     assert(
       csn > outcome.base || outcome.collections.isEmpty && outcome.forest == nil && outcome.trained.isEmpty,
       "what readers of the state before must not see has no number of its own")
+    if let feeds = outcome.feeds { self.feeds?.apply(feeds) }
     objectCache?.note(outcome.changes, csn: csn)
     table.apply(outcome.collections, csn: csn)
     for publish in outcome.trained { publish() }
@@ -255,6 +258,7 @@ extension DatabaseCore.WriteOutcome {
     for collection in transaction.collections.all {
       if let id = collection.id { names[id] = collection.name }
     }
+    if let set = transaction.database.feeds { feeds = try set.outcome(of: transaction, names) }
     try transaction.settleCollections()
     unmarkedOthers = try transaction.extensions.markOthers(names)
     registered = writer.newRegistered

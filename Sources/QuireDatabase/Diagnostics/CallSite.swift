@@ -50,6 +50,16 @@ enum MonotonicClock {
   #endif
 }
 
+/// The time of day, which somebody may set.
+enum WallClock {
+  /// Microseconds since 1970; some 20 ns.
+  static var now: Int64 {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec / 1000)
+  }
+}
+
 extension Duration {
   /// In nanoseconds; the longest if there are too many, none if it is negative.
   var nanoseconds: UInt64 {

@@ -111,6 +111,16 @@ extension DatabaseError {
     /// Hooks that change rows have called each other too many times.
     public static let hooksTooDeep = Code("hooksTooDeep")
 
+    // Change feeds
+    /// No feed of this name was named when the database was opened.
+    public static let feedNotFound = Code("feedNotFound")
+    /// A feed has no room left, and is to refuse writes then.
+    public static let feedFull = Code("feedFull")
+    /// A cursor is of another database, of a copy that has gone another way, or of another life of the feed.
+    public static let cursorForeign = Code("cursorForeign")
+    /// What follows a cursor has expired; `DatabaseError.oldestCursor` says from where on the feed tells.
+    public static let cursorExpired = Code("cursorExpired")
+
     // The world
     /// There is no space left for what is to be stored.
     public static let diskFull = Code("diskFull")

@@ -111,6 +111,19 @@ extension DatabaseError {
       collection: isKnown ? self.collection : collection, key: isKnown ? self.key : key, cause: cause)
   }
 
+  /// The error for a half of a row that its coder cannot read.
+  static func undecodable(
+    _ half: String, _ path: String, _ collection: String, _ key: String, _ cause: any Error
+  ) -> DatabaseError {
+    if let cause = cause as? DatabaseError { return cause.at(collection, key) }
+    return DatabaseError(
+      .decodingFailed,
+      """
+      The \(half) of a row does not decode. If its type has changed, make new fields optional or `@Defaulted`, or use \
+      `upgrading(from:)`.
+      """, path: path, collection: collection, key: key, cause: cause)
+  }
+
   /// The same error with the row that it happened to.
   func at(_ collection: String, _ key: String?) -> DatabaseError {
     DatabaseError(

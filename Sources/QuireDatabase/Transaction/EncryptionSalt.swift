@@ -6,7 +6,8 @@ internal import QuireStorage
 struct EncryptionSalt {
   let transaction: TransactionState
 
-  private static let saltKey = [UInt8]("encryptionSalt".utf8)
+  /// Where they stand in the tree for the whole database.
+  static let saltKey = [UInt8]("encryptionSalt".utf8)
   private static let saltByteCount = 16
 
   /// The random bytes that keys of this database are derived with; makes them for the first encrypted value.

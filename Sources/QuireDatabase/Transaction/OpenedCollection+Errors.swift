@@ -5,13 +5,7 @@ internal import QuireStorage
 extension OpenedCollection {
   @inline(never)
   func undecodable(_ half: String, _ key: String, _ cause: any Error) -> DatabaseError {
-    if let cause = cause as? DatabaseError { return cause.at(name, key) }
-    return DatabaseError(
-      .decodingFailed,
-      """
-      The \(half) of a row does not decode. If its type has changed, make new fields optional or `@Defaulted`, or use \
-      `upgrading(from:)`.
-      """, path: transaction.database.path, collection: name, key: key, cause: cause)
+    .undecodable(half, transaction.database.path, name, key, cause)
   }
 
   /// The error for an entry of the key index whose row is not there.

@@ -28,6 +28,8 @@ final class WriterState {
   private var lastChangedExtension: ExtensionID?
   /// How often an extension has changed a tree or a value: what cursors over trees in memory must not go on after.
   private(set) var extensionChangeCount = 0
+  /// What was released of change feeds, once something was.
+  var feedUpdates: [FeedUpdate]?
   /// What was changed in trees of extensions, if somebody observed when the transaction began.
   var treeChanges: TreeChanges?
 

@@ -25,8 +25,8 @@ struct Layers {
       module: "QuireDatabase",
       folders: [
         "Errors", "Diagnostics", "Compression", "Coding", "Encryption", "Collections", "Changes", "ObjectCache",
-        "Catalog", "Core", "Transaction", "Extensions", "Rows", "Values", "Database", "Registration", "Observation",
-        "Rewriting",
+        "Catalog", "Feed", "Core", "Transaction", "Extensions", "Rows", "Values", "Database", "Following",
+        "Registration", "Observation", "Rewriting",
       ],
       upward: [
         // Places where `Extensions` keeps what it has of a database and of a transaction: what is registered, what

@@ -1,0 +1,145 @@
+// Finding the feeds of a file at its opening, and beginning those that it does not have.
+
+internal import QuireStorage
+
+/// The feeds of a database that is being opened.
+struct FeedOpening {
+  /// A feed of the file.
+  private struct Found {
+    let tree: Tree
+    var state: OpenFeed.State
+  }
+
+  private let engine: StorageEngine
+  private let definitions: [ChangeFeed]
+  private let clock: @Sendable () -> Int64
+  private let run: UInt64
+  private let path: String
+  private var found: [ByteString: Found] = [:]
+  /// The trees of feeds that were not named.
+  private var unnamed: [Tree] = []
+
+  /// Looks at the file. Changes nothing.
+  ///
+  /// - Throws: `invalidOption` if a feed is described in a way that cannot be kept, or one name is that of two.
+  init(
+    _ engine: StorageEngine, _ definitions: [ChangeFeed], path: String, clock: @escaping @Sendable () -> Int64
+  ) throws {
+    self.engine = engine
+    self.definitions = definitions
+    self.path = path
+    self.clock = clock
+    run = engine.core.drawRandom()
+    var names: Set<ByteString> = []
+    for definition in definitions {
+      try definition.check(path)
+      guard names.insert(ByteString(definition.name)).inserted else {
+        throw DatabaseError(
+          .invalidOption, "Two feeds are called “\(definition.name)”. Give each a name of its own.", path: path)
+      }
+    }
+    let lineage = engine.core.databaseID
+    try engine.read { tx in
+      for treeName in tx.treeNames where treeName.hasPrefix(FeedKeys.treePrefix) {
+        guard let tree = tx.tree(named: treeName) else { continue }
+        let name = ByteString(String(treeName.dropFirst(FeedKeys.treePrefix.count)))
+        guard names.contains(name) else {
+          unnamed.append(tree)
+          continue
+        }
+        var reader = FeedTree(try tx.cursor(tree))
+        guard let record = try reader.record(), record.lineage == lineage else { continue }
+        let newest = try reader.newest()
+        let state = OpenFeed.State(
+          record: record, newest: newest ?? record.base, oldestTime: try reader.oldest()?.time, forms: try reader.forms())
+        found[name] = Found(tree: tree, state: state)
+      }
+    }
+  }
+
+  /// Whether there is nothing to do about feeds, as none was named and the file has none.
+  var isEmpty: Bool { definitions.isEmpty && unnamed.isEmpty }
+
+  // MARK: Renaming
+
+  /// Tells feeds that collections are renamed, in the transaction that does so. A feed that hears of a collection under
+  /// one name and not under the other cannot tell what that does to the rows of its consumers: it ends.
+  mutating func note(
+    renamed names: [(old: String, new: String)], _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    guard !names.isEmpty else { return }
+    for tree in unnamed { try tx.dropTree(tree) }
+    unnamed = []
+    for definition in definitions {
+      guard let feed = found[ByteString(definition.name)] else { continue }
+      let stored = feed.state.record.collections
+      let isTold = names.filter { old, new in
+        definition.collections.contains(new) || stored.contains(ByteString(old))
+      }
+      let crosses = isTold.contains { old, new in
+        !definition.collections.contains(new) || !stored.contains(ByteString(old))
+      }
+      if crosses {
+        try tx.dropTree(feed.tree)
+        found[ByteString(definition.name)] = nil
+      } else if !isTold.isEmpty {
+        try note(isTold, of: definition, feed, tx)
+      }
+    }
+  }
+
+  private mutating func note(
+    _ names: [(old: String, new: String)], of definition: ChangeFeed, _ feed: Found,
+    _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    var state = feed.state
+    var writer = FeedPartWriter(feed.tree, tx.csn, run: run, time: clock(), state.newest)
+    var body = FeedBodyBuilder()
+    for (old, new) in names { body.appendRenamed(from: old, to: new) }
+    try writer.write(body, endsCommit: true, compresses: false, tx)
+    state.newest = writer.newest
+    state.oldestTime = state.oldestTime ?? writer.newest.time
+    state.record.renamed = tx.csn.rawValue
+    state.record.collections = state.record.collections.renamed { name in
+      names.first { $0.old.hasSameBytes(as: name) }?.new ?? name
+    }
+    try tx.put(state.record.bytes, for: FeedKeys.record, in: feed.tree)
+    found[ByteString(definition.name)] = Found(tree: feed.tree, state: state)
+  }
+
+  // MARK: Beginning
+
+  /// The feeds, of which those begin anew that the file does not have as they are described; nil if there is none.
+  ///
+  /// - Parameter isReadOnly: whether nothing is written: then a feed is not there that would have to begin.
+  func finish(isReadOnly: Bool) throws -> FeedSet? {
+    if isEmpty { return nil }
+    let lineage = engine.core.databaseID
+    var open: [OpenFeed] = []
+    var missing: [ChangeFeed] = []
+    for definition in definitions {
+      if let feed = found[ByteString(definition.name)], feed.state.record.fits(definition, lineage) {
+        open.append(OpenFeed(definition, feed.tree, feed.state))
+      } else {
+        missing.append(definition)
+      }
+    }
+    if !missing.isEmpty, !isReadOnly {
+      open += try engine.write { tx in try missing.map { definition in try begin(definition, lineage, tx) } }
+    }
+    return FeedSet(engine, open, unnamed: unnamed, run: run, clock: clock)
+  }
+
+  private func begin(
+    _ definition: ChangeFeed, _ lineage: DatabaseID, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws -> OpenFeed {
+    let name = FeedKeys.treePrefix + definition.name
+    if let old = tx.tree(named: name) { try tx.dropTree(old) }
+    let tree = try tx.createTree(name, keys: .bytes)
+    let record = FeedRecord(
+      definition, lineage, epoch: engine.core.drawRandom(), csn: tx.csn.rawValue, time: clock())
+    try tx.put(record.bytes, for: FeedKeys.record, in: tree)
+    return OpenFeed(
+      definition, tree, OpenFeed.State(record: record, newest: record.base, oldestTime: nil, forms: []))
+  }
+}

@@ -1,0 +1,48 @@
+// Putting entries into the tree of a feed.
+
+internal import QuireStorage
+
+/// Writes the entries of one commit, one behind the other.
+struct FeedPartWriter {
+  let tree: Tree
+  private let csn: CSN
+  private let run: UInt64
+  private let time: Int64
+  private var part: UInt32 = 0
+  /// The mark of the entry that was written last.
+  private(set) var newest: FeedMark
+
+  /// Values of fewer bytes together are not worth an attempt at compressing them.
+  private static let leastCompressed = 512
+
+  init(_ tree: Tree, _ csn: CSN, run: UInt64, time: Int64, _ newest: FeedMark) {
+    self.tree = tree
+    self.csn = csn
+    self.run = run
+    // A clock that is set back must not make entries older than those before.
+    self.time = max(time, newest.time)
+    self.newest = newest
+    assert(csn.rawValue > newest.position.csn, "a commit is told of after a newer one")
+  }
+
+  /// Writes an entry.
+  mutating func write(
+    _ body: borrowing FeedBodyBuilder, endsCommit: Bool, compresses: Bool,
+    _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    var entry = [UInt8](repeating: 0, count: FeedEntryHead.byteCount)
+    try unsafe ValueCompression.encode(
+      body.bytes.span.bytes, compresses ? .lz4(above: Self.leastCompressed) : .none, appendingTo: &entry)
+    let head = FeedEntryHead(
+      endsCommit: endsCommit, changeCount: UInt32(body.changeCount), previousChain: newest.position.chain, run: run,
+      time: time, bytes: newest.bytes &+ UInt64(entry.count + FeedKeys.entryByteCount),
+      changes: newest.changes &+ UInt64(body.changeCount), commits: newest.commits &+ (part == 0 ? 1 : 0))
+    head.write(to: &entry)
+    guard part < .max else {
+      throw DatabaseError(.limitReached, "A transaction has changed more than a feed can tell of. Make smaller ones.")
+    }
+    try tx.upsert(entry, for: FeedKeys.entry(csn.rawValue, part), in: tree)
+    newest = unsafe entry.withUnsafeBytes { unsafe head.mark(csn.rawValue, part, $0) }
+    part += 1
+  }
+}

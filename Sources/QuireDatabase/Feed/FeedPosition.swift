@@ -1,0 +1,54 @@
+// Where an entry of a feed is, and what is known there.
+
+/// Where an entry is in its feed, with what proves that it is the same entry.
+struct FeedPosition: Hashable, Sendable {
+  /// The commit.
+  var csn: UInt64
+  /// Which entry of the commit, from 0.
+  var part: UInt32
+  /// The hash of the entry, seeded with that of the entry before.
+  var chain: UInt64
+
+  /// Whether it comes before another one.
+  func isBefore(_ other: FeedPosition) -> Bool { (csn, part) < (other.csn, other.part) }
+
+  /// Whether it is the same place, whatever stands there.
+  func isAt(_ other: FeedPosition) -> Bool { (csn, part) == (other.csn, other.part) }
+}
+
+/// What is known at an entry: how much the feed has told up to there, since it began.
+struct FeedMark: Hashable, Sendable {
+  var position: FeedPosition
+  /// Microseconds since 1970; never less than at the entry before.
+  var time: Int64
+  /// Keys and values of all entries.
+  var bytes: UInt64
+  var changes: UInt64
+  var commits: UInt64
+}
+
+/// The keys of the tree of a feed: entries, then the forms of values, then the record.
+enum FeedKeys {
+  /// What the name of the tree begins with.
+  static let treePrefix = "quire.feed."
+  /// The key of the record.
+  static let record = [UInt8(ascii: "r")]
+  /// What keys of forms begin with. Entries come before it: no commit's number has so high a byte in front.
+  static let forms = [UInt8(ascii: "f")]
+  /// How many bytes the key of an entry has.
+  static let entryByteCount = 12
+
+  /// The key of an entry.
+  static func entry(_ csn: UInt64, _ part: UInt32) -> [UInt8] { csn.bigEndianBytes + part.bigEndianBytes }
+
+  /// The key of the form of values with this hash.
+  static func form(_ hash: UInt64) -> [UInt8] { forms + hash.bigEndianBytes }
+
+  /// The entry whose key it is; nil if it is the key of something else.
+  static func entry(_ key: [UInt8]) -> (csn: UInt64, part: UInt32)? {
+    guard key.count == entryByteCount, let csn = UInt64(bigEndianBytes: key.prefix(8)),
+      let part = UInt32(bigEndianBytes: key.suffix(4))
+    else { return nil }
+    return (csn, part)
+  }
+}

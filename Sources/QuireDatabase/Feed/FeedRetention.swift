@@ -1,0 +1,92 @@
+// Keeping a feed within its bounds. Whole ranges of entries go, which takes a look at a page per level of the tree.
+
+internal import QuireStorage
+
+/// The bounds of one feed.
+struct FeedRetention {
+  private let feed: OpenFeed
+  private let bounds: ChangeFeed.Retention
+
+  /// By so much of a bound a feed may pass it before something expires: one part of so many.
+  private static let slack: UInt64 = 16
+
+  init(_ feed: OpenFeed) {
+    self.feed = feed
+    bounds = feed.definition.retention
+  }
+
+  // MARK: At a commit
+
+  /// Lets entries expire as far as bounds demand it, once a transaction has added some.
+  ///
+  /// - Throws: `feedFull` if the feed is not to forget what was not released.
+  func keepBounds(
+    _ state: inout OpenFeed.State, now: Int64, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    let limit = UInt64(bounds.bytes)
+    let isOver = state.keptBytes > limit + limit / Self.slack
+    let oldest = bounds.age.map { now &- Int64(clamping: $0.nanoseconds / 1000) }
+    let slack = bounds.age.map { Int64(clamping: $0.nanoseconds / 1000 / Self.slack) } ?? 0
+    let isOld = oldest.map { (state.oldestTime ?? now) < $0 - slack } ?? false
+    guard isOver || isOld else { return }
+    let newest = state.newest.bytes
+    switch bounds.whenFull {
+    case .expireOldest:
+      try expire(&state, tx) { mark in newest - mark.bytes >= limit || oldest.map { mark.time < $0 } ?? false }
+    case .refuseWrites:
+      let released = state.record.released
+      try expire(&state, tx) { mark in !released.isBefore(mark.position) && newest - mark.bytes >= limit / 2 }
+      guard state.keptBytes > limit else { return }
+      throw DatabaseError(
+        .feedFull,
+        """
+        The feed “\(feed.definition.name)” keeps \(state.keptBytes) of \(limit) bytes, which no consumer has released, \
+        and is to refuse writes rather than to forget. Let a consumer catch up, and call `release`.
+        """)
+    }
+  }
+
+  // MARK: When something is released
+
+  /// Lets entries expire that were released, but for those that are kept for consumers that go back.
+  func release(
+    upTo position: FeedPosition, _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    if state.record.released.isBefore(position) {
+      state.record.released = FeedPosition(csn: position.csn, part: position.part, chain: 0)
+    }
+    let (released, newest) = (state.record.released, state.newest)
+    try expire(&state, tx) { mark in
+      !released.isBefore(mark.position)
+        && (newest.bytes - mark.bytes >= UInt64(bounds.releasedBytes)
+          || newest.commits - mark.commits >= UInt64(bounds.releasedCommits))
+    }
+    try tx.upsert(state.record.bytes, for: FeedKeys.record, in: feed.tree)
+  }
+
+  /// Removes the entries for which `isDue` is true. Where it is for one, it is for all before.
+  private func expire(
+    _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction, _ isDue: (FeedMark) -> Bool
+  ) throws {
+    let count = try tx.rank(of: FeedKeys.forms, in: feed.tree)
+    var reader = FeedTree(try tx.cursor(feed.tree))
+    var (low, high) = (0, count)
+    var last: FeedMark?
+    // The first `low` entries are due, and none from `high` on.
+    while low < high {
+      let middle = low + (high - low) / 2
+      guard let mark = try reader.mark(at: middle) else { throw FeedEntryHead.damaged("An entry is missing.") }
+      // Whatever a file says: totals that do not grow must not make a negative number.
+      let isSound = mark.bytes <= state.newest.bytes && mark.commits <= state.newest.commits
+      guard isSound else { throw FeedEntryHead.damaged("The totals of an entry are above those of a later one.") }
+      if isDue(mark) { (low, last) = (middle + 1, mark) } else { high = middle }
+    }
+    guard let last else { return }
+    state.oldestTime = try reader.mark(at: low)?.time
+    let end = FeedKeys.entry(last.position.csn, last.position.part) + [0]
+    _ = try tx.deleteRange(to: end, in: feed.tree)
+    state.record.base = last
+    state.record.hasExpired = true
+    try tx.upsert(state.record.bytes, for: FeedKeys.record, in: feed.tree)
+  }
+}

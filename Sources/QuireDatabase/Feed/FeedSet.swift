@@ -1,0 +1,54 @@
+// The feeds of an open database: those that were named, and those of the file that were not.
+
+internal import QuireStorage
+
+/// The feeds of a database. There is none if none was named and the file has none: then nothing of this runs.
+final class FeedSet: Sendable {
+  let feeds: [OpenFeed]
+  let lineage: DatabaseID
+  /// Random bits of this opening, which tell its entries from those that a copy of the file has under the same numbers.
+  let run: UInt64
+  let engine: StorageEngine
+  /// The time, in microseconds since 1970.
+  let clock: @Sendable () -> Int64
+  /// The trees of feeds that were not named, which the first change of a row ends.
+  private let unnamed: Latch<[Tree]>
+
+  init(
+    _ engine: StorageEngine, _ feeds: [OpenFeed], unnamed: [Tree], run: UInt64, clock: @escaping @Sendable () -> Int64
+  ) {
+    self.engine = engine
+    self.feeds = feeds
+    lineage = engine.core.databaseID
+    self.run = run
+    self.clock = clock
+    self.unnamed = Latch(unnamed)
+  }
+
+  /// The feed of this name; nil if it was not named at the opening.
+  func feed(named name: String) -> OpenFeed? { feeds.first { $0.definition.name.hasSameBytes(as: name) } }
+
+  /// Ends the feeds that were not named, as rows change which they do not hear of. Returns whether there were some.
+  func endUnnamed(_ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) -> Bool {
+    let trees = unnamed.withLock { $0 }
+    for tree in trees { try tx.dropTree(tree) }
+    return !trees.isEmpty
+  }
+
+  /// The transaction that has ended them is committed.
+  func didEndUnnamed() { unnamed.withLock { $0 = [] } }
+}
+
+/// What a transaction has made of the feeds.
+struct FeedOutcome {
+  var updates: [FeedUpdate] = []
+  var hasEndedUnnamed = false
+}
+
+extension FeedSet {
+  /// A commit that has changed feeds is about to be seen. Under the writer lock.
+  func apply(_ outcome: FeedOutcome) {
+    for update in outcome.updates { update.feed.apply(update.state) }
+    if outcome.hasEndedUnnamed { didEndUnnamed() }
+  }
+}

@@ -1,0 +1,214 @@
+// Handing a consumer all rows of a feed's collections, before it follows the changes.
+//
+// The rows go over in the order of the key index, some at a time, each time from the newest snapshot; the changes are
+// followed from the first of these on. What was read too new is told once more, and what has changed behind the walk is
+// told for the first time.
+
+public import QuireStorage
+
+/// How far a bootstrap has come. The consumer's to keep, in the transaction that stores the rows.
+///
+/// Its bytes: a cursor, 1 if no more rows follow or else 0, where the walk through the rows is, and four bytes of
+/// XXH3-64 of all that.
+public struct BootstrapPosition: Hashable, Sendable {
+  /// Where the changes are followed from when all rows have gone over.
+  public let cursor: FeedCursor
+  /// Whether all rows have gone over.
+  public let isComplete: Bool
+  /// The entry of the key index that went over last.
+  let key: [UInt8]
+
+  init(_ cursor: FeedCursor, isComplete: Bool, _ key: [UInt8]) {
+    self.cursor = cursor
+    self.isComplete = isComplete
+    self.key = key
+  }
+
+  /// The position in bytes, for a consumer to keep.
+  public var bytes: [UInt8] {
+    let bytes = cursor.bytes + [isComplete ? 1 : 0] + key
+    return bytes + UInt32(truncatingIfNeeded: FeedHash.hash(bytes, seed: 1)).bigEndianBytes
+  }
+
+  /// Takes the bytes of a position, which may be any; nil if they are none.
+  public init?(bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes)
+    let end = bytes.count - 4
+    guard end > FeedCursor.byteCount, bytes[FeedCursor.byteCount] <= 1,
+      UInt32(bigEndianBytes: bytes[end...]) == UInt32(truncatingIfNeeded: FeedHash.hash(Array(bytes[..<end]), seed: 1)),
+      let cursor = FeedCursor(bytes: bytes[..<FeedCursor.byteCount])
+    else { return nil }
+    self.init(cursor, isComplete: bytes[FeedCursor.byteCount] == 1, Array(bytes[(FeedCursor.byteCount + 1)..<end]))
+  }
+}
+
+extension BootstrapPosition: CustomStringConvertible, LosslessStringConvertible, Codable {
+  /// The position in hexadecimal digits.
+  public var description: String { HexadecimalText.text(bytes) }
+
+  /// Takes the text of a position, which may be any; nil if it is none.
+  public init?(_ text: String) {
+    guard let bytes = HexadecimalText.bytes(text) else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  /// Writes the text.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+
+  /// Reads the text.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let position = BootstrapPosition(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no position of a bootstrap.")
+    }
+    self = position
+  }
+}
+
+/// Some of the rows of a feed's collections.
+public struct BootstrapBatch: Sendable {
+  /// Where the bootstrap is when the rows have gone over; to be stored with them.
+  public let position: BootstrapPosition
+  /// The snapshot that the rows are from. A row that a change behind it has changed is told again.
+  public let csn: CSN
+  /// The rows, each as a change that inserts it.
+  public let rows: [FeedChange]
+
+  /// The rows of a collection, with its types.
+  ///
+  /// - Throws: `collectionMismatch` if they are of other coders than the collection says.
+  public func rows<Object, Metadata>(
+    in collection: RowCollection<Object, Metadata>
+  ) throws(DatabaseError) -> [RowFeedChange<Object, Metadata>] {
+    guard let context = rows.first?.context else { return [] }
+    return try FeedBatch(
+      feed: context.feed, mode: context.mode, cursor: position.cursor, changes: rows, endsCommit: true,
+      isCatchingUp: !position.isComplete, context: context
+    ).changes(in: collection)
+  }
+}
+
+extension Database {
+  /// The next rows of a feed's collections, for a consumer that has none yet.
+  ///
+  /// ```swift
+  /// var position: BootstrapPosition?
+  /// repeat {
+  ///   let batch = try db.bootstrap(of: feed, after: position)
+  ///   for row in try batch.rows(in: .songs) { try copy(row) }
+  ///   position = batch.position
+  /// } while position?.isComplete == false
+  /// cursor = position?.cursor
+  /// ```
+  ///
+  /// The changes are followed from `position.cursor` on. The consumer has the state of one commit once the feed has come
+  /// past the last batch's `csn`. Costs what reading the rows costs, and holds nothing between two calls; the position
+  /// is good in another run of the program.
+  ///
+  /// - Parameters:
+  ///   - feed: the feed, as it was named at the opening.
+  ///   - position: how far the bootstrap has come; nil to begin.
+  ///   - limit: how much at a time.
+  /// - Throws: `cursorForeign` and `cursorExpired` if the changes since the beginning are no longer there or a collection
+  ///   was renamed: begin anew, with no rows; `feedNotFound`, `nestedTransaction`, `closed`, `failStop`, `damagedRow`,
+  ///   and what reading pages throws.
+  public func bootstrap(
+    of feed: ChangeFeed, after position: BootstrapPosition? = nil, limit: FeedLimit = .rows(10_000)
+  ) throws(DatabaseError) -> BootstrapBatch {
+    try FeedBootstrap(reader: FeedReader(core, feed), limit: limit).next(after: position)
+  }
+
+  /// The same on a thread of the database's.
+  ///
+  /// - Throws: as the other form, and `CancellationError`.
+  @concurrent
+  public func bootstrap(
+    of feed: ChangeFeed, after position: BootstrapPosition? = nil, limit: FeedLimit = .rows(10_000)
+  ) async throws -> BootstrapBatch {
+    try await feeding { core throws(DatabaseError) in
+      try FeedBootstrap(reader: FeedReader(core, feed), limit: limit).next(after: position)
+    }
+  }
+}
+
+/// One step of a bootstrap.
+private struct FeedBootstrap {
+  let reader: FeedReader
+  let limit: FeedLimit
+
+  func next(after position: BootstrapPosition?) throws(DatabaseError) -> BootstrapBatch {
+    let (reader, limit) = (reader, limit)
+    return try reader.withDurableSnapshot { state, tree, record in
+      let cursor = try position?.cursor ?? record.cursor((tree.newest() ?? record.base).position)
+      _ = try reader.start(cursor, &tree, record)
+      // Rows that went over under one name would be told of under another.
+      if record.renamed > cursor.csn.rawValue {
+        throw DatabaseError(
+          .cursorForeign,
+          "A collection was renamed since the bootstrap of the feed “\(reader.feed.definition.name)” began. Begin anew.",
+          path: reader.core.path)
+      }
+      let context = FeedContext(
+        path: reader.core.path, feed: reader.feed.definition.name, keeping: record.keeping, mode: .state,
+        salt: try reader.salt(state))
+      if let position, position.isComplete { return BootstrapBatch(position: position, csn: state.csn, rows: []) }
+      var walk = BootstrapWalk(state, reader.feed.definition.collections, context)
+      let end = try walk.run(behind: position?.key, limit)
+      return BootstrapBatch(
+        position: BootstrapPosition(cursor, isComplete: end == nil, end ?? []), csn: state.csn, rows: walk.rows)
+    }
+  }
+}
+
+/// A walk through the key index.
+private struct BootstrapWalk {
+  private let state: TransactionState
+  private let collections: CollectionFilter
+  private let context: FeedContext
+  private var rowReader: FeedRowReader
+  private(set) var rows: [FeedChange] = []
+
+  init(_ state: TransactionState, _ collections: CollectionFilter, _ context: FeedContext) {
+    self.state = state
+    self.collections = collections
+    self.context = context
+    rowReader = FeedRowReader(state)
+  }
+
+  /// Reads rows behind a key of the index. Returns the key of the last one; nil if there are no more.
+  mutating func run(behind first: [UInt8]?, _ limit: FeedLimit) throws -> [UInt8]? {
+    var cursor = try state.cursor(state.trees.keys)
+    var isOnEntry: Bool
+    if let first {
+      isOnEntry = try cursor.seek(first) ? try cursor.next() : cursor.isOnEntry
+    } else {
+      isOnEntry = try cursor.seekFirst()
+    }
+    var byteCount = 0
+    var last: [UInt8]?
+    while isOnEntry {
+      if rows.count >= max(1, limit.rows) || byteCount >= max(1, limit.bytes) { return last ?? first }
+      guard let key = try cursor.readKey(), let value = try cursor.value,
+        let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)).map({ CollectionID($0) }),
+        let rowID = Int64(littleEndianBytes: value).flatMap({ RowID(stored: $0) }), id.rawValue < .max
+      else { throw RowView.damaged() }
+      let name = try state.name(of: id)
+      guard collections.contains(name) else {
+        isOnEntry = try cursor.seek(id.end) || cursor.isOnEntry
+        continue
+      }
+      guard let text = String(validating: key.dropFirst(CollectionID.byteCount), as: UTF8.self) else {
+        throw RowView.damaged()
+      }
+      let row = try rowReader.value(id, rowID, text, name)
+      rows.append(FeedChange(.inserted, state.csn.rawValue, name, text, rowID, new: row, context))
+      byteCount += 32 + key.count + row.bytes.count
+      last = key
+      isOnEntry = try cursor.next()
+    }
+    return nil
+  }
+}

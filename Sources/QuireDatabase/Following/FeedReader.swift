@@ -1,0 +1,236 @@
+// Reading a feed from a cursor on, in a snapshot that the disk has.
+
+internal import QuireStorage
+
+/// Reads one feed of an open database.
+struct FeedReader {
+  let core: DatabaseCore
+  let feed: OpenFeed
+
+  /// - Throws: `feedNotFound` if no feed of this name was named at the opening.
+  init(_ core: DatabaseCore, _ feed: ChangeFeed) throws(DatabaseError) {
+    guard let open = core.feeds?.feed(named: feed.name) else {
+      throw DatabaseError(
+        .feedNotFound,
+        """
+        No feed “\(feed.name)” was named when the database was opened, or it is only read and does not have it. Put it \
+        into the `feeds` of the options.
+        """, path: core.path)
+    }
+    (self.core, self.feed) = (core, open)
+  }
+
+  private var name: String { feed.definition.name }
+
+  // MARK: Snapshots
+
+  /// Calls `body` with a snapshot that is on the disk whatever the durability: what a power cut could take back is told
+  /// to nobody.
+  func withDurableSnapshot<Result>(
+    _ body: (TransactionState, inout FeedTree, FeedRecord) throws -> Result
+  ) throws(DatabaseError) -> Result {
+    let outer = CurrentTransaction.innermost
+    try core.checkNotNested(outer)
+    do {
+      let snapshot = try core.engine.pin()
+      // The snapshot first: what is committed meanwhile is not in it.
+      if !core.options.isReadOnly { try core.engine.flush() }
+      let state = TransactionState(reading: try snapshot.beginRead(), core, nil, outer: outer)
+      return try core.run(state, "feed", CallSite(), isPinned: true) { tx in
+        var tree = FeedTree(try tx.state.cursor(feed.tree))
+        guard let record = try tree.record(), record.epoch == feed.epoch else {
+          throw FeedEntryHead.damaged("The record of the feed “\(name)” is missing.")
+        }
+        return try body(tx.state, &tree, record)
+      }
+    } catch let error as StorageError {
+      throw core.failed(error)
+    } catch {
+      throw error as? DatabaseError ?? DatabaseError(.inputOutput, "The feed “\(name)” could not be read.", cause: error)
+    }
+  }
+
+  // MARK: Cursors
+
+  /// Where to go on behind a cursor; without one, where the feed begins.
+  ///
+  /// - Throws: `cursorForeign`, `cursorExpired`.
+  func start(
+    _ cursor: FeedCursor?, _ tree: inout FeedTree, _ record: FeedRecord
+  ) throws -> FeedMark {
+    guard let cursor else {
+      if record.hasExpired { throw expired("The beginning of", record) }
+      return record.base
+    }
+    guard cursor.lineage == record.lineage else {
+      throw foreign("is of the database \(cursor.lineage), and this is \(record.lineage)")
+    }
+    guard cursor.epoch == record.epoch else { throw foreign("is of another life of the feed, which has begun anew") }
+    let position = cursor.position
+    if position == record.base.position { return record.base }
+    if position.isBefore(record.base.position) { throw expired("What follows the cursor at \(cursor.csn) in", record) }
+    guard let mark = try tree.mark(position.csn, position.part), mark.position == position else {
+      throw foreign("is of a copy of the database that has gone another way since before \(cursor.csn)")
+    }
+    return mark
+  }
+
+  private func foreign(_ what: String) -> DatabaseError {
+    DatabaseError(
+      .cursorForeign, "A cursor for the feed “\(name)” \(what). Have the consumer begin anew, with `bootstrap(of:)`.",
+      path: core.path)
+  }
+
+  private func expired(_ what: String, _ record: FeedRecord) -> DatabaseError {
+    let oldest = record.cursor(record.base.position)
+    return DatabaseError(
+      .cursorExpired,
+      """
+      \(what) the feed “\(name)” has expired; the feed tells what follows \(oldest.csn), part \(oldest.part). Have the \
+      consumer begin anew, with `bootstrap(of:)`, or let the feed keep more.
+      """, path: core.path, cause: ExpiredCursor(oldest: oldest))
+  }
+
+  // MARK: Batches
+
+  /// The next changes behind a cursor; nil if there are none yet.
+  func next(after cursor: FeedCursor?, _ limit: FeedLimit, _ mode: FeedMode) throws(DatabaseError) -> FeedBatch? {
+    try withDurableSnapshot { state, tree, record in
+      let start = try start(cursor, &tree, record)
+      guard try tree.seek(behind: start.position) else { return nil }
+      let context = FeedContext(
+        path: core.path, feed: name, keeping: record.keeping, mode: mode, salt: try salt(state))
+      var collector: any FeedCollector =
+        switch mode {
+        case .state: StateCollector(state, context)
+        case .log: LogCollector(state, feed.tree, context)
+        }
+      var last = start.position
+      var endsCommit = true
+      var isMore = true
+      var byteCount = 0
+      while isMore, collector.count < max(1, limit.rows), byteCount < max(1, limit.bytes) {
+        let entry = try tree.entry()
+        guard entry.head.previousChain == last.chain else {
+          throw FeedEntryHead.damaged("The entry at commit \(entry.mark.position.csn) does not follow the one before.")
+        }
+        byteCount += try collector.add(entry)
+        last = entry.mark.position
+        endsCommit = entry.head.endsCommit
+        isMore = try tree.next()
+      }
+      return FeedBatch(
+        feed: name, mode: mode, cursor: record.cursor(last), changes: collector.finish(last.csn), endsCommit: endsCommit,
+        isCatchingUp: isMore, context: context)
+    }
+  }
+
+  /// What keys are derived with, if something is encrypted.
+  func salt(_ state: TransactionState) throws -> [UInt8]? {
+    guard try state.value(EncryptionSalt.saltKey, in: state.trees.info) != nil else { return nil }
+    return try EncryptionSalt(transaction: state).bytes(makes: false)
+  }
+}
+
+/// Says with `cursorExpired` from where on a feed tells.
+struct ExpiredCursor: Error, CustomStringConvertible {
+  let oldest: FeedCursor
+  var description: String { "oldest cursor: \(oldest)" }
+}
+
+extension DatabaseError {
+  /// With `cursorExpired`, the oldest cursor that the feed could be followed from; else nil.
+  public var oldestCursor: FeedCursor? { (cause as? ExpiredCursor)?.oldest }
+}
+
+/// Gathers the changes of a batch.
+protocol FeedCollector {
+  /// How many changes there are.
+  var count: Int { get }
+  /// Adds the changes of an entry; returns how many bytes they take.
+  mutating func add(_ entry: FeedEntry) throws -> Int
+  /// The changes in the order in which they are to be applied.
+  consuming func finish(_ csn: UInt64) -> [FeedChange]
+}
+
+extension FeedEntry {
+  /// Calls `body` with each change; there are as many as the head says.
+  func forEach(_ body: (FeedItem) throws -> Void) throws {
+    guard try self.body.forEach(body) == Int(head.changeCount) else {
+      throw FeedEntryHead.damaged("An entry at commit \(mark.position.csn) tells of fewer or more changes than it says.")
+    }
+  }
+}
+
+/// Commit by commit.
+struct LogCollector: FeedCollector {
+  private let state: TransactionState
+  private let tree: Tree
+  private let context: FeedContext
+  private var changes: [FeedChange] = []
+  private var records: [FeedCollection: CollectionRecord] = [:]
+  private var lastRecord: (collection: FeedCollection, record: CollectionRecord)?
+
+  init(_ state: TransactionState, _ tree: Tree, _ context: FeedContext) {
+    self.state = state
+    self.tree = tree
+    self.context = context
+  }
+
+  var count: Int { changes.count }
+
+  mutating func add(_ entry: FeedEntry) throws -> Int {
+    let csn = entry.mark.position.csn
+    let bytes = entry.body.bytes
+    changes.reserveCapacity(changes.count + min(Int(entry.head.changeCount), bytes.count))
+    try entry.forEach { item in
+      switch item {
+      case .row(let kind, let collection, let rowID, let key, let new, let old):
+        changes.append(
+          FeedChange(
+            kind.told, csn, collection.name, key, rowID, new: try value(new, bytes, collection),
+            old: try value(old, bytes, collection), context))
+      case .cleared(let collection): changes.append(FeedChange(.cleared, csn, collection.name, context))
+      case .clearedAll: changes.append(FeedChange(.clearedAll, csn, "", context))
+      case .renamed(let old, let new): changes.append(FeedChange(.renamed(from: old), csn, new, context))
+      }
+    }
+    return bytes.count
+  }
+
+  private mutating func value(
+    _ halves: FeedHalves?, _ bytes: [UInt8], _ collection: FeedCollection
+  ) throws -> FeedValue? {
+    guard let halves else { return nil }
+    return FeedValue(bytes: bytes, halves: halves, record: try record(collection))
+  }
+
+  private mutating func record(_ collection: FeedCollection) throws -> CollectionRecord {
+    if let lastRecord, lastRecord.collection == collection { return lastRecord.record }
+    if let known = records[collection] {
+      lastRecord = (collection, known)
+      return known
+    }
+    var reader = FeedTree(try state.cursor(tree))
+    guard let hash = collection.form, let bytes = try reader.form(hash) else {
+      throw FeedEntryHead.damaged("The form of the values of “\(collection.name)” is missing.")
+    }
+    let record = try FeedForm.record(bytes, collection)
+    records[collection] = record
+    lastRecord = (collection, record)
+    return record
+  }
+
+  consuming func finish(_ csn: UInt64) -> [FeedChange] { changes }
+}
+
+extension ChangeLog.Kind {
+  /// What consumers are told.
+  fileprivate var told: FeedChange.Kind {
+    switch self {
+    case .inserted: .inserted
+    case .changed(let halves), .touched(let halves): .changed(halves)
+    case .removed: .removed
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// The value of a row as a feed tells it: stored halves, and what it takes to read them.
+
+internal import QuireStorage
+
+/// A row's halves in stored forms that need no dictionary.
+struct FeedValue: Sendable {
+  /// The bytes that both stand in.
+  let bytes: [UInt8]
+  let halves: FeedHalves
+  /// The fields and coders that they were written with.
+  let record: CollectionRecord
+
+  /// The bytes of one half as they are stored; none if it is not there.
+  private func stored(_ half: RowHalf) -> ArraySlice<UInt8> {
+    half == .object ? bytes[halves.object] : halves.metadata.map { bytes[$0] } ?? []
+  }
+
+  /// A half, read without its type.
+  func half(_ half: RowHalf, _ key: String, _ context: FeedContext) throws(DatabaseError) -> StoredHalf {
+    let coder = half == .object ? record.coders.object : record.coders.metadata
+    let contexts = record.takeContexts()
+    defer { record.giveBack(contexts) }
+    do {
+      return try unsafe stored(half).withUnsafeBytes { stored in
+        if unsafe SealedHeader.isSealed(stored) {
+          let number = try unsafe SealedHeader(stored).keyID
+          return StoredHalf(content: .encrypted(key: number), version: 0, coder: CoderKind(coder))
+        }
+        let value = try unsafe ValueCompression.decode(stored.bytes)
+        let coding = half == .object ? contexts.object : contexts.metadata
+        return try unsafe value.withUnsafeBytes { try unsafe StoredHalf($0, coder, coding) }
+      }
+    } catch {
+      throw DatabaseError.undecodable(half.name, context.path, record.name, key, error)
+    }
+  }
+
+  /// A half with its type.
+  func decode<Value>(
+    _: Value.Type, _ half: RowHalf, _ coder: ValueCoder, _ key: String, _ context: FeedContext
+  ) throws(DatabaseError) -> Value {
+    let contexts = record.takeContexts()
+    defer { record.giveBack(contexts) }
+    let value = try encoded(half, coder.protection, key, context)
+    do {
+      return try unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
+        guard let place = room.baseAddress else { preconditionFailure("there is no room for a value") }
+        try unsafe value.withUnsafeBytes { bytes in
+          try unsafe coder.decode(
+            bytes, half == .object ? contexts.object : contexts.metadata, key, into: UnsafeMutableRawPointer(place))
+        }
+        return unsafe place.move()
+      }
+    } catch {
+      throw DatabaseError.undecodable(half.name, context.path, record.name, key, error)
+    }
+  }
+
+  /// The bytes that the coder made.
+  private func encoded(
+    _ half: RowHalf, _ protection: RowProtection?, _ key: String, _ context: FeedContext
+  ) throws(DatabaseError) -> [UInt8] {
+    do {
+      return try unsafe stored(half).withUnsafeBytes { stored in
+        guard unsafe SealedHeader.isSealed(stored) else {
+          guard protection?.acceptsPlain ?? true else { throw SealError.notSealed }
+          return try unsafe ValueCompression.decode(stored.bytes)
+        }
+        let header = try unsafe SealedHeader(stored)
+        guard let protection else { throw SealError.notExpected(header.keyID) }
+        guard let salt = context.salt else { throw SealError.malformed }
+        let place = SealingPlace(salt: salt, collection: record.id, half: half, key: key)
+        let packed = try unsafe protection.open(stored, place)
+        return try unsafe ValueCompression.decode(packed.span.bytes)
+      }
+    } catch let error as SealError {
+      throw error.error(half, context.path, record.name, key)
+    } catch {
+      throw DatabaseError.undecodable(half.name, context.path, record.name, key, error)
+    }
+  }
+}

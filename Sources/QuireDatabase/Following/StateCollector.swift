@@ -1,0 +1,160 @@
+// Many commits told as one: each row once, as it is in a snapshot.
+
+internal import QuireStorage
+
+/// Puts the changes of many entries together, and reads the rows that they are about from one snapshot.
+///
+/// Rows are known by the numbers of their collections, which a renaming leaves as they are. The changes come in an order
+/// that leads to the same rows from any state that the cursor can have been at: all cleared, renamed, cleared, and then
+/// row by row.
+///
+/// Invariant: `places` has each row of `rows` that is not nil, and no other.
+struct StateCollector: FeedCollector {
+  private struct Place: Hashable {
+    let collection: CollectionID
+    let key: ByteString
+  }
+
+  private struct StateRow {
+    let place: Place
+    var wasThere: Bool
+    var halves: RowHalves
+    let rowID: RowID
+    /// As the snapshot has it; nil if it has none.
+    let value: FeedValue?
+  }
+
+  private let state: TransactionState
+  private let context: FeedContext
+  private var isAllCleared = false
+  private var renamings: [(old: String, new: String)] = []
+  private var cleared: [CollectionID] = []
+  private var names: [CollectionID: String] = [:]
+  private var rows: [StateRow?] = []
+  private var places: [Place: Int] = [:]
+  private var rowReader: FeedRowReader
+
+  init(_ state: TransactionState, _ context: FeedContext) {
+    self.state = state
+    self.context = context
+    rowReader = FeedRowReader(state)
+  }
+
+  var count: Int { places.count + renamings.count + cleared.count }
+
+  mutating func add(_ entry: FeedEntry) throws -> Int {
+    var byteCount = 0
+    try entry.forEach { item in
+      switch item {
+      case .row(let kind, let collection, let rowID, let key, _, _):
+        names[collection.id] = collection.name
+        byteCount += try note(kind, collection.id, rowID, key)
+      case .cleared(let collection):
+        names[collection.id] = collection.name
+        forget(collection.id)
+        cleared.append(collection.id)
+      case .clearedAll:
+        (renamings, cleared, names, rows, places) = ([], [], [:], [], [:])
+        isAllCleared = true
+      case .renamed(let old, let new):
+        // What was there before under the new name is gone with the rows that the consumer puts there.
+        for (id, name) in names where name.hasSameBytes(as: new) { forget(id) }
+        for (id, name) in names where name.hasSameBytes(as: old) { names[id] = new }
+        renamings.append((old, new))
+      }
+    }
+    return byteCount
+  }
+
+  /// Nothing that was told of the rows of a collection matters any more.
+  private mutating func forget(_ id: CollectionID) {
+    cleared.removeAll { $0 == id }
+    for index in rows.indices {
+      guard let row = rows[index], row.place.collection == id else { continue }
+      places[row.place] = nil
+      rows[index] = nil
+    }
+  }
+
+  private mutating func note(
+    _ kind: ChangeLog.Kind, _ collection: CollectionID, _ rowID: RowID, _ key: String
+  ) throws -> Int {
+    let place = Place(collection: collection, key: ByteString(key))
+    if let index = places[place] {
+      if case .changed(let halves) = kind { rows[index]?.halves.formUnion(halves) }
+      return 0
+    }
+    let found = try rowReader.row(collection, key, names[collection] ?? "")
+    var halves = RowHalves.any
+    if case .changed(let changed) = kind { halves = changed }
+    places[place] = rows.count
+    rows.append(
+      StateRow(
+        place: place, wasThere: kind != .inserted, halves: halves, rowID: found?.rowID ?? rowID, value: found?.value))
+    return 32 + key.utf8.count + (found?.value.bytes.count ?? 0)
+  }
+
+  consuming func finish(_ csn: UInt64) -> [FeedChange] {
+    var changes: [FeedChange] = []
+    changes.reserveCapacity(count + 1)
+    if isAllCleared { changes.append(FeedChange(.clearedAll, csn, "", context)) }
+    for (old, new) in renamings { changes.append(FeedChange(.renamed(from: old), csn, new, context)) }
+    for id in cleared { changes.append(FeedChange(.cleared, csn, names[id] ?? "", context)) }
+    for case let row? in rows {
+      let kind: FeedChange.Kind =
+        row.value == nil ? .removed : row.wasThere ? .changed(row.halves) : .inserted
+      changes.append(
+        FeedChange(
+          kind, csn, names[row.place.collection] ?? "", row.place.key.string, row.rowID, new: row.value, context))
+    }
+    return changes
+  }
+}
+
+/// Reads rows of a snapshot by the numbers of their collections.
+struct FeedRowReader {
+  private let state: TransactionState
+  private var records: [CollectionID: CollectionRecord] = [:]
+
+  init(_ state: TransactionState) { self.state = state }
+
+  /// The row under a key; nil if there is none. `name` is what errors call the collection.
+  mutating func row(
+    _ id: CollectionID, _ key: String, _ name: String
+  ) throws -> (rowID: RowID, value: FeedValue)? {
+    guard let rowID = try state.rowID(id, key) else { return nil }
+    return (rowID, try value(id, rowID, key, name))
+  }
+
+  /// The value of a row that the key index leads to.
+  mutating func value(_ id: CollectionID, _ rowID: RowID, _ key: String, _ name: String) throws -> FeedValue {
+    let collection = state.open(try state.name(of: id))
+    let record = try record(id, collection.name)
+    let value = try state.withValue(rowID.rawValue, in: state.trees.rows) { row in
+      try unsafe row.withUnsafeBytes { row -> FeedValue in
+        let row = try unsafe RowView(row)
+        guard row.collection == id else { throw RowView.damaged() }
+        var bytes = try unsafe row.metadata.map {
+          try unsafe state.withoutDictionary($0, collection) ?? Array($0)
+        }
+        let metadata = bytes.map { 0..<$0.count }
+        let object = try unsafe state.withoutDictionary(row.object, collection) ?? Array(row.object)
+        let start = bytes?.count ?? 0
+        bytes = (bytes ?? []) + object
+        return FeedValue(
+          bytes: bytes ?? [], halves: FeedHalves(metadata: metadata, object: start..<start + object.count),
+          record: record)
+      }
+    }
+    guard let value else { throw RowView.damaged().at(name, key) }
+    return value
+  }
+
+  private mutating func record(_ id: CollectionID, _ name: String) throws -> CollectionRecord {
+    if let known = records[id] { return known }
+    guard let format = try state.storedCollection(name), format.id == id else { throw RowView.damaged() }
+    let record = CollectionRecord(name: name, format, CollectionDictionaries())
+    records[id] = record
+    return record
+  }
+}
