@@ -5,6 +5,8 @@ internal import QuireStorage
 extension DatabaseCore: DiagnosedDatabase {
   var statistics: StorageStatistics { engine.statistics }
 
+  var feedLags: [FeedLag] { feeds?.lags ?? [] }
+
   var objectCounts: (hits: Int, misses: Int, evictions: Int)? {
     (objectCache?.statistics).map { ($0.hits, $0.misses, $0.evictions) }
   }

@@ -75,7 +75,8 @@ extension Database {
       logLimit: Int = 256 << 20, diskFootprint: DiskFootprint = .fast,
       maintainsWhenIdle: Bool = true, createsIfMissing: Bool = true, isReadOnly: Bool = false,
       commitBuffer: Int = 1000, readerThreadCount: Int = 2, objectCache: ObjectCacheOptions? = nil,
-      renamedCollections: [String: String] = [:], feeds: [ChangeFeed] = [], connectionDefaults: Connection.Options = Connection.Options(),
+      renamedCollections: [String: String] = [:], feeds: [ChangeFeed] = [],
+      connectionDefaults: Connection.Options = Connection.Options(),
       logger: Logger? = nil, label: String? = nil
     ) {
       self.durability = durability

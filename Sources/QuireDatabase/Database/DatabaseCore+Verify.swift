@@ -27,6 +27,7 @@ extension DatabaseCore {
   func verifyObjects(_ tx: borrowing QuireStorage.ReadTransaction) throws {
     try verifyRows(tx)
     try verifyExtensions(tx)
+    try verifyFeeds(tx)
   }
 
   /// Throws at the first thing that is wrong with the rows of a snapshot. O(rows), and a page per level for each.

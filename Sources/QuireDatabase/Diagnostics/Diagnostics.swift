@@ -158,8 +158,19 @@ protocol DiagnosedDatabase: AnyObject {
   var holders: SnapshotHolders { get }
   /// What the engine has counted.
   var statistics: StorageStatistics { get }
+  /// How far behind the consumers of change feeds are, as far as they have released what they were told.
+  var feedLags: [FeedLag] { get }
   /// What the cache of objects has counted; nil without one.
   var objectCounts: (hits: Int, misses: Int, evictions: Int)? { get }
+}
+
+/// How much of a change feed was not released.
+struct FeedLag {
+  let feed: String
+  let commits: Int
+  let bytes: Int
+  /// How old what was released last is.
+  let seconds: Double
 }
 
 /// What counts the read transactions that have used it, one after the other.

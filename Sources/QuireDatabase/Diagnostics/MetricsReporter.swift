@@ -63,10 +63,14 @@ internal import Synchronization
     private let filePages: Meter
     private let freePages: Meter
     private let heldPages: Meter
+    /// Of each feed: commits, bytes and seconds.
+    private let feedMeters = Latch<[String: [Meter]]>([:])
+    private let dimensions: [(String, String)]
 
     init(label: String, interval: UInt64) {
       self.interval = interval
       let dimensions = [("database", label)]
+      self.dimensions = dimensions
       func counter(_ name: String) -> Counter { Counter(label: "quire.\(name)", dimensions: dimensions) }
       func timer(_ name: String) -> Metrics.Timer { Metrics.Timer(label: "quire.\(name)", dimensions: dimensions) }
       func meter(_ name: String) -> Meter { Meter(label: "quire.\(name)", dimensions: dimensions) }
@@ -175,6 +179,21 @@ internal import Synchronization
       filePages.set(statistics.filePages)
       freePages.set(statistics.freePages)
       heldPages.set(statistics.heldPages)
+      for lag in database.feedLags { report(lag) }
+    }
+
+    private func report(_ lag: FeedLag) {
+      let meters = feedMeters.withLock { meters in
+        if let known = meters[lag.feed] { return known }
+        let new = ["commits", "bytes", "seconds"].map { what in
+          Meter(label: "quire.feed.lag.\(what)", dimensions: dimensions + [("feed", lag.feed)])
+        }
+        meters[lag.feed] = new
+        return new
+      }
+      meters[0].set(lag.commits)
+      meters[1].set(lag.bytes)
+      meters[2].set(lag.seconds)
     }
   }
 #else

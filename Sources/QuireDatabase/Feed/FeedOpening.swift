@@ -51,7 +51,8 @@ struct FeedOpening {
         guard let record = try reader.record(), record.lineage == lineage else { continue }
         let newest = try reader.newest()
         let state = OpenFeed.State(
-          record: record, newest: newest ?? record.base, oldestTime: try reader.oldest()?.time, forms: try reader.forms())
+          record: record, newest: newest ?? record.base, oldestTime: try reader.oldest()?.time,
+          forms: try reader.forms(), released: try reader.mark(record.released.csn, record.released.part))
         found[name] = Found(tree: tree, state: state)
       }
     }
@@ -140,6 +141,6 @@ struct FeedOpening {
       definition, lineage, epoch: engine.core.drawRandom(), csn: tx.csn.rawValue, time: clock())
     try tx.put(record.bytes, for: FeedKeys.record, in: tree)
     return OpenFeed(
-      definition, tree, OpenFeed.State(record: record, newest: record.base, oldestTime: nil, forms: []))
+      definition, tree, OpenFeed.State(record: record, newest: record.base, oldestTime: nil, forms: [], released: nil))
   }
 }

@@ -22,7 +22,6 @@ struct FeedPartWriter {
     // A clock that is set back must not make entries older than those before.
     self.time = max(time, newest.time)
     self.newest = newest
-    assert(csn.rawValue > newest.position.csn, "a commit is told of after a newer one")
   }
 
   /// Writes an entry.
@@ -38,6 +37,9 @@ struct FeedPartWriter {
       time: time, bytes: newest.bytes &+ UInt64(entry.count + FeedKeys.entryByteCount),
       changes: newest.changes &+ UInt64(body.changeCount), commits: newest.commits &+ (part == 0 ? 1 : 0))
     head.write(to: &entry)
+    guard part > 0 || csn.rawValue > newest.position.csn else {
+      throw FeedEntryHead.damaged("A feed tells of commit \(newest.position.csn), which is still to come.")
+    }
     guard part < .max else {
       throw DatabaseError(.limitReached, "A transaction has changed more than a feed can tell of. Make smaller ones.")
     }

@@ -50,10 +50,11 @@ struct FeedRetention {
 
   /// Lets entries expire that were released, but for those that are kept for consumers that go back.
   func release(
-    upTo position: FeedPosition, _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction
+    upTo mark: FeedMark, _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction
   ) throws {
-    if state.record.released.isBefore(position) {
-      state.record.released = FeedPosition(csn: position.csn, part: position.part, chain: 0)
+    if state.record.released.isBefore(mark.position) {
+      state.record.released = FeedPosition(csn: mark.position.csn, part: mark.position.part, chain: 0)
+      state.released = mark
     }
     let (released, newest) = (state.record.released, state.newest)
     try expire(&state, tx) { mark in

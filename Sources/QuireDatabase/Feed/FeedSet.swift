@@ -28,6 +28,19 @@ final class FeedSet: Sendable {
   /// The feed of this name; nil if it was not named at the opening.
   func feed(named name: String) -> OpenFeed? { feeds.first { $0.definition.name.hasSameBytes(as: name) } }
 
+  /// How much of each feed was not released.
+  var lags: [FeedLag] {
+    feeds.map { feed in
+      let state = feed.current
+      let released = state.released ?? state.record.base
+      let isBehind = released.position != state.newest.position
+      return FeedLag(
+        feed: feed.definition.name, commits: Int(clamping: state.newest.commits &- released.commits),
+        bytes: Int(clamping: state.newest.bytes &- released.bytes),
+        seconds: isBehind ? Double(max(0, clock() &- released.time)) / 1e6 : 0)
+    }
+  }
+
   /// Ends the feeds that were not named, as rows change which they do not hear of. Returns whether there were some.
   func endUnnamed(_ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) -> Bool {
     let trees = unnamed.withLock { $0 }

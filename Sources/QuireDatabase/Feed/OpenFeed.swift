@@ -16,6 +16,8 @@ final class OpenFeed: Sendable {
     var oldestTime: Int64?
     /// The forms of values that the tree has.
     var forms: Set<UInt64>
+    /// What was known at the entry that was released last; nil if that has expired, or nothing was released.
+    var released: FeedMark?
 
     /// The bytes that are kept.
     var keptBytes: UInt64 { newest.bytes &- record.base.bytes }

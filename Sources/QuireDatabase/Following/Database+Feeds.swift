@@ -64,8 +64,9 @@ extension Database {
   /// - Throws: `cursorForeign`, `feedNotFound`, and what a write throws.
   public func release(_ feed: ChangeFeed, upTo cursor: FeedCursor) throws(DatabaseError) {
     let reader = try FeedReader(core, feed)
+    let mark: FeedMark
     do throws(DatabaseError) {
-      try reader.withDurableSnapshot { _, tree, record in _ = try reader.start(cursor, &tree, record) }
+      mark = try reader.withDurableSnapshot { _, tree, record in try reader.start(cursor, &tree, record) }
     } catch {
       if error.code == .cursorExpired { return }
       throw error
@@ -74,7 +75,7 @@ extension Database {
       try core.write(nil) { tx in
         guard case .writing(let handle) = tx.state.storage else { throw tx.state.notWriting() }
         var state = reader.feed.current
-        try unsafe FeedRetention(reader.feed).release(upTo: cursor.position, &state, handle.pointee)
+        try unsafe FeedRetention(reader.feed).release(upTo: mark, &state, handle.pointee)
         tx.state.writer?.feedUpdates = [FeedUpdate(feed: reader.feed, state: state)]
       }
     } catch {

@@ -18,7 +18,7 @@ public struct BootstrapPosition: Hashable, Sendable {
   /// The entry of the key index that went over last.
   let key: [UInt8]
 
-  init(_ cursor: FeedCursor, isComplete: Bool, _ key: [UInt8]) {
+  package init(_ cursor: FeedCursor, isComplete: Bool, _ key: [UInt8]) {
     self.cursor = cursor
     self.isComplete = isComplete
     self.key = key

@@ -33,6 +33,7 @@ struct FeedReader {
     try core.checkNotNested(outer)
     do {
       let snapshot = try core.engine.pin()
+      defer { withExtendedLifetime(snapshot) {} }
       // The snapshot first: what is committed meanwhile is not in it.
       if !core.options.isReadOnly { try core.engine.flush() }
       let state = TransactionState(reading: try snapshot.beginRead(), core, nil, outer: outer)
@@ -46,7 +47,8 @@ struct FeedReader {
     } catch let error as StorageError {
       throw core.failed(error)
     } catch {
-      throw error as? DatabaseError ?? DatabaseError(.inputOutput, "The feed “\(name)” could not be read.", cause: error)
+      throw error as? DatabaseError
+        ?? DatabaseError(.inputOutput, "The feed “\(name)” could not be read.", path: core.path, cause: error)
     }
   }
 
@@ -120,8 +122,8 @@ struct FeedReader {
         isMore = try tree.next()
       }
       return FeedBatch(
-        feed: name, mode: mode, cursor: record.cursor(last), changes: collector.finish(last.csn), endsCommit: endsCommit,
-        isCatchingUp: isMore, context: context)
+        feed: name, mode: mode, cursor: record.cursor(last), changes: collector.finish(last.csn),
+        endsCommit: endsCommit, isCatchingUp: isMore, context: context)
     }
   }
 
@@ -157,7 +159,8 @@ extension FeedEntry {
   /// Calls `body` with each change; there are as many as the head says.
   func forEach(_ body: (FeedItem) throws -> Void) throws {
     guard try self.body.forEach(body) == Int(head.changeCount) else {
-      throw FeedEntryHead.damaged("An entry at commit \(mark.position.csn) tells of fewer or more changes than it says.")
+      throw FeedEntryHead.damaged(
+        "The entry at commit \(mark.position.csn) tells of fewer or more changes than it says.")
     }
   }
 }
