@@ -40,8 +40,8 @@ extension Database {
     /// read stays as it is, and is read under the names of today. Rows keep their ids, and extensions are not built
     /// anew.
     public var renamedCollections: [String: String]
-    /// The change feeds of the database. Each is named at every opening for writing: what a program changes that does not
-    /// name a feed ends it. See ``ChangeFeed``.
+    /// The change feeds of the database. Each is named at every opening for writing: a program that changes rows and
+    /// does not name a feed ends it. See ``ChangeFeed``.
     public var feeds: [ChangeFeed]
     /// The settings of connections that are made without settings of their own.
     public var connectionDefaults: Connection.Options

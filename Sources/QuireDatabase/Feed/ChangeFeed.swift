@@ -8,10 +8,10 @@
 /// let db = try Database(at: path, options: .init(feeds: [feed]))
 /// ```
 ///
-/// A feed is named whenever the database is opened for writing, so that no commit can slip past it. A program that opens
-/// the database without naming it, and changes a row, ends it: named again, the feed begins a new life, and cursors of
-/// the old one are refused. The same happens if the feed is named with other collections, or keeps something else. See
-/// the guide “Change feeds”.
+/// A feed is named whenever the database is opened for writing, so that no commit can slip past it. A program that
+/// opens the database without naming it, and changes a row, ends it: named again, the feed begins a new life, and
+/// cursors of the old one are refused. The same happens if the feed is named with other collections, or keeps something
+/// else. See the guide “Change feeds”.
 public struct ChangeFeed: Sendable {
   /// What is kept of a row that was stored or removed, beside its key.
   public enum Keeping: UInt8, Hashable, Sendable {
@@ -31,7 +31,7 @@ public struct ChangeFeed: Sendable {
     case refuseWrites
   }
 
-  /// How much is kept, and for how long. A feed takes no more than this by more than a tenth, whatever its consumers do.
+  /// How much is kept, and for how long. A feed never takes more than a tenth above this, whatever its consumers do.
   public struct Retention: Hashable, Sendable {
     /// How many bytes of entries are kept.
     public var bytes: Int
@@ -97,8 +97,8 @@ public struct ChangeFeed: Sendable {
       throw DatabaseError(
         .invalidOption,
         """
-        The feed “\(name)” is to keep less than one entry. Have it keep \(Limits.feedEntryByteCount) bytes or more, for \
-        longer than no time.
+        The feed “\(name)” is to keep less than one entry. Have it keep \(Limits.feedEntryByteCount) bytes or more, \
+        for longer than no time.
         """, path: path)
     }
   }

@@ -1,5 +1,5 @@
-// The changes of an entry of a feed, one behind the other. Numbers are varints: 7 bits per byte, lowest first, bit 7 set
-// in all but the last byte.
+// The changes of an entry of a feed, one behind the other. Numbers are varints: 7 bits per byte, lowest first, bit 7
+// set in all but the last byte.
 //
 //     64    a collection that the entry has not named yet; what follows is about it: its number (varint), the length of
 //           its name (varint), the name
@@ -8,9 +8,9 @@
 //     67    all rows of the collection were removed
 //     68    all rows of all collections were removed
 //     69    a collection was renamed: the length of the old name (varint) and the name, then those of the new one
-//     else  a row: the kind of `ChangeLog` (1 inserted, 2 removed, 5 to 7 changed, with the halves in bits 0 and 1), with
-//           16 if the new value follows and 32 if the old one does; the row's number (varint), the length of its key
-//           (varint), the key, the new value, the old value
+//     else  a row: the kind of `ChangeLog` (1 inserted, 2 removed, 5 to 7 changed, with the halves in bits 0 and 1),
+//           with 16 if the new value follows and 32 if the old one does; the row's number (varint), the length of its
+//           key (varint), the key, the new value, the old value
 //
 // A value: the length of the metadata and 1, or 0 if there are none (varint), the metadata, the length of the object
 // (varint), the object; each in a stored form that needs no dictionary, or encrypted as it stands in the row.

@@ -231,8 +231,8 @@ private struct FeedWriter<Source: FeedSource> {
       throw DatabaseError(
         .valueTooLong,
         """
-        A row of \(byteCount) bytes is too long for the feed “\(feed.definition.name)”, which keeps values. Have it keep \
-        keys, or leave out the collection.
+        A row of \(byteCount) bytes is too long for the feed “\(feed.definition.name)”, which keeps values. Have it \
+        keep keys, or leave out the collection.
         """, collection: collections[id]??.name)
     }
     let metadata = try unsafe row.metadata.map { try unsafe source.plain($0, id) ?? Array($0) }

@@ -1,20 +1,12 @@
-// What consumers ask of a database's feeds.
+// What consumers ask of a database's feeds. What they are handed is in files of its own.
 
 internal import QuireStorage
 
 extension Database {
-  /// The next changes of a feed behind a cursor; nil if there are none yet. Waits for the disk if commits are not on it
-  /// yet: what is told is durable, whatever the durability of the commits.
+  /// The next changes of a feed behind a cursor; nil if there are none yet. See ``FeedBatch``.
   ///
-  /// ```swift
-  /// while let batch = try db.nextChanges(of: feed, after: cursor) {
-  ///   for change in try batch.changes(in: .songs) { try copy(change) }
-  ///   cursor = batch.cursor
-  /// }
-  /// ```
-  ///
-  /// Costs a page per level of a few trees, and what is told; keeps nothing. Following states, each row is looked up as
-  /// well. May be called from any thread, but in no transaction.
+  /// Costs a page per level of a few trees, and what is told; keeps nothing. Waits for the disk if there are commits
+  /// that it does not have: what is told is durable. From any thread, but in no transaction; async code has `changes`.
   ///
   /// - Parameters:
   ///   - feed: the feed, as it was named at the opening.
@@ -25,95 +17,40 @@ extension Database {
   ///   `damagedRow`, and what reading pages throws.
   public func nextChanges(
     of feed: ChangeFeed, after cursor: FeedCursor?, limit: FeedLimit = .rows(5000), mode: FeedMode = .state
-  ) throws(DatabaseError) -> FeedBatch? {
-    try FeedReader(core, feed).next(after: cursor, limit, mode)
-  }
+  ) throws(DatabaseError) -> FeedBatch? { try FeedReader(core, feed).next(after: cursor, limit, mode) }
 
-  /// The same on a thread of the database's.
-  ///
-  /// - Throws: as the other form, and `CancellationError`.
-  @concurrent
-  public func nextChanges(
-    of feed: ChangeFeed, after cursor: FeedCursor?, limit: FeedLimit = .rows(5000), mode: FeedMode = .state
-  ) async throws -> FeedBatch? {
-    try await feeding { core throws(DatabaseError) in try FeedReader(core, feed).next(after: cursor, limit, mode) }
-  }
-
-  /// The changes of a feed behind a cursor, batch by batch, and those to come: a loop over them ends when the database is
-  /// closed or the task cancelled. Pull only: nothing is read before it is asked for.
-  ///
-  /// Throws as ``nextChanges(of:after:limit:mode:)-(_,FeedCursor?,_,_)`` where a batch is asked for.
+  /// The changes behind a cursor, batch by batch, and those to come, until the database is closed or the task
+  /// cancelled. Nothing is read before it is asked for, and that throws as `nextChanges`.
   public func changes(
     of feed: ChangeFeed, after cursor: FeedCursor?, limit: FeedLimit = .rows(5000), mode: FeedMode = .state
-  ) -> FeedBatches {
-    FeedBatches(database: self, feed: feed, cursor: cursor, limit: limit, mode: mode)
-  }
+  ) -> FeedBatches { FeedBatches(database: self, feed: feed, cursor: cursor, limit: limit, mode: mode) }
 
-  /// The newest cursor of a feed, for a consumer that wants nothing of what was.
+  /// The next rows of a feed's collections, for a consumer that has none yet. See ``BootstrapBatch``.
   ///
-  /// - Throws: `feedNotFound`, `nestedTransaction`, `closed`, `failStop`, `damagedRow`, and what reading pages throws.
-  public func newestCursor(of feed: ChangeFeed) throws(DatabaseError) -> FeedCursor {
-    try FeedReader(core, feed).withDurableSnapshot { _, tree, record in
-      record.cursor((try tree.newest() ?? record.base).position)
-    }
+  /// - Throws: as `nextChanges`; begin anew, with no rows, after `cursorForeign` and `cursorExpired`: the changes since
+  ///   the beginning are no longer there, or a collection was renamed.
+  public func bootstrap(
+    of feed: ChangeFeed, after position: BootstrapPosition? = nil, limit: FeedLimit = .rows(10_000)
+  ) throws(DatabaseError) -> BootstrapBatch {
+    try FeedBootstrap(reader: FeedReader(core, feed), limit: limit).next(after: position)
   }
 
-  /// Says that no consumer needs what a feed has told up to a cursor. It may expire then, but for what the feed keeps of
-  /// that all the same; see ``ChangeFeed/Retention``. One write transaction; nothing if it has expired already.
+  /// The newest cursor, for a consumer that wants nothing of what was. Throws as `nextChanges`.
+  public func newestCursor(of feed: ChangeFeed) throws(DatabaseError) -> FeedCursor {
+    try FeedReader(core, feed).newestCursor()
+  }
+
+  /// Says that no consumer needs what was told up to a cursor: it may expire, but for what the feed keeps of that all
+  /// the same. One write transaction; nothing if it has expired already.
   ///
   /// - Throws: `cursorForeign`, `feedNotFound`, and what a write throws.
   public func release(_ feed: ChangeFeed, upTo cursor: FeedCursor) throws(DatabaseError) {
-    let reader = try FeedReader(core, feed)
-    let mark: FeedMark
-    do throws(DatabaseError) {
-      mark = try reader.withDurableSnapshot { _, tree, record in try reader.start(cursor, &tree, record) }
-    } catch {
-      if error.code == .cursorExpired { return }
-      throw error
-    }
-    do {
-      try core.write(nil) { tx in
-        guard case .writing(let handle) = tx.state.storage else { throw tx.state.notWriting() }
-        var state = reader.feed.current
-        try unsafe FeedRetention(reader.feed).release(upTo: mark, &state, handle.pointee)
-        tx.state.writer?.feedUpdates = [FeedUpdate(feed: reader.feed, state: state)]
-      }
-    } catch {
-      throw error as? DatabaseError ?? DatabaseError(.inputOutput, "The feed could not be trimmed.", cause: error)
-    }
+    try FeedReader(core, feed).release(upTo: cursor)
   }
 
-  /// How much a feed keeps, and how far behind a cursor is.
-  ///
-  /// - Parameter cursor: how far a consumer has come; nil where the feed begins.
-  /// - Throws: `cursorForeign` and `cursorExpired` for the cursor, `feedNotFound`, `nestedTransaction`, `closed`,
-  ///   `failStop`, `damagedRow`, and what reading pages throws.
+  /// How much a feed keeps, and how far behind a cursor is, or where the feed begins. Throws as `nextChanges`.
   public func status(of feed: ChangeFeed, at cursor: FeedCursor? = nil) throws(DatabaseError) -> FeedStatus {
-    let reader = try FeedReader(core, feed)
-    let clock = core.options.wallClock
-    return try reader.withDurableSnapshot { _, tree, record in
-      let newest = try tree.newest() ?? record.base
-      let oldest = try tree.oldest()
-      let mark = try cursor.map { try reader.start($0, &tree, record) } ?? record.base
-      let next = try tree.seek(behind: mark.position) ? try tree.mark() : nil
-      let now = clock()
-      func age(_ mark: FeedMark?) -> Duration { .microseconds(mark.map { max(0, now &- $0.time) } ?? 0) }
-      return FeedStatus(
-        oldest: record.cursor(record.base.position), newest: record.cursor(newest.position),
-        kept: .init(newest, since: record.base, age: age(oldest)), behind: .init(newest, since: mark, age: age(next)))
-    }
-  }
-
-  /// Runs what waits for the disk on a thread of the database's that is there for it.
-  func feeding<Result: Sendable>(
-    _ body: @escaping @Sendable (DatabaseCore) throws(DatabaseError) -> Result
-  ) async throws -> Result {
-    let job = AsyncJob<Result>()
-    return try await job.result {
-      try core.wrapping { () throws(StorageError) in
-        try core.storage.threads.runWaiting { [core] in job.run { try body(core) } }
-      }
-    }
+    try FeedReader(core, feed).status(at: cursor)
   }
 }
 
@@ -178,8 +115,8 @@ public struct FeedBatches: AsyncSequence, Sendable {
     /// The next batch; waits for it. Nil when the database was closed, or the task cancelled.
     public mutating func next() async throws -> FeedBatch? {
       while !Task.isCancelled {
-        let batch = try await sequence.database.nextChanges(
-          of: sequence.feed, after: cursor, limit: sequence.limit, mode: sequence.mode)
+        let batch = try await FeedReader(sequence.database.core, sequence.feed)
+          .waiting(after: cursor, sequence.limit, sequence.mode)
         if let batch {
           cursor = batch.cursor
           return batch

@@ -28,6 +28,13 @@ public struct FeedLimit: Hashable, Sendable {
 }
 
 /// Changes that a consumer takes over together, and where it is when it has.
+///
+/// ```swift
+/// while let batch = try db.nextChanges(of: feed, after: cursor) {
+///   for change in try batch.changes(in: .songs) { try copy(change) }
+///   cursor = batch.cursor
+/// }
+/// ```
 public struct FeedBatch: Sendable {
   /// The name of the feed.
   public let feed: String

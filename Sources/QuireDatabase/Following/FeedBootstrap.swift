@@ -18,6 +18,7 @@ public struct BootstrapPosition: Hashable, Sendable {
   /// The entry of the key index that went over last.
   let key: [UInt8]
 
+  /// Puts a position together.
   package init(_ cursor: FeedCursor, isComplete: Bool, _ key: [UInt8]) {
     self.cursor = cursor
     self.isComplete = isComplete
@@ -68,7 +69,21 @@ extension BootstrapPosition: CustomStringConvertible, LosslessStringConvertible,
   }
 }
 
-/// Some of the rows of a feed's collections.
+/// Some of the rows of a feed's collections, for a consumer that has none yet.
+///
+/// ```swift
+/// var position: BootstrapPosition?
+/// repeat {
+///   let batch = try db.bootstrap(of: feed, after: position)
+///   for row in try batch.rows(in: .songs) { try copy(row) }
+///   position = batch.position
+/// } while position?.isComplete == false
+/// cursor = position?.cursor
+/// ```
+///
+/// The changes are followed from `position.cursor` on. The consumer has the state of one commit once the feed has come
+/// past the last batch's `csn`. A step costs what reading its rows costs, and holds nothing afterwards; the position is
+/// good in another run of the program.
 public struct BootstrapBatch: Sendable {
   /// Where the bootstrap is when the rows have gone over; to be stored with them.
   public let position: BootstrapPosition
@@ -91,51 +106,8 @@ public struct BootstrapBatch: Sendable {
   }
 }
 
-extension Database {
-  /// The next rows of a feed's collections, for a consumer that has none yet.
-  ///
-  /// ```swift
-  /// var position: BootstrapPosition?
-  /// repeat {
-  ///   let batch = try db.bootstrap(of: feed, after: position)
-  ///   for row in try batch.rows(in: .songs) { try copy(row) }
-  ///   position = batch.position
-  /// } while position?.isComplete == false
-  /// cursor = position?.cursor
-  /// ```
-  ///
-  /// The changes are followed from `position.cursor` on. The consumer has the state of one commit once the feed has come
-  /// past the last batch's `csn`. Costs what reading the rows costs, and holds nothing between two calls; the position
-  /// is good in another run of the program.
-  ///
-  /// - Parameters:
-  ///   - feed: the feed, as it was named at the opening.
-  ///   - position: how far the bootstrap has come; nil to begin.
-  ///   - limit: how much at a time.
-  /// - Throws: `cursorForeign` and `cursorExpired` if the changes since the beginning are no longer there or a collection
-  ///   was renamed: begin anew, with no rows; `feedNotFound`, `nestedTransaction`, `closed`, `failStop`, `damagedRow`,
-  ///   and what reading pages throws.
-  public func bootstrap(
-    of feed: ChangeFeed, after position: BootstrapPosition? = nil, limit: FeedLimit = .rows(10_000)
-  ) throws(DatabaseError) -> BootstrapBatch {
-    try FeedBootstrap(reader: FeedReader(core, feed), limit: limit).next(after: position)
-  }
-
-  /// The same on a thread of the database's.
-  ///
-  /// - Throws: as the other form, and `CancellationError`.
-  @concurrent
-  public func bootstrap(
-    of feed: ChangeFeed, after position: BootstrapPosition? = nil, limit: FeedLimit = .rows(10_000)
-  ) async throws -> BootstrapBatch {
-    try await feeding { core throws(DatabaseError) in
-      try FeedBootstrap(reader: FeedReader(core, feed), limit: limit).next(after: position)
-    }
-  }
-}
-
 /// One step of a bootstrap.
-private struct FeedBootstrap {
+struct FeedBootstrap {
   let reader: FeedReader
   let limit: FeedLimit
 
@@ -148,7 +120,10 @@ private struct FeedBootstrap {
       if record.renamed > cursor.csn.rawValue {
         throw DatabaseError(
           .cursorForeign,
-          "A collection was renamed since the bootstrap of the feed “\(reader.feed.definition.name)” began. Begin anew.",
+          """
+          A collection was renamed since the bootstrap of the feed “\(reader.feed.definition.name)” began. Begin anew, \
+          with no rows.
+          """,
           path: reader.core.path)
       }
       let context = FeedContext(

@@ -4,9 +4,9 @@ internal import QuireStorage
 
 /// Puts the changes of many entries together, and reads the rows that they are about from one snapshot.
 ///
-/// Rows are known by the numbers of their collections, which a renaming leaves as they are. The changes come in an order
-/// that leads to the same rows from any state that the cursor can have been at: all cleared, renamed, cleared, and then
-/// row by row.
+/// Rows are known by the numbers of their collections, which a renaming leaves as they are. The changes come in an
+/// order that leads to the same rows from any state that the cursor can have been at: all cleared, renamed, cleared,
+/// and then row by row.
 ///
 /// Invariant: `places` has each row of `rows` that is not nil, and no other.
 struct StateCollector: FeedCollector {
