@@ -191,8 +191,8 @@ struct FeedBodyBuilder {
     Place(byteCount: bytes.count, changeCount: changeCount, placeCount: places.count, current: current)
   }
 
-  /// Whether there are changes in front of a place.
-  func isMore(than place: Place) -> Bool { place.changeCount > 0 }
+  /// Whether there are changes in front of a place, and behind it.
+  func isMore(than place: Place) -> Bool { place.changeCount > 0 && changeCount > place.changeCount }
 
   /// Takes back what was appended behind a place.
   mutating func truncate(to place: Place) {

@@ -98,6 +98,29 @@ import Testing
     }
   }
 
+  @Test("A value that is longer than an entry has one of its own, which ends its commit if nothing follows")
+  func tellsLongValues() throws {
+    let db = try Database.inMemory(options: options([feed, both]))
+    var random = SeededRandom(seed: 1)
+    let long = (0..<20_000).map { _ in String(random.next(), radix: 36) }.joined()
+    try db.write { tx throws in
+      try tx[.texts("a")].set("short", for: "0")
+      try tx[.texts("a")].set(long, for: "1")
+      try tx[.texts("a")].set("gone", for: "2")
+      try tx[.texts("a")].remove("2")
+    }
+    try db.write { tx throws in try tx[.texts("a")].set(long + "!", for: "1") }
+    for feed in [feed, both] {
+      var consumer = FeedConsumer(feed, .log)
+      var ends: [Bool] = []
+      while let batch = try consumer.pull(db, rows: 1) { ends.append(batch.endsCommit) }
+      #expect(ends.filter { $0 }.count == 2 && ends.last == true && ends.count >= 3)
+      #expect(try consumer.rows == FeedRows(db))
+    }
+    let last = try #require(try db.nextChanges(of: both, after: nil, limit: .rows(1000), mode: .log)?.changes.last)
+    #expect(try last.oldRow()?.object.text == long && last.newRow()?.object.text == long + "!")
+  }
+
   // MARK: Cursors
 
   @Test("A cursor is refused by a backup, by a copy that went another way, and where the feed was not named")
