@@ -1,6 +1,7 @@
 // The feeds of an open database: those that were named, and those of the file that were not.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// The feeds of a database. There is none if none was named and the file has none: then nothing of this runs.
 final class FeedSet: Sendable {

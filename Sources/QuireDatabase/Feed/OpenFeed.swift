@@ -1,6 +1,7 @@
 // A feed of an open database, and what writers remember of it between transactions.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// A feed that was named when the database was opened.
 ///

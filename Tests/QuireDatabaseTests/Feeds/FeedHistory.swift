@@ -221,9 +221,9 @@ struct FeedHistory {
   @Test("Replaying a feed gives the database at every commit, following states gives it at every batch")
   func replays() throws {
     var counts: [String: Int] = [:]
-    for seed in TestSize.some(0..<200 as Range<UInt64>, of: 4) {
+    for seed in TestSize.some(0..<200 as Range<UInt64>, of: 2) {
       var history = try FeedHistory(seed: seed)
-      do { try history.run(steps: TestSize.isFull ? 300 : 60) } catch {
+      do { try history.run(steps: TestSize.isFull ? 300 : 50) } catch {
         Issue.record("seed \(seed): \(error)")
         return
       }
