@@ -167,28 +167,31 @@ struct FeedBodyBuilder {
   /// The head of the entry will be put in front.
   private(set) var bytes: [UInt8]
   private(set) var changeCount = 0
-  private var places: [FeedCollection: Int] = [:]
-  private var current: FeedCollection?
+  /// The collection that was named first, and the places of those behind it: most bodies name one.
+  private var firstID: CollectionID?
+  private var places: [CollectionID: Int] = [:]
+  /// The collection that the following changes are of.
+  private(set) var currentID: CollectionID?
 
   /// Begins a body.
   init() {
     bytes = []
-    bytes.reserveCapacity(256)
+    bytes.reserveCapacity(128)
   }
-
-  /// The collection that the following changes are of.
-  var currentID: CollectionID? { current?.id }
 
   /// What a change is undone to.
   struct Place {
     fileprivate let byteCount: Int
     fileprivate let changeCount: Int
-    fileprivate let placeCount: Int
-    fileprivate let current: FeedCollection?
+    fileprivate let collectionCount: Int
+    fileprivate let currentID: CollectionID?
   }
 
+  private var collectionCount: Int { firstID == nil ? 0 : places.count + 1 }
+
   var place: Place {
-    Place(byteCount: bytes.count, changeCount: changeCount, placeCount: places.count, current: current)
+    Place(
+      byteCount: bytes.count, changeCount: changeCount, collectionCount: collectionCount, currentID: currentID)
   }
 
   /// Whether there are changes in front of a place, and behind it.
@@ -198,20 +201,22 @@ struct FeedBodyBuilder {
   mutating func truncate(to place: Place) {
     bytes.removeLast(bytes.count - place.byteCount)
     changeCount = place.changeCount
-    current = place.current
-    if places.count > place.placeCount { places = places.filter { $0.value < place.placeCount } }
+    currentID = place.currentID
+    guard collectionCount > place.collectionCount else { return }
+    places = places.filter { $0.value < place.collectionCount }
+    if place.collectionCount == 0 { firstID = nil }
   }
 
   /// Says which collection the following changes are of.
   mutating func select(_ collection: FeedCollection) {
-    if current == collection { return }
-    current = collection
-    if let place = places[collection] {
+    if currentID == collection.id { return }
+    currentID = collection.id
+    if let place = firstID == collection.id ? 0 : places[collection.id] {
       bytes.append(FeedCode.knownCollection)
       append(varint: UInt64(place))
       return
     }
-    places[collection] = places.count
+    if firstID == nil { firstID = collection.id } else { places[collection.id] = collectionCount }
     bytes.append(collection.form == nil ? FeedCode.collection : FeedCode.collectionWithForm)
     append(varint: UInt64(collection.id.rawValue))
     append(collection.name)
@@ -222,7 +227,7 @@ struct FeedBodyBuilder {
   mutating func append(
     _ kind: UInt8, _ rowID: RowID, _ key: UnsafeRawBufferPointer, hasNew: Bool = false, hasOld: Bool = false
   ) {
-    assert(current != nil, "a row is told of without its collection")
+    assert(currentID != nil, "a row is told of without its collection")
     changeCount += 1
     bytes.append(kind | (hasNew ? FeedCode.newValue : 0) | (hasOld ? FeedCode.oldValue : 0))
     append(varint: UInt64(bitPattern: rowID.rawValue))

@@ -35,15 +35,20 @@ struct FeedEntryHead {
 
   /// Puts the head in the place of the first bytes of `entry`.
   func write(to entry: inout [UInt8]) {
-    var head: [UInt8] = [Self.version, endsCommit ? 1 : 0, 0, 0]
-    head.reserveCapacity(Self.byteCount)
-    head += changeCount.littleEndianBytes
-    head += previousChain.littleEndianBytes
-    head += run.littleEndianBytes
-    head += time.littleEndianBytes
-    for number in [bytes, changes, commits] { head += number.littleEndianBytes }
-    assert(head.count == Self.byteCount, "a head has another length than its form says")
-    entry.replaceSubrange(0..<Self.byteCount, with: head)
+    assert(entry.count > Self.byteCount, "an entry has no room for its head")
+    unsafe entry.withUnsafeMutableBytes { entry in
+      func store(_ number: some FixedWidthInteger & BitwiseCopyable, at offset: Int) {
+        unsafe entry.storeBytes(of: number.littleEndian, toByteOffset: offset, as: type(of: number))
+      }
+      store(UInt32(Self.version) | (endsCommit ? 1 << 8 : 0), at: 0)
+      store(changeCount, at: 4)
+      store(previousChain, at: 8)
+      store(run, at: 16)
+      store(time, at: 24)
+      store(bytes, at: 32)
+      store(changes, at: 40)
+      store(commits, at: 48)
+    }
   }
 
   init(

@@ -29,7 +29,9 @@ struct FeedPartWriter {
     _ body: borrowing FeedBodyBuilder, endsCommit: Bool, compresses: Bool,
     _ tx: borrowing QuireStorage.WriteTransaction
   ) throws {
-    var entry = [UInt8](repeating: 0, count: FeedEntryHead.byteCount)
+    var entry: [UInt8] = []
+    entry.reserveCapacity(FeedEntryHead.byteCount + 1 + body.bytes.count)
+    entry.append(contentsOf: repeatElement(0, count: FeedEntryHead.byteCount))
     try unsafe ValueCompression.encode(
       body.bytes.span.bytes, compresses ? .lz4(above: Self.leastCompressed) : .none, appendingTo: &entry)
     let head = FeedEntryHead(

@@ -39,7 +39,14 @@ enum FeedKeys {
   static let entryByteCount = 12
 
   /// The key of an entry.
-  static func entry(_ csn: UInt64, _ part: UInt32) -> [UInt8] { csn.bigEndianBytes + part.bigEndianBytes }
+  static func entry(_ csn: UInt64, _ part: UInt32) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: entryByteCount) { room, count in
+      let bytes = UnsafeMutableRawBufferPointer(room)
+      unsafe bytes.storeBytes(of: csn.bigEndian, as: UInt64.self)
+      unsafe bytes.storeBytes(of: part.bigEndian, toByteOffset: 8, as: UInt32.self)
+      count = entryByteCount
+    }
+  }
 
   /// The key of the form of values with this hash.
   static func form(_ hash: UInt64) -> [UInt8] { forms + hash.bigEndianBytes }

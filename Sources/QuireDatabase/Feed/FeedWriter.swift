@@ -46,10 +46,12 @@ private struct FeedWriter<Source: FeedSource> {
   private var state: OpenFeed.State
   private var parts: FeedPartWriter
   private var body = FeedBodyBuilder()
-  /// The collections of the transaction; nil for those that are not the feed's.
-  private var collections: [CollectionID: FeedCollection?] = [:]
+  /// The collections of the transaction, nil for those that are not the feed's: the first one, and those behind it.
+  private var first: (id: CollectionID, collection: FeedCollection?)?
+  private var others: [CollectionID: FeedCollection?] = [:]
+  /// The collection of the change before: most changes are of the same one.
   private var lastID: CollectionID?
-  private var isLastIncluded = false
+  private var last: FeedCollection?
   private var newForms: [(hash: UInt64, bytes: [UInt8])] = []
 
   init(_ feed: OpenFeed, _ set: FeedSet, _ source: Source, rows: Tree, time: Int64, _ csn: CSN) {
@@ -100,21 +102,22 @@ private struct FeedWriter<Source: FeedSource> {
       guard let id = entry.collection else { return entry }
       if id != lastID {
         lastID = id
-        isLastIncluded = collection(id) != nil
+        last = collection(id)
       }
-      if isLastIncluded { return entry }
+      if last != nil { return entry }
     }
     return nil
   }
 
   /// A collection as entries name it; nil if it is none of the feed's.
   private mutating func collection(_ id: CollectionID) -> FeedCollection? {
-    if let known = collections[id] { return known }
+    if let first, first.id == id { return first.collection }
+    if let known = others[id] { return known }
     var found: FeedCollection?
     if let (name, format) = source.collection(id), feed.definition.collections.contains(name) {
       found = FeedCollection(id: id, name: name, form: keeping == .keys ? nil : form(format))
     }
-    collections[id] = .some(found)
+    if first == nil { first = (id, found) } else { others[id] = .some(found) }
     return found
   }
 
@@ -176,7 +179,9 @@ private struct FeedWriter<Source: FeedSource> {
 
   private mutating func select(_ id: CollectionID) {
     if body.currentID == id { return }
-    guard let collection = collections[id] ?? nil else { preconditionFailure("a change of no collection is told") }
+    guard let collection = id == lastID ? last : collection(id) else {
+      preconditionFailure("a change of no collection is told")
+    }
     body.select(collection)
   }
 
@@ -233,7 +238,7 @@ private struct FeedWriter<Source: FeedSource> {
         """
         A row of \(byteCount) bytes is too long for the feed “\(feed.definition.name)”, which keeps values. Have it \
         keep keys, or leave out the collection.
-        """, collection: collections[id]??.name)
+        """, collection: source.collection(id)?.name)
     }
     let metadata = try unsafe row.metadata.map { try unsafe source.plain($0, id) ?? Array($0) }
     let object = try unsafe source.plain(row.object, id)

@@ -30,27 +30,22 @@ public struct FeedChange: Sendable {
   public let key: String
   /// The number of the row.
   public let rowID: RowID?
-  let new: FeedValue?
-  let old: FeedValue?
-  let context: FeedContext
+  /// The values, if some are told. Behind a reference, as most changes of most feeds have none.
+  private let values: FeedValues?
+
+  var new: FeedValue? { values?.new }
+  var old: FeedValue? { values?.old }
 
   init(
-    _ kind: Kind, _ csn: UInt64, _ collection: String, _ key: String, _ rowID: RowID?,
-    new: FeedValue? = nil, old: FeedValue? = nil, _ context: FeedContext
+    _ kind: Kind, _ csn: UInt64, _ collection: String, _ key: String = "", _ rowID: RowID? = nil,
+    _ values: FeedValues? = nil
   ) {
     self.kind = kind
     self.csn = CSN(csn)
     self.collection = collection
     self.key = key
     self.rowID = rowID
-    self.new = new
-    self.old = old
-    self.context = context
-  }
-
-  /// A change that is not about one row.
-  init(_ kind: Kind, _ csn: UInt64, _ collection: String, _ context: FeedContext) {
-    self.init(kind, csn, collection, "", nil, context)
+    self.values = values
   }
 
   /// Whether the rows of a collection are others because of it.
@@ -72,8 +67,11 @@ public struct FeedChange: Sendable {
   /// - Throws: `decodingFailed` with collection and key.
   public func oldRow() throws(DatabaseError) -> ValueRow? { try row(old) }
 
+  /// What values are read with; nil if there are none.
+  var context: FeedContext? { values?.context }
+
   private func row(_ value: FeedValue?) throws(DatabaseError) -> ValueRow? {
-    guard let value, let rowID else { return nil }
+    guard let value, let rowID, let context else { return nil }
     return ValueRow(
       key: key, rowID: rowID, object: try value.half(.object, key, context),
       metadata: value.halves.metadata == nil ? nil : try value.half(.metadata, key, context))
@@ -106,8 +104,8 @@ public struct RowFeedChange<Object: Sendable, Metadata: Sendable>: Sendable {
   public var old: Row<Object, Metadata>? { get throws(DatabaseError) { try row(change.old) } }
 
   private func row(_ value: FeedValue?) throws(DatabaseError) -> Row<Object, Metadata>? {
-    guard let value, let rowID = change.rowID else { return nil }
-    let (key, context) = (change.key, change.context)
+    guard let value, let rowID = change.rowID, let context = change.context else { return nil }
+    let key = change.key
     let object = try value.decode(Object.self, .object, collection.untyped.objects, key, context)
     let metadata =
       value.halves.metadata == nil

@@ -185,17 +185,18 @@ struct LogCollector: FeedCollector {
   mutating func add(_ entry: FeedEntry) throws -> Int {
     let csn = entry.mark.position.csn
     let bytes = entry.body.bytes
-    changes.reserveCapacity(changes.count + min(Int(entry.head.changeCount), bytes.count))
     try entry.forEach { item in
       switch item {
       case .row(let kind, let collection, let rowID, let key, let new, let old):
-        changes.append(
-          FeedChange(
-            kind.told, csn, collection.name, key, rowID, new: try value(new, bytes, collection),
-            old: try value(old, bytes, collection), context))
-      case .cleared(let collection): changes.append(FeedChange(.cleared, csn, collection.name, context))
-      case .clearedAll: changes.append(FeedChange(.clearedAll, csn, "", context))
-      case .renamed(let old, let new): changes.append(FeedChange(.renamed(from: old), csn, new, context))
+        var values: FeedValues?
+        if new != nil || old != nil {
+          values = FeedValues(
+            new: try value(new, bytes, collection), old: try value(old, bytes, collection), context)
+        }
+        changes.append(FeedChange(kind.told, csn, collection.name, key, rowID, values))
+      case .cleared(let collection): changes.append(FeedChange(.cleared, csn, collection.name))
+      case .clearedAll: changes.append(FeedChange(.clearedAll, csn, ""))
+      case .renamed(let old, let new): changes.append(FeedChange(.renamed(from: old), csn, new))
       }
     }
     return bytes.count

@@ -2,6 +2,19 @@
 
 internal import QuireStorage
 
+/// The values that one change tells of.
+final class FeedValues: Sendable {
+  let new: FeedValue?
+  let old: FeedValue?
+  let context: FeedContext
+
+  init(new: FeedValue?, old: FeedValue?, _ context: FeedContext) {
+    self.new = new
+    self.old = old
+    self.context = context
+  }
+}
+
 /// A row's halves in stored forms that need no dictionary.
 struct FeedValue: Sendable {
   /// The bytes that both stand in.

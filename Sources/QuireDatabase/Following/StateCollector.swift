@@ -97,15 +97,16 @@ struct StateCollector: FeedCollector {
   consuming func finish(_ csn: UInt64) -> [FeedChange] {
     var changes: [FeedChange] = []
     changes.reserveCapacity(count + 1)
-    if isAllCleared { changes.append(FeedChange(.clearedAll, csn, "", context)) }
-    for (old, new) in renamings { changes.append(FeedChange(.renamed(from: old), csn, new, context)) }
-    for id in cleared { changes.append(FeedChange(.cleared, csn, names[id] ?? "", context)) }
+    if isAllCleared { changes.append(FeedChange(.clearedAll, csn, "")) }
+    for (old, new) in renamings { changes.append(FeedChange(.renamed(from: old), csn, new)) }
+    for id in cleared { changes.append(FeedChange(.cleared, csn, names[id] ?? "")) }
     for case let row? in rows {
       let kind: FeedChange.Kind =
         row.value == nil ? .removed : row.wasThere ? .changed(row.halves) : .inserted
       changes.append(
         FeedChange(
-          kind, csn, names[row.place.collection] ?? "", row.place.key.string, row.rowID, new: row.value, context))
+          kind, csn, names[row.place.collection] ?? "", row.place.key.string, row.rowID,
+          row.value.map { FeedValues(new: $0, old: nil, context) }))
     }
     return changes
   }
