@@ -179,7 +179,8 @@ private struct BootstrapWalk {
         throw RowView.damaged()
       }
       let row = try rowReader.value(id, rowID, text, name)
-      rows.append(FeedChange(
+      rows.append(
+        FeedChange(
           .inserted, state.csn.rawValue, name, text, rowID, FeedValues(new: row, old: nil, context)))
       byteCount += 32 + key.count + row.bytes.count
       last = key
