@@ -32,8 +32,13 @@ struct FeedPartWriter {
     var entry: [UInt8] = []
     entry.reserveCapacity(FeedEntryHead.byteCount + 1 + body.bytes.count)
     entry.append(contentsOf: repeatElement(0, count: FeedEntryHead.byteCount))
-    try unsafe ValueCompression.encode(
-      body.bytes.span.bytes, compresses ? .lz4(above: Self.leastCompressed) : .none, appendingTo: &entry)
+    do throws(CompressionError) {
+      try unsafe ValueCompression.encode(
+        body.bytes.span.bytes, compresses ? .lz4(above: Self.leastCompressed) : .none, appendingTo: &entry)
+    } catch {
+      throw DatabaseError(
+        .valueTooLong, "A change is too long for a feed that keeps its values. Have the feed keep keys.", cause: error)
+    }
     let head = FeedEntryHead(
       endsCommit: endsCommit, changeCount: UInt32(body.changeCount), previousChain: newest.position.chain, run: run,
       time: time, bytes: newest.bytes &+ UInt64(entry.count + FeedKeys.entryByteCount),

@@ -9,7 +9,8 @@ public enum FeedMode: Hashable, Sendable {
   /// ``FeedBatch/isCatchingUp``.
   case state
   /// By commits: each change in its order, with the values of its commit, if the feed keeps them. A row that one
-  /// transaction has changed several times may be told of as often, each time as the commit left it.
+  /// transaction has changed several times may be told of as often, each time as the commit left it; of one that came
+  /// and went in a transaction the removal alone may be told.
   case log
 }
 

@@ -63,6 +63,35 @@ import Testing
       ])
   }
 
+  @Test("The bytes are those that files have: never change what this expects")
+  func formStays() throws {
+    var body = FeedBodyBuilder()
+    body.select(FeedCollection(id: CollectionID(300), name: "s", form: nil))
+    Array("k".utf8).withUnsafeBytes { body.append(1, RowID(1), $0) }
+    body.select(FeedCollection(id: CollectionID(7), name: "tt", form: 0x0807_0605_0403_0201))
+    Array("ab".utf8).withUnsafeBytes { body.append(5, RowID(300), $0, hasNew: true) }
+    [UInt8](arrayLiteral: 0, 9).withUnsafeBytes { body.append(metadata: nil, object: $0) }
+    body.appendCleared()
+    body.select(FeedCollection(id: CollectionID(300), name: "s", form: nil))
+    body.appendRenamed(from: "x", to: "s")
+    body.appendClearedAll()
+    #expect(
+      body.bytes == [
+        64, 0xac, 2, 1, 115, 1, 1, 1, 107, 65, 7, 2, 116, 116, 1, 2, 3, 4, 5, 6, 7, 8, 21, 0xac, 2, 2, 97, 98, 0, 2, 0,
+        9,
+        67, 66, 0, 69, 1, 120, 1, 115, 68,
+      ])
+    var entry = [UInt8](repeating: 0, count: FeedEntryHead.byteCount) + [0] + body.bytes
+    let head = FeedEntryHead(
+      endsCommit: true, changeCount: 5, previousChain: 1, run: 2, time: 3, bytes: 4, changes: 5, commits: 6)
+    head.write(to: &entry)
+    let words: [UInt64] = [1 | 1 << 8 | 5 << 32, 1, 2, 3, 4, 5, 6]
+    #expect(entry.prefix(56) == ArraySlice(words.flatMap(\.littleEndianBytes)))
+    #expect(FeedKeys.entry(0x0102, 3) == [0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3])
+    let read = try FeedEntry(9, 0, entry.span.bytes)
+    #expect(read.body.bytes == body.bytes && read.head.commits == 6 && read.mark.time == 3)
+  }
+
   @Test("A change that is taken back leaves nothing, a collection that it has named neither")
   func truncates() throws {
     var body = FeedBodyBuilder()
