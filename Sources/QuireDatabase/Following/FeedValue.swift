@@ -37,11 +37,11 @@ struct FeedValue: Sendable {
       return try unsafe stored(half).withUnsafeBytes { stored in
         if unsafe SealedHeader.isSealed(stored) {
           let number = try unsafe SealedHeader(stored).keyID
-          return StoredHalf(content: .encrypted(key: number), version: 0, coder: CoderKind(coder))
+          return StoredHalf(.encrypted(key: number), coder: CoderKind(coder))
         }
         let value = try unsafe ValueCompression.decode(stored.bytes)
         let coding = half == .object ? contexts.object : contexts.metadata
-        return try unsafe value.withUnsafeBytes { try unsafe StoredHalf($0, coder, coding) }
+        return try StoredHalf(value, coder, coding)
       }
     } catch {
       throw DatabaseError.undecodable(half.name, context.path, record.name, key, error)
