@@ -58,7 +58,8 @@ struct Battery {
   // MARK: Building
 
   func build() throws {
-    for arguments in [["build", "--build-tests"], ["build"] + Self.torture + ["--product", "quire-torture"]] {
+    let tests = ["build", "--build-tests", "--traits", "Encryption"]
+    for arguments in [tests, ["build"] + Self.torture + ["--product", "quire-torture"]] {
       let end = try Command("swift", arguments, in: folder).run(limit: 3600, showing: true)
       guard end.status == 0 else { throw PlantedBug.Fault(description: "the copy does not build: see above") }
     }
@@ -152,6 +153,10 @@ struct Battery {
     for stage in stages(for: bug) {
       let end = try command(stage).run(limit: stage.limit, environment: chosen)
       seconds += end.seconds
+      // That fails, and has looked for nothing.
+      guard !end.output.contains("Test run with 0 tests") else {
+        throw PlantedBug.Fault(description: "\(stage.name), which is to notice \(bug.name), matches no test")
+      }
       if end.status != 0 { return .noticed(by: stage.name, seconds: seconds, hung: end.hung) }
     }
     return .survived(seconds: seconds)

@@ -6,7 +6,7 @@ import Quire
 struct FeedListingSong: Codable, Sendable { var title: String }
 
 extension RowCollection where Object == FeedListingSong, Metadata == NoMetadata {
-  static var songs: Self { .init("songs") }
+  fileprivate static var songs: Self { .init("songs") }
 }
 
 /// Another store, which takes over rows and cursor in one transaction.

@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func nothingIsMissed(_ cachesObjects: Bool) async throws {
-    let writes = environmentNumber("QUIRE_OBSERVED_WRITES") ?? TestSize.trials(120, divisor: 2)
+    let writes = environmentNumber("QUIRE_OBSERVED_WRITES") ?? 120
     let seed = UInt64(environmentNumber("QUIRE_OBSERVED_SEED") ?? 1)
     let folder = try TestFolder()
     let db = try folder.open(
@@ -107,9 +107,7 @@ import Testing
         }
         try await group.waitForAll()
       }
-      while !(db.observerCount == observerCount && db.areObserversWaiting) {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      while !(db.observerCount == observerCount && db.areObserversWaiting) { await Task.yield() }
       try db.checkObservers()
       for number in 0..<observerCount {
         let state = try await db.read { tx in try Self.read(seed &* 1000 &+ UInt64(number), tx, index) }
