@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let feed = ChangeFeed("sql", over: .except(["cache"]), keeping: .newValues)
-/// let db = try Database(at: path, options: .init(feeds: [feed]))
+/// let db = try Database(at: "library.quire", options: .init(feeds: [feed]))
 /// ```
 ///
 /// A feed is named whenever the database is opened for writing, so that no commit can slip past it. A program that
