@@ -64,4 +64,31 @@ private struct HoldingLog: LogHandler {
       try await task.value
     }
   }
+
+  /// A closure that takes long is run again for what any of the looks meanwhile has found, not for the last one alone.
+  @Test func twoLooksDuringOneRunAreBothHeard() async throws {
+    let reading = Gate()
+    let db = try Database.inMemory()
+    try await db.write { tx in try tx[.texts("t")].set("old", for: "k") }
+    let newest = Shared<String?>(nil)
+    let observer = Task {
+      let observation = db.observe { tx in
+        defer { reading.pass() }
+        return try tx[.texts("t")].get("k")
+      }
+      for try await found in observation { newest.withLock { $0 = found } }
+    }
+    await reading.waitForEntries()
+    // The second one is of a row that the closure has not read.
+    for (key, text) in [("k", "new"), ("other", "1")] {
+      try await db.write { tx in try tx[.texts("t")].set(text, for: key) }
+      while db.hasLooksDue { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    for _ in 0..<2 { reading.open() }
+    await settle(db, 1)
+    #expect(newest.withLock { $0 } == "new")
+    #expect(!reading.hasTimedOut)
+    observer.cancel()
+    try await observer.value
+  }
 }
