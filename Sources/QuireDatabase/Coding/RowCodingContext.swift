@@ -135,9 +135,16 @@ package final class RowCodingContext {
   func decodePropertyList<Value: Decodable>(
     _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
   ) throws -> Value {
+    try unsafe Self.checkPropertyList(bytes)
     let decoder = propertyListDecoder ?? PropertyListDecoder()
     propertyListDecoder = decoder
     return unsafe try decoder.decode(type, from: Data(bytes))
+  }
+
+  /// Throws unless a property list is of the binary form, which the coder writes. Foundation reads the form in XML by
+  /// calls inside one another, as deep as the list is, and the stack would not hold that.
+  static func checkPropertyList(_ bytes: UnsafeRawBufferPointer) throws(RowFormError) {
+    guard unsafe bytes.starts(with: "bplist".utf8) else { throw .foreignPropertyList }
   }
 
   /// Checks the invariants of what the context keeps.

@@ -200,7 +200,7 @@ protocol JSONCoded {
     case .json(let type):
       func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
         let value = unsafe value.assumingMemoryBound(to: type).pointee
-        if let own = value as? any JSONCoded { return try own.appendJSON(to: &bytes) }
+        if type is any JSONCoded.Type, let own = value as? any JSONCoded { return try own.appendJSON(to: &bytes) }
         bytes.append(contentsOf: try context.encodeJSON(value))
       }
       try encode(type)
@@ -244,6 +244,8 @@ package enum RowFormError: Error, Hashable, Sendable, CustomStringConvertible {
   case timestampLength(Int)
   /// The number of upgrades is cut off, or too large for any coder.
   case malformedVersion
+  /// A property list that is not of the binary form.
+  case foreignPropertyList
   /// The row was written by a coder with more upgrades.
   case newerVersion(Int, known: Int)
 
@@ -254,6 +256,8 @@ package enum RowFormError: Error, Hashable, Sendable, CustomStringConvertible {
       "A stored date has \(count) bytes instead of 8. Was it written by another coder?"
     case .malformedVersion:
       "A row does not begin as this coder writes it. Was it written by another coder? Else verify the database."
+    case .foreignPropertyList:
+      "A stored property list is not of the binary form, the only one that is read. Was it written by another coder?"
     case .newerVersion(let version, let known):
       "A row was written by a coder with \(version) upgrades; this one has \(known). Use the newer program, "
         + "and never remove an upgrade."

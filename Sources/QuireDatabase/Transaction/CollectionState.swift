@@ -111,13 +111,15 @@ internal import QuireStorage
   ///
   /// - Throws: `collectionMismatch` if coders of another kind have written its rows.
   func adopt(_ new: StoredCoders, _ object: RowSchema, _ metadata: RowSchema) throws(DatabaseError) -> Bool {
-    try check(new)
+    // Of rows that are there, and whose coder nobody has noted, a note says nothing.
+    let takesCoders = id == nil || coders.object != .unknown
+    if takesCoders { try check(new) }
     let hasNames = Self.agree(contexts.object.schema, object) && Self.agree(contexts.metadata.schema, metadata)
     if hasNames {
       if object.names.count > contexts.object.schema.names.count { contexts.object.reset(to: object) }
       if metadata.names.count > contexts.metadata.schema.names.count { contexts.metadata.reset(to: metadata) }
     }
-    coders = coders.joined(with: new, [.object, .metadata])
+    if takesCoders { coders = coders.joined(with: new, [.object, .metadata]) }
     assert(knowsStoredFields, "names of fields are lost that are stored")
     return hasNames
   }

@@ -140,6 +140,7 @@ extension StoredHalf {
     case .binary: return .value(try unsafe context.decodeBinary(RowValue.self, bytes))
     case .json: return .value(try unsafe RowValue(jsonDocument: bytes))
     case .propertyList:
+      try unsafe RowCodingContext.checkPropertyList(bytes)
       let decoder = PropertyListDecoder()
       decoder.userInfo[ValueBudget.key] = ValueBudget(byteCount: bytes.count)
       return .value(try unsafe decoder.decode(RowValue.self, from: Data(bytes)))

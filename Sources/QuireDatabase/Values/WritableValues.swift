@@ -128,7 +128,9 @@ extension WriteTransaction {
 private final class ValueStoring {
   private let opened: OpenedCollection
   private let notes: CollectionNotes?
-  private var isChecked = false
+  /// Whether the first row is known to be in the clear, and the first one that has metadata.
+  private var hasCheckedObject = false
+  private var hasCheckedMetadata = false
   /// The names of fields that `notes` have, once they were checked.
   private var schemas: (object: RowSchema, metadata: RowSchema)?
 
@@ -171,10 +173,8 @@ private final class ValueStoring {
   /// Stores a row.
   func store(_ object: StoredHalf, _ metadata: StoredHalf?, _ key: String) throws {
     try opened.checkStorable(key)
-    try checkInTheClear(key)
-    let (coders, hasFixedNames) = try prepare(object, metadata)
-    let objectBytes = try bytes(of: object, .object, coders.object, key, hasFixedNames)
-    let metadataBytes = try metadata.map { try bytes(of: $0, .metadata, coders.metadata, key, hasFixedNames) }
+    try checkInTheClear(key, hasMetadata: metadata != nil)
+    let (coders, objectBytes, metadataBytes) = try encoded(object, metadata, key)
     // Not before the row is known to be one: what it says of a new collection would hold for the next one.
     try opened.state.check(coders)
     func build(_ row: inout RowBuilder, _ compression: Compression) throws(DatabaseError) {
@@ -192,6 +192,22 @@ private final class ValueStoring {
     }
     try opened.store(key, hasMetadata: metadata != nil, content()) { row in
       try build(&row, .dictionary(above: Self.compressedAbove))
+    }
+  }
+
+  /// The bytes of the halves of a row, and the coders that read them. If there are none, the collection is as before.
+  private func encoded(
+    _ object: StoredHalf, _ metadata: StoredHalf?, _ key: String
+  ) throws -> (coders: StoredCoders, object: [UInt8], metadata: [UInt8]?) {
+    let mark = opened.state.mark
+    do {
+      let (coders, hasFixedNames) = try prepare(object, metadata)
+      let objectBytes = try bytes(of: object, .object, coders.object, key, hasFixedNames)
+      let metadataBytes = try metadata.map { try bytes(of: $0, .metadata, coders.metadata, key, hasFixedNames) }
+      return (coders, objectBytes, metadataBytes)
+    } catch {
+      opened.state.restore(mark)
+      throw error
     }
   }
 
@@ -259,30 +275,38 @@ private final class ValueStoring {
 
   // MARK: Encryption
 
-  /// Throws if the row under a key is encrypted, or the collection's first row: what is stored here would not be.
-  private func checkInTheClear(_ key: String) throws {
+  /// Throws if the row under a key is encrypted, or the collection's first row, or, where metadata are stored, its first
+  /// row that has some: what is stored here would not be.
+  private func checkInTheClear(_ key: String, hasMetadata: Bool) throws {
     if let id = opened.id, let rowID = try opened.transaction.rowID(id, key) {
-      try checkInTheClear(rowID, key)
+      _ = try checkInTheClear(rowID, key)
     }
-    if isChecked { return }
+    let mayHaveMetadata = opened.state.coders.metadata != .unknown
+    if hasCheckedObject, hasCheckedMetadata || !hasMetadata { return }
     if let id = opened.id {
       let cursor = try IndexCursor(RowScan(opened, .all), KeyBounds(id))
-      if let first = try cursor.next() { try checkInTheClear(first.rowID, first.key) }
-    }
-    isChecked = true
-  }
-
-  private func checkInTheClear(_ rowID: RowID, _ key: String) throws {
-    let transaction = opened.transaction
-    let number: UInt32?? = try transaction.withValue(rowID.rawValue, in: transaction.trees.rows) { bytes in
-      try unsafe bytes.withUnsafeBytes { bytes in
-        let row = try unsafe RowView(bytes)
-        if unsafe SealedHeader.isSealed(row.object) { return try unsafe SealedHeader(row.object).keyID }
-        guard let metadata = unsafe row.metadata, unsafe SealedHeader.isSealed(metadata) else { return nil }
-        return try unsafe SealedHeader(metadata).keyID
+      while let row = try cursor.next() {
+        if try checkInTheClear(row.rowID, row.key) || !hasMetadata || !mayHaveMetadata { break }
       }
     }
-    guard let number = number ?? nil else { return }
+    hasCheckedObject = true
+    if hasMetadata { hasCheckedMetadata = true }
+  }
+
+  /// Throws if a half of a row is encrypted. Returns whether the row has metadata.
+  private func checkInTheClear(_ rowID: RowID, _ key: String) throws -> Bool {
+    let transaction = opened.transaction
+    let found: (key: UInt32?, hasMetadata: Bool)? = try transaction.withValue(
+      rowID.rawValue, in: transaction.trees.rows
+    ) { bytes in
+      try unsafe bytes.withUnsafeBytes { bytes in
+        let row = try unsafe RowView(bytes)
+        if unsafe SealedHeader.isSealed(row.object) { return (try unsafe SealedHeader(row.object).keyID, false) }
+        guard let metadata = unsafe row.metadata else { return (nil, false) }
+        return (unsafe SealedHeader.isSealed(metadata) ? try unsafe SealedHeader(metadata).keyID : nil, true)
+      }
+    }
+    guard let number = found?.key else { return found?.hasMetadata ?? false }
     throw DatabaseError(
       .missingKey,
       """

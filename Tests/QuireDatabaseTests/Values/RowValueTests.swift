@@ -244,6 +244,21 @@ import Testing
     }
   }
 
+  /// Lists in XML are read by calls inside one another, without an end to it: none is read, and none is written.
+  @Test func propertyListsInXMLAreNotRead() throws {
+    let db = try Database.inMemory()
+    let depth = 300_000
+    let text = "<plist>" + String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth)
+    let lists = RowCollection<[Int], NoMetadata>("lists", coder: .propertyList)
+    try db.write { tx throws in
+      try tx[lists].set([1], for: "k")
+      let half = StoredHalf(.value([1]), coder: .propertyList, encoded: Array((text + "</plist>").utf8))
+      // Bytes that do not say the same are passed over.
+      try tx.values(in: "lists").set(half, for: "k")
+      #expect(try tx[lists].get("k") == [1])
+    }
+  }
+
   /// Lists of property lists that contain themselves, or one list over and over.
   @Test(arguments: [1, 2]) func propertyListsThatNeverEnd(width: UInt8) throws {
     let depth = width == 1 ? 1 : 40

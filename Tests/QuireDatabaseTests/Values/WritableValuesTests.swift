@@ -211,6 +211,64 @@ import Testing
     }
   }
 
+  /// Rows whose metadata alone are encrypted, and not those of the first row, which has none.
+  @Test func encryptedMetadataAreRefused() throws {
+    let db = try folder.open()
+    try db.write { tx throws in
+      try tx.values(in: "secrets").set(1, for: "a")
+      try tx.values(in: "secrets").set(1, metadata: 2, for: "b")
+    }
+    try db.close()
+    try sealMetadata(ofRow: 2, key: "b")
+    let tool = try folder.open()
+    try tool.write { tx throws in
+      let error = #expect(throws: DatabaseError.self) {
+        try tx.values(in: "secrets").set(2, metadata: 3, for: "c")
+      }
+      #expect(error?.code == .missingKey)
+      #expect(try tx.values(in: "secrets").row("c") == nil)
+      // Objects are in the clear.
+      try tx.values(in: "secrets").set(2, for: "c")
+    }
+  }
+
+  /// Puts metadata into the place of a row's that are encrypted with key 7.
+  private func sealMetadata(ofRow rowID: Int64, key: String) throws {
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      guard let rows = tx.tree(named: "quire.rows"), let row = try tx.value(for: rowID, in: rows) else {
+        Issue.record("there is no row")
+        return
+      }
+      let sealed: [UInt8] = [3, 1, 7, 0, 0, 0] + [UInt8](repeating: 9, count: 12 + 20 + 16)
+      let start = 11 + key.utf8.count
+      let end = start + Int(row[7])
+      try tx.put(
+        row[..<7] + [UInt8(sealed.count), 0, 0, 0] + row[11..<start] + sealed + row[end...], for: rowID, in: rows)
+    }
+    try engine.close()
+  }
+
+  /// What is refused notes nothing: neither a coder nor names of fields.
+  @Test func refusedRowsNoteNothing() throws {
+    let db = try folder.open()
+    let tracks = RowCollection<Track, Int>("tracks")
+    try db.write { tx throws in try tx[tracks].set(Track(title: "a", plays: 1), for: "a") }
+    let before = try db.read { tx throws in tx.values(in: "tracks").notes }
+    // Rows of upgraded bytes may have been binary ones before, and this one has no version of either.
+    let notes = CollectionNotes(
+      object: .init(coder: .bytes, hasUpgrades: true, fields: ["title", "plays", "more"]), metadata: .init(coder: .json)
+    )
+    try db.write { tx throws in
+      #expect(throws: DatabaseError.self) {
+        try tx.values(in: "tracks", as: notes).set(StoredHalf(.value(1), version: 1, coder: .binary), for: "b")
+      }
+    }
+    try db.read { tx throws in #expect(tx.values(in: "tracks").notes == before) }
+    try db.close()
+    try folder.open().write { tx throws in try tx[tracks].set(Track(title: "b", plays: 1), metadata: 1, for: "b") }
+  }
+
   /// Makes the stored object of the only row one that is encrypted with key 7.
   private func seal(_ key: String) throws {
     let engine = try StorageEngine(at: folder.path)
