@@ -275,8 +275,8 @@ private final class ValueStoring {
 
   // MARK: Encryption
 
-  /// Throws if the row under a key is encrypted, or the collection's first row, or, where metadata are stored, its first
-  /// row that has some: what is stored here would not be.
+  /// Throws if the row under a key is encrypted, or the collection's first row, or, where metadata are stored, its
+  /// first row that has some: what is stored here would not be.
   private func checkInTheClear(_ key: String, hasMetadata: Bool) throws {
     if let id = opened.id, let rowID = try opened.transaction.rowID(id, key) {
       _ = try checkInTheClear(rowID, key)
