@@ -19,4 +19,9 @@ struct QuireDB: ParsableCommand {
       Info.self, Check.self, Stats.self, Collections.self, Count.self, Get.self, Scan.self, Export.self, Import.self,
       Extensions.self, ListIndexes.self, Plan.self, Backup.self, Compact.self, Pages.self, Page.self, Log.self,
     ])
+  /// Runs the subcommand that the command line names.
+  static func main() {
+    StandardStreams.occupy()
+    main(nil)
+  }
 }

@@ -33,6 +33,13 @@ import Testing
       return result.output
     }
 
+    /// Runs the tool by a shell, which puts `before` in front of it and `behind` behind its arguments.
+    private func shell(_ before: String = "", _ arguments: [String], _ behind: String) throws -> CommandResult {
+      let words = [try #require(toolPath("quiredb"))] + arguments
+      let command = words.map { "'\($0)'" }.joined(separator: " ")
+      return try #require(runProgram("/bin/sh", ["-c", "\(before) exec \(command) \(behind)"]))
+    }
+
     /// The names in the folder that begin so.
     private func names(_ prefix: String) throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { $0.hasPrefix(prefix) }.sorted()
@@ -121,6 +128,20 @@ import Testing
       let told = run("import", path("new"), rows, "--longest-line", "1000", status: 1)
       #expect(told.contains("line 2: ") && told.contains("more than 1000 bytes"))
       _ = run("import", path("new"), rows, "--longest-line", "0", status: 64)
+    }
+
+    /// No file of the database gets the number of a descriptor that messages go to, or lines come from.
+    @Test func descriptorsThatAreClosedTakeNothing() throws {
+      let rows = try write([line("a"), "{"], "rows")
+      let arguments = ["import", folder.path, rows, "--into", "--progress"]
+      #expect(try shell(arguments, "2>&-").status == 1)
+      #expect(try shell(arguments + ["--replace"], ">&- 2>&-").status == 1)
+      #expect(try shell(["export", folder.path], ">&-").status == 1)
+      #expect(try shell(["import", path("new")], "<&-").status == 1)
+      #expect(try names("new") == [])
+      #expect(run("check", folder.path).contains("no defects") && run("count", folder.path, "songs") == "201\n")
+      let files = try names("").map { try Data(contentsOf: URL(fileURLWithPath: path($0))) }
+      #expect(!files.contains { $0.range(of: Data("quiredb: ".utf8)) != nil })
     }
 
     @Test func figuresForPrograms() throws {
