@@ -163,8 +163,9 @@ struct Export: ParsableCommand {
     abstract: "Writes rows as JSON, one per line, by collection and key. Changes nothing.",
     discussion: """
       A line is {"collection": …, "key": …, "object": …} with "metadata" where there are some. A line without a key, \
-      in front of the rows of a collection, says by which coders they are written, and the names of their fields: \
-      `import` makes the same rows of all lines, to the byte. What JSON lacks is a record of one field: {"$data": \
+      in front of the rows of a collection, says by which coders they are written, and the names of their fields, \
+      and the last line is {"rows": …}, their number, without which `import` takes an export for cut off: it makes \
+      the same rows of all lines, to the byte. What JSON lacks is a record of one field: {"$data": \
       "…"} in Base64, {"$int": "…"}, {"$float": …}, {"$double": "nan"}, {"$uuid": "…"}, {"$date": seconds since \
       2001}, {"$record": …}; values of custom coders are {"$data": …}. "coder" and "version" tell how a row is \
       stored where that is not the binary form without upgrades, "bytes" as which bytes where the value alone \
@@ -194,6 +195,7 @@ struct Export: ParsableCommand {
         // A loop cannot throw: an error in it is thrown by the next call.
         _ = try rows.count()
       }
+      if !rowsOnly { output.append(RowLine.end(rows: count).json) }
     }
   }
 }

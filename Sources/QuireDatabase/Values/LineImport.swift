@@ -6,8 +6,10 @@ package struct BadLine: Error, Hashable, Sendable, CustomStringConvertible {
   package let number: Int
   /// Why it was not.
   package let reason: String
-  /// The line; the beginning of one that is too long.
+  /// The line; the beginning of one that is too long; nothing where lines are missing.
   package let bytes: [UInt8]
+  /// Whether it cannot be passed over, as it tells that other lines are missing.
+  package let isEndOfAll: Bool
 
   /// The number and the reason.
   package var description: String { "line \(number): \(reason)" }
@@ -35,7 +37,7 @@ package struct LineImport {
     case goesOn
     /// All lines are stored.
     case isComplete
-    /// All lines in front of this one are stored.
+    /// All lines in front of this one are stored, or lines are missing there.
     case stopped(BadLine)
   }
 
@@ -45,6 +47,7 @@ package struct LineImport {
   private let batchRowCount: Int
   private let batchByteCount: Int
   private var lines: LineReader
+  private var tally = ExportTally()
   private var notes: [ByteString: CollectionNotes] = [:]
   private var counts: [ByteString: Int] = [:]
   /// The collections in the order in which their first rows came.
@@ -76,40 +79,57 @@ package struct LineImport {
   /// Stores lines until a batch is full.
   ///
   /// - Parameter skip: called with each line that does not fit, and is passed over then; without it the first such line
-  ///   ends the import.
+  ///   ends the import. Lines that an export lacks end it always.
   /// - Throws: what reading and the disk throw, and what `skip` throws: the transaction is to be rolled back.
   package mutating func storeBatch(in tx: WriteTransaction, skip: ((BadLine) throws -> Void)?) throws -> Outcome {
     var opened: [ByteString: WritableValues] = [:]
     let (startCount, startByteCount) = (lines.count, lines.byteCount)
     while lines.count - startCount < batchRowCount, lines.byteCount - startByteCount < batchByteCount {
-      guard let line = try lines.next() else { return .isComplete }
+      guard let line = try lines.next() else { return end() }
       guard let bad = try store(line, in: tx, &opened) else { continue }
-      guard let skip else { return .stopped(bad) }
+      guard let skip, !bad.isEndOfAll else { return .stopped(bad) }
       badCount += 1
       try skip(bad)
     }
     return .goesOn
   }
 
+  /// What the import has come to where there are no more lines.
+  private func end() -> Outcome {
+    do throws(RowLineError) { try tally.finish() } catch {
+      return .stopped(BadLine(number: lines.count + 1, reason: error.description, bytes: [], isEndOfAll: true))
+    }
+    return .isComplete
+  }
+
   /// Stores a line. Returns it if it does not fit.
   private mutating func store(
     _ line: LineReader.Line, in tx: WriteTransaction, _ opened: inout [ByteString: WritableValues]
   ) throws -> BadLine? {
-    func bad(_ reason: String, _ bytes: [UInt8]) -> BadLine {
-      BadLine(number: lines.count, reason: reason, bytes: bytes)
+    func bad(_ reason: String, _ bytes: [UInt8], isEndOfAll: Bool = false) -> BadLine {
+      BadLine(number: lines.count, reason: reason, bytes: bytes, isEndOfAll: isEndOfAll)
     }
     switch line {
     case .tooLong(let beginning):
+      tally.countUnreadable()
       return bad("It has more than \(longestLine) bytes. A larger --longest-line permits it.", beginning)
     case .whole(let bytes):
       // Between lines there may be empty ones.
       if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { return nil }
+      let line: RowLine
       do {
-        try store(try RowLine(bytes), in: tx, &opened)
+        line = try RowLine(bytes)
+      } catch let error as any Error & CustomStringConvertible {
+        tally.countUnreadable()
+        return bad(error.description, bytes)
+      }
+      do throws(RowLineError) { try tally.count(line) } catch {
+        return bad(error.description, bytes, isEndOfAll: true)
+      }
+      do {
+        try store(line, in: tx, &opened)
         return nil
       } catch let error as RowLineError {
-        return bad(error.description, bytes)
-      } catch let error as JSONError {
         return bad(error.description, bytes)
       } catch let error as DatabaseError where Self.ofOneLine.contains(error.code) {
         return bad(error.description, bytes)
@@ -142,6 +162,7 @@ package struct LineImport {
       }
       if counts[ByteString(collection)] == nil { names.append(collection) }
       counts[ByteString(collection), default: 0] += 1
+    case .end: break
     }
   }
 

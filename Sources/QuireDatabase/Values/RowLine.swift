@@ -2,9 +2,11 @@
 //
 //     {"collection": "songs", "coder": "binary", "fields": ["title", "year"]}
 //     {"collection": "songs", "key": "s1", "object": {"title": "Naima", "year": 1959}, "metadata": 7}
+//     {"rows": 1}
 //
-// A line without a key is what is noted of a collection, for the rows behind it; it may be left out. A half says what
-// it is of where that is not a binary coder without upgrades, and its bytes where its value would lead to others:
+// A line without a key is what is noted of a collection, for the rows behind it; it may be left out. The last line has
+// the number of rows; where there are notes, an export without it was cut off. A half says what it is of where that is
+// not a binary coder without upgrades, and its bytes where its value would lead to others:
 //
 //     coder, version, bytes                       of the object
 //     metadata coder, metadata version, …         of the metadata
@@ -16,6 +18,8 @@ package enum RowLine: Hashable, Sendable {
   case notes(collection: String, CollectionNotes)
   /// A row.
   case row(collection: String, key: String, object: StoredHalf, metadata: StoredHalf?)
+  /// The end, and how many rows stand in front of it.
+  case end(rows: Int)
 }
 
 /// Why a line is none.
@@ -49,6 +53,8 @@ extension RowLine {
       fields += Self.fields(object, "")
       if let metadata { fields += Self.fields(metadata, "metadata ") }
       return RowValue.record(fields).json
+    case .end(let rows):
+      return RowValue.record([RowValue.Field("rows", .integer(Int128(rows)))]).json
     }
   }
 
@@ -94,6 +100,11 @@ extension RowLine {
       throw RowLineError("A line is a record with “collection”, “key” and “object”.")
     }
     var parts = LineParts(fields)
+    if parts.has("rows"), !parts.has("collection") {
+      self = .end(rows: try parts.rowCount())
+      try parts.checkNothingIsLeft()
+      return
+    }
     let collection = try parts.text("collection")
     if parts.has("key") {
       let key = try parts.text("key")
@@ -124,6 +135,14 @@ private struct LineParts {
   mutating func text(_ name: String) throws(RowLineError) -> String {
     guard let value = take(name)?.text else { throw RowLineError("The line has no text “\(name)”.") }
     return value
+  }
+
+  /// How many rows the end of an export counts.
+  mutating func rowCount() throws(RowLineError) -> Int {
+    guard let count = take("rows")?.integer.flatMap({ Int(exactly: $0) }), count >= 0 else {
+      throw RowLineError("“rows” is no number of rows.")
+    }
+    return count
   }
 
   private mutating func coder(_ prefix: String, default missing: CoderKind?) throws(RowLineError) -> CoderKind? {

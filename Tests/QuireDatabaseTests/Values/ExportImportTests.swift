@@ -10,13 +10,14 @@ import Testing
   private func export(_ db: Database) throws -> [String] {
     try db.read { tx throws in
       var lines: [String] = []
+      var count = 0
       for name in tx.collections {
         let rows = tx.values(in: name)
         lines.append(RowLine.notes(collection: name, rows.notes).json)
         for row in rows { lines.append(RowLine(rows.withNeededBytes(row), of: name).json) }
-        _ = try rows.count()
+        count += try rows.count()
       }
-      return lines
+      return lines + [RowLine.end(rows: count).json]
     }
   }
 
@@ -91,7 +92,7 @@ import Testing
       }
     }
     let lines = try export(db)
-    #expect(lines.count == 63 && !lines.contains { $0.contains("bytes") })
+    #expect(lines.count == 64 && !lines.contains { $0.contains("bytes") })
     #expect(
       lines.contains(
         #"{"collection":"songs","coder":"binary","fields":["title","albumID","seconds","added"],"#
@@ -123,6 +124,9 @@ import Testing
   static let hostile: [(String, String)] = [
     (#"{"collection":"c","key":"k"}"#, "no “object”"), (#"{"collection":"c","key":1,"object":1}"#, "no text “key”"),
     (#"{"key":"k","object":1}"#, "no text “collection”"), ("7", "A line is a record"),
+    (#"{"rows":-1}"#, "no number of rows"), (#"{"rows":"2"}"#, "no number of rows"),
+    (#"{"rows":1,"n":1}"#, "“n” is no"),
+    (#"{"rows":{"$int":"18446744073709551616"}}"#, "no number of rows"),
     (#"{"collection":"c","key":"k","object":1,"objekt":1}"#, "“objekt” is no part"),
     (#"{"collection":"c","object":1}"#, "“object” is no part"),
     (#"{"collection":"c","key":"k","object":1,"key":"l"}"#, "name twice"),
@@ -164,7 +168,9 @@ import Testing
   @Test(arguments: 0..<hostile.count) func aBadLineIsTold(index: Int) throws {
     let (line, reason) = Self.hostile[index]
     let number = 2 + line.split(separator: "\n").count - 1
-    let all = Self.good + "\n" + line + "\n" + #"{"collection":"c","key":"last","object":1}"# + "\n"
+    let rows = [Self.good, line, #"{"collection":"c","key":"last","object":1}"#].joined(separator: "\n")
+    // Other notes are no row.
+    let all = "\(rows)\n{\"rows\":\(reason == "differ" ? 2 : 3)}\n"
     let db = try Database.inMemory()
     let (outcome, _) = try load(Array(all.utf8), into: db)
     guard case .stopped(let bad) = outcome else {
@@ -217,6 +223,64 @@ import Testing
       _ = try export(copy)
     }
     #expect(stored > 0 && refused > 0)
+  }
+
+  // MARK: Exports that are cut off
+
+  /// However much of an export comes: less than all lines is told, and nothing that was passed over hides it.
+  @Test func aBeginningIsNoExport() throws {
+    let source = try Database.inMemory()
+    try source.write { tx throws in
+      for number in 0..<3 { try tx[.songs].set(Song("Song \(number)"), for: "s\(number)") }
+      try tx[RowCollection<Int, NoMetadata>("numbers")].set(1, for: "k")
+    }
+    let lines = try export(source)
+    let all = bytes(lines)
+    for length in Array(stride(from: 0, to: all.count, by: TestSize.isFull ? 1 : 13)) + [all.count - 1, all.count] {
+      let (outcome, _) = try load(Array(all.prefix(length)), into: try Database.inMemory()) { _ in }
+      // The last line need not be ended.
+      guard length > 0, length < all.count - 1 else {
+        try #require(outcome == .isComplete, "\(length) bytes")
+        continue
+      }
+      let isFirstLineCut = length < lines[0].utf8.count
+      guard case .stopped(let bad) = outcome else {
+        try #require(isFirstLineCut, "\(length) bytes")
+        continue
+      }
+      try #require(bad.isEndOfAll && bad.reason.contains("cut off"), "\(length) bytes: \(bad)")
+    }
+    for missing in lines.indices.dropLast() where lines[missing].contains("key") {
+      let rest = lines.enumerated().filter { $0.offset != missing }.map(\.element)
+      let (outcome, _) = try load(bytes(rest), into: try Database.inMemory()) { _ in }
+      guard case .stopped(let bad) = outcome else {
+        Issue.record("without line \(missing) it is complete")
+        continue
+      }
+      #expect(bad.number == rest.count && bad.reason.contains("ends with 4 rows, and 3 have come"))
+    }
+  }
+
+  /// Exports one behind the other; and lines that nobody can read, which may have been rows or not.
+  @Test func endsAreCountedBetweenEnds() throws {
+    let notes = #"{"collection":"c","coder":"binary"}"#
+    func row(_ key: String) -> String { #"{"collection":"c","key":"\#(key)","object":1}"# }
+    func outcome(_ lines: [String]) throws -> LineImport.Outcome {
+      try load(bytes(lines), into: try Database.inMemory(), rowCount: 2) { _ in }.outcome
+    }
+    let first = [notes, row("a"), row("b"), #"{"rows":2}"#]
+    #expect(try outcome(first + [notes, row("c"), #"{"rows":1}"#]) == .isComplete)
+    #expect(try outcome(first + [row("c")]) == .isComplete)
+    #expect(try outcome(first + [notes]) != .isComplete)
+    #expect(try outcome(first + [notes, row("c"), #"{"rows":3}"#]) != .isComplete)
+    #expect(try outcome(Array(first.dropLast()) + first) != .isComplete)
+    #expect(try outcome([row("a"), row("b")]) == .isComplete && outcome([#"{"rows":0}"#]) == .isComplete)
+    #expect(try outcome([row("a"), #"{"rows":2}"#]) != .isComplete)
+    #expect(try outcome([notes, row("a"), "x", #"{"rows":1}"#]) == .isComplete)
+    #expect(try outcome([notes, row("a"), "x", #"{"rows":2}"#]) == .isComplete)
+    #expect(try outcome([notes, row("a"), "x", #"{"rows":3}"#]) != .isComplete)
+    // A row that does not fit has come.
+    #expect(try outcome([notes, row("a"), row("a"), #"{"rows":2}"#]) == .isComplete)
   }
 
   // MARK: Lines

@@ -33,11 +33,11 @@ import Testing
       return result.output
     }
 
-    /// Runs the tool by a shell, which puts `before` in front of it and `behind` behind its arguments.
-    private func shell(_ before: String = "", _ arguments: [String], _ behind: String) throws -> CommandResult {
+    /// Runs the tool by a shell, with `behind` behind its arguments, in a process that `setup` prepares.
+    private func shell(_ arguments: [String], _ behind: String, setup: String = "") throws -> CommandResult {
       let words = [try #require(toolPath("quiredb"))] + arguments
       let command = words.map { "'\($0)'" }.joined(separator: " ")
-      return try #require(runProgram("/bin/sh", ["-c", "\(before) exec \(command) \(behind)"]))
+      return try #require(runProgram("/bin/sh", ["-c", "\(setup) exec \(command) \(behind)"]))
     }
 
     /// The names in the folder that begin so.
@@ -84,6 +84,22 @@ import Testing
       _ = run("get", folder.path, "songs", "c", status: 1)
       #expect(run("import", path("new"), path("nothing"), status: 1).contains("No such file"))
       #expect(run("import", path("nowhere"), rows, "--into", status: 1).contains("notFound"))
+    }
+
+    @Test func anExportThatIsCutOffLeavesNothing() throws {
+      let lines = run("export", folder.path).split(separator: "\n").map(String.init)
+      for rest in [Array(lines.dropLast()), Array(lines.dropLast(7)), lines.filter { !$0.contains(#""s17""#) }] {
+        let rows = try write(rest, "rows")
+        let told = run("import", path("new"), rows, status: 1)
+        #expect(told.contains("Export again") && told.contains("new was not made"))
+        _ = run("import", path("new"), rows, "--skip-bad", path("bad"), status: 1)
+        _ = run("import", path("new"), rows, "--dry-run", status: 1)
+        #expect(try names("new") == [])
+        try FileManager.default.removeItem(atPath: path("bad"))
+      }
+      // Rows alone need no end.
+      let rows = try write(lines.filter { $0.contains(#""key""#) }, "rows")
+      #expect(run("import", path("new"), rows).contains("new: 201 rows\n"))
     }
 
     @Test func badLinesArePassedOver() throws {
