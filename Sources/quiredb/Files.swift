@@ -97,16 +97,31 @@ final class NewFile: Sendable {
 
   /// A name beside `path`, at which there must be nothing, for a database until it is complete.
   static func temporaryName(for path: String) throws -> String {
-    if access(path, F_OK) == 0 {
-      complain("\(path) is there already, and nothing is overwritten: choose another name, or import with --into.")
+    if let taken = takenName(of: path) {
+      complain("\(taken) is there already, and nothing is overwritten: choose another name, or import with --into.")
       throw ExitCode.failure
     }
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return "\(path)-new-\(String(repeating: "0", count: 16 - digits.count))\(digits)"
   }
 
-  /// Gives a database that was closed its name, durably, unless that has been taken meanwhile.
+  /// The names of the files of a database.
+  private static func names(of path: String) -> [String] {
+    [path] + (0..<QuireStorage.Limits.segmentFileCount).map { "\(path)-log\($0)" }
+  }
+
+  /// The first of the names of a database at which there is something, if only a link to nothing. A data file beside the
+  /// log of another one cannot be opened.
+  private static func takenName(of path: String) -> String? {
+    names(of: path).first { name in
+      var status = stat()
+      return lstat(name, &status) == 0
+    }
+  }
+
+  /// Gives a database that was closed its name, durably, unless one of its names has been taken meanwhile.
   static func publish(_ temporary: String, as path: String) throws {
+    if let taken = takenName(of: path) { throw FileError("\(taken) is there, and was not when the import began.") }
     let system = RealFileSystem()
     do throws(SystemError) {
       let file = try system.open(temporary, .readWrite)
@@ -127,7 +142,7 @@ final class NewFile: Sendable {
   /// Removes the files of a database, as far as they are there.
   static func removeDatabase(_ path: String) {
     let system = RealFileSystem()
-    for name in [path] + (0..<QuireStorage.Limits.segmentFileCount).map({ "\(path)-log\($0)" }) {
+    for name in names(of: path) {
       do throws(SystemError) { try system.unlink(name) } catch {}
     }
   }

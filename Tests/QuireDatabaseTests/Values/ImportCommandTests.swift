@@ -102,6 +102,24 @@ import Testing
       #expect(run("import", path("new"), rows).contains("new: 201 rows\n"))
     }
 
+    /// A database does not get its name beside the log of another one, which nobody could open then.
+    @Test func namesThatAreTakenStayAsTheyAre() throws {
+      let rows = try write([line("a")], "rows")
+      for taken in ["new-log0", "new-log7"] {
+        try Data("of another".utf8).write(to: URL(fileURLWithPath: path(taken)))
+        #expect(run("import", path("new"), rows, status: 1).contains("\(taken) is there already"))
+        #expect(try names("new") == [taken])
+        try FileManager.default.removeItem(atPath: path(taken))
+      }
+      for taken in ["new", "new-log3"] {
+        try FileManager.default.createSymbolicLink(atPath: path(taken), withDestinationPath: path("nothing"))
+        #expect(run("import", path("new"), rows, status: 1).contains("\(taken) is there already"))
+        try #require(try names("new") == [taken] && names("nothing") == [])
+        try FileManager.default.removeItem(atPath: path(taken))
+      }
+      _ = run("import", path("new"), rows)
+    }
+
     @Test func badLinesArePassedOver() throws {
       let rows = try write([line("a"), "{", line("a", "twice"), line("c")], "rows")
       let told = run("import", path("new"), rows, "--skip-bad", path("bad"), "--json", status: 2)
