@@ -61,15 +61,15 @@ final class InputFile: Sendable {
   }
 }
 
-/// A file that was not there before.
+/// A file that was not there before, and which nobody else may read: it can have rows of a database.
 final class NewFile: Sendable {
   private let descriptor: Int32
   private let path: String
 
   init(at path: String) throws {
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     self.path = path
-    guard descriptor >= 0 else { throw told(systemError(path)) }
+    guard descriptor >= 0 else { throw systemError(path) }
   }
 
   /// Appends a line.

@@ -35,10 +35,9 @@ struct Import: ParsableCommand {
   func run() throws {
     let input = try rows.map { try InputFile(at: $0) } ?? InputFile.standardInput
     let target = into ? database.file : try NewFile.temporaryName(for: database.file)
-    let bad = try skipBad.map { try NewFile(at: $0) }
     var lines = LineImport(replaces: replace, longestLine: longestLine) { try input.read($0) }
     do {
-      let isStopped = try store(&lines, at: target, bad)
+      let isStopped = try store(&lines, at: target)
       if !into {
         if dryRun || isStopped {
           NewFile.removeDatabase(target)
@@ -56,11 +55,13 @@ struct Import: ParsableCommand {
   }
 
   /// Stores all lines, and closes the database. Returns whether a line has ended that.
-  private func store(_ lines: inout LineImport, at path: String, _ bad: NewFile?) throws -> Bool {
+  private func store(_ lines: inout LineImport, at path: String) throws -> Bool {
     // A file that nobody knows of is safe when it gets its name; commits of one that is there are when they are told.
     let options = Database.Options(
       durability: into ? .full : .relaxed, maintainsWhenIdle: false, createsIfMissing: !into)
     let db = try Database(at: path, options: options)
+    // Where the database does not open, no file of lines is made.
+    let bad = try skipBad.map { try NewFile(at: $0) }
     let reporter = ProgressReporter(isShown: progress)
     let outcome = try dryRun ? tried(&lines, in: db, reporter) : stored(&lines, in: db, bad, reporter)
     reporter.end()

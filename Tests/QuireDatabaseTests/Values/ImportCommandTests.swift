@@ -132,6 +132,11 @@ import Testing
       // What is there is not written over.
       #expect(run("import", path("other"), rows, "--skip-bad", path("bad"), status: 1).contains("exists"))
       #expect(try names("other") == [])
+      // Nor is it made for nothing, and nobody else reads what rows it has.
+      _ = run("import", path("nowhere"), rows, "--into", "--skip-bad", path("unused"), status: 1)
+      #expect(try names("unused") == [])
+      let attributes = try FileManager.default.attributesOfItem(atPath: path("bad"))
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
     @Test func aDryRunChangesNothing() throws {
