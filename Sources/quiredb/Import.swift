@@ -36,8 +36,10 @@ struct Import: ParsableCommand {
     let input = try rows.map { try InputFile(at: $0) } ?? InputFile.standardInput
     let target = into ? database.file : try NewFile.temporaryName(for: database.file)
     var lines = LineImport(replaces: replace, longestLine: longestLine) { try input.read($0) }
+    var committed: ImportFigures?
+    let isStopped: Bool
     do {
-      let isStopped = try store(&lines, at: target)
+      isStopped = try store(&lines, at: target, &committed)
       if !into {
         if dryRun || isStopped {
           NewFile.removeDatabase(target)
@@ -45,17 +47,27 @@ struct Import: ParsableCommand {
           try NewFile.publish(target, as: database.file)
         }
       }
-      if isStopped, !into { complain("\(database.file) was not made.") } else { show(lines) }
-      if isStopped { throw ExitCode.failure }
-      if lines.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
     } catch {
       if !into { NewFile.removeDatabase(target) }
-      throw told(error)
+      let end = told(error)
+      // These stay, whatever has gone wrong behind them.
+      if into, let committed { show(committed, " were stored before that") }
+      throw end
     }
+    if isStopped, !into {
+      complain("\(database.file) was not made.")
+    } else {
+      show(ImportFigures(lines), dryRun ? " would be stored" : "")
+    }
+    if isStopped { throw ExitCode.failure }
+    if lines.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
   }
 
-  /// Stores all lines, and closes the database. Returns whether a line has ended that.
-  private func store(_ lines: inout LineImport, at path: String) throws -> Bool {
+  /// Stores all lines, and closes the database. Returns whether a line has ended that; `committed` is what is stored,
+  /// also if something else ends it.
+  private func store(
+    _ lines: inout LineImport, at path: String, _ committed: inout ImportFigures?
+  ) throws -> Bool {
     // A file that nobody knows of is safe when it gets its name; commits of one that is there are when they are told.
     let options = Database.Options(
       durability: into ? .full : .relaxed, maintainsWhenIdle: false, createsIfMissing: !into)
@@ -63,7 +75,7 @@ struct Import: ParsableCommand {
     // Where the database does not open, no file of lines is made.
     let bad = try skipBad.map { try NewFile(at: $0) }
     let reporter = ProgressReporter(isShown: progress)
-    let outcome = try dryRun ? tried(&lines, in: db, reporter) : stored(&lines, in: db, bad, reporter)
+    let outcome = try dryRun ? tried(&lines, in: db, reporter) : stored(&lines, in: db, bad, reporter, &committed)
     reporter.end()
     try db.close()
     try bad?.close()
@@ -73,12 +85,15 @@ struct Import: ParsableCommand {
   }
 
   private func stored(
-    _ lines: inout LineImport, in db: Database, _ bad: NewFile?, _ reporter: ProgressReporter
+    _ lines: inout LineImport, in db: Database, _ bad: NewFile?, _ reporter: ProgressReporter,
+    _ committed: inout ImportFigures?
   ) throws -> LineImport.Outcome {
     let skip = bad.map { file in { (line: BadLine) in try file.append(line.json) } }
     var outcome = LineImport.Outcome.goesOn
+    committed = ImportFigures(lines)
     while outcome == .goesOn {
       outcome = try db.write { tx in try lines.storeBatch(in: tx, skip: skip) }
+      committed = ImportFigures(lines)
       reporter.show("\(lines.byteCount >> 20) MiB read, \(lines.rowCount) rows")
     }
     return outcome
@@ -106,22 +121,35 @@ struct Import: ParsableCommand {
   /// A line that does not fit; it may have named what a terminal would act on.
   private static func text(of line: BadLine) -> String { "line \(line.number): \(shown(line.reason))" }
 
-  private func show(_ lines: LineImport) {
+  private func show(_ figures: ImportFigures, _ remark: String) {
     var output = StandardOutput()
     defer { output.flush() }
     if json {
-      let collections = lines.rowCounts.map { count -> RowValue in
+      let collections = figures.rowCounts.map { count -> RowValue in
         ["collection": .text(count.collection), "rows": .integer(Int128(count.rows))]
       }
       let record: RowValue = [
-        "file": .text(database.file), "rows": .integer(Int128(lines.rowCount)),
-        "bad lines": .integer(Int128(lines.badCount)), "bytes": .integer(Int128(lines.byteCount)),
+        "file": .text(database.file), "rows": .integer(Int128(figures.rowCount)),
+        "bad lines": .integer(Int128(figures.badCount)), "bytes": .integer(Int128(figures.byteCount)),
         "dry run": .bool(dryRun), "collections": .list(collections),
       ]
       return output.append(record.json)
     }
-    for (name, count) in lines.rowCounts { output.append("\(aligned(count, 12))  \(shown(name))") }
-    let bad = lines.badCount == 0 ? "" : ", \(lines.badCount) lines do not fit"
-    output.append("\(database.file): \(lines.rowCount) rows\(dryRun ? " would be stored" : "")\(bad)")
+    for (name, count) in figures.rowCounts { output.append("\(aligned(count, 12))  \(shown(name))") }
+    let bad = figures.badCount == 0 ? "" : ", \(figures.badCount) lines do not fit"
+    output.append("\(database.file): \(figures.rowCount) rows\(remark)\(bad)")
+  }
+}
+
+/// What an import has come to.
+private struct ImportFigures {
+  let rowCounts: [(collection: String, rows: Int)]
+  let rowCount: Int
+  let badCount: Int
+  let byteCount: Int
+
+  init(_ lines: LineImport) {
+    (rowCounts, rowCount) = (lines.rowCounts, lines.rowCount)
+    (badCount, byteCount) = (lines.badCount, lines.byteCount)
   }
 }

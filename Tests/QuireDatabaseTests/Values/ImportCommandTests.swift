@@ -120,6 +120,17 @@ import Testing
       _ = run("import", path("new"), rows)
     }
 
+    /// An error behind some commits tells what these have stored. Here the file of bad lines becomes too large.
+    @Test func whatStaysAfterAnErrorIsTold() throws {
+      let bad = String(repeating: "x", count: 1 << 20)
+      let rows = try write((0..<10_000).map { line("n\($0)") } + [line("last")] + Array(repeating: bad, count: 20), "rows")
+      let arguments = ["import", folder.path, rows, "--into", "--skip-bad", path("bad")]
+      let result = try shell(arguments, "2>&1", setup: "trap '' XFSZ; ulimit -f 32768;")
+      #expect(result.status == 1 && result.output.contains("too large"), "\(result.output)")
+      #expect(result.output.hasSuffix(": 10000 rows were stored before that\n"), "\(result.output)")
+      #expect(run("count", folder.path, "songs") == "10200\n")
+    }
+
     @Test func badLinesArePassedOver() throws {
       let rows = try write([line("a"), "{", line("a", "twice"), line("c")], "rows")
       let told = run("import", path("new"), rows, "--skip-bad", path("bad"), "--json", status: 2)
