@@ -89,6 +89,17 @@ import Testing
       _ = run("scan", folder.path, "songs", "--keys", "--json", status: 64)
     }
 
+    /// What a full disk does not take is an error, of long and of short outputs.
+    @Test func anOutputThatIsLostIsTold() throws {
+      let tool = try #require(toolPath("quiredb"))
+      for arguments in [
+        ["info"], ["info", "--json"], ["check"], ["stats"], ["pages"], ["log"], ["collections"], ["export"],
+      ] {
+        let result = runProgram(tool, [arguments[0], folder.path] + arguments.dropFirst(), outputTo: "/dev/full")
+        #expect(result?.status == 1, "\(arguments)")
+      }
+    }
+
     @Test func whatIsNotThereIsTold() throws {
       #expect(run("get", folder.path, "songs", "s99", status: 1).contains("no row “s99”"))
       #expect(run("count", folder.path, "albums", status: 1).contains("no collection “albums”"))
