@@ -80,7 +80,7 @@ struct Import: ParsableCommand {
     try db.close()
     try bad?.close()
     guard case .stopped(let line) = outcome else { return false }
-    complain(Self.text(of: line))
+    complain(line.description)
     return true
   }
 
@@ -107,7 +107,7 @@ struct Import: ParsableCommand {
     do {
       try db.write { tx in
         while outcome == .goesOn {
-          outcome = try lines.storeBatch(in: tx) { complain(Self.text(of: $0)) }
+          outcome = try lines.storeBatch(in: tx) { complain($0.description) }
           reporter.show("\(lines.byteCount >> 20) MiB read, \(lines.rowCount) rows")
         }
         try tx.rollback()
@@ -117,9 +117,6 @@ struct Import: ParsableCommand {
     }
     return outcome
   }
-
-  /// A line that does not fit; it may have named what a terminal would act on.
-  private static func text(of line: BadLine) -> String { "line \(line.number): \(shown(line.reason))" }
 
   private func show(_ figures: ImportFigures, _ remark: String) {
     var output = StandardOutput()

@@ -73,9 +73,9 @@ enum ErrorOutput {
   }
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error, whatever is in the text: it may name what stands in a file.
 func complain(_ text: String) {
-  ErrorOutput.write("\(ErrorOutput.isTerminal ? ErrorOutput.clearing : "")quiredb: \(text)\n")
+  ErrorOutput.write("\(ErrorOutput.isTerminal ? ErrorOutput.clearing : "")quiredb: \(visible(text))\n")
 }
 
 /// Runs `body`; an error of the engine becomes one line and exit code 1.

@@ -3,17 +3,6 @@
 import ArgumentParser
 import QuireDatabase
 
-/// A key or a name as people see it: as a JSON text if it has characters that a terminal would act on, or could be
-/// taken for one.
-func shown(_ text: String) -> String {
-  let isPlain = !text.hasPrefix("\"") && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-  if isPlain { return text }
-  let escaped = RowValue.text(text).json.unicodeScalars.map { scalar in
-    (0x7f...0x9f).contains(scalar.value) ? "\\u00\(String(scalar.value, radix: 16))" : String(scalar)
-  }
-  return escaped.joined()
-}
-
 /// The rows of a collection, which must be there.
 func values(in collection: String, _ tx: ReadTransaction) throws -> ValueRows {
   guard tx.collections.contains(collection) else {
@@ -119,7 +108,7 @@ struct Get: ParsableCommand {
     let version = half.version == 0 ? "" : ", written after \(half.version) upgrades"
     if case .encrypted(let key) = half.content { return "\(title) is encrypted with key \(key)" }
     let coder = half.coder.map { " (\($0.rawValue)\(version))" } ?? ""
-    return "\(title) \(RowLine.shown(half).json)\(coder)"
+    return "\(title) \(visible(RowLine.shown(half).json))\(coder)"
   }
 }
 
@@ -150,7 +139,8 @@ struct Scan: ParsableCommand {
         if json {
           output.append(RowLine(rows.withNeededBytes(row), of: collection).json)
         } else {
-          output.append(keys ? shown(row.key) : "\(shown(row.key))\t\(RowLine.shown(row.object).json)")
+          let key = shown(row.key)
+          output.append(keys ? key : "\(key)\t\(visible(RowLine.shown(row.object).json))")
         }
       }
     }

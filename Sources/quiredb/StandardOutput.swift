@@ -48,6 +48,6 @@ struct StandardOutput: ~Copyable {
   }
 }
 
-/// Writes a line to standard output at once, and ends the process with 1 where that fails. In this module it stands in
-/// the place of the standard library's, which does not tell.
-func print(_ line: String) { StandardOutput.write(line) }
+/// Writes a line to standard output at once, whatever is in it, and ends the process with 1 where that fails. In this
+/// module it stands in the place of the standard library's, which does not tell.
+func print(_ line: String) { StandardOutput.write(visible(line)) }

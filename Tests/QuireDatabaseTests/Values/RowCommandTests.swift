@@ -89,6 +89,42 @@ import Testing
       _ = run("scan", folder.path, "songs", "--keys", "--json", status: 64)
     }
 
+    /// Neither a value nor a message has a terminal do anything.
+    @Test func aTerminalIsNotActedOn() throws {
+      let hostile = "a\u{7f}b\u{9b}2Jc\u{202e}d\u{2069}e\u{1b}f"
+      let db = try folder.open()
+      let texts = RowCollection<String, String>("texts")
+      let broken = RowCollection<[String: Int], NoMetadata>(hostile, coder: .json)
+      try db.write { tx throws in
+        try tx[texts].set(hostile, metadata: hostile, for: "k\(hostile)")
+        try tx[broken].set(["a": 1], encoded: [1, 2, 3], for: "k\n\(hostile)")
+      }
+      try db.close()
+      let path = folder.path
+      try Data("\(hostile)\n".utf8).write(to: folder.url.appendingPathComponent("rows"))
+      let rows = folder.url.appendingPathComponent("rows").path
+      let all = [
+        run("get", path, "texts", "k\(hostile)"), run("scan", path, "texts"), run("scan", path, "texts", "--keys"),
+        run("scan", path, hostile, status: 1), run("export", path, hostile, status: 1), run("collections", path),
+        run("get", path, "texts", hostile, status: 1), run("get", path, hostile + "2", "k", status: 1),
+        run("info", path), run("stats", path), run("import", path, rows, "--into", "--dry-run", status: 1),
+        run("get", path + hostile, "texts", "k", status: 1),
+      ]
+      for (index, output) in all.enumerated() {
+        let bad = output.unicodeScalars.filter { scalar in
+          scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
+            || scalar.properties.generalCategory == .format
+        }
+        #expect(bad.isEmpty, "\(index): \(output.debugDescription)")
+      }
+      let escaped = #"a\u007fb\u009b2Jc\u202ed\u2069e\u001bf"#
+      #expect(all[1] == "\"k\(escaped)\"\t\"\(escaped)\"\n" && all[2] == "\"k\(escaped)\"\n")
+      #expect(all[0].contains("metadata \"\(escaped)\"") && all[3].contains(escaped))
+      // What is for programs stays as it is.
+      let line = run("export", path, "texts", "--rows-only")
+      #expect(try RowValue(json: String(line.dropLast()))["object"]?.text == hostile)
+    }
+
     /// What a full disk does not take is an error, of long and of short outputs.
     @Test func anOutputThatIsLostIsTold() throws {
       let tool = try #require(toolPath("quiredb"))
