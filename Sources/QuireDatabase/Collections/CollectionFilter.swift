@@ -40,6 +40,8 @@ public struct CollectionFilter: Sendable {
   let stored: Stored
   /// Whether it is known to let every collection through.
   private let isAll: Bool
+  /// Whether its closure alone knows which collections it lets through.
+  var asksClosure: Bool { stored == .any && !isAll }
 
   /// The collections for whose names `isIncluded` is true. Ask for the same ones as long as the version of the
   /// extension stays the same. While the extension is not registered nobody can ask the closure: a change in any

@@ -8,8 +8,8 @@
 //     then            whether entries have expired (1)
 //     then            what was released: commit (8) and part (4)
 //     then            the newest commit that has renamed a collection (8)
-//     then            the collections: 0 for any, 1 for these, 2 for all but these (1), their number (4), and for each
-//                     the length of its name (4) and the name
+//     then            the collections: 0 for all, 1 for these, 2 for all but these, 3 for those that a closure knows (1),
+//                     their number (4), and for each the length of its name (4) and the name
 //
 // The base is the last entry that has expired, or where the feed began. A record whose database is another one is of
 // no use: it came here with a backup.
@@ -32,6 +32,8 @@ struct FeedRecord: Hashable {
   /// The newest commit that has renamed a collection; 0 if none has.
   var renamed: UInt64 = 0
   var collections: CollectionFilter.Stored
+  /// Whether a closure says which collections they are; `collections` are any then.
+  let asksClosure: Bool
 
   /// The record of a feed that begins with a commit, behind which its first entry will stand.
   init(_ feed: ChangeFeed, _ lineage: DatabaseID, epoch: UInt64, csn: UInt64, time: Int64) {
@@ -39,6 +41,7 @@ struct FeedRecord: Hashable {
     self.epoch = epoch
     keeping = feed.keeping
     collections = feed.collections.stored
+    asksClosure = feed.collections.asksClosure
     base = FeedMark(
       position: FeedPosition(csn: csn, part: 0, chain: epoch), time: time, bytes: 0, changes: 0, commits: 0)
   }
@@ -46,6 +49,7 @@ struct FeedRecord: Hashable {
   /// Whether it is of this feed as it is described now.
   func fits(_ feed: ChangeFeed, _ lineage: DatabaseID) -> Bool {
     self.lineage == lineage && keeping == feed.keeping && collections == feed.collections.stored
+      && asksClosure == feed.collections.asksClosure
   }
 
   /// The stored form.
@@ -62,7 +66,7 @@ struct FeedRecord: Hashable {
     bytes += renamed.littleEndianBytes
     let (form, names): (UInt8, Set<ByteString>) =
       switch collections {
-      case .any: (0, [])
+      case .any: (asksClosure ? 3 : 0, [])
       case .only(let names): (1, names)
       case .except(let names): (2, names)
       }
@@ -83,7 +87,7 @@ struct FeedRecord: Hashable {
       let low = reader.number(UInt64.self), let epoch = reader.number(UInt64.self), let base = reader.mark(),
       let hasExpired = reader.number(UInt8.self), hasExpired <= 1, let released = reader.number(UInt64.self),
       let releasedPart = reader.number(UInt32.self), let renamed = reader.number(UInt64.self),
-      let collections = reader.collections(), reader.rest.isEmpty
+      let (collections, asksClosure) = reader.collections(), reader.rest.isEmpty
     else { throw FeedEntryHead.damaged("The record of a feed makes no sense.") }
     self.keeping = keeping
     lineage = DatabaseID(high: high, low: low)
@@ -93,6 +97,7 @@ struct FeedRecord: Hashable {
     self.released = FeedPosition(csn: released, part: releasedPart, chain: 0)
     self.renamed = renamed
     self.collections = collections
+    self.asksClosure = asksClosure
   }
 
   /// The cursor of a position in this life of the feed.
@@ -118,7 +123,7 @@ private struct FeedRecordReader {
       commits: commits)
   }
 
-  mutating func collections() -> CollectionFilter.Stored? {
+  mutating func collections() -> (CollectionFilter.Stored, asksClosure: Bool)? {
     guard let form = number(UInt8.self), let count = number(UInt32.self) else { return nil }
     var names: Set<ByteString> = []
     for _ in 0..<count {
@@ -129,9 +134,9 @@ private struct FeedRecordReader {
       rest = rest.dropFirst(Int(byteCount))
     }
     switch form {
-    case 0: return names.isEmpty ? .any : nil
-    case 1: return .only(names)
-    case 2: return .except(names)
+    case 0, 3: return names.isEmpty ? (.any, form == 3) : nil
+    case 1: return (.only(names), false)
+    case 2: return (.except(names), false)
     default: return nil
     }
   }

@@ -187,6 +187,12 @@ import Testing
     #expect(record.fits(feed, DatabaseID(high: 1, low: 2)) && !record.fits(feed, DatabaseID(high: 2, low: 2)))
     #expect(!record.fits(ChangeFeed("x", over: .only(["a"]), keeping: .bothValues), record.lineage))
     #expect(!record.fits(ChangeFeed("x", over: .only(["a", "b"])), record.lineage))
+    // All collections, and those that a closure knows: the forms that files have.
+    for (filter, form) in [(CollectionFilter.all, 0 as UInt8), (.matching { _ in true }, 3)] {
+      let record = FeedRecord(ChangeFeed("x", over: filter), record.lineage, epoch: 3, csn: 4, time: 5)
+      #expect(try record.bytes.suffix(5) == [form, 0, 0, 0, 0] && FeedRecord(record.bytes) == record)
+      #expect(record.fits(ChangeFeed("x"), record.lineage) == (form == 0))
+    }
     for count in 0..<record.bytes.count {
       #expect(errorCode { _ = try FeedRecord(Array(record.bytes[..<count])) } == .damagedRow)
     }
