@@ -73,13 +73,13 @@ struct FeedOpening {
     unnamed = []
     for definition in definitions {
       guard let feed = found[ByteString(definition.name)] else { continue }
-      let stored = feed.state.record.collections
-      let isTold = names.filter { old, new in
-        definition.collections.contains(new) || stored.contains(ByteString(old))
+      let record = feed.state.record
+      /// Whether the feed has heard of a collection under its old name. What a closure knows is not stored.
+      func hasHeard(of old: String) -> Bool {
+        record.collections.contains(ByteString(old)) && (!record.asksClosure || definition.collections.contains(old))
       }
-      let crosses = isTold.contains { old, new in
-        !definition.collections.contains(new) || !stored.contains(ByteString(old))
-      }
+      let isTold = names.filter { old, new in definition.collections.contains(new) || hasHeard(of: old) }
+      let crosses = isTold.contains { old, new in !definition.collections.contains(new) || !hasHeard(of: old) }
       if crosses {
         try tx.dropTree(feed.tree)
         found[ByteString(definition.name)] = nil
