@@ -24,26 +24,30 @@ struct FeedReader {
 
   // MARK: Snapshots
 
-  /// Calls `body` with a snapshot that is on the disk whatever the durability: what a power cut could take back is told
-  /// to nobody.
-  func withDurableSnapshot<Result>(
-    _ body: (TransactionState, inout FeedTree, FeedRecord) throws -> Result
-  ) throws(DatabaseError) -> Result {
+  /// Calls `body` with a snapshot that is on the disk when this returns, whatever the durability: what a power cut could
+  /// take back is told to nobody. Waits for the disk unless `tells` says of the result that it tells nothing.
+  func withDurableSnapshot<Told>(
+    tells: (Told) -> Bool = { _ in true }, _ body: (TransactionState, inout FeedTree, FeedRecord) throws -> Told
+  ) throws(DatabaseError) -> Told {
     let outer = CurrentTransaction.innermost
     try core.checkNotNested(outer)
     do {
       let snapshot = try core.engine.pin()
       defer { withExtendedLifetime(snapshot) {} }
-      // The snapshot first: what is committed meanwhile is not in it.
-      if !core.options.isReadOnly { try core.engine.flush() }
       let state = TransactionState(reading: try snapshot.beginRead(), core, nil, outer: outer)
-      return try core.run(state, "feed", CallSite(), isPinned: true) { tx in
-        var tree = FeedTree(try tx.state.cursor(feed.tree))
-        guard let record = try tree.record(), record.epoch == feed.epoch else {
-          throw FeedEntryHead.damaged("The record of the feed “\(name)” is missing.")
+      let outcome = Result {
+        try core.run(state, "feed", CallSite(), isPinned: true) { tx in
+          var tree = FeedTree(try tx.state.cursor(feed.tree))
+          guard let record = try tree.record(), record.epoch == feed.epoch else {
+            throw FeedEntryHead.damaged("The record of the feed “\(name)” is missing.")
+          }
+          return try body(tx.state, &tree, record)
         }
-        return try body(tx.state, &tree, record)
       }
+      // Errors tell something as well: `cursorExpired` has a cursor.
+      let isToTell = (try? outcome.get()).map(tells) ?? true
+      if isToTell, !core.options.isReadOnly { try core.engine.flush() }
+      return try outcome.get()
     } catch let error as StorageError {
       throw core.failed(error)
     } catch {
@@ -97,7 +101,7 @@ struct FeedReader {
 
   /// The next changes behind a cursor; nil if there are none yet.
   func next(after cursor: FeedCursor?, _ limit: FeedLimit, _ mode: FeedMode) throws(DatabaseError) -> FeedBatch? {
-    try withDurableSnapshot { state, tree, record in
+    try withDurableSnapshot(tells: { $0 != nil }) { state, tree, record in
       let start = try start(cursor, &tree, record)
       guard try tree.seek(behind: start.position) else { return nil }
       let context = FeedContext(
