@@ -82,8 +82,8 @@ extension BootstrapPosition: CustomStringConvertible, LosslessStringConvertible,
 /// ```
 ///
 /// The changes are followed from `position.cursor` on. The consumer has the state of one commit once the feed has come
-/// past the last batch's `csn`. A step costs what reading its rows costs, and holds nothing afterwards; the position is
-/// good in another run of the program.
+/// past the last batch's `csn`, or `nextChanges` returns nil. A step costs what reading its rows costs, and holds
+/// nothing afterwards; the position is good in another run of the program.
 public struct BootstrapBatch: Sendable {
   /// Where the bootstrap is when the rows have gone over; to be stored with them.
   public let position: BootstrapPosition
