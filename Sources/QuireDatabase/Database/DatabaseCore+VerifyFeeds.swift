@@ -10,7 +10,7 @@ extension DatabaseCore {
   ///    its time and its totals.
   /// 2. An entry has as many changes as it says, and the forms of their values are there.
   func verifyFeeds(_ tx: borrowing QuireStorage.ReadTransaction) throws {
-    for name in tx.treeNames where name.hasPrefix(FeedKeys.treePrefix) {
+    for name in tx.treeNames where FeedKeys.feedName(name) != nil {
       guard let tree = tx.tree(named: name) else { continue }
       var reader = FeedTree(try tx.cursor(tree))
       guard let record = try reader.record() else { throw FeedEntryHead.damaged("“\(name)” has no record.") }

@@ -40,9 +40,9 @@ struct FeedOpening {
     }
     let lineage = engine.core.databaseID
     try engine.read { tx in
-      for treeName in tx.treeNames where treeName.hasPrefix(FeedKeys.treePrefix) {
-        guard let tree = tx.tree(named: treeName) else { continue }
-        let name = ByteString(String(treeName.dropFirst(FeedKeys.treePrefix.count)))
+      for treeName in tx.treeNames {
+        guard let feedName = FeedKeys.feedName(treeName), let tree = tx.tree(named: treeName) else { continue }
+        let name = ByteString(feedName)
         guard names.contains(name) else {
           unnamed.append(tree)
           continue

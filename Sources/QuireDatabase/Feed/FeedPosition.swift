@@ -31,6 +31,14 @@ struct FeedMark: Hashable, Sendable {
 enum FeedKeys {
   /// What the name of the tree begins with.
   static let treePrefix = "quire.feed."
+
+  /// The name of the feed whose tree has this name; nil if it is the tree of something else. Compares bytes: the name
+  /// of a feed may begin with a mark that makes one character with the dot before it.
+  static func feedName(_ treeName: String) -> String? {
+    guard treeName.utf8.starts(with: treePrefix.utf8) else { return nil }
+    return String(decoding: treeName.utf8.dropFirst(treePrefix.utf8.count), as: UTF8.self)
+  }
+
   /// The key of the record.
   static let record = [UInt8(ascii: "r")]
   /// What keys of forms begin with. Entries come before it: no commit's number has so high a byte in front.
