@@ -35,7 +35,13 @@ struct FeedRetention {
       try expire(&state, tx) { mark in newest - mark.bytes >= limit || oldest.map { mark.time < $0 } ?? false }
     case .refuseWrites:
       let released = state.record.released
-      try expire(&state, tx) { mark in !released.isBefore(mark.position) && newest - mark.bytes >= limit / 2 }
+      // Nothing to look for where all that was released has gone.
+      if state.record.base.position.isBefore(released) {
+        try expire(&state, tx) { mark in
+          !released.isBefore(mark.position)
+            && (newest - mark.bytes >= limit / 2 || oldest.map { mark.time < $0 } ?? false)
+        }
+      }
       guard state.keptBytes > limit else { return }
       throw DatabaseError(
         .feedFull,

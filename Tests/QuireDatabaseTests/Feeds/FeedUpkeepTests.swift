@@ -51,4 +51,28 @@ import Testing
     #expect(errorCode { _ = try db.nextChanges(of: feed, after: cursor) } == .cursorForeign)
     try db.close()
   }
+
+  @Test("A feed that refuses writes lets go of what was released once it is too old, and of nothing else")
+  func expiresReleasedByAge() throws {
+    let now = Shared<Int64>(1_000_000_000)
+    let strict = ChangeFeed("strict", retention: .init(age: .seconds(100), whenFull: .refuseWrites))
+    var options = options([strict])
+    options.wallClock = { now.withLock { $0 } }
+    let db = try Database.inMemory(options: options)
+    var middle: FeedCursor?
+    for number in 0..<100 {
+      try set(db, "\(number)")
+      now.withLock { $0 += 10_000_000 }
+      if number == 49 { middle = try db.newestCursor(of: strict) }
+    }
+    #expect(try db.status(of: strict).kept.commits == 100)
+    let cursor = try #require(middle)
+    try db.release(strict, upTo: cursor)
+    try set(db, "old ones go")
+    #expect(try db.status(of: strict).kept.commits == 51)
+    try set(db, "no others")
+    let status = try db.status(of: strict, at: cursor)
+    #expect(status.kept.commits == 52 && status.behind.commits == 52)
+    try db.verify()
+  }
 }
