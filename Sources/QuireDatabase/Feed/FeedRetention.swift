@@ -43,6 +43,8 @@ struct FeedRetention {
         }
       }
       guard state.keptBytes > limit else { return }
+      let added = newest &- feed.current.newest.bytes
+      if added > limit { throw tooLong(added, limit) }
       throw DatabaseError(
         .feedFull,
         """
@@ -50,6 +52,16 @@ struct FeedRetention {
         and is to refuse writes rather than to forget. Let a consumer catch up, and call `release`.
         """)
     }
+  }
+
+  /// The error of a transaction that no release makes room for.
+  private func tooLong(_ byteCount: UInt64, _ limit: UInt64) -> DatabaseError {
+    DatabaseError(
+      .feedFull,
+      """
+      One transaction has \(byteCount) bytes of changes for the feed “\(feed.definition.name)”, which keeps \(limit) \
+      bytes and is to refuse writes rather than to forget. Make smaller transactions, or let the feed keep more bytes.
+      """)
   }
 
   // MARK: When something is released

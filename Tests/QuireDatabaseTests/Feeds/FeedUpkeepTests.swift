@@ -75,4 +75,20 @@ import Testing
     #expect(status.kept.commits == 52 && status.behind.commits == 52)
     try db.verify()
   }
+
+  @Test("A transaction that alone is longer than a strict feed is told so, and not to release anything")
+  func refusesLongTransactions() throws {
+    let strict = ChangeFeed("strict", retention: .init(bytes: 64 << 10, whenFull: .refuseWrites))
+    let db = try Database.inMemory(options: options([strict]))
+    func write(_ count: Int) throws {
+      try db.write { tx throws in
+        for number in 0..<count { try tx[.texts("a")].set("text", for: "key \(number)") }
+      }
+    }
+    let long = #expect(throws: DatabaseError.self) { try write(20_000) }
+    #expect(long?.code == .feedFull && long?.message.contains("smaller transactions") == true)
+    #expect(long?.message.contains("release") == false)
+    let short = #expect(throws: DatabaseError.self) { for _ in 0..<100 { try write(500) } }
+    #expect(short?.code == .feedFull && short?.message.contains("`release`") == true)
+  }
 }
