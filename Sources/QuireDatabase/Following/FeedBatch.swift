@@ -57,6 +57,9 @@ public struct FeedBatch: Sendable {
   /// The changes that concern a collection, with its types: those of its rows, and where it was emptied or renamed.
   /// Nothing is decoded before a change is asked for its rows.
   ///
+  /// What was told before a renaming is there under the older name, if `Database.Options.renamedCollections` has that:
+  /// ``RowFeedChange/collectionName`` says which name each change has.
+  ///
   /// - Throws: `collectionMismatch` if the rows are of other coders than the collection says.
   public func changes<Object, Metadata>(
     in collection: RowCollection<Object, Metadata>
@@ -64,7 +67,8 @@ public struct FeedBatch: Sendable {
     var found: [RowFeedChange<Object, Metadata>] = []
     let coders = StoredCoders(collection.untyped, metadata: Metadata.self as any Sendable.Type)
     var checked: CollectionRecord?
-    for change in changes where change.concerns(collection.name) {
+    let names = [collection.name] + context.olderNames(of: collection.name)
+    for change in changes where names.contains(where: change.concerns) {
       for case let record? in [change.new?.record, change.old?.record] where checked !== record {
         try record.coders.check(readBy: coders, collection.name)
         checked = record
@@ -83,12 +87,20 @@ final class FeedContext: Sendable {
   let mode: FeedMode
   /// What keys of encrypted collections are derived with, if there are some.
   let salt: [UInt8]?
+  /// Older names of collections, each with that of today.
+  private let renamed: [String: String]
 
-  init(path: String, feed: String, keeping: ChangeFeed.Keeping, mode: FeedMode, salt: [UInt8]?) {
-    self.path = path
+  init(_ core: DatabaseCore, feed: String, keeping: ChangeFeed.Keeping, mode: FeedMode, salt: [UInt8]?) {
+    path = core.path
     self.feed = feed
     self.keeping = keeping
     self.mode = mode
     self.salt = salt
+    renamed = core.options.renamedCollections
+  }
+
+  /// The names that a collection had in older versions of the program.
+  func olderNames(of name: String) -> [String] {
+    renamed.compactMap { old, new in new.hasSameBytes(as: name) ? old : nil }
   }
 }

@@ -127,7 +127,7 @@ struct FeedBootstrap {
           path: reader.core.path)
       }
       let context = FeedContext(
-        path: reader.core.path, feed: reader.feed.definition.name, keeping: record.keeping, mode: .state,
+        reader.core, feed: reader.feed.definition.name, keeping: record.keeping, mode: .state,
         salt: try reader.salt(state))
       if let position, position.isComplete { return BootstrapBatch(position: position, csn: state.csn, rows: []) }
       var walk = BootstrapWalk(state, reader.feed.definition.collections, context)

@@ -87,6 +87,9 @@ public struct RowFeedChange<Object: Sendable, Metadata: Sendable>: Sendable {
   public var kind: FeedChange.Kind { change.kind }
   /// The commit that it happened in; following states, the last one that the batch tells of.
   public var csn: CSN { change.csn }
+  /// The name that the collection had then: an older one until the renaming is told. Empty if all are concerned. A
+  /// consumer that keeps rows by the names of their collections, and renames them when it is told to, goes by this.
+  public var collectionName: String { change.collection }
   /// The key of the row; empty if it is not about one.
   public var key: String { change.key }
   /// The number of the row.

@@ -104,8 +104,7 @@ struct FeedReader {
     try withDurableSnapshot(tells: { $0 != nil }) { state, tree, record in
       let start = try start(cursor, &tree, record)
       guard try tree.seek(behind: start.position) else { return nil }
-      let context = FeedContext(
-        path: core.path, feed: name, keeping: record.keeping, mode: mode, salt: try salt(state))
+      let context = FeedContext(core, feed: name, keeping: record.keeping, mode: mode, salt: try salt(state))
       var collector: any FeedCollector =
         switch mode {
         case .state: StateCollector(state, context)

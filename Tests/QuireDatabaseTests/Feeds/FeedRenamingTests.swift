@@ -52,4 +52,37 @@ import Testing
       try db.close()
     }
   }
+
+  @Test("A consumer that lags behind a renaming is told with types what came before, under the older names")
+  func tellsOlderNames() throws {
+    let folder = try TestFolder()
+    let feed = ChangeFeed("f", keeping: .newValues)
+    func rows(_ name: String) -> RowCollection<Song, PlayState> { RowCollection(name) }
+    var db = try folder.open(options(feed))
+    try db.write { tx throws in
+      try tx[rows("tracks")].set(Song("one"), for: "1")
+      try tx[rows("others")].set(Song("unheard"), for: "2")
+    }
+    try db.close()
+    db = try folder.open(options(feed, renamed: ["tracks": "songs", "hymns": "songs"]))
+    try db.write { tx throws in try tx[.songs].set(Song("two"), for: "2") }
+    for limit in [1, 5000] {
+      var (cursor, told): (FeedCursor?, [String]) = (nil, [])
+      while let batch = try db.nextChanges(of: feed, after: cursor, limit: .rows(limit), mode: .log) {
+        for change in try batch.changes(in: .songs) {
+          told.append("\(change.kind) \(change.collectionName) \(try change.new?.object.title ?? "-")")
+        }
+        cursor = batch.cursor
+      }
+      #expect(told == ["inserted tracks one", "renamed(from: \"tracks\") songs -", "inserted songs two"])
+    }
+    // By states, a batch that ends before the renaming tells the older name, one beyond it the name of today.
+    let first = try #require(try db.nextChanges(of: feed, after: nil, limit: .rows(1)))
+    #expect(
+      try first.changes(in: .songs).map { try "\($0.collectionName) \($0.new?.object.title ?? "-")" } == ["tracks one"])
+    let all = try #require(try db.nextChanges(of: feed, after: nil))
+    #expect(try all.changes(in: .songs).map(\.collectionName) == ["songs", "songs", "songs"])
+    #expect(try all.changes(in: rows("others")).count == 1)
+    try db.close()
+  }
 }
