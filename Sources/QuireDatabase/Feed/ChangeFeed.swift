@@ -35,7 +35,8 @@ public struct ChangeFeed: Sendable {
   public struct Retention: Hashable, Sendable {
     /// How many bytes of entries are kept.
     public var bytes: Int
-    /// How old entries may become, looked at when something is committed; nil for any age.
+    /// How old entries may become, looked at when something is committed; nil for any age. Entries of a clock that was
+    /// ahead by more than this, and was set right, go with those that were written after them.
     public var age: Duration?
     /// What happens where there is no room.
     public var whenFull: WhenFull
@@ -54,6 +55,16 @@ public struct ChangeFeed: Sendable {
       self.whenFull = whenFull
       self.releasedBytes = releasedBytes
       self.releasedCommits = releasedCommits
+    }
+
+    /// The age in microseconds.
+    var ageMicroseconds: Int64? { age.map { Int64(clamping: $0.nanoseconds / 1000) } }
+
+    /// Whether an entry was written by a clock that was further ahead than entries may become old. Its age is unknown.
+    func isAhead(_ time: Int64, of now: Int64) -> Bool {
+      guard let ageMicroseconds else { return false }
+      let (latest, isNever) = now.addingReportingOverflow(ageMicroseconds)
+      return !isNever && time > latest
     }
   }
 

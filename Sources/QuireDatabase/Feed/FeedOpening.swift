@@ -94,7 +94,7 @@ struct FeedOpening {
     _ tx: borrowing QuireStorage.WriteTransaction
   ) throws {
     var state = feed.state
-    var writer = FeedPartWriter(feed.tree, tx.csn, run: run, time: clock(), state.newest)
+    var writer = FeedPartWriter(feed.tree, tx.csn, run: run, time: clock(), state.newest, definition.retention)
     var body = FeedBodyBuilder()
     for (old, new) in names { body.appendRenamed(from: old, to: new) }
     try writer.write(body, endsCommit: true, compresses: false, tx)

@@ -15,12 +15,16 @@ struct FeedPartWriter {
   /// Values of fewer bytes together are not worth an attempt at compressing them.
   private static let leastCompressed = 512
 
-  init(_ tree: Tree, _ csn: CSN, run: UInt64, time: Int64, _ newest: FeedMark) {
+  init(
+    _ tree: Tree, _ csn: CSN, run: UInt64, time: Int64, _ newest: FeedMark,
+    _ retention: ChangeFeed.Retention = ChangeFeed.Retention()
+  ) {
     self.tree = tree
     self.csn = csn
     self.run = run
-    // A clock that is set back must not make entries older than those before.
-    self.time = max(time, newest.time)
+    // A clock that is set back must not make entries older than those before, but where it was so far ahead that none
+    // would become too old for years.
+    self.time = retention.isAhead(newest.time, of: time) ? time : max(time, newest.time)
     self.newest = newest
   }
 

@@ -19,7 +19,8 @@ struct FeedPosition: Hashable, Sendable {
 /// What is known at an entry: how much the feed has told up to there, since it began.
 struct FeedMark: Hashable, Sendable {
   var position: FeedPosition
-  /// Microseconds since 1970; never less than at the entry before.
+  /// Microseconds since 1970. Not less than at the entry before, unless the clock was ahead of this by more than the
+  /// age that entries may have.
   var time: Int64
   /// Keys and values of all entries.
   var bytes: UInt64

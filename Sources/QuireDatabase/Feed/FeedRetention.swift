@@ -25,21 +25,34 @@ struct FeedRetention {
   ) throws {
     let limit = UInt64(bounds.bytes)
     let isOver = state.keptBytes > limit + limit / Self.slack
-    let oldest = bounds.age.map { now &- Int64(clamping: $0.nanoseconds / 1000) }
-    let slack = bounds.age.map { Int64(clamping: $0.nanoseconds / 1000 / Self.slack) } ?? 0
-    let isOld = oldest.map { (state.oldestTime ?? now) < $0 - slack } ?? false
-    guard isOver || isOld else { return }
+    let oldest = bounds.ageMicroseconds.map { now &- $0 }
+    let slack = (bounds.ageMicroseconds ?? 0) / Int64(Self.slack)
+    let oldestTime = state.oldestTime ?? now
+    let isOld = oldest.map { oldestTime < $0 &- slack } ?? false
+    guard isOver || isOld || bounds.isAhead(oldestTime, of: now) else { return }
+    try expireBeyondBounds(&state, now: now, oldest: oldest, tx)
+    if bounds.isAhead(state.oldestTime ?? now, of: now) { state.oldestTime = now }
+  }
+
+  /// - Parameter oldest: when entries were written that are as old as they may be; nil if they may have any age.
+  private func expireBeyondBounds(
+    _ state: inout OpenFeed.State, now: Int64, oldest: Int64?, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws {
+    let limit = UInt64(bounds.bytes)
     let newest = state.newest.bytes
+    func isOld(_ mark: FeedMark) -> Bool? {
+      bounds.isAhead(mark.time, of: now) ? nil : oldest.map { mark.time < $0 } ?? false
+    }
     switch bounds.whenFull {
     case .expireOldest:
-      try expire(&state, tx) { mark in newest - mark.bytes >= limit || oldest.map { mark.time < $0 } ?? false }
+      try expire(&state, tx) { mark in newest - mark.bytes >= limit ? true : isOld(mark) }
     case .refuseWrites:
       let released = state.record.released
       // Nothing to look for where all that was released has gone.
       if state.record.base.position.isBefore(released) {
         try expire(&state, tx) { mark in
-          !released.isBefore(mark.position)
-            && (newest - mark.bytes >= limit / 2 || oldest.map { mark.time < $0 } ?? false)
+          if released.isBefore(mark.position) { return false }
+          return newest - mark.bytes >= limit / 2 ? true : isOld(mark)
         }
       }
       guard state.keptBytes > limit else { return }
@@ -83,29 +96,41 @@ struct FeedRetention {
     try tx.upsert(state.record.bytes, for: FeedKeys.record, in: feed.tree)
   }
 
-  /// Removes the entries for which `isDue` is true. Where it is for one, it is for all before.
+  /// Removes the entries for which `isDue` is true. Where it is for one, it is for all before; nil says that it is
+  /// known of the entries behind alone.
   private func expire(
-    _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction, _ isDue: (FeedMark) -> Bool
+    _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction, _ isDue: (FeedMark) -> Bool?
   ) throws {
     let count = try tx.rank(of: FeedKeys.forms, in: feed.tree)
     var reader = FeedTree(try tx.cursor(feed.tree))
-    var (low, high) = (0, count)
-    var last: FeedMark?
-    // The first `low` entries are due, and none from `high` on.
-    while low < high {
-      let middle = low + (high - low) / 2
-      guard let mark = try reader.mark(at: middle) else { throw FeedEntryHead.damaged("An entry is missing.") }
-      // Whatever a file says: totals that do not grow must not make a negative number.
-      let isSound = mark.bytes <= state.newest.bytes && mark.commits <= state.newest.commits
-      guard isSound else { throw FeedEntryHead.damaged("The totals of an entry are above those of a later one.") }
-      if isDue(mark) { (low, last) = (middle + 1, mark) } else { high = middle }
-    }
-    guard let last else { return }
-    state.oldestTime = try reader.mark(at: low)?.time
+    var found = try lastDue(&reader, count, state.newest, looksBehind: true, isDue)
+    if found == nil { found = try lastDue(&reader, count, state.newest, looksBehind: false, isDue) }
+    guard let (last, place) = found else { return }
+    state.oldestTime = try reader.mark(at: place + 1)?.time
     let end = FeedKeys.entry(last.position.csn, last.position.part) + [0]
     _ = try tx.deleteRange(to: end, in: feed.tree)
     state.record.base = last
     state.record.hasExpired = true
     try tx.upsert(state.record.bytes, for: FeedKeys.record, in: feed.tree)
+  }
+
+  /// The last entry for which `isDue` is true, as a binary search finds it, and its place. One of which it is nil is
+  /// none, and so are all behind it unless the search `looksBehind` it.
+  private func lastDue(
+    _ reader: inout FeedTree, _ count: Int, _ newest: FeedMark, looksBehind: Bool, _ isDue: (FeedMark) -> Bool?
+  ) throws -> (FeedMark, Int)? {
+    var (low, high) = (0, count)
+    var last: (FeedMark, Int)?
+    while low < high {
+      let middle = low + (high - low) / 2
+      guard let mark = try reader.mark(at: middle) else { throw FeedEntryHead.damaged("An entry is missing.") }
+      // Whatever a file says: totals that do not grow must not make a negative number.
+      let isSound = mark.bytes <= newest.bytes && mark.commits <= newest.commits
+      guard isSound else { throw FeedEntryHead.damaged("The totals of an entry are above those of a later one.") }
+      let isThisDue = isDue(mark)
+      if isThisDue == true { last = (mark, middle) }
+      if isThisDue ?? looksBehind { low = middle + 1 } else { high = middle }
+    }
+    return last
   }
 }

@@ -61,7 +61,7 @@ private struct FeedWriter<Source: FeedSource> {
     self.rows = rows
     keeping = feed.definition.keeping
     state = feed.current
-    parts = FeedPartWriter(feed.tree, csn, run: set.run, time: time, state.newest)
+    parts = FeedPartWriter(feed.tree, csn, run: set.run, time: time, state.newest, feed.definition.retention)
   }
 
   /// Nil if none of the changes is the feed's.

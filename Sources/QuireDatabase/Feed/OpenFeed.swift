@@ -13,7 +13,8 @@ final class OpenFeed: Sendable {
   struct State {
     var record: FeedRecord
     var newest: FeedMark
-    /// When the oldest entry that is kept was written; nil if there is none.
+    /// When the oldest entry that is kept was written; nil if there is none. If a clock that was ahead has written it,
+    /// when entries were looked for last that are too old.
     var oldestTime: Int64?
     /// The forms of values that the tree has.
     var forms: Set<UInt64>

@@ -91,4 +91,39 @@ import Testing
     let short = #expect(throws: DatabaseError.self) { for _ in 0..<100 { try write(500) } }
     #expect(short?.code == .feedFull && short?.message.contains("`release`") == true)
   }
+
+  @Test("Entries of a clock that was ahead by a year become too old with those after it was set right")
+  func expiresBehindAClockThatWasAhead() throws {
+    let year: Int64 = 365 * 86_400_000_000
+    let now = Shared<Int64>(1_000_000_000)
+    let aging = ChangeFeed("aging", retention: .init(age: .seconds(100)))
+    var options = options([aging])
+    options.wallClock = { now.withLock { $0 } }
+    let folder = try TestFolder()
+    var db = try folder.open(options)
+    func write(_ count: Int) throws {
+      for number in 0..<count {
+        try set(db, "\(number)")
+        now.withLock { $0 += 10_000_000 }
+      }
+    }
+    try write(2)
+    now.withLock { $0 += year }
+    try write(5)
+    #expect(try db.status(of: aging).kept.commits == 5)
+    now.withLock { $0 -= year }
+    // Nothing is lost because the clock is set; an opening does not begin to wait anew.
+    for _ in 0..<2 {
+      try write(3)
+      try db.verify()
+      try db.close()
+      db = try folder.open(options)
+    }
+    #expect(try db.status(of: aging).kept.commits == 11)
+    try write(30)
+    let status = try db.status(of: aging)
+    #expect(status.kept.commits >= 10 && status.kept.commits <= 12 && status.kept.age <= .seconds(110))
+    try db.verify()
+    try db.close()
+  }
 }
