@@ -115,8 +115,14 @@ public struct FeedBatches: AsyncSequence, Sendable {
     /// The next batch; waits for it. Nil when the database was closed, or the task cancelled.
     public mutating func next() async throws -> FeedBatch? {
       while !Task.isCancelled {
-        let batch = try await FeedReader(sequence.database.core, sequence.feed)
-          .waiting(after: cursor, sequence.limit, sequence.mode)
+        let batch: FeedBatch?
+        do {
+          batch = try await FeedReader(sequence.database.core, sequence.feed)
+            .waiting(after: cursor, sequence.limit, sequence.mode)
+        } catch let error as DatabaseError where error.code == .closed {
+          // The consumer was busy when the database was closed.
+          return nil
+        }
         if let batch {
           cursor = batch.cursor
           return batch

@@ -126,4 +126,16 @@ import Testing
     try db.verify()
     try db.close()
   }
+
+  @Test("A sequence of batches ends when the database is closed while its consumer is busy")
+  func endsWithTheDatabase() async throws {
+    let feed = ChangeFeed("x")
+    let db = try Database.inMemory(options: options([feed]))
+    try set(db, "1")
+    var batches = db.changes(of: feed, after: nil).makeAsyncIterator()
+    #expect(try await batches.next()?.changes.count == 1)
+    try db.close()
+    #expect(try await batches.next() == nil)
+    #expect(errorCode { _ = try db.nextChanges(of: feed, after: nil) } == .closed)
+  }
 }
