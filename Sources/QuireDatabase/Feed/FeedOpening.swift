@@ -48,14 +48,31 @@ struct FeedOpening {
           continue
         }
         var reader = FeedTree(try tx.cursor(tree))
-        guard let record = try reader.record(), record.lineage == lineage else { continue }
-        let newest = try reader.newest()
-        let state = OpenFeed.State(
-          record: record, newest: newest ?? record.base, oldestTime: try reader.oldest()?.time,
-          forms: try reader.forms(), released: try reader.mark(record.released.csn, record.released.part))
-        found[name] = Found(tree: tree, state: state)
+        do { found[name] = try Self.state(&reader, lineage).map { Found(tree: tree, state: $0) } } catch {
+          throw Self.damaged(feedName, path, error)
+        }
       }
     }
+  }
+
+  /// The state of a feed; nil if it has none of this database.
+  private static func state(_ reader: inout FeedTree, _ lineage: DatabaseID) throws -> OpenFeed.State? {
+    guard let record = try reader.record(), record.lineage == lineage else { return nil }
+    let newest = try reader.newest()
+    return OpenFeed.State(
+      record: record, newest: newest ?? record.base, oldestTime: try reader.oldest()?.time,
+      forms: try reader.forms(), released: try reader.mark(record.released.csn, record.released.part))
+  }
+
+  /// The error for a feed that cannot be read, with what helps against damage.
+  private static func damaged(_ feed: String, _ path: String, _ error: any Error) -> any Error {
+    guard let error = error as? DatabaseError, error.code == .damagedRow else { return error }
+    return DatabaseError(
+      .damagedRow,
+      """
+      What is noted about the feed “\(feed)” is damaged. Open the database without this feed, and change a row, which \
+      ends it; named again it begins anew, and so must its consumers, with `bootstrap(of:)`.
+      """, path: path, cause: error)
   }
 
   /// Whether there is nothing to do about feeds, as none was named and the file has none.

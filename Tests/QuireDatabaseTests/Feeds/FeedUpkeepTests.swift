@@ -138,4 +138,30 @@ import Testing
     #expect(try await batches.next() == nil)
     #expect(errorCode { _ = try db.nextChanges(of: feed, after: nil) } == .closed)
   }
+
+  @Test("A feed whose record is damaged is told with what helps, and that does help")
+  func tellsTheRemedyOfDamage() throws {
+    let feed = ChangeFeed("worn")
+    let folder = try TestFolder()
+    var db = try folder.open(options([feed]))
+    try set(db, "1")
+    let cursor = try db.newestCursor(of: feed)
+    try db.core.engine.write { tx in
+      let tree = try #require(tx.tree(named: FeedKeys.treePrefix + feed.name))
+      try tx.put([9], for: FeedKeys.record, in: tree)
+    }
+    try db.close()
+    let error = #expect(throws: DatabaseError.self) { _ = try folder.open(options([feed])) }
+    #expect(error?.code == .damagedRow && error?.message.contains("“worn”") == true)
+    #expect(error?.message.contains("without this feed, and change a row") == true)
+    db = try folder.open(options([]))
+    try set(db, "2")
+    try db.close()
+    db = try folder.open(options([feed]))
+    #expect(errorCode { _ = try db.nextChanges(of: feed, after: cursor) } == .cursorForeign)
+    var consumer = FeedConsumer(feed, .state)
+    try consumer.bootstrap(db)
+    #expect(try consumer.rows == FeedRows(db))
+    try db.close()
+  }
 }
