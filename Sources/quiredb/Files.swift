@@ -110,8 +110,8 @@ final class NewFile: Sendable {
     [path] + (0..<QuireStorage.Limits.segmentFileCount).map { "\(path)-log\($0)" }
   }
 
-  /// The first of the names of a database at which there is something, if only a link to nothing. A data file beside the
-  /// log of another one cannot be opened.
+  /// The first of the names of a database at which there is something, if only a link to nothing. A data file beside
+  /// the log of another one cannot be opened.
   private static func takenName(of path: String) -> String? {
     names(of: path).first { name in
       var status = stat()

@@ -6,8 +6,8 @@ extension DatabaseCore {
   /// Throws at the first thing that is wrong with a feed of a snapshot. O(entries).
   ///
   /// What holds of every feed:
-  /// 1. The first entry follows the base of the record, and each other one the entry before: by its chain, its number and
-  ///    its totals. Times may go back, where a clock was set.
+  /// 1. The first entry follows the base of the record, and each other one the entry before: by its chain, its number
+  ///    and its totals. Times may go back, where a clock was set.
   /// 2. An entry has as many changes as it says, and the forms of their values are there.
   func verifyFeeds(_ tx: borrowing QuireStorage.ReadTransaction) throws {
     for name in tx.treeNames where FeedKeys.feedName(name) != nil {

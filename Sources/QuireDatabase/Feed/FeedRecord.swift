@@ -8,8 +8,8 @@
 //     then            whether entries have expired (1)
 //     then            what was released: commit (8) and part (4)
 //     then            the newest commit that has renamed a collection (8)
-//     then            the collections: 0 for all, 1 for these, 2 for all but these, 3 for those that a closure knows (1),
-//                     their number (4), and for each the length of its name (4) and the name
+//     then            the collections: 0 for all, 1 for these, 2 for all but these, 3 for those that a closure knows
+//                     (1), their number (4), and for each the length of its name (4) and the name
 //
 // The base is the last entry that has expired, or where the feed began. A record whose database is another one is of
 // no use: it came here with a backup.

@@ -24,8 +24,8 @@ struct FeedReader {
 
   // MARK: Snapshots
 
-  /// Calls `body` with a snapshot that is on the disk when this returns, whatever the durability: what a power cut could
-  /// take back is told to nobody. Waits for the disk unless `tells` says of the result that it tells nothing.
+  /// Calls `body` with a snapshot that is on the disk when this returns, whatever the durability: what a power cut
+  /// could take back is told to nobody. Waits for the disk unless `tells` says of the result that it tells nothing.
   func withDurableSnapshot<Told>(
     tells: (Told) -> Bool = { _ in true }, _ body: (TransactionState, inout FeedTree, FeedRecord) throws -> Told
   ) throws(DatabaseError) -> Told {
