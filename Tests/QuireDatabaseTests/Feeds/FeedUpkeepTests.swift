@@ -147,8 +147,8 @@ import Testing
     try set(db, "1")
     let cursor = try db.newestCursor(of: feed)
     try db.core.engine.write { tx in
-      let tree = try #require(tx.tree(named: FeedKeys.treePrefix + feed.name))
-      try tx.put([9], for: FeedKeys.record, in: tree)
+      let found = tx.tree(named: FeedKeys.treePrefix + feed.name)
+      try tx.put([9], for: FeedKeys.record, in: try #require(found))
     }
     try db.close()
     let error = #expect(throws: DatabaseError.self) { _ = try folder.open(options([feed])) }
