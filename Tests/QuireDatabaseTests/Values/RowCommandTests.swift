@@ -105,7 +105,7 @@ import Testing
       let rows = folder.url.appendingPathComponent("rows").path
       let all = [
         run("get", path, "texts", "k\(hostile)"), run("scan", path, "texts"), run("scan", path, "texts", "--keys"),
-        run("scan", path, hostile, status: 1), run("export", path, hostile, status: 1), run("collections", path),
+        run("scan", path, hostile, status: 1), run("collections", path),
         run("get", path, "texts", hostile, status: 1), run("get", path, hostile + "2", "k", status: 1),
         run("info", path), run("stats", path), run("import", path, rows, "--into", "--dry-run", status: 1),
         run("get", path + hostile, "texts", "k", status: 1),
