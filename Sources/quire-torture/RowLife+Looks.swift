@@ -69,9 +69,15 @@ extension RowLife {
       unknown = nil
     }
     let statuses = try db.extensions()
-    registered = registered.filter { known in
+    func isReady(_ known: TortureExtension) -> Bool {
       statuses.contains { $0.name == known.name && $0.isRegistered && $0.state == .ready }
     }
+    registered = registered.filter(isReady)
+    if let (gone, before) = unregistering, isReady(gone) {
+      registered.insert(gone)
+      states = before
+    }
+    unregistering = nil
     note("went on after a failed call")
     try checkAll()
   }
@@ -127,12 +133,14 @@ extension RowLife {
 
   func unregister(_ gone: TortureExtension, _ db: Database) throws {
     guard registered.remove(gone) != nil else { return }
+    unregistering = (gone, states)
     // With it go its edges, and its list of files.
     for index in states.indices {
       if gone == .graph { states[index].edges.parents = .unsure(known(states[index].edges.parents)) }
       if gone == .files { (states[index].edges.files, states[index].edges.owed) = ([], []) }
     }
     try db.unregister(extensionNamed: gone.name)
+    unregistering = nil
     try db.flush()
     states = [newest]
     if gone == .graph { newest.edges.parents = .stale }

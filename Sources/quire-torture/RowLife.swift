@@ -20,6 +20,8 @@ final class RowLife {
   var disk = SimulatedDisk()
   var db: Database?
   var registered: Set<TortureExtension> = []
+  /// What is being unregistered, and the states as they were before: it stays if that fails.
+  var unregistering: (gone: TortureExtension, states: [RowState])?
   var states = [RowState()]
   var unknown: RowState?
   var isUpgraded = false
@@ -201,7 +203,7 @@ final class RowLife {
     openings += 1
     faultsBeforeOpening = disk.counters.faultCount
     let before = registered
-    registered = []
+    (registered, unregistering) = ([], nil)
     disk.setFaultPlan(.none)
     let new = try disk.openDatabase(seed: openings, options)
     db = new
@@ -281,15 +283,16 @@ final class RowLife {
       do {
         try open(candidates)
         disk.powerOff(beforeChange: nil)
-        return
+        // That the power went off at the end may have been told to nobody.
+        if !disk.isPoweredOff { return }
       } catch let finding as RowFinding { throw finding } catch {
         guard disk.isPoweredOff else { throw RowFinding("opening after a crash: \(error)") }
-        note("opening cut off")
-        if hasShown { note("opening cut off when it had shown what there is") }
-        if control == .openings, hasShown { remembered = previous }
-        try fall(random.next(), isKilled: false)
-        registered = known
       }
+      note("opening cut off")
+      if hasShown { note("opening cut off when it had shown what there is") }
+      if control == .openings, hasShown { remembered = previous }
+      try fall(random.next(), isKilled: false)
+      registered = known
       return try openInPeace("after a second crash", states + [unknown].compactMap { $0 })
     }
     try openInPeace("after a crash", candidates)
