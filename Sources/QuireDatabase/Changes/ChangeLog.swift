@@ -115,52 +115,37 @@ struct ChangeLog: Sendable {
 
   /// Calls `body` with each entry in its order.
   func forEach(_ body: (Entry) -> Void) {
-    var offset = 0
-    while offset < bytes.count {
-      let code = bytes[offset]
-      offset += 1
-      if code == Self.clearedAllCode {
-        body(.clearedAll)
-        continue
-      }
-      let collection = CollectionID(load(UInt32.self, &offset))
-      if code == Self.clearedCode {
-        body(.cleared(collection))
-        continue
-      }
-      let rowID = RowID(load(Int64.self, &offset))
-      let byteCount = Int(load(UInt16.self, &offset))
-      let key = String(decoding: bytes[offset..<offset + byteCount], as: UTF8.self)
-      offset += byteCount
-      assert(offset <= bytes.count, "an entry reaches beyond the log")
-      // The log was written by `append` of this process.
-      guard let kind = Kind(code: code) else { preconditionFailure("the change log has an unknown entry, \(code)") }
-      body(.row(kind, collection, rowID, key))
+    forEachRaw { entry in
+      guard let collection = entry.collection else { return body(.clearedAll) }
+      guard let kind = entry.kind else { return body(.cleared(collection)) }
+      body(.row(kind, collection, entry.rowID, unsafe String(decoding: entry.key, as: UTF8.self)))
     }
   }
 
   /// Calls `body` with the collection and the key of each row that was stored or removed, without the key for a
   /// collection all of whose rows were removed, and without both where all rows were. Allocates nothing.
   func forEachStoredChange(_ body: (CollectionID?, UnsafeRawBufferPointer?) -> Void) {
-    var offset = 0
-    while offset < bytes.count {
-      let code = bytes[offset]
-      offset += 1
-      if code == Self.clearedAllCode {
-        body(nil, nil)
-        continue
+    forEachRaw { entry in
+      if !entry.isStored { return }
+      unsafe body(entry.collection, entry.kind == nil ? nil : entry.key)
+    }
+  }
+
+  /// Whether a row was stored or removed. Looks no further than to the first such entry.
+  var hasStoredChange: Bool {
+    unsafe bytes.withUnsafeBytes { bytes in
+      var offset = 0
+      while let entry = unsafe Self.entry(bytes, at: &offset) {
+        if entry.isStored { return true }
       }
-      let collection = CollectionID(load(UInt32.self, &offset))
-      if code == Self.clearedCode {
-        body(collection, nil)
-        continue
-      }
-      offset += MemoryLayout<Int64>.size
-      let end = Int(load(UInt16.self, &offset)) + offset
-      assert(end <= bytes.count, "an entry reaches beyond the log")
-      defer { offset = end }
-      if case .touched = Kind(code: code) { continue }
-      unsafe bytes.withUnsafeBytes { unsafe body(collection, UnsafeRawBufferPointer(rebasing: $0[offset..<end])) }
+      return false
+    }
+  }
+
+  private func forEachRaw(_ body: (RawEntry) -> Void) {
+    unsafe bytes.withUnsafeBytes { bytes in
+      var offset = 0
+      while let entry = unsafe Self.entry(bytes, at: &offset) { body(entry) }
     }
   }
 
@@ -172,6 +157,9 @@ struct ChangeLog: Sendable {
     let collection: CollectionID?
     let rowID: RowID
     let key: UnsafeRawBufferPointer
+
+    /// Whether bytes of rows were stored, or rows removed.
+    var isStored: Bool { kind?.isStored ?? true }
   }
 
   /// The entry at `offset` in `bytes`, which are those of a log; nil at the end. Moves `offset` behind it. Allocates
@@ -196,10 +184,5 @@ struct ChangeLog: Sendable {
     guard let kind = Kind(code: code) else { preconditionFailure("the change log has an unknown entry, \(code)") }
     return unsafe RawEntry(
       kind: kind, collection: collection, rowID: rowID, key: UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
-  }
-
-  private func load<Number: FixedWidthInteger>(_: Number.Type, _ offset: inout Int) -> Number {
-    defer { offset += MemoryLayout<Number>.size }
-    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
   }
 }

@@ -18,14 +18,7 @@ extension FeedSet {
     _ changes: borrowing ChangeLog, _ source: some FeedSource, rows: Tree, _ tx: borrowing QuireStorage.WriteTransaction
   ) throws -> FeedOutcome {
     var outcome = FeedOutcome()
-    let isStored = unsafe changes.bytes.withUnsafeBytes { bytes in
-      var offset = 0
-      while let entry = unsafe ChangeLog.entry(bytes, at: &offset) {
-        if entry.kind?.isStored ?? true { return true }
-      }
-      return false
-    }
-    guard isStored else { return outcome }
+    guard changes.hasStoredChange else { return outcome }
     outcome.hasEndedUnnamed = try endUnnamed(tx)
     let time = clock()
     for feed in feeds {
@@ -98,7 +91,7 @@ private struct FeedWriter<Source: FeedSource> {
   /// The next change that is the feed's.
   private mutating func nextEntry(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> ChangeLog.RawEntry? {
     while let entry = unsafe ChangeLog.entry(bytes, at: &offset) {
-      if let kind = entry.kind, !kind.isStored { continue }
+      if !entry.isStored { continue }
       guard let id = entry.collection else { return entry }
       if id != lastID {
         lastID = id

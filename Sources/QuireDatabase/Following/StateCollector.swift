@@ -8,7 +8,9 @@ internal import QuireStorage
 /// order that leads to the same rows from any state that the cursor can have been at: all cleared, renamed, cleared,
 /// and then row by row.
 ///
-/// Invariant: `places` has each row of `rows` that is not nil, and no other.
+/// Invariants:
+/// 1. `places` has each row of `rows` that is not nil, and no other.
+/// 2. `indices` has the places in `rows` of each collection's rows that are not nil, and no others.
 struct StateCollector: FeedCollector {
   private struct Place: Hashable {
     let collection: CollectionID
@@ -32,6 +34,7 @@ struct StateCollector: FeedCollector {
   private var names: [CollectionID: String] = [:]
   private var rows: [StateRow?] = []
   private var places: [Place: Int] = [:]
+  private var indices: [CollectionID: [Int]] = [:]
   private var rowReader: FeedRowReader
 
   init(_ state: TransactionState, _ context: FeedContext) {
@@ -54,7 +57,7 @@ struct StateCollector: FeedCollector {
         forget(collection.id)
         cleared.append(collection.id)
       case .clearedAll:
-        (renamings, cleared, names, rows, places) = ([], [], [:], [], [:])
+        (renamings, cleared, names, rows, places, indices) = ([], [], [:], [], [:], [:])
         isAllCleared = true
       case .renamed(let old, let new):
         // What was there before under the new name is gone with the rows that the consumer puts there.
@@ -69,9 +72,10 @@ struct StateCollector: FeedCollector {
   /// Nothing that was told of the rows of a collection matters any more.
   private mutating func forget(_ id: CollectionID) {
     cleared.removeAll { $0 == id }
-    for index in rows.indices {
-      guard let row = rows[index], row.place.collection == id else { continue }
-      places[row.place] = nil
+    for index in indices.removeValue(forKey: id) ?? [] {
+      let place = rows[index]?.place
+      assert(place?.collection == id && place.flatMap { places[$0] } == index, "a row is known at another place")
+      if let place { places[place] = nil }
       rows[index] = nil
     }
   }
@@ -88,6 +92,7 @@ struct StateCollector: FeedCollector {
     var halves = RowHalves.any
     if case .changed(let changed) = kind { halves = changed }
     places[place] = rows.count
+    indices[collection, default: []].append(rows.count)
     rows.append(
       StateRow(
         place: place, wasThere: kind != .inserted, halves: halves, rowID: found?.rowID ?? rowID, value: found?.value))
@@ -95,6 +100,7 @@ struct StateCollector: FeedCollector {
   }
 
   consuming func finish(_ csn: UInt64) -> [FeedChange] {
+    assert(rows.count { $0 != nil } == places.count, "a row is told that is not known, or is not told")
     var changes: [FeedChange] = []
     changes.reserveCapacity(count + 1)
     if isAllCleared { changes.append(FeedChange(.clearedAll, csn, "")) }
