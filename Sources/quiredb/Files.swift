@@ -101,8 +101,7 @@ final class NewFile: Sendable {
       complain("\(taken) is there already, and nothing is overwritten: choose another name, or import with --into.")
       throw ExitCode.failure
     }
-    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-    return "\(path)-new-\(String(repeating: "0", count: 16 - digits.count))\(digits)"
+    return "\(path)-new-\(hexadecimal(.random(in: .min ... .max)))"
   }
 
   /// The names of the files of a database.
@@ -126,14 +125,8 @@ final class NewFile: Sendable {
     do throws(SystemError) {
       let file = try system.open(temporary, .readWrite)
       defer { file.close() }
-      try file.synchronize()
-      try system.link(temporary, to: path)
+      try system.publish(file, temporary, as: path)
     } catch {
-      throw FileError("\(path): \(String(cString: strerror(error.code)))")
-    }
-    do throws(SystemError) { try system.synchronizeDirectory(of: path) } catch {
-      // Whether the name will survive is unknown; nobody has been told of it, so it goes.
-      do throws(SystemError) { try system.unlink(path) } catch {}
       throw FileError("\(path): \(String(cString: strerror(error.code)))")
     }
     removeDatabase(temporary)

@@ -1,6 +1,8 @@
 // A coder for code that does not know the type of its values: the form of these, their versions, and what encrypts
 // them.
 
+internal import QuireStorage
+
 /// What a `RowCoder` says.
 @safe @usableFromInline struct ValueCoder: Sendable {
   @usableFromInline let form: RowForm
@@ -106,12 +108,7 @@ func appendVersion(_ version: Int, _ kind: CoderIdentity.Kind, hasVersions: Bool
   case .timestamp, .bytes, .custom:
     if !hasVersions { return }
   }
-  var rest = version
-  while rest >= 0x80 {
-    bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-    rest >>= 7
-  }
-  bytes.append(UInt8(truncatingIfNeeded: rest))
+  Varint.append(UInt64(truncatingIfNeeded: version), to: &bytes)
 }
 
 /// How many upgrades the coder had that wrote `bytes`, and where the value begins.

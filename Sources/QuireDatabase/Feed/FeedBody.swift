@@ -145,16 +145,8 @@ struct FeedBody: Sendable {
   }
 
   private mutating func varint() throws(DatabaseError) -> UInt64 {
-    var value: UInt64 = 0
-    var shift: UInt64 = 0
-    while unsafe offset < bytes.count, shift < 64 {
-      let byte = unsafe bytes[offset]
-      offset += 1
-      value |= UInt64(byte & 0x7f) << shift
-      if byte & 0x80 == 0 { return value }
-      shift += 7
-    }
-    throw damaged()
+    guard let value = unsafe Varint.read(bytes, at: &offset) else { throw damaged() }
+    return value
   }
 
   private func damaged() -> DatabaseError {
@@ -268,12 +260,5 @@ struct FeedBodyBuilder {
     bytes.append(contentsOf: text.utf8)
   }
 
-  @inline(__always) private mutating func append(varint value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: rest))
-  }
+  @inline(__always) private mutating func append(varint value: UInt64) { Varint.append(value, to: &bytes) }
 }

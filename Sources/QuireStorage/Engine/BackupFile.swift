@@ -162,16 +162,10 @@ final class BackupFile {
   /// - Throws: `alreadyExists` if the name has been taken meanwhile, `diskFull`, `inputOutput`.
   func publish() throws(StorageError) {
     do throws(SystemError) {
-      // The length, which was cut behind the last sync.
-      try file.synchronize()
-      try fileSystem.link(temporary, to: path)
+      // With it the length, which was cut behind the last sync.
+      try fileSystem.publish(file, temporary, as: path)
     } catch {
       if error.code == EEXIST { throw Self.alreadyExists(path) }
-      throw StorageError(writing: error, path: path)
-    }
-    do throws(SystemError) { try fileSystem.synchronizeDirectory(of: path) } catch {
-      // Whether the name will survive is unknown; nobody has been told of it, so it goes.
-      Self.remove(path, fileSystem)
       throw StorageError(writing: error, path: path)
     }
     Self.remove(temporary, fileSystem)

@@ -52,6 +52,16 @@ package enum Varint {
     return count &+ 1
   }
 
+  /// Appends `value`.
+  @inlinable @inline(__always) package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest &>>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
   /// Reads an integer at `offset` and moves it behind; nil if the bytes end inside it or it exceeds 64 bits.
   @inline(__always) package static func read(_ bytes: UnsafeRawBufferPointer, at offset: inout Int) -> UInt64? {
     var value: UInt64 = 0
