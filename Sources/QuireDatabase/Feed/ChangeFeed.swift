@@ -31,7 +31,8 @@ public struct ChangeFeed: Sendable {
     case refuseWrites
   }
 
-  /// How much is kept, and for how long. A feed never takes more than a tenth above this, whatever its consumers do.
+  /// How much is kept, and for how long, whatever consumers do: at the end of each transaction, and but for a tenth. A
+  /// long entry takes whole pages of the file, which is not counted.
   public struct Retention: Hashable, Sendable {
     /// How many bytes of entries are kept.
     public var bytes: Int

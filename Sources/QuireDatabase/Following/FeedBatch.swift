@@ -14,7 +14,8 @@ public enum FeedMode: Hashable, Sendable {
   case log
 }
 
-/// How much a batch holds. A batch holds one entry of the feed at the least, which is 64 KiB or one longer change.
+/// How much a batch holds. A batch holds one entry of the feed at the least, which is 64 KiB or one longer change;
+/// following states, these are some thousand keys of a feed of keys, each told with its row.
 public struct FeedLimit: Hashable, Sendable {
   /// No entry is added once there are so many changes.
   public var rows: Int
