@@ -127,7 +127,7 @@ final class CommitHistory: Sendable {
       }
       func give(_ commit: Commit, to buffer: CommitBuffer) {
         let (isFirstMissed, resume) = buffer.append(commit)
-        if isFirstMissed { hasMissed = true }
+        if isFirstMissed, buffer.wantsAll { hasMissed = true }
         if let resume { resumptions.append(resume) }
       }
       let published = published()
@@ -136,7 +136,7 @@ final class CommitHistory: Sendable {
       for (id, stream) in state.streams where stream.position < end {
         if stream.position < state.firstSequence - 1 {
           give(.unknown(upTo: published), to: stream.buffer)
-          hasMissed = true
+          if stream.buffer.wantsAll { hasMissed = true }
         }
         for entry in state.entries where entry.sequence > stream.position && entry.sequence <= end {
           if stream.isTold(entry.commit) { give(entry.commit, to: stream.buffer) }

@@ -48,8 +48,9 @@ public struct CommitStream: AsyncSequence, Sendable {
     case all
   }
 
-  init(_ history: CommitHistory, limit: Int, tells: Silent, published: () -> CSN) {
-    let buffer = CommitBuffer(limit: limit, byteLimit: Limits.historyByteCount)
+  /// - Parameter wantsAll: whether it is worth a warning that commits found no room; not for who only waits for some.
+  init(_ history: CommitHistory, limit: Int, tells: Silent, wantsAll: Bool = true, published: () -> CSN) {
+    let buffer = CommitBuffer(limit: limit, byteLimit: Limits.historyByteCount, wantsAll: wantsAll)
     subscription = Subscription(history, buffer, tells, published: published)
   }
 
@@ -90,8 +91,11 @@ final class CommitBuffer: Sendable {
   private let state = Latch(State())
   private let limit: Int
   private let byteLimit: Int
+  /// Whether it matters that commits found no room.
+  let wantsAll: Bool
 
-  init(limit: Int, byteLimit: Int) {
+  init(limit: Int, byteLimit: Int, wantsAll: Bool = true) {
+    self.wantsAll = wantsAll
     self.limit = max(1, limit)
     self.byteLimit = byteLimit
   }

@@ -40,20 +40,21 @@ struct CollectionRenaming {
     _ engine: StorageEngine, _ trees: DatabaseTrees, isReadOnly: Bool, _ feeds: inout FeedOpening
   ) throws -> CollectionAliases {
     if names.isEmpty { return CollectionAliases([]) }
-    let (found, records) = try engine.read { tx in
+    let (found, empty, records) = try engine.read { tx in
       let found = try find { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
-      if isReadOnly { return (found, [RecordChange]()) }
+      if isReadOnly { return (found, [(old: String, new: String)](), [RecordChange]()) }
       let empty = try findEmpty { name in try tx.value(for: [UInt8](name.utf8), in: trees.collections) != nil }
-      return (found, try changedRecords(found, empty, tx))
+      return (found, empty, try changedRecords(found, empty, tx))
     }
-    if found.isEmpty && records.isEmpty || isReadOnly { return CollectionAliases(found) }
+    let isNothingNoted = found.isEmpty && records.isEmpty && !feeds.follows(renamedEmpty: empty)
+    if isNothingNoted || isReadOnly { return CollectionAliases(found) }
     try engine.write { tx in
       for (old, new) in found {
         guard let noted = try tx.value(for: [UInt8](old.utf8), in: trees.collections) else { throw RowView.damaged() }
         try tx.put(noted, for: [UInt8](new.utf8), in: trees.collections)
         try tx.delete([UInt8](old.utf8), in: trees.collections)
       }
-      try feeds.note(renamed: found, tx)
+      try feeds.note(renamed: found, empty: empty, tx)
       guard let catalog = tx.tree(named: ExtensionRecord.treeName) else { return }
       for record in records { try tx.put(record.value, for: record.key, in: catalog) }
     }

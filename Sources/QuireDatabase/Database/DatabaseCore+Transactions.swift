@@ -278,5 +278,6 @@ extension DatabaseCore.WriteOutcome {
       collections.append((collection.name, record))
       if collection.isOtherThanFound { scope.hasChangedNames = true }
     }
+    try transaction.database.feeds?.noteHeard(of: transaction, feeds)
   }
 }

@@ -22,6 +22,16 @@ extension FeedSet {
       throw transaction.wrap(error)
     }
   }
+
+  /// Notes that the feeds have heard of the transaction, when all else of it is done.
+  func noteHeard(of transaction: TransactionState, _ outcome: FeedOutcome?) throws(DatabaseError) {
+    guard case .writing(let handle) = transaction.storage else { throw transaction.notWriting() }
+    do throws(StorageError) {
+      try unsafe noteHeard(outcome ?? FeedOutcome(), handle.pointee)
+    } catch {
+      throw transaction.wrap(error)
+    }
+  }
 }
 
 /// The collections of a write transaction, as feeds ask about them.

@@ -2,13 +2,15 @@
 //
 // The bytes of a cursor:
 //
-//     byte 0          1, the version
+//     byte 0          the version: 1, or 2 for one that is longer
 //     bytes 1 to 16   the identity of the database, highest byte first
 //     bytes 17 to 24  the epoch of the feed
 //     bytes 25 to 32  the commit
 //     bytes 33 to 36  the entry of the commit
 //     bytes 37 to 44  the chain
-//     bytes 45 to 48  the low half of XXH3-64 of the bytes before, seeded with 0
+//     version 2       how many changes of the entry behind are told (4), and the position whose values were told: commit
+//                     (8), entry (4) and chain (8), all 0 if none newer were
+//     4 bytes         the low half of XXH3-64 of the bytes before, seeded with 0
 //
 // Its text is these bytes in hexadecimal digits.
 
@@ -25,59 +27,98 @@ public struct FeedCursor: Hashable, Sendable {
   /// Which life of the feed it is.
   public let epoch: UInt64
   let position: FeedPosition
+  /// How many changes are told of the entry behind the position.
+  let toldCount: UInt32
+  /// The newest entry of the snapshot that values were told from, if it is behind the position.
+  let seen: FeedPosition?
 
-  init(_ lineage: DatabaseID, _ epoch: UInt64, _ position: FeedPosition) {
+  init(
+    _ lineage: DatabaseID, _ epoch: UInt64, _ position: FeedPosition, toldCount: UInt32 = 0, seen: FeedPosition? = nil
+  ) {
     self.lineage = lineage
     self.epoch = epoch
     self.position = position
+    self.toldCount = toldCount
+    self.seen = seen
   }
 
-  /// The commit that it has come to.
+  /// The commit that it has come to; of the next one some changes may be told as well.
   public var csn: CSN { CSN(position.csn) }
   /// Which entry of that commit: a large commit has several.
   public var part: UInt32 { position.part }
   /// What proves that the entries up to it are those that were told.
   public var chain: UInt64 { position.chain }
 
-  /// How many bytes a cursor has.
+  /// How many bytes a cursor has that is not `isCatchingUp`.
   public static let byteCount = 49
+  /// How many bytes a cursor has that is.
+  public static let longestByteCount = 73
   private static let version: UInt8 = 1
+  private static let longVersion: UInt8 = 2
+
+  /// Whether a consumer with it shows a mixture of states: it was told values that are newer than the commit.
+  public var isCatchingUp: Bool { toldCount > 0 || seen != nil }
+
+  /// How many bytes a cursor takes that begins with these; nil if none does.
+  static func byteCount(of bytes: [UInt8]) -> Int? {
+    switch bytes.first {
+    case version: byteCount
+    case longVersion: longestByteCount
+    default: nil
+    }
+  }
 
   /// The cursor in bytes, for a consumer to keep.
   public var bytes: [UInt8] {
-    var bytes = [Self.version]
-    bytes.reserveCapacity(Self.byteCount)
+    var bytes = [isCatchingUp ? Self.longVersion : Self.version]
+    bytes.reserveCapacity(Self.longestByteCount)
     bytes += lineage.high.bigEndianBytes
     bytes += lineage.low.bigEndianBytes
     bytes += epoch.bigEndianBytes
-    bytes += position.csn.bigEndianBytes
-    bytes += position.part.bigEndianBytes
-    bytes += position.chain.bigEndianBytes
+    func append(_ position: FeedPosition) {
+      bytes += position.csn.bigEndianBytes
+      bytes += position.part.bigEndianBytes
+      bytes += position.chain.bigEndianBytes
+    }
+    append(position)
+    if isCatchingUp {
+      bytes += toldCount.bigEndianBytes
+      append(seen ?? FeedPosition(csn: 0, part: 0, chain: 0))
+    }
     return bytes + Self.sum(bytes).bigEndianBytes
   }
 
   /// Takes the bytes of a cursor, which may be any; nil if they are none.
   public init?(bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
-    guard bytes.count == Self.byteCount, bytes[0] == Self.version,
-      UInt32(bigEndianBytes: bytes[45...]) == Self.sum(Array(bytes[..<45]))
+    let end = bytes.count - 4
+    guard let byteCount = Self.byteCount(of: bytes), bytes.count == byteCount,
+      UInt32(bigEndianBytes: bytes[end...]) == Self.sum(Array(bytes[..<end]))
     else { return nil }
     func word(_ offset: Int) -> UInt64 { UInt64(bigEndianBytes: bytes[offset..<offset + 8]) ?? 0 }
+    func half(_ offset: Int) -> UInt32 { UInt32(bigEndianBytes: bytes[offset..<offset + 4]) ?? 0 }
+    func position(_ offset: Int) -> FeedPosition {
+      FeedPosition(csn: word(offset), part: half(offset + 8), chain: word(offset + 12))
+    }
+    let isLong = byteCount == Self.longestByteCount
+    let seen = isLong ? position(49) : nil
     self.init(
-      DatabaseID(high: word(1), low: word(9)), word(17),
-      FeedPosition(csn: word(25), part: UInt32(bigEndianBytes: bytes[33..<37]) ?? 0, chain: word(37)))
+      DatabaseID(high: word(1), low: word(9)), word(17), position(25), toldCount: isLong ? half(45) : 0,
+      seen: seen?.csn == 0 ? nil : seen)
+    // One cursor has one form.
+    guard self.bytes == bytes else { return nil }
   }
 
   private static func sum(_ bytes: [UInt8]) -> UInt32 { UInt32(truncatingIfNeeded: FeedHash.hash(bytes, seed: 0)) }
 }
 
 extension FeedCursor: CustomStringConvertible, LosslessStringConvertible {
-  /// The cursor as a text of `byteCount` · 2 hexadecimal digits.
+  /// The cursor as a text of two hexadecimal digits for each byte.
   public var description: String { HexadecimalText.text(bytes) }
 
   /// Takes the text of a cursor, which may be any; nil if it is none.
   public init?(_ text: String) {
-    guard text.utf8.count == 2 * Self.byteCount, let bytes = HexadecimalText.bytes(text) else { return nil }
+    guard text.utf8.count <= 2 * Self.longestByteCount, let bytes = HexadecimalText.bytes(text) else { return nil }
     self.init(bytes: bytes)
   }
 }

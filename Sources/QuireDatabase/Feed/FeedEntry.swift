@@ -8,7 +8,7 @@
 //     bytes 8 to 15   the chain of the entry before
 //     bytes 16 to 23  random bits of the opening that has written it
 //     bytes 24 to 31  when, in microseconds since 1970
-//     bytes 32 to 39  the bytes of all keys and entries of the feed's life up to this one, and with it
+//     bytes 32 to 39  what all entries of the feed's life up to this one, and with it, take in the file (`FeedSpace`)
 //     bytes 40 to 47  the changes of all of them
 //     bytes 48 to 55  the commits of all of them
 //     then            the changes, as `FeedBody.swift` has them, in a stored form of `ValueCompression`

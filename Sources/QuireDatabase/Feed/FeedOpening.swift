@@ -3,11 +3,16 @@
 internal import QuireStorage
 
 /// The feeds of a database that is being opened.
+///
+/// A feed that has not heard of the newest commit is none: a program that does not know feeds has written past it, or
+/// a version of the library which does not.
 struct FeedOpening {
   /// A feed of the file.
   private struct Found {
     let tree: Tree
     var state: OpenFeed.State
+    /// The newest commit that it has heard of, when it was found.
+    let heard: UInt64
   }
 
   private let engine: StorageEngine
@@ -16,8 +21,8 @@ struct FeedOpening {
   private let run: UInt64
   private let path: String
   private var found: [ByteString: Found] = [:]
-  /// The trees of feeds that were not named.
-  private var unnamed: [Tree] = []
+  private var unnamed: [UnnamedFeed] = []
+  private var space: FeedSpace { FeedSpace(engine) }
 
   /// Looks at the file. Changes nothing.
   ///
@@ -43,25 +48,31 @@ struct FeedOpening {
       for treeName in tx.treeNames {
         guard let feedName = FeedKeys.feedName(treeName), let tree = tx.tree(named: treeName) else { continue }
         let name = ByteString(feedName)
+        var reader = FeedTree(try tx.cursor(tree))
         guard names.contains(name) else {
-          unnamed.append(tree)
+          // One that is damaged has heard of nothing that counts.
+          let heard = try? Self.found(tree, &reader, lineage)?.heard
+          unnamed.append(UnnamedFeed(tree: tree, hasHeardAll: heard == tx.csn.rawValue))
           continue
         }
-        var reader = FeedTree(try tx.cursor(tree))
-        do { found[name] = try Self.state(&reader, lineage).map { Found(tree: tree, state: $0) } } catch {
+        do {
+          guard let feed = try Self.found(tree, &reader, lineage), feed.heard == tx.csn.rawValue else { continue }
+          found[name] = feed
+        } catch {
           throw Self.damaged(feedName, path, error)
         }
       }
     }
   }
 
-  /// The state of a feed; nil if it has none of this database.
-  private static func state(_ reader: inout FeedTree, _ lineage: DatabaseID) throws -> OpenFeed.State? {
+  /// A feed; nil if the tree has none of this database.
+  private static func found(_ tree: Tree, _ reader: inout FeedTree, _ lineage: DatabaseID) throws -> Found? {
     guard let record = try reader.record(), record.lineage == lineage else { return nil }
-    let newest = try reader.newest()
-    return OpenFeed.State(
-      record: record, newest: newest ?? record.base, oldestTime: try reader.oldest()?.time,
-      forms: try reader.forms(), released: try reader.mark(record.released.csn, record.released.part))
+    let newest = try reader.newest() ?? record.base
+    let state = OpenFeed.State(
+      record: record, newest: newest, oldestTime: try reader.oldest()?.time, forms: try reader.forms(),
+      released: try reader.mark(record.released.csn, record.released.part))
+    return Found(tree: tree, state: state, heard: max(newest.position.csn, try reader.heard()))
   }
 
   /// The error for a feed that cannot be read, with what helps against damage.
@@ -82,12 +93,16 @@ struct FeedOpening {
 
   /// Tells feeds that collections are renamed, in the transaction that does so. A feed that hears of a collection under
   /// one name and not under the other cannot tell what that does to the rows of its consumers: it ends.
+  ///
+  /// - Parameter empty: the renamings of collections that have no row under either name.
   mutating func note(
-    renamed names: [(old: String, new: String)], _ tx: borrowing QuireStorage.WriteTransaction
+    renamed names: [(old: String, new: String)], empty: [(old: String, new: String)],
+    _ tx: borrowing QuireStorage.WriteTransaction
   ) throws {
-    guard !names.isEmpty else { return }
-    for tree in unnamed { try tx.dropTree(tree) }
-    unnamed = []
+    if !names.isEmpty {
+      for feed in unnamed { try tx.dropTree(feed.tree) }
+      unnamed = []
+    }
     for definition in definitions {
       guard let feed = found[ByteString(definition.name)] else { continue }
       let record = feed.state.record
@@ -103,7 +118,39 @@ struct FeedOpening {
       } else if !isTold.isEmpty {
         try note(isTold, of: definition, feed, tx)
       }
+      guard let feed = found[ByteString(definition.name)], let record = renamed(feed, definition, empty) else {
+        continue
+      }
+      found[ByteString(definition.name)]?.state.record = record
+      try tx.put(record.bytes, for: FeedKeys.record, in: feed.tree)
     }
+    try noteHeard(tx)
+  }
+
+  /// Whether a feed is described with the newer names of collections that have no row, and is the same but for that.
+  func follows(renamedEmpty names: [(old: String, new: String)]) -> Bool {
+    definitions.contains { definition in
+      found[ByteString(definition.name)].flatMap { renamed($0, definition, names) } != nil
+    }
+  }
+
+  /// The record of a feed with the newer names of collections that have no row, if it fits the description with them
+  /// alone. There is nothing to tell: consumers that come to the end have no row of them.
+  private func renamed(
+    _ feed: Found, _ definition: ChangeFeed, _ names: [(old: String, new: String)]
+  ) -> FeedRecord? {
+    var record = feed.state.record
+    guard !record.fits(definition, record.lineage) else { return nil }
+    record.collections = record.collections.renamed { name in
+      names.first { $0.old.hasSameBytes(as: name) }?.new ?? name
+    }
+    return record.fits(definition, record.lineage) ? record : nil
+  }
+
+  /// Notes in all feeds of the file that they have heard of a commit that the opening makes.
+  private func noteHeard(_ tx: borrowing QuireStorage.WriteTransaction) throws {
+    for feed in found.values { try FeedKeys.noteHeard(in: feed.tree, tx) }
+    for feed in unnamed where feed.hasHeardAll { try FeedKeys.noteHeard(in: feed.tree, tx) }
   }
 
   private mutating func note(
@@ -111,7 +158,7 @@ struct FeedOpening {
     _ tx: borrowing QuireStorage.WriteTransaction
   ) throws {
     var state = feed.state
-    var writer = FeedPartWriter(feed.tree, tx.csn, run: run, time: clock(), state.newest, definition.retention)
+    var writer = FeedPartWriter(feed.tree, tx.csn, run: run, time: clock(), state.newest, space, definition.retention)
     var body = FeedBodyBuilder()
     for (old, new) in names { body.appendRenamed(from: old, to: new) }
     try writer.write(body, endsCommit: true, compresses: false, tx)
@@ -122,7 +169,7 @@ struct FeedOpening {
       names.first { $0.old.hasSameBytes(as: name) }?.new ?? name
     }
     try tx.put(state.record.bytes, for: FeedKeys.record, in: feed.tree)
-    found[ByteString(definition.name)] = Found(tree: feed.tree, state: state)
+    found[ByteString(definition.name)] = Found(tree: feed.tree, state: state, heard: feed.heard)
   }
 
   // MARK: Beginning
@@ -143,7 +190,10 @@ struct FeedOpening {
       }
     }
     if !missing.isEmpty, !isReadOnly {
-      open += try engine.write { tx in try missing.map { definition in try begin(definition, lineage, tx) } }
+      open += try engine.write { tx in
+        try noteHeard(tx)
+        return try missing.map { definition in try begin(definition, lineage, tx) }
+      }
     }
     return FeedSet(engine, open, unnamed: unnamed, run: run, clock: clock)
   }

@@ -22,13 +22,14 @@ struct FeedMark: Hashable, Sendable {
   /// Microseconds since 1970. Not less than at the entry before, unless the clock was ahead of this by more than the
   /// age that entries may have.
   var time: Int64
-  /// Keys and values of all entries.
+  /// What all entries take in the file, as `FeedSpace` counts.
   var bytes: UInt64
   var changes: UInt64
   var commits: UInt64
 }
 
-/// The keys of the tree of a feed: entries, then the forms of values, then the record.
+/// The keys of the tree of a feed: the forms of values, what was heard, the record, and then the entries. New entries
+/// stand at the end of the tree, where they fill its leaves to the brim.
 enum FeedKeys {
   /// What the name of the tree begins with.
   static let treePrefix = "quire.feed."
@@ -40,10 +41,16 @@ enum FeedKeys {
     return String(decoding: treeName.utf8.dropFirst(treePrefix.utf8.count), as: UTF8.self)
   }
 
+  /// What keys begin with that are no entry's: the number of no commit.
+  private static let notes = [UInt8](repeating: 0, count: 8)
   /// The key of the record.
-  static let record = [UInt8(ascii: "r")]
-  /// What keys of forms begin with. Entries come before it: no commit's number has so high a byte in front.
-  static let forms = [UInt8(ascii: "f")]
+  static let record = notes + [UInt8(ascii: "r")]
+  /// The key of the newest commit that the feed has heard of, where that has told it nothing.
+  static let heard = notes + [UInt8(ascii: "h")]
+  /// What keys of forms begin with.
+  static let forms = notes + [UInt8(ascii: "f")]
+  /// No entry's key is below it, and no other's above.
+  static let entries = entry(1, 0)
   /// How many bytes the key of an entry has.
   static let entryByteCount = 12
 

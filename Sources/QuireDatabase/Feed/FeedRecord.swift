@@ -101,7 +101,9 @@ struct FeedRecord: Hashable {
   }
 
   /// The cursor of a position in this life of the feed.
-  func cursor(_ position: FeedPosition) -> FeedCursor { FeedCursor(lineage, epoch, position) }
+  func cursor(_ position: FeedPosition, toldCount: UInt32 = 0, seen: FeedPosition? = nil) -> FeedCursor {
+    FeedCursor(lineage, epoch, position, toldCount: toldCount, seen: seen)
+  }
 }
 
 private struct FeedRecordReader {

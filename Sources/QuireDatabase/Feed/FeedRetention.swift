@@ -101,14 +101,14 @@ struct FeedRetention {
   private func expire(
     _ state: inout OpenFeed.State, _ tx: borrowing QuireStorage.WriteTransaction, _ isDue: (FeedMark) -> Bool?
   ) throws {
-    let count = try tx.rank(of: FeedKeys.forms, in: feed.tree)
+    let places = try tx.rank(of: FeedKeys.entries, in: feed.tree)..<tx.count(of: feed.tree)
     var reader = FeedTree(try tx.cursor(feed.tree))
-    var found = try lastDue(&reader, count, state.newest, looksBehind: true, isDue)
-    if found == nil { found = try lastDue(&reader, count, state.newest, looksBehind: false, isDue) }
+    var found = try lastDue(&reader, places, state.newest, looksBehind: true, isDue)
+    if found == nil { found = try lastDue(&reader, places, state.newest, looksBehind: false, isDue) }
     guard let (last, place) = found else { return }
     state.oldestTime = try reader.mark(at: place + 1)?.time
     let end = FeedKeys.entry(last.position.csn, last.position.part) + [0]
-    _ = try tx.deleteRange(to: end, in: feed.tree)
+    _ = try tx.deleteRange(from: FeedKeys.entries, to: end, in: feed.tree)
     state.record.base = last
     state.record.hasExpired = true
     try tx.upsert(state.record.bytes, for: FeedKeys.record, in: feed.tree)
@@ -117,9 +117,9 @@ struct FeedRetention {
   /// The last entry for which `isDue` is true, as a binary search finds it, and its place. One of which it is nil is
   /// none, and so are all behind it unless the search `looksBehind` it.
   private func lastDue(
-    _ reader: inout FeedTree, _ count: Int, _ newest: FeedMark, looksBehind: Bool, _ isDue: (FeedMark) -> Bool?
+    _ reader: inout FeedTree, _ places: Range<Int>, _ newest: FeedMark, looksBehind: Bool, _ isDue: (FeedMark) -> Bool?
   ) throws -> (FeedMark, Int)? {
-    var (low, high) = (0, count)
+    var (low, high) = (places.lowerBound, places.upperBound)
     var last: (FeedMark, Int)?
     while low < high {
       let middle = low + (high - low) / 2

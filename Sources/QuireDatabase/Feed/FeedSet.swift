@@ -12,16 +12,20 @@ final class FeedSet: Sendable {
   let engine: StorageEngine
   /// The time, in microseconds since 1970.
   let clock: @Sendable () -> Int64
-  /// The trees of feeds that were not named, which the first change of a row ends.
-  private let unnamed: Latch<[Tree]>
+  /// What entries take in the file.
+  let space: FeedSpace
+  /// The feeds that were not named, which the first change of a row ends.
+  private let unnamed: Latch<[UnnamedFeed]>
 
   init(
-    _ engine: StorageEngine, _ feeds: [OpenFeed], unnamed: [Tree], run: UInt64, clock: @escaping @Sendable () -> Int64
+    _ engine: StorageEngine, _ feeds: [OpenFeed], unnamed: [UnnamedFeed], run: UInt64,
+    clock: @escaping @Sendable () -> Int64
   ) {
     self.engine = engine
     self.feeds = feeds
     lineage = engine.core.databaseID
     self.run = run
+    space = FeedSpace(engine)
     self.clock = clock
     self.unnamed = Latch(unnamed)
   }
@@ -44,9 +48,21 @@ final class FeedSet: Sendable {
 
   /// Ends the feeds that were not named, as rows change which they do not hear of. Returns whether there were some.
   func endUnnamed(_ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) -> Bool {
-    let trees = unnamed.withLock { $0 }
-    for tree in trees { try tx.dropTree(tree) }
-    return !trees.isEmpty
+    let unnamed = unnamed.withLock { $0 }
+    for feed in unnamed { try tx.dropTree(feed.tree) }
+    return !unnamed.isEmpty
+  }
+
+  /// Notes in the feeds that a transaction tells nothing that they have heard of it, if it changes anything at all: what
+  /// a feed has not heard of was committed by a program that does not know feeds. At the end of the transaction.
+  func noteHeard(_ outcome: FeedOutcome, _ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) {
+    guard engine.core.context.hasChanges else { return }
+    for feed in feeds {
+      let isTold = outcome.updates.contains { $0.feed === feed && $0.state.newest.position.csn == tx.csn.rawValue }
+      if !isTold { try FeedKeys.noteHeard(in: feed.tree, tx) }
+    }
+    guard !outcome.hasEndedUnnamed else { return }
+    for feed in unnamed.withLock({ $0 }) where feed.hasHeardAll { try FeedKeys.noteHeard(in: feed.tree, tx) }
   }
 
   /// The transaction that has ended them is committed.
@@ -64,5 +80,21 @@ extension FeedSet {
   func apply(_ outcome: FeedOutcome) {
     for update in outcome.updates { update.feed.apply(update.state) }
     if outcome.hasEndedUnnamed { didEndUnnamed() }
+  }
+}
+
+/// A feed of the file that was not named when the database was opened.
+struct UnnamedFeed {
+  let tree: Tree
+  /// Whether there is no commit that it has not heard of.
+  let hasHeardAll: Bool
+}
+
+extension FeedKeys {
+  /// Notes in the tree of a feed that it has heard of the commit that the transaction makes.
+  static func noteHeard(
+    in tree: Tree, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws(StorageError) {
+    try tx.upsert(tx.csn.rawValue.littleEndianBytes, for: heard, in: tree)
   }
 }

@@ -24,8 +24,8 @@ struct FeedTree: ~Copyable {
   mutating func forms() throws -> Set<UInt64> {
     var found: Set<UInt64> = []
     var isOnEntry = try cursor.seek(FeedKeys.forms) || cursor.isOnEntry
-    while isOnEntry, let key = try cursor.readKey(), key.first == FeedKeys.forms[0] {
-      guard let hash = UInt64(bigEndianBytes: key.dropFirst()) else { break }
+    while isOnEntry, let key = try cursor.readKey(), key.starts(with: FeedKeys.forms) {
+      guard let hash = UInt64(bigEndianBytes: key.dropFirst(FeedKeys.forms.count)) else { break }
       found.insert(hash)
       isOnEntry = try cursor.next()
     }
@@ -36,20 +36,27 @@ struct FeedTree: ~Copyable {
 
   /// What is known at the newest entry; nil if there is none.
   mutating func newest() throws -> FeedMark? {
-    let isExact = try cursor.seek(FeedKeys.forms)
-    let isBehind = isExact || cursor.isOnEntry
-    // Behind the entries stands the record at least.
-    guard isBehind, try cursor.previous() else { return nil }
+    guard try cursor.seekLast() else { return nil }
     return try mark()
   }
 
   /// What is known at the oldest entry; nil if there is none.
   mutating func oldest() throws -> FeedMark? {
-    guard try cursor.seekFirst() else { return nil }
+    let isExact = try cursor.seek(FeedKeys.entries)
+    guard isExact || cursor.isOnEntry else { return nil }
     return try mark()
   }
 
-  /// What is known at the entry in front of which `index` others stand; nil if there is none.
+  /// The newest commit that has told the feed nothing, as it is noted; 0 if none is.
+  mutating func heard() throws -> UInt64 {
+    guard try cursor.seek(FeedKeys.heard), let bytes = try cursor.value else { return 0 }
+    guard let csn = UInt64(littleEndianBytes: bytes[...]) else {
+      throw FeedEntryHead.damaged("What a feed has heard of makes no sense.")
+    }
+    return csn
+  }
+
+  /// What is known at the entry in front of which `index` keys of the tree stand; nil if there is none.
   mutating func mark(at index: Int) throws -> FeedMark? {
     guard try cursor.seek(toIndex: index) else { return nil }
     return try mark()

@@ -45,6 +45,7 @@ private struct FeedWriter<Source: FeedSource> {
   /// The collection of the change before: most changes are of the same one.
   private var lastID: CollectionID?
   private var last: FeedCollection?
+  private var hasWritten = false
   private var newForms: [(hash: UInt64, bytes: [UInt8])] = []
 
   init(_ feed: OpenFeed, _ set: FeedSet, _ source: Source, rows: Tree, time: Int64, _ csn: CSN) {
@@ -54,7 +55,8 @@ private struct FeedWriter<Source: FeedSource> {
     self.rows = rows
     keeping = feed.definition.keeping
     state = feed.current
-    parts = FeedPartWriter(feed.tree, csn, run: set.run, time: time, state.newest, feed.definition.retention)
+    parts = FeedPartWriter(
+      feed.tree, csn, run: set.run, time: time, state.newest, set.space, feed.definition.retention)
   }
 
   /// Nil if none of the changes is the feed's.
@@ -75,17 +77,25 @@ private struct FeedWriter<Source: FeedSource> {
         guard body.changeCount > 0 else { continue }
         try parts.write(body, endsCommit: pending == nil, compresses: keeping != .keys, tx)
         body = FeedBodyBuilder()
+        try didWrite(isLast: pending == nil, tx)
       }
     }
-    guard parts.newest != state.newest else { return nil }
+    guard hasWritten else { return nil }
     for form in newForms {
       try tx.upsert(form.bytes, for: FeedKeys.form(form.hash), in: feed.tree)
       state.forms.insert(form.hash)
     }
+    return FeedUpdate(feed: feed, state: state)
+  }
+
+  /// An entry is written. What it pushes out goes at once: a transaction may be longer than all that is kept. Whether
+  /// a feed that is not to forget has room is known when all are written.
+  private mutating func didWrite(isLast: Bool, _ tx: borrowing QuireStorage.WriteTransaction) throws {
+    hasWritten = true
     state.newest = parts.newest
     state.oldestTime = state.oldestTime ?? parts.newest.time
+    guard isLast || feed.definition.retention.whenFull == .expireOldest else { return }
     try FeedRetention(feed).keepBounds(&state, now: parts.newest.time, tx)
-    return FeedUpdate(feed: feed, state: state)
   }
 
   /// The next change that is the feed's.

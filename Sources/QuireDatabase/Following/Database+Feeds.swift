@@ -62,7 +62,7 @@ public struct FeedStatus: Hashable, Sendable {
     public let commits: Int
     /// So many changes.
     public let changes: Int
-    /// So many bytes of keys and entries.
+    /// So many bytes of the file.
     public let bytes: Int
     /// How old the first of them is.
     public let age: Duration
@@ -102,7 +102,7 @@ public struct FeedBatches: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator {
     let core = database.core
     // One commit that waits is enough to know that there is something to read.
-    let commits = CommitStream(core.history, limit: 1, tells: .none) { [core] in core.publishedCSN }
+    let commits = CommitStream(core.history, limit: 1, tells: .none, wantsAll: false) { [core] in core.publishedCSN }
     return Iterator(sequence: self, cursor: cursor, commits: commits.makeAsyncIterator())
   }
 

@@ -14,12 +14,12 @@ public enum FeedMode: Hashable, Sendable {
   case log
 }
 
-/// How much a batch holds. A batch holds one entry of the feed at the least, which is 64 KiB or one longer change;
-/// following states, these are some thousand keys of a feed of keys, each told with its row.
+/// How much a batch holds. Following the log, a batch holds one entry of the feed at the least, which is 64 KiB or one
+/// longer change. Following states, it holds one row at the least, and may end inside an entry.
 public struct FeedLimit: Hashable, Sendable {
   /// No entry is added once there are so many changes.
   public var rows: Int
-  /// No entry is added once there are so many bytes.
+  /// Nothing is added once there are so many bytes, of keys and values; following the log, no entry.
   public var bytes: Int
 
   /// Bounds.
@@ -44,16 +44,15 @@ public struct FeedBatch: Sendable {
   public let mode: FeedMode
   /// Where a consumer is that has taken the batch over: to be stored with it, best in one transaction.
   public let cursor: FeedCursor
+  /// The commit of the last change.
+  public let csn: CSN
   /// The changes, in the order in which they are to be applied.
   public let changes: [FeedChange]
-  /// Whether all of the last commit is told, and not the first entries of it alone.
+  /// Whether all of the last commit is told, and not the first changes of it alone.
   public let endsCommit: Bool
   /// Whether more is there already. Following states, a consumer shows a mixture of states until this is false.
   public let isCatchingUp: Bool
   let context: FeedContext
-
-  /// The commit that the batch ends with.
-  public var csn: CSN { cursor.csn }
 
   /// The changes that concern a collection, with its types: those of its rows, and where it was emptied or renamed.
   /// Nothing is decoded before a change is asked for its rows.

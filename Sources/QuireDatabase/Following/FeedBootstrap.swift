@@ -35,11 +35,11 @@ public struct BootstrapPosition: Hashable, Sendable {
   public init?(bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
     let end = bytes.count - 4
-    guard end > FeedCursor.byteCount, bytes[FeedCursor.byteCount] <= 1,
+    guard let place = FeedCursor.byteCount(of: bytes), end > place, bytes[place] <= 1,
       UInt32(bigEndianBytes: bytes[end...]) == UInt32(truncatingIfNeeded: FeedHash.hash(Array(bytes[..<end]), seed: 1)),
-      let cursor = FeedCursor(bytes: bytes[..<FeedCursor.byteCount])
+      let cursor = FeedCursor(bytes: bytes[..<place])
     else { return nil }
-    self.init(cursor, isComplete: bytes[FeedCursor.byteCount] == 1, Array(bytes[(FeedCursor.byteCount + 1)..<end]))
+    self.init(cursor, isComplete: bytes[place] == 1, Array(bytes[(place + 1)..<end]))
   }
 }
 
@@ -100,7 +100,7 @@ public struct BootstrapBatch: Sendable {
   ) throws(DatabaseError) -> [RowFeedChange<Object, Metadata>] {
     guard let context = rows.first?.context else { return [] }
     return try FeedBatch(
-      feed: context.feed, mode: context.mode, cursor: position.cursor, changes: rows, endsCommit: true,
+      feed: context.feed, mode: context.mode, cursor: position.cursor, csn: csn, changes: rows, endsCommit: true,
       isCatchingUp: !position.isComplete, context: context
     ).changes(in: collection)
   }
@@ -114,7 +114,8 @@ struct FeedBootstrap {
   func next(after position: BootstrapPosition?) throws(DatabaseError) -> BootstrapBatch {
     let (reader, limit) = (reader, limit)
     return try reader.withDurableSnapshot { state, tree, record in
-      let cursor = try position?.cursor ?? record.cursor((tree.newest() ?? record.base).position)
+      let newest = (try tree.newest() ?? record.base).position
+      let cursor = position?.cursor ?? record.cursor(newest)
       _ = try reader.start(cursor, &tree, record)
       // Rows that went over under one name would be told of under another.
       if record.renamed > cursor.csn.rawValue {
@@ -132,8 +133,11 @@ struct FeedBootstrap {
       if let position, position.isComplete { return BootstrapBatch(position: position, csn: state.csn, rows: []) }
       var walk = BootstrapWalk(state, reader.feed.definition.collections, context)
       let end = try walk.run(behind: position?.key, limit)
+      // What the rows are from is proved with the beginning, from where the changes are followed.
+      let seen = cursor.position == newest ? nil : newest
+      let shown = record.cursor(cursor.position, toldCount: cursor.toldCount, seen: seen)
       return BootstrapBatch(
-        position: BootstrapPosition(cursor, isComplete: end == nil, end ?? []), csn: state.csn, rows: walk.rows)
+        position: BootstrapPosition(shown, isComplete: end == nil, end ?? []), csn: state.csn, rows: walk.rows)
     }
   }
 }

@@ -73,11 +73,20 @@ struct FeedReader {
     }
     guard cursor.epoch == record.epoch else { throw foreign("is of another life of the feed, which has begun anew") }
     let position = cursor.position
-    if position == record.base.position { return record.base }
     if position.isBefore(record.base.position) { throw expired("What follows the cursor at \(cursor.csn) in", record) }
-    guard let mark = try tree.mark(position.csn, position.part), mark.position == position else {
+    guard let mark = try mark(position, &tree, record) else {
       throw foreign("is of a copy of the database that has gone another way since before \(cursor.csn)")
     }
+    if let seen = cursor.seen, try self.mark(seen, &tree, record) == nil {
+      throw foreign("comes with rows of \(CSN(seen.csn)), which this copy of the database has never had")
+    }
+    return mark
+  }
+
+  /// What is known at a position; nil if there is no such entry.
+  private func mark(_ position: FeedPosition, _ tree: inout FeedTree, _ record: FeedRecord) throws -> FeedMark? {
+    if position == record.base.position { return record.base }
+    guard let mark = try tree.mark(position.csn, position.part), mark.position == position else { return nil }
     return mark
   }
 
@@ -110,24 +119,62 @@ struct FeedReader {
         case .state: StateCollector(state, context)
         case .log: LogCollector(state, feed.tree, context)
         }
-      var last = start.position
-      var endsCommit = true
-      var isMore = true
-      var byteCount = 0
-      while isMore, collector.count < max(1, limit.rows), byteCount < max(1, limit.bytes) {
-        let entry = try tree.entry()
-        guard entry.head.previousChain == last.chain else {
-          throw FeedEntryHead.damaged("The entry at commit \(entry.mark.position.csn) does not follow the one before.")
+      let part = try gather(behind: start, cursor?.toldCount ?? 0, limit, &tree, &collector)
+      let seen: FeedPosition? =
+        switch mode {
+        case .state: part.isMore ? try tree.newest()?.position : nil
+        case .log: cursor?.seen.flatMap { part.last.isBefore($0) ? $0 : nil }
         }
-        byteCount += try collector.add(entry)
-        last = entry.mark.position
-        endsCommit = entry.head.endsCommit
-        isMore = try tree.next()
-      }
       return FeedBatch(
-        feed: name, mode: mode, cursor: record.cursor(last), changes: collector.finish(last.csn),
-        endsCommit: endsCommit, isCatchingUp: isMore, context: context)
+        feed: name, mode: mode, cursor: record.cursor(part.last, toldCount: part.toldCount, seen: seen),
+        csn: CSN(part.csn), changes: collector.finish(part.csn), endsCommit: part.endsCommit,
+        isCatchingUp: part.isMore, context: context)
     }
+  }
+
+  /// What a batch tells.
+  private struct Part {
+    /// The last entry that is told as a whole.
+    var last: FeedPosition
+    /// How many changes are told of the entry behind it.
+    var toldCount: UInt32 = 0
+    /// The commit of the last change.
+    var csn: UInt64
+    var endsCommit = true
+    var isMore = true
+  }
+
+  /// Gathers entries as far as the limit goes. `tree` is on the first of them, of which `toldCount` changes were told.
+  private func gather(
+    behind start: FeedMark, _ toldCount: UInt32, _ limit: FeedLimit, _ tree: inout FeedTree,
+    _ collector: inout any FeedCollector
+  ) throws -> Part {
+    var part = Part(last: start.position, csn: start.position.csn)
+    var toldBefore = toldCount
+    var byteCount = 0
+    let byteLimit = max(1, limit.bytes)
+    while part.isMore, collector.count < max(1, limit.rows), byteCount < byteLimit {
+      let entry = try tree.entry()
+      guard entry.head.previousChain == part.last.chain else {
+        throw FeedEntryHead.damaged("The entry at commit \(entry.mark.position.csn) does not follow the one before.")
+      }
+      guard toldBefore < entry.head.changeCount else {
+        throw foreign("tells of more changes of \(CSN(entry.mark.position.csn)) than there are")
+      }
+      let told = try collector.add(entry, behind: Int(toldBefore), byteLimit: byteLimit - byteCount)
+      byteCount += told.byteCount
+      part.csn = entry.mark.position.csn
+      if let stop = told.stop {
+        part.toldCount = UInt32(truncatingIfNeeded: stop)
+        part.endsCommit = false
+        break
+      }
+      toldBefore = 0
+      part.last = entry.mark.position
+      part.endsCommit = entry.head.endsCommit
+      part.isMore = try tree.next()
+    }
+    return part
   }
 
   /// What keys are derived with, if something is encrypted.
@@ -152,10 +199,18 @@ extension DatabaseError {
 protocol FeedCollector {
   /// How many changes there are.
   var count: Int { get }
-  /// Adds the changes of an entry; returns how many bytes they take.
-  mutating func add(_ entry: FeedEntry) throws -> Int
+  /// Adds the changes of an entry behind the first `toldCount`.
+  mutating func add(_ entry: FeedEntry, behind toldCount: Int, byteLimit: Int) throws -> FeedShare
   /// The changes in the order in which they are to be applied.
   consuming func finish(_ csn: UInt64) -> [FeedChange]
+}
+
+/// What was taken of an entry.
+struct FeedShare {
+  /// The bytes of the changes.
+  var byteCount = 0
+  /// How many changes of the entry are told, if there was no room for others.
+  var stop: Int?
 }
 
 extension FeedEntry {
@@ -185,10 +240,14 @@ struct LogCollector: FeedCollector {
 
   var count: Int { changes.count }
 
-  mutating func add(_ entry: FeedEntry) throws -> Int {
+  /// All of an entry is told, as all of it is in memory.
+  mutating func add(_ entry: FeedEntry, behind toldCount: Int, byteLimit: Int) throws -> FeedShare {
     let csn = entry.mark.position.csn
     let bytes = entry.body.bytes
+    var index = 0
     try entry.forEach { item in
+      defer { index += 1 }
+      if index < toldCount { return }
       switch item {
       case .row(let kind, let collection, let rowID, let key, let new, let old):
         var values: FeedValues?
@@ -202,7 +261,7 @@ struct LogCollector: FeedCollector {
       case .renamed(let old, let new): changes.append(FeedChange(.renamed(from: old), csn, new))
       }
     }
-    return bytes.count
+    return FeedShare(byteCount: bytes.count)
   }
 
   private mutating func value(

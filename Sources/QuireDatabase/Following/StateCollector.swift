@@ -45,13 +45,21 @@ struct StateCollector: FeedCollector {
 
   var count: Int { places.count + renamings.count + cleared.count }
 
-  mutating func add(_ entry: FeedEntry) throws -> Int {
-    var byteCount = 0
+  /// Rows are read as long as there is room: keys of an entry may lead to any amount of them.
+  mutating func add(_ entry: FeedEntry, behind toldCount: Int, byteLimit: Int) throws -> FeedShare {
+    var share = FeedShare()
+    var index = 0
     try entry.forEach { item in
+      defer { index += 1 }
+      if index < toldCount || share.stop != nil { return }
       switch item {
       case .row(let kind, let collection, let rowID, let key, _, _):
+        if share.byteCount >= byteLimit {
+          share.stop = index
+          return
+        }
         names[collection.id] = collection.name
-        byteCount += try note(kind, collection.id, rowID, key)
+        share.byteCount += try note(kind, collection.id, rowID, key)
       case .cleared(let collection):
         names[collection.id] = collection.name
         forget(collection.id)
@@ -66,7 +74,7 @@ struct StateCollector: FeedCollector {
         renamings.append((old, new))
       }
     }
-    return byteCount
+    return share
   }
 
   /// Nothing that was told of the rows of a collection matters any more.
