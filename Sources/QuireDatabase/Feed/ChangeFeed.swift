@@ -31,8 +31,8 @@ public struct ChangeFeed: Sendable {
     case refuseWrites
   }
 
-  /// How much is kept, and for how long, whatever consumers do: at the end of each transaction, and but for a tenth. A
-  /// long entry takes whole pages of the file, which is not counted.
+  /// How much is kept, and for how long, whatever consumers do, but for a tenth. Bytes are those that entries take in
+  /// the file; pages that were replaced take room until the next checkpoint, as those of all trees.
   public struct Retention: Hashable, Sendable {
     /// How many bytes of entries are kept.
     public var bytes: Int

@@ -1,4 +1,6 @@
 // Consumers of feeds on a disk that loses power: nothing is missed, and nothing is told twice.
+//
+//     QUIRE_FEED_CRASHES=20000 swift test --filter FeedCrashTests
 
 import QuireDatabase
 import QuireTesting
@@ -50,36 +52,53 @@ import Testing
     }
   }
 
+  /// Lives of one database, each of which ends with a power cut or the lack of one; returns how many were cut.
+  private func liveAndDie(_ durability: Durability, _ seed: UInt64, lives: Int, _ replay: String) throws -> Int {
+    var cuts = 0
+    var random = SeededRandom(seed: seed)
+    var disk = SimulatedDisk()
+    var (log, states) = (FeedConsumer(Self.feed, .log), FeedConsumer(Self.feed, .state))
+    for life in 0..<lives {
+      // What has to be prepared does not count.
+      let db = try disk.openDatabase(seed: seed << 8 + UInt64(life), Self.options(durability))
+      // Whatever the crash has left: all that was told is there, and is told on.
+      var (one, other) = (log, states)
+      while let batch = try db.nextChanges(of: Self.feed, after: one.cursor, limit: .rows(20), mode: .log) {
+        try applyStrictly(batch, to: &one)
+      }
+      try other.pullAll(db, rows: 50)
+      let rows = try FeedRows(db)
+      try #require(one.rows == rows, "life \(life): the log; \(replay)")
+      try #require(other.rows == rows, "life \(life): the states; \(replay)")
+      if random.oneIn(2) { (log, states) = (one, other) }
+      disk.powerOff(beforeChange: disk.changeCount + 1 + random.below(260))
+      do { try live(db, &random, &log, &states) } catch { cuts += 1 }
+      let image = disk.crashImage(.random(random.next()))
+      try? db.close()
+      disk = image
+    }
+    return cuts
+  }
+
+  /// How many crashes there are is for all durabilities together.
   @Test(
     "A consumer with its own durable cursor goes on after power cuts, in every durability",
     arguments: [Durability.full, .interval(.milliseconds(5)), .relaxed])
   func goesOn(durability: Durability) throws {
+    let lives = 4
+    let crashes = environmentNumber("QUIRE_FEED_CRASHES") ?? TestSize.trials(1_920, divisor: 80)
+    let first = environmentNumber("QUIRE_FEED_SEED").map { UInt64($0) }
+    let seeds = first.map { $0..<$0 + 1 } ?? 0..<UInt64((crashes + 3 * lives - 1) / (3 * lives))
     var cuts = 0
-    for seed in 0..<UInt64(TestSize.trials(160, divisor: 80)) {
-      var random = SeededRandom(seed: seed)
-      var disk = SimulatedDisk()
-      var (log, states) = (FeedConsumer(Self.feed, .log), FeedConsumer(Self.feed, .state))
-      for life in 0..<4 {
-        // What has to be prepared does not count.
-        let db = try disk.openDatabase(seed: seed << 8 + UInt64(life), Self.options(durability))
-        // Whatever the crash has left: all that was told is there, and is told on.
-        var (one, other) = (log, states)
-        while let batch = try db.nextChanges(of: Self.feed, after: one.cursor, limit: .rows(20), mode: .log) {
-          try applyStrictly(batch, to: &one)
-        }
-        try other.pullAll(db, rows: 50)
-        let rows = try FeedRows(db)
-        try #require(one.rows == rows, "seed \(seed), life \(life): the log")
-        try #require(other.rows == rows, "seed \(seed), life \(life): the states")
-        if random.oneIn(2) { (log, states) = (one, other) }
-        disk.powerOff(beforeChange: disk.changeCount + 1 + random.below(260))
-        do { try live(db, &random, &log, &states) } catch { cuts += 1 }
-        let image = disk.crashImage(.random(random.next()))
-        try? db.close()
-        disk = image
+    for seed in seeds {
+      let replay = "again with: QUIRE_FEED_SEED=\(seed) swift test --filter FeedCrashTests"
+      do { cuts += try liveAndDie(durability, seed, lives: lives, replay) } catch {
+        Issue.record("\(durability), seed \(seed): \(error); \(replay)")
+        return
       }
     }
-    #expect(cuts > 2)
+    #expect(cuts > seeds.count / 2)
+    if crashes > 5_000 { print("\(durability): \(seeds.count * lives) crashes, of them \(cuts) while it was written") }
   }
 
   @Test("What a power cut can take back is told to nobody")

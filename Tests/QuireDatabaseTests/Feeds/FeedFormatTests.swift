@@ -142,7 +142,7 @@ import Testing
     let body = body()
     let marks = try engine.write { tx in
       // A clock that was set back.
-      var writer = FeedPartWriter(tree, tx.csn, run: 3, time: 7, start)
+      var writer = FeedPartWriter(tree, tx.csn, run: 3, time: 7, start, FeedSpace(engine))
       try writer.write(body, endsCommit: false, compresses: true, tx)
       let first = writer.newest
       try writer.write(body, endsCommit: true, compresses: false, tx)
@@ -209,11 +209,26 @@ import Testing
       DatabaseID(high: 0x0123_4567_89ab_cdef, low: .max), 77, FeedPosition(csn: 12, part: 3, chain: 99))
     #expect(FeedCursor(bytes: cursor.bytes) == cursor && FeedCursor(cursor.description) == cursor)
     #expect(cursor.bytes.count == FeedCursor.byteCount && cursor.csn.rawValue == 12 && cursor.part == 3)
-    for bit in 0..<8 * FeedCursor.byteCount {
-      var bytes = cursor.bytes
-      bytes[bit / 8] ^= UInt8(1 << (bit % 8))
-      #expect(FeedCursor(bytes: bytes) == nil)
+    let seen = FeedPosition(csn: 15, part: 1, chain: 7)
+    let catching = [(5, nil), (0, seen), (5, seen)].map { told, seen in
+      FeedCursor(cursor.lineage, cursor.epoch, cursor.position, toldCount: told, seen: seen)
     }
+    #expect(!cursor.isCatchingUp && catching.allSatisfy(\.isCatchingUp))
+    for cursor in [cursor] + catching {
+      #expect(FeedCursor(bytes: cursor.bytes) == cursor && FeedCursor(cursor.description) == cursor)
+      #expect(cursor.bytes.count == (cursor.isCatchingUp ? FeedCursor.longestByteCount : FeedCursor.byteCount))
+      for bit in 0..<8 * cursor.bytes.count {
+        var bytes = cursor.bytes
+        bytes[bit / 8] ^= UInt8(1 << (bit % 8))
+        #expect(FeedCursor(bytes: bytes) == nil)
+      }
+      let position = BootstrapPosition(cursor, isComplete: false, [9])
+      #expect(BootstrapPosition(bytes: position.bytes) == position)
+    }
+    // The form that files of consumers have: never change what this expects.
+    #expect(
+      cursor.description.hasPrefix(
+        "010123456789abcdefffffffffffffffff000000000000004d000000000000000c000000030000000000000063"))
     #expect(FeedCursor("") == nil && FeedCursor(String(repeating: "g", count: 98)) == nil)
     let position = BootstrapPosition(cursor, isComplete: false, [1, 2, 3])
     #expect(BootstrapPosition(position.description) == position && BootstrapPosition(cursor.description) == nil)

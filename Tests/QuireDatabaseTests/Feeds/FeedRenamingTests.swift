@@ -35,6 +35,37 @@ import Testing
     #expect(try refusal(ChangeFeed("f"), renamed: ["tracks": "songs"], rowsOf: "tracks") == nil)
   }
 
+  @Test("A renaming of a collection without a row ends no feed that is described by names")
+  func renamesEmptyCollections() throws {
+    for (filter, newer) in [
+      (CollectionFilter.only(["tracks", "albums"]), CollectionFilter.only(["songs", "albums"])),
+      (.except(["tracks"]), .except(["songs"])),
+    ] {
+      let folder = try TestFolder()
+      let (old, new) = (ChangeFeed("f", over: filter), ChangeFeed("f", over: newer))
+      var db = try folder.open(options(old))
+      try db.write { tx throws in try tx[.texts("albums")].set("1", for: "k") }
+      try db.write { tx throws in try tx[.texts("tracks")].set("1", for: "k") }
+      try db.write { tx throws in try tx[.texts("tracks")].remove("k") }
+      let cursor = try db.newestCursor(of: old)
+      try db.close()
+      for _ in 0..<2 {
+        db = try folder.open(options(new, renamed: ["tracks": "songs"]))
+        #expect(errorCode { _ = try db.nextChanges(of: new, after: cursor) } == nil)
+        try db.close()
+      }
+      db = try folder.open(options(new, renamed: ["tracks": "songs"]))
+      try db.write { tx throws in try tx[.texts("songs")].set("2", for: "k") }
+      let told = try db.nextChanges(of: new, after: cursor)?.changes.map(\.collection)
+      #expect(told == (filter.contains("tracks") == false ? nil : ["songs"]))
+      try db.close()
+      // With a row, the other description is another feed.
+      db = try folder.open(options(old))
+      #expect(errorCode { _ = try db.nextChanges(of: old, after: cursor) } == .cursorForeign)
+      try db.close()
+    }
+  }
+
   @Test("All collections and those that a closure knows are two feeds under one name")
   func tellsClosuresFromAll() throws {
     let folder = try TestFolder()
