@@ -99,7 +99,9 @@ struct FeedHistory {
     case 0..<10: try rows.set(text, metadata: random.oneIn(2) ? "m\(random.below(99))" : nil, for: key)
     case 10..<12: _ = try rows.replace(text, for: key)
     case 12..<14: _ = try rows.replaceMetadata(random.oneIn(2) ? text : nil, for: key)
-    case 14..<17: _ = try rows.remove(key)
+    case 14..<17:
+      if name == "a", try rows.contains(key), try tx[.texts("b")].contains(key) { counts["cascade", default: 0] += 1 }
+      _ = try rows.remove(key)
     case 17: _ = try rows.remove((0..<6).map { "k\($0)" })
     case 18:
       counts["cleared", default: 0] += try rows.removeAll() > 0 ? 1 : 0
@@ -177,11 +179,15 @@ struct FeedHistory {
     // Through text, as a consumer keeps it.
     let cursor = consumers[index].cursor.flatMap { FeedCursor($0.description) }
     let (feed, mode) = (consumers[index].feed, consumers[index].mode)
-    guard let batch = try db.nextChanges(of: feed, after: cursor, limit: .rows(limit), mode: mode) else {
+    // Few bytes: following states, batches end inside entries.
+    let bytes = random.oneIn(3) ? 1 + random.below(400) : 16 << 20
+    let bounds = FeedLimit(rows: limit, bytes: bytes)
+    guard let batch = try db.nextChanges(of: feed, after: cursor, limit: bounds, mode: mode) else {
       try expectRows(index, try FeedRows(db, without: ["cache"]))
       return false
     }
     count("\(mode)")
+    if mode == .state, !batch.endsCommit { count("inside a commit") }
     if mode == .state {
       for change in batch.changes { try consumers[index].rows.apply(change) }
       if !batch.isCatchingUp { try expectRows(index, try FeedRows(db, without: ["cache"])) }
@@ -229,7 +235,9 @@ struct FeedHistory {
       }
       counts.merge(history.counts) { $0 + $1 }
     }
-    for what in ["undone", "savepoint", "cleared", "reopened", "bootstrap", "state", "log"] {
+    for what in [
+      "undone", "savepoint", "cleared", "reopened", "bootstrap", "state", "log", "inside a commit", "cascade",
+    ] {
       #expect(counts[what, default: 0] > 0, "\(what) did not happen")
     }
     if TestSize.isFull { #expect(counts["renamed", default: 0] > 10 && counts["cleared all", default: 0] > 10) }

@@ -33,7 +33,8 @@ struct FeedBench: ParsableCommand {
         for (row, value) in try measure(kind) { times[row, default: [:]][kind.name, default: []].append(value) }
       }
     }
-    for row in ["µs/row in batches", "µs per single commit", "million changes/s by states", "million changes/s by log"] {
+    let rows = ["µs/row in batches", "µs per single commit", "million changes/s by states", "million changes/s by log"]
+    for row in rows {
       for kind in Self.kinds {
         guard let samples = times[row]?[kind.name] else { continue }
         let (middle, lowest, highest) = (median(samples), samples.min() ?? 0, samples.max() ?? 0)
