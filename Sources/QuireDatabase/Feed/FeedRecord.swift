@@ -85,6 +85,7 @@ struct FeedRecord: Hashable {
     guard reader.number(UInt8.self) == Self.version, let keeping = reader.number(UInt8.self),
       let keeping = ChangeFeed.Keeping(rawValue: keeping), let high = reader.number(UInt64.self),
       let low = reader.number(UInt64.self), let epoch = reader.number(UInt64.self), let base = reader.mark(),
+      base.position.csn > 0,
       let hasExpired = reader.number(UInt8.self), hasExpired <= 1, let released = reader.number(UInt64.self),
       let releasedPart = reader.number(UInt32.self), let renamed = reader.number(UInt64.self),
       let (collections, asksClosure) = reader.collections(), reader.rest.isEmpty

@@ -69,7 +69,7 @@ private final class ToyProtection: RowProtection, @unchecked Sendable {
       let found = tx.tree(named: "quire.feed.sealed")
       let tree = try #require(found)
       var reader = FeedTree(try tx.cursor(tree))
-      var isOnEntry = try reader.seek(behind: FeedPosition(csn: 0, part: 0, chain: 0))
+      var isOnEntry = try reader.seek(behind: FeedPosition(csn: 1, part: 0, chain: 0))
       var count = 0
       while isOnEntry {
         let text = String(decoding: try reader.entry().body.bytes, as: UTF8.self)
