@@ -33,9 +33,9 @@ import Testing
       for change in batch.changes { try consumer.rows.apply(change) }
       // Through text, as a consumer keeps it.
       consumer.cursor = FeedCursor(batch.cursor.description)
-      #expect(batch.cursor.isCatchingUp == batch.isCatchingUp && batch.endsCommit == !batch.isCatchingUp)
+      #expect(batch.cursor.isCatchingUp == batch.isCatchingUp && batch.endsCommit == (batch.cursor.toldCount == 0))
       let status = try db.status(of: keys, at: consumer.cursor)
-      #expect(status.behind.commits == (batch.isCatchingUp ? 1 : 0))
+      #expect((status.behind.commits > 0) == batch.isCatchingUp)
       // Rows change where the consumer is inside an entry.
       if batches == 2 { try db.write { tx throws in try tx[.texts("a")].set("short", for: "key 1") } }
       // What is released behind such a cursor is still to be told.
@@ -132,7 +132,7 @@ import Testing
     let size = environmentNumber("QUIRE_FEED_MEBIBYTES") ?? (TestSize.isFull ? 10 << 10 : 12)
     let bound = size >= 1024 ? 64 << 20 : 1 << 20
     // Small rows take a hundred times as many transactions.
-    let written = isLong ? size << 20 : size << 20 >> 3
+    let written = isLong ? size << 20 : size << 17
     let feed = ChangeFeed("dead", keeping: keeping, retention: .init(bytes: bound))
     let with = try fill([feed], written, isLong: isLong)
     let without = try fill([], written, isLong: isLong)
