@@ -41,7 +41,7 @@ import Testing
       // What is released behind such a cursor is still to be told.
       if batches == 3 { try db.release(keys, upTo: batch.cursor) }
     }
-    #expect(batches >= 14 && batches <= 20)
+    #expect(batches >= 10 && batches <= 20)
     #expect(try consumer.rows == FeedRows(db))
     #expect(try consumer.cursor == db.newestCursor(of: keys))
   }
