@@ -120,7 +120,9 @@ let package = Package(
       dependencies: [
         "QuireDatabase",
         "QuireIndexes",
+        "QuireRelationships",
         "QuireStorage",
+        "QuireViews",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings

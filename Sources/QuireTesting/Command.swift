@@ -26,8 +26,10 @@ package func runQuireDB(_ arguments: [String]) -> CommandResult? {
 /// - Parameters:
 ///   - environment: all that it has of an environment, `NAME=value` each.
 ///   - file: where both its outputs go; nil to have them returned.
+///   - errors: where standard error goes alone; nil if where the other output goes.
 package func runProgram(
-  _ program: String, _ arguments: [String], environment: [String] = [], outputTo file: String? = nil
+  _ program: String, _ arguments: [String], environment: [String] = [], outputTo file: String? = nil,
+  errorsTo errors: String? = nil
 ) -> CommandResult? {
   var ends: [Int32] = [0, 0]
   guard pipe(&ends) == 0 else { return nil }
@@ -44,6 +46,7 @@ package func runProgram(
   } else {
     for descriptor in Int32(1)...2 { posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor) }
   }
+  if let errors { posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600) }
   posix_spawn_file_actions_addclose(&actions, ends[0])
   var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
   var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]

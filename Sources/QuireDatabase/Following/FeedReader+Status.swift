@@ -12,16 +12,20 @@ extension FeedReader {
   func status(at cursor: FeedCursor?) throws(DatabaseError) -> FeedStatus {
     let clock = core.options.wallClock
     return try withDurableSnapshot { _, tree, record in
-      let newest = try tree.newest() ?? record.base
-      let oldest = try tree.oldest()
       let mark = try cursor.map { try start($0, &tree, record) } ?? record.base
-      let next = try tree.seek(behind: mark.position) ? try tree.mark() : nil
-      let now = clock()
-      func age(_ mark: FeedMark?) -> Duration { .microseconds(mark.map { max(0, now &- $0.time) } ?? 0) }
-      return FeedStatus(
-        oldest: record.cursor(record.base.position), newest: record.cursor(newest.position),
-        kept: .init(newest, since: record.base, age: age(oldest)), behind: .init(newest, since: mark, age: age(next)))
+      return try Self.status(record, at: mark, &tree, now: clock())
     }
+  }
+
+  /// How much a feed keeps, and how far behind one of its marks is.
+  static func status(_ record: FeedRecord, at mark: FeedMark, _ tree: inout FeedTree, now: Int64) throws -> FeedStatus {
+    let newest = try tree.newest() ?? record.base
+    let oldest = try tree.oldest()
+    let next = try tree.seek(behind: mark.position) ? try tree.mark() : nil
+    func age(_ mark: FeedMark?) -> Duration { .microseconds(mark.map { max(0, now &- $0.time) } ?? 0) }
+    return FeedStatus(
+      oldest: record.cursor(record.base.position), newest: record.cursor(newest.position),
+      kept: .init(newest, since: record.base, age: age(oldest)), behind: .init(newest, since: mark, age: age(next)))
   }
 
   /// Lets what was told up to a cursor expire.

@@ -17,8 +17,10 @@ struct FeedReader {
         into the `feeds` of the options.
         """, path: core.path)
     }
-    (self.core, self.feed) = (core, open)
+    self.init(core, open: open)
   }
+
+  init(_ core: DatabaseCore, open: OpenFeed) { (self.core, feed) = (core, open) }
 
   private var name: String { feed.definition.name }
 

@@ -17,7 +17,7 @@ enum ModuleImports {
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
-    "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
+    "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
     ],
