@@ -39,55 +39,83 @@ extension DatabaseCore {
   /// 4. Every half of a row decompresses, with the dictionary that it names, or is encrypted.
   /// 5. What is noted about a collection's dictionaries can be read, names one that is there or none, and no dictionary
   ///    has a number that is still to be given.
-  func verifyRows(_ tx: borrowing QuireStorage.ReadTransaction) throws {
-    let names = try collectionNames(tx)
+  ///
+  /// - Parameters:
+  ///   - decodesValues: whether each half that is not encrypted is read without its type, too: as what its coder is
+  ///     noted to be.
+  ///   - report: gets what is wrong with one row or collection; if it returns, the others are looked at.
+  func verifyRows(
+    _ tx: borrowing QuireStorage.ReadTransaction, decodesValues: Bool = false,
+    _ report: (DatabaseError) throws -> Void = { throw $0 }
+  ) throws {
+    let collections = try verifiedCollections(tx)
+    let names = collections.mapValues(\.name)
     let dictionaries = try readDictionaries(tx, of: names)
     var unused = Set(names.keys)
     var cursor = try tx.cursor(trees.keys)
     while try cursor.next() {
       guard let key = try cursor.readKey(), let value = try cursor.value else { throw wrong(2, "an entry has gone") }
-      guard let number = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
-        let rowID = Int64(littleEndianBytes: value)
-      else { throw wrong(2, "an entry is too short") }
-      guard RowID(stored: rowID) != nil else { throw wrong(2, "an entry says \(rowID), which is no row's number") }
-      let id = CollectionID(number)
-      guard let name = names[id] else { throw wrong(2, "\(id) has entries and no name") }
-      unused.remove(id)
-      let found: Void? = try tx.withValue(for: rowID, in: trees.rows) { bytes in
-        try unsafe bytes.withUnsafeBytes { bytes in
-          try verify(unsafe RowView(bytes), id, key.dropFirst(CollectionID.byteCount), name, dictionaries[id] ?? [:])
+      do {
+        guard let number = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
+          let rowID = Int64(littleEndianBytes: value)
+        else { throw wrong(2, "an entry is too short") }
+        guard RowID(stored: rowID) != nil else { throw wrong(2, "an entry says \(rowID), which is no row's number") }
+        let id = CollectionID(number)
+        guard let collection = collections[id] else { throw wrong(2, "\(id) has entries and no name") }
+        unused.remove(id)
+        let rowKey = key.dropFirst(CollectionID.byteCount)
+        let found: Void? = try tx.withValue(for: rowID, in: trees.rows) { bytes in
+          try unsafe bytes.withUnsafeBytes { bytes in
+            try verify(
+              unsafe RowView(bytes), id, rowKey, collection, dictionaries[id] ?? [:], decodesValues: decodesValues)
+          }
         }
+        if found == nil { throw wrong(2, "row \(rowID) is missing", collection.name, rowKey) }
+      } catch let error as DatabaseError {
+        try report(error)
       }
-      if found == nil { throw wrong(2, "row \(rowID) is missing", name) }
     }
-    if let id = unused.min() { throw wrong(1, "\(id) has no row", names[id]) }
+    for id in unused.sorted() { try report(wrong(1, "\(id) has no row", names[id])) }
     let (rows, keys) = (try tx.count(of: trees.rows), try tx.count(of: trees.keys))
-    if rows != keys { throw wrong(3, "\(rows) rows, but \(keys) keys") }
+    if rows != keys { try report(wrong(3, "\(rows) rows, but \(keys) keys")) }
   }
 
   private func verify(
-    _ row: RowView, _ id: CollectionID, _ key: ArraySlice<UInt8>, _ name: String,
-    _ dictionaries: [UInt32: CompressionDictionary]
+    _ row: RowView, _ id: CollectionID, _ key: ArraySlice<UInt8>, _ collection: VerifiedCollection,
+    _ dictionaries: [UInt32: CompressionDictionary], decodesValues: Bool
   ) throws {
+    let name = collection.name
     guard row.collection == id, unsafe row.key.elementsEqual(key) else {
-      throw wrong(2, "the entry leads to a row of \(row.collection) and another key", name)
+      throw wrong(2, "the entry leads to a row of \(row.collection) and another key", name, key)
     }
-    do {
-      func decode(_ half: UnsafeRawBufferPointer) throws {
+    func verify(_ half: UnsafeRawBufferPointer, _ coder: StoredCoder, _ context: RowCodingContext) throws {
+      let bytes: [UInt8]
+      do {
         // Whether it decrypts is for who has the key to see.
         if unsafe SealedHeader.isSealed(half) {
           _ = try unsafe SealedHeader(half)
           return
         }
-        _ = try unsafe ValueCompression.decode(half.bytes) { number in
+        bytes = try unsafe ValueCompression.decode(half.bytes) { number in
           guard let dictionary = dictionaries[number] else { throw CompressionError.missingDictionary(number) }
           return dictionary
         }
+      } catch {
+        throw wrong(4, "\(error)", name, key)
       }
-      try unsafe decode(row.object)
-      if let metadata = unsafe row.metadata { try unsafe decode(metadata) }
-    } catch {
-      throw wrong(4, "\(error)", name)
+      guard decodesValues else { return }
+      do { _ = try StoredHalf(bytes, coder, context) } catch {
+        throw DatabaseError(
+          .damagedRow,
+          """
+          A row does not decode as \(coder.description), which the file notes of its collection. Store it again, or \
+          restore the database from a backup.
+          """, path: path, collection: name, key: String(decoding: key, as: UTF8.self), cause: error)
+      }
+    }
+    try unsafe verify(row.object, collection.coders.object, collection.object)
+    if let metadata = unsafe row.metadata {
+      try unsafe verify(metadata, collection.coders.metadata, collection.metadata)
     }
   }
 
@@ -136,25 +164,46 @@ extension DatabaseCore {
     }
   }
 
-  private func collectionNames(_ tx: borrowing QuireStorage.ReadTransaction) throws -> [CollectionID: String] {
+  private func verifiedCollections(
+    _ tx: borrowing QuireStorage.ReadTransaction
+  ) throws -> [CollectionID: VerifiedCollection] {
     let next = try tx.value(for: DatabaseTrees.nextCollectionIDKey, in: trees.info) ?? [1, 0, 0, 0]
     guard let next = UInt32(littleEndianBytes: next) else { throw wrong(1, "the next number is none") }
     let limit = CollectionID(next)
-    var names: [CollectionID: String] = [:]
+    var found: [CollectionID: VerifiedCollection] = [:]
     var cursor = try tx.cursor(trees.collections)
     while try cursor.next() {
       guard let key = try cursor.readKey(), let value = try cursor.value,
         let name = String(validating: key, as: UTF8.self)
       else { throw wrong(1, "a name is no text") }
-      let id = try CollectionFormat(value, name: name).id
-      guard names.updateValue(name, forKey: id) == nil, id < limit else { throw wrong(1, "\(id) is out of turn", name) }
+      let format = try CollectionFormat(value, name: name)
+      guard found.updateValue(VerifiedCollection(name, format), forKey: format.id) == nil, format.id < limit else {
+        throw wrong(1, "\(format.id) is out of turn", name)
+      }
     }
-    return names
+    return found
   }
 
-  private func wrong(_ number: Int, _ what: String, _ collection: String? = nil) -> DatabaseError {
+  private func wrong(
+    _ number: Int, _ what: String, _ collection: String? = nil, _ key: ArraySlice<UInt8>? = nil
+  ) -> DatabaseError {
     DatabaseError(
       .damagedRow, "Rule \(number) of the rows is broken: \(what). Restore the database from a backup.", path: path,
-      collection: collection)
+      collection: collection, key: key.map { String(decoding: $0, as: UTF8.self) })
+  }
+}
+
+/// A collection whose rows are verified: what has written them, and what it takes to read them.
+private struct VerifiedCollection {
+  let name: String
+  let coders: StoredCoders
+  let object: RowCodingContext
+  let metadata: RowCodingContext
+
+  init(_ name: String, _ format: CollectionFormat) {
+    self.name = name
+    coders = format.coders
+    object = RowCodingContext(schema: format.objectSchema, of: name)
+    metadata = RowCodingContext(schema: format.metadataSchema, of: name)
   }
 }

@@ -73,6 +73,41 @@ public struct StoredRelationship {
     }
   }
 
+  /// What is wrong with what is stored, up to a limit: edges whose rows are no more, and where the trees of edges and
+  /// names do not agree. Nothing of a relationship that is not ready: its edges are looked at anew when it is
+  /// registered. O(n log n), and reads no row but its key.
+  public func defects(limit: Int = 100) throws -> [DatabaseError] {
+    guard status.state == .ready, limit > 0 else { return [] }
+    var found: [DatabaseError] = []
+    do {
+      // Lost rows are told below, each with its edge.
+      try trees.checkInvariants { _ in true }
+      try trees.checkSettled()
+      try forEachEdge { edge in
+        if let lost = lostRow(of: edge) { found.append(lost) }
+        return found.count < limit
+      }
+    } catch let error as DatabaseError {
+      found.append(error)
+    }
+    return found
+  }
+
+  private func lostRow(of edge: Edge) -> DatabaseError? {
+    for (end, what) in [(edge.source, "source"), (edge.destination, "destination")] {
+      guard case .lostRow(let rowID) = end else { continue }
+      var other: RowKey?
+      for case .row(let key) in [edge.source, edge.destination] { other = key }
+      return DatabaseError(
+        .damagedRow,
+        """
+        In the relationship “\(status.name)” an edge “\(edge.name)” has row \(rowID.rawValue) as its \(what), which does \
+        not exist. Unregister the relationship, and register it again; edges made by hand have to be made again.
+        """, collection: other?.collection, key: other?.key)
+    }
+    return nil
+  }
+
   private func edge(_ stored: StoredEdge) throws -> Edge {
     let destination: End =
       switch stored.destination {

@@ -62,6 +62,26 @@ public struct StoredView {
   /// The number of rows of a group; nil if there is no such group. O(log n).
   public func count(in group: String) throws -> Int? { try trees.group(group).map { try trees.count($0) } }
 
+  /// What is wrong with what is stored, up to a limit: rows that are no more, and where entries, rows and groups do not
+  /// agree. Nothing of a view that is not ready: it is built anew. O(n log n), and reads no row but its key.
+  public func defects(limit: Int = 100) throws -> [DatabaseError] {
+    guard status.state == .ready, limit > 0 else { return [] }
+    var found: [DatabaseError] = []
+    do { try trees.checkInvariants() } catch let error as DatabaseError { found.append(error) }
+    let cursor = try trees.rows.cursor()
+    while found.count < limit, try cursor.next() {
+      guard let rowID = cursor.key, try !store.hasRow(rowID) else { continue }
+      found.append(
+        DatabaseError(
+          .damagedRow,
+          """
+          The view “\(status.name)” shows row \(rowID.rawValue), which does not exist. Unregister the view, and \
+          register it again.
+          """))
+    }
+    return found
+  }
+
   /// Calls `body` with the rows of a group in their order, from the one at `offset` on, until it returns false.
   /// O(log n), and a step and a look-up of the row for each; `offset` costs nothing.
   public func forEachRow(in group: String, offset: Int = 0, _ body: (Row) throws -> Bool) throws {
