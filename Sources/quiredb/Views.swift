@@ -9,8 +9,8 @@ struct Views: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Lists the views of a database; of one, its groups, or the rows of a group. Changes nothing.",
     discussion: """
-      What is shown is what is stored: no closure of the app's is needed. A view that is out of date is shown as it was \
-      when the app registered it last; rows that have gone since are shown by their numbers.
+      What is shown is what is stored: no closure of the app's is needed. A view that is out of date is shown as it \
+      was when the app registered it last; rows that have gone since are shown by their numbers.
       """)
 
   @OptionGroup var database: DatabaseArgument

@@ -6,8 +6,8 @@ internal import QuireStorage
 private struct EnoughDefects: Error {}
 
 extension Database {
-  /// What is wrong with rows, collections, the notes of extensions, and feeds: as `verify` finds it, but all of it up to
-  /// a limit; and every half of a row is read without its type, as what its coder is noted to be. Pages are not looked
+  /// What is wrong with rows, collections, the notes of extensions, and feeds: as `verify` finds it, but all of it up
+  /// to a limit; and every half of a row is read without its type, as what its coder is noted to be. Pages are not looked
   /// at beyond what reading takes, and what extensions have stored is for them to check. Of what is encrypted it is
   /// checked that it names its key.
   ///

@@ -71,8 +71,8 @@ extension Database {
     }
   }
 
-  /// The next changes of a stored feed behind a cursor, commit by commit; nil if there are none yet. For a database that
-  /// is read only, where no feed is named; otherwise as ``nextChanges(of:after:limit:mode:)``.
+  /// The next changes of a stored feed behind a cursor, commit by commit; nil if there are none yet. For a database
+  /// that is read only, where no feed is named; otherwise as ``nextChanges(of:after:limit:mode:)``.
   ///
   /// - Throws: `feedNotFound` for a feed that is not of this database or has begun anew, `cursorForeign`,
   ///   `cursorExpired`, `nestedTransaction`, `closed`, `damagedRow`, and what reading pages throws.

@@ -101,8 +101,8 @@ public struct StoredRelationship {
       return DatabaseError(
         .damagedRow,
         """
-        In the relationship “\(status.name)” an edge “\(edge.name)” has row \(rowID.rawValue) as its \(what), which does \
-        not exist. Unregister the relationship, and register it again; edges made by hand have to be made again.
+        In the relationship “\(status.name)” an edge “\(edge.name)” has row \(rowID.rawValue) as its \(what), which \
+        does not exist. Unregister the relationship, and register it again; edges made by hand have to be made again.
         """, collection: other?.collection, key: other?.key)
     }
     return nil

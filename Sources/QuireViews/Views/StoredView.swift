@@ -4,8 +4,8 @@ public import QuireDatabase
 
 /// A view as it is stored, whether it is registered or not.
 ///
-/// For the thread and the life of its transaction. Nothing of the app's is needed or run: groups and their rows are told
-/// as they stand. All calls may throw `transactionClosed`, `damagedPage`, `damagedRow` and `inputOutput`.
+/// For the thread and the life of its transaction. Nothing of the app's is needed or run: groups and their rows are
+/// told as they stand. All calls may throw `transactionClosed`, `damagedPage`, `damagedRow` and `inputOutput`.
 public struct StoredView {
   /// How a view gets its rows.
   public enum Kind: Hashable, Sendable {
