@@ -83,7 +83,9 @@ struct Check: ParsableCommand {
     }
   }
 
-  private func extensionDefects(_ tx: ReadTransaction, _ reporter: ProgressReporter) throws -> [DatabaseError] {
+  private func extensionDefects(
+    _ tx: QuireDatabase.ReadTransaction, _ reporter: ProgressReporter
+  ) throws -> [DatabaseError] {
     var found: [DatabaseError] = []
     for view in try tx.storedViews() where found.count < limit {
       reporter.show("the view “\(view.status.name)”")

@@ -50,14 +50,17 @@ import Testing
       try db.close()
       let engine = try StorageEngine(at: library.path)
       try engine.write { tx in
-        let (rows, keys) = (try #require(tx.tree(named: "quire.rows")), try #require(tx.tree(named: "quire.keys")))
+        guard let rows = tx.tree(named: "quire.rows"), let keys = tx.tree(named: "quire.keys") else {
+          Issue.record("the trees of rows have other names")
+          return
+        }
         try tx.delete(rowID.rawValue, in: rows)
         var found: [UInt8]?
         var cursor = try tx.cursor(keys)
         while try cursor.next(), let key = try cursor.readKey() {
           if key.dropFirst(4).elementsEqual("s1".utf8) { found = key }
         }
-        try tx.delete(try #require(found), in: keys)
+        if let found { try tx.delete(found, in: keys) }
       }
       try engine.close()
       let output = try check(status: 1)

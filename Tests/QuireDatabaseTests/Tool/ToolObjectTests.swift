@@ -29,7 +29,7 @@ import Testing
       #expect(filtered[0]["parent"]?.text == "songs.byAlbum" && filtered[0]["rows"] == 5 && filtered.count == 4)
       let db = try library.open()
       try db.register(ToolLibrary.byAlbum)
-      let keys = try db.read { tx throws in try tx.view(ToolLibrary.byAlbum).rows(in: "a1").map(\.key) }
+      let keys = try db.read { tx throws in try tx.view(ToolLibrary.byAlbum).rows(in: "a1").map(\.row.key) }
       try db.close()
       let rows = try run("views", "songs.byAlbum", "--group", "a1", "--json").records
       #expect(rows.map { $0["key"]?.text } == keys && rows.allSatisfy { $0["collection"]?.text == "songs" })
@@ -105,7 +105,7 @@ import Testing
       let db = try library.open()
       async let followed = runProgram("/usr/bin/timeout", ["2.5", tool, "feed", path, "sql", "--follow"])
       try await Task.sleep(for: .milliseconds(300))
-      try db.write { tx throws in try tx[ToolLibrary.songs].remove("s3") }
+      try await db.write { tx throws in try tx[ToolLibrary.songs].remove("s3") }
       try db.close()
       let lines = try #require(await followed).output.split(separator: "\n")
       #expect(
