@@ -78,7 +78,7 @@ struct Feed: ParsableCommand {
 
   /// Shows the changes behind a cursor.
   private func tell(_ name: String, of db: Database, _ cursor: inout FeedCursor?, _ left: inout Int) throws {
-    let feeds = try chosen(try db.storedFeeds(), name, "feed", database.file) { $0.name }
+    let feeds = try chosen(try db.read { tx in try tx.storedFeeds() }, name, "feed", database.file) { $0.name }
     guard let feed = feeds.first else { return }
     var output = StandardOutput()
     var count = 0
@@ -97,7 +97,7 @@ struct Feed: ParsableCommand {
   // MARK: The list
 
   private func list(_ db: Database) throws {
-    let feeds = try db.storedFeeds()
+    let feeds = try db.read { tx in try tx.storedFeeds() }
     var output = StandardOutput()
     defer { output.flush() }
     if feeds.isEmpty, !json { output.append("no feeds") }

@@ -2,42 +2,56 @@
 
 internal import QuireStorage
 
-/// Ends a search for defects that has found enough.
-private struct EnoughDefects: Error {}
-
 extension Database {
   /// What is wrong with rows, collections, the notes of extensions, and feeds: as `verify` finds it, but all of it up
-  /// to a limit; and every half of a row is read without its type, as what its coder is noted to be. Pages are not looked
-  /// at beyond what reading takes, and what extensions have stored is for them to check. Of what is encrypted it is
-  /// checked that it names its key.
+  /// to a limit, each with collection and key if it is about a row, and with what helps. Every half of a row is read
+  /// without its type, as what its coder is noted to be; of what is encrypted it is checked that it names its key.
   ///
-  /// Reads and decodes each row once, in one snapshot; keeps nothing but what it finds.
+  /// Reads and decodes each row once, in one snapshot. What extensions have stored is for them to check.
   ///
-  /// - Returns: the defects, each with collection and key if it is about a row, and with what helps.
   /// - Throws: `closed`, `nestedTransaction` inside a write transaction, `inputOutput`.
   public func defects(limit: Int = 100) throws -> [DatabaseError] {
-    var found: [DatabaseError] = []
-    func report(_ error: DatabaseError) throws {
-      found.append(error)
-      if found.count >= limit { throw EnoughDefects() }
-    }
-    func part(_ body: () throws -> Void) throws {
-      do { try body() } catch let error as DatabaseError {
-        try report(error)
-      } catch let error as StorageError where error.code == .damagedPage {
-        try report(DatabaseError(error))
-      }
-    }
+    var search = DefectSearch(core: core, limit: limit)
+    return try search.run()
+  }
+}
+
+/// A search for what is wrong with objects.
+private struct DefectSearch {
+  /// Ends a search that has found enough.
+  private struct Enough: Error {}
+
+  let core: DatabaseCore
+  let limit: Int
+  private var found: [DatabaseError] = []
+
+  init(core: DatabaseCore, limit: Int) { (self.core, self.limit) = (core, limit) }
+
+  mutating func run() throws -> [DatabaseError] {
     do {
       try core.storage.read { tx in
-        try part { try core.verifyRows(tx, decodesValues: true, report) }
-        try part { try core.verifyExtensions(tx) }
-        try part { try core.verifyFeeds(tx, report) }
+        try look { search in try core.verifyRows(tx, decodesValues: true) { try search.report($0) } }
+        try look { _ in try core.verifyExtensions(tx) }
+        try look { search in try core.verifyFeeds(tx) { try search.report($0) } }
       }
-    } catch is EnoughDefects {
+    } catch is Enough {
     } catch let error as StorageError {
       throw DatabaseError(error)
     }
     return found
+  }
+
+  /// Looks at one part; what ends that leaves the other parts to be looked at.
+  private mutating func look(_ body: (inout DefectSearch) throws -> Void) throws {
+    do { try body(&self) } catch let error as DatabaseError {
+      try report(error)
+    } catch let error as StorageError where error.code == .damagedPage {
+      try report(DatabaseError(error))
+    }
+  }
+
+  private mutating func report(_ error: DatabaseError) throws {
+    found.append(error)
+    if found.count >= limit { throw Enough() }
   }
 }

@@ -56,29 +56,36 @@ public struct StoredFeed: Sendable {
   }
 }
 
-extension Database {
+extension ReadTransaction {
   /// The feeds that are stored, in the order of their names' bytes, whether they were named at the opening or not.
   ///
-  /// - Throws: `damagedRow` for what breaks the form, `closed`, `nestedTransaction`, and what reading pages throws.
+  /// - Throws: `damagedRow` for what breaks the form, `transactionClosed`, and what reading pages throws.
   public func storedFeeds() throws -> [StoredFeed] {
-    try read { tx in
-      let state = tx.state
-      let names = state.treeNames.compactMap { FeedKeys.feedName($0) }
-      return try names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { name in
-        guard let tree = state.tree(named: FeedKeys.treePrefix + name) else { return nil }
-        return try StoredFeed(name, tree, core, state)
-      }
+    try state.check()
+    let names = state.treeNames.compactMap { FeedKeys.feedName($0) }
+    return try names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { name in
+      guard let tree = state.tree(named: FeedKeys.treePrefix + name) else { return nil }
+      return try StoredFeed(name, tree, state.database, state)
     }
   }
+}
 
+extension Database {
   /// The next changes of a stored feed behind a cursor, commit by commit; nil if there are none yet. For a database
   /// that is read only, where no feed is named; otherwise as ``nextChanges(of:after:limit:mode:)``.
   ///
-  /// - Throws: `feedNotFound` for a feed that is not of this database or has begun anew, `cursorForeign`,
-  ///   `cursorExpired`, `nestedTransaction`, `closed`, `damagedRow`, and what reading pages throws.
+  /// - Throws: `feedNotFound` for a feed that is not of this database, `cursorForeign`, `cursorExpired`,
+  ///   `nestedTransaction`, `closed`, `damagedRow`, and what reading pages throws.
   public func nextChanges(
     of stored: StoredFeed, after cursor: FeedCursor?, limit: FeedLimit = .rows(5000)
-  ) throws(DatabaseError) -> FeedBatch? {
+  ) throws(DatabaseError) -> FeedBatch? { try FeedReader(core, stored).next(after: cursor, limit, .log) }
+}
+
+extension FeedReader {
+  /// Reads a feed that need not have been named.
+  ///
+  /// - Throws: `feedNotFound` if it is not of this database.
+  fileprivate init(_ core: DatabaseCore, _ stored: StoredFeed) throws(DatabaseError) {
     guard stored.isOfThisDatabase else {
       throw DatabaseError(
         .feedNotFound,
@@ -87,6 +94,6 @@ extension Database {
         follow it in the database where it was written.
         """, path: core.path)
     }
-    return try FeedReader(core, open: stored.open).next(after: cursor, limit, .log)
+    self.init(core, open: stored.open)
   }
 }

@@ -79,6 +79,7 @@ public struct StoredView {
           register it again.
           """))
     }
+    assert(found.count <= limit, "more defects are told than were asked for")
     return found
   }
 
