@@ -11,13 +11,12 @@ extension Database {
   ///
   /// - Throws: `closed`, `nestedTransaction` inside a write transaction, `inputOutput`.
   public func defects(limit: Int = 100) throws -> [DatabaseError] {
-    var search = DefectSearch(core: core, limit: limit)
-    return try search.run()
+    try DefectSearch(core: core, limit: limit).run()
   }
 }
 
 /// A search for what is wrong with objects.
-private struct DefectSearch {
+private final class DefectSearch {
   /// Ends a search that has found enough.
   private struct Enough: Error {}
 
@@ -27,12 +26,12 @@ private struct DefectSearch {
 
   init(core: DatabaseCore, limit: Int) { (self.core, self.limit) = (core, limit) }
 
-  mutating func run() throws -> [DatabaseError] {
+  func run() throws -> [DatabaseError] {
     do {
       try core.storage.read { tx in
-        try look { search in try core.verifyRows(tx, decodesValues: true) { try search.report($0) } }
-        try look { _ in try core.verifyExtensions(tx) }
-        try look { search in try core.verifyFeeds(tx) { try search.report($0) } }
+        try look { try core.verifyRows(tx, decodesValues: true, report) }
+        try look { try core.verifyExtensions(tx) }
+        try look { try core.verifyFeeds(tx, report) }
       }
     } catch is Enough {
     } catch let error as StorageError {
@@ -42,15 +41,15 @@ private struct DefectSearch {
   }
 
   /// Looks at one part; what ends that leaves the other parts to be looked at.
-  private mutating func look(_ body: (inout DefectSearch) throws -> Void) throws {
-    do { try body(&self) } catch let error as DatabaseError {
+  private func look(_ body: () throws -> Void) throws {
+    do { try body() } catch let error as DatabaseError {
       try report(error)
     } catch let error as StorageError where error.code == .damagedPage {
       try report(DatabaseError(error))
     }
   }
 
-  private mutating func report(_ error: DatabaseError) throws {
+  private func report(_ error: DatabaseError) throws {
     found.append(error)
     if found.count >= limit { throw Enough() }
   }
