@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "YapCompat", targets: ["YapCompat"]),
     .library(name: "YapExtensions", targets: ["YapExtensions"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
+    .executable(name: "quire-import", targets: ["quire-import"]),
     .executable(name: "quire-torture", targets: ["quire-torture"]),
     .executable(name: "quire-fuzz", targets: ["quire-fuzz"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
@@ -56,6 +57,12 @@ let package = Package(
       providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]
     ),
     .systemLibrary(name: "CQuirePlatform"),
+    // For the importer alone: see `ModuleImports` among the rules of TidyTests.
+    .systemLibrary(
+      name: "CSQLite",
+      pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]
+    ),
     .target(
       name: "QuireStorage",
       dependencies: [
@@ -127,6 +134,14 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    .target(
+      name: "QuireImporting", dependencies: ["CSQLite", "QuireDatabase", "QuireStorage"], swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "quire-import",
+      dependencies: ["QuireImporting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: settings
+    ),
     .executableTarget(
       name: "quire-torture",
       dependencies: [
@@ -190,6 +205,10 @@ let package = Package(
     .testTarget(
       name: "QuireRelationshipsTests",
       dependencies: ["Quire", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireTesting"],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "QuireImportingTests", dependencies: ["CSQLite", "QuireDatabase", "QuireImporting", "QuireTesting"],
       swiftSettings: settings
     ),
     .testTarget(

@@ -7,6 +7,8 @@ enum ModuleImports {
   static let allowed: [String: Set<String>] = [
     "CLZ4": [],
     "CQuirePlatform": [],
+    // SQLite is linked by the importer and nowhere else.
+    "CSQLite": [],
     "QuireStorage": ["CQuirePlatform"],
     "QuireDatabase": ["QuireStorage", "CLZ4", "CQuirePlatform"],
     // Extensions see what a third party sees: the public API of QuireDatabase and nothing else.
@@ -17,7 +19,13 @@ enum ModuleImports {
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
+<<<<<<< HEAD
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
+=======
+    "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
+    "QuireImporting": ["CSQLite", "QuireStorage", "QuireDatabase"],
+    "quire-import": ["QuireImporting"],
+>>>>>>> 9cffad70 (Import tables of SQLite and GRDB by a tool of its own)
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
     ],
@@ -79,6 +87,9 @@ struct ModuleImportsTests {
       ("QuireViews", "import struct QuireStorage.PageNumber"),
       ("QuireViews", "import QuireRelationships"),
       ("YapCompat", "import YapExtensions"),
+      ("QuireDatabase", "import CSQLite"),
+      ("quiredb", "internal import CSQLite"),
+      ("quire-import", "import CSQLite"),
       ("quickstart", "import QuireDatabase"),
     ])
   func importUpwardsIsFound(module: String, line: String) {

@@ -1,0 +1,108 @@
+// A file of SQLite's, open for reading, and statements over it.
+
+import CSQLite
+import QuireDatabase
+
+/// A file of SQLite's, open for reading. For one thread.
+final class SQLiteDatabase {
+  let file: SQLiteFile
+  private let path: String
+  private let handle: OpaquePointer
+
+  /// - Throws: ``ImportError`` if it is none, or damaged.
+  init(_ path: String, besides target: String) throws(ImportError) {
+    file = try SQLiteFile(path, besides: target)
+    self.path = path
+    let escaped = file.openPath.utf8.map { byte in
+      let isPlain = byte == 0x2f || byte == 0x2e || byte == 0x2d || (0x30...0x39).contains(byte)
+      let isLetter = (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+      let digits = String(byte, radix: 16)
+      return isPlain || isLetter ? String(UnicodeScalar(byte)) : "%" + (digits.count == 1 ? "0" : "") + digits
+    }
+    // A copy may be brought in order by what stands beside it; the source is opened as if nobody could write it.
+    let uri = "file:" + escaped.joined() + (file.isCopy ? "?mode=rw" : "?mode=ro&immutable=1")
+    var opened: OpaquePointer?
+    let flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | (file.isCopy ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY)
+    let status = sqlite3_open_v2(uri, &opened, flags, nil)
+    guard let opened, status == SQLITE_OK else {
+      sqlite3_close_v2(opened)
+      throw ImportError("\(path) cannot be opened: \(String(cString: sqlite3_errstr(status))).")
+    }
+    handle = opened
+    // Views, triggers and defaults of the file must not run what they like.
+    for pragma in ["trusted_schema = OFF", "cell_size_check = ON"] {
+      sqlite3_exec(handle, "PRAGMA \(pragma)", nil, nil, nil)
+    }
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  func statement(_ text: String) throws(ImportError) -> SQLiteStatement {
+    var statement: OpaquePointer?
+    guard sqlite3_prepare_v2(handle, text, -1, &statement, nil) == SQLITE_OK, let statement else { throw failure(text) }
+    return SQLiteStatement(statement, self)
+  }
+
+  /// What the last call has met with.
+  func failure(_ place: String) -> ImportError {
+    let message = String(cString: sqlite3_errmsg(handle))
+    let remedy = "Save what can be read by the command `.recover` of `sqlite3`, and import that."
+    return ImportError("\(path) cannot be read at “\(place)”: \(message). \(remedy)")
+  }
+
+  /// A name as a statement has it.
+  static func quoted(_ name: String) -> String {
+    "\"" + name.replacing("\"", with: "\"\"") + "\""
+  }
+}
+
+/// A statement that is being read.
+final class SQLiteStatement {
+  private let handle: OpaquePointer
+  private let database: SQLiteDatabase
+
+  fileprivate init(_ handle: OpaquePointer, _ database: SQLiteDatabase) {
+    (self.handle, self.database) = (handle, database)
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Goes on to the next row. Returns whether there is one.
+  func step(_ place: String) throws(ImportError) -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw database.failure(place)
+    }
+  }
+
+  func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+
+  func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
+
+  /// The text of a column, of any storage class; nil if it is no UTF-8. A NUL is a character like others.
+  func text(_ column: Int) -> String? { text(Int32(column)) }
+
+  private func text(_ column: Int32) -> String? {
+    guard let start = sqlite3_column_text(handle, column) else { return "" }
+    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// The bytes of a column.
+  func bytes(_ column: Int) -> [UInt8] {
+    guard let start = sqlite3_column_blob(handle, Int32(column)) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
+  }
+
+  /// The value of a column by its storage class; nil if it is a text that is no UTF-8.
+  func value(_ column: Int) -> RowValue? {
+    switch sqlite3_column_type(handle, Int32(column)) {
+    case SQLITE_INTEGER: .integer(Int128(integer(column)))
+    case SQLITE_FLOAT: .double(sqlite3_column_double(handle, Int32(column)))
+    case SQLITE_TEXT: text(Int32(column)).map { .text($0) }
+    case SQLITE_BLOB: .bytes(bytes(column))
+    default: .null
+    }
+  }
+}

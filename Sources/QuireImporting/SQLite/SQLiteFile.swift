@@ -1,0 +1,126 @@
+// A file of SQLite's as it is found, and what is opened of it: the source is never written.
+
+import Foundation
+
+/// A file of SQLite's that was looked at, and the file to open for it: itself, or a copy with what stands beside it.
+final class SQLiteFile {
+  /// What is opened: the file, or its copy.
+  let openPath: String
+  /// Whether that is a copy, which SQLite may bring in order.
+  let isCopy: Bool
+  private let path: String
+  private let folder: String?
+  private let before: [String: String]
+
+  private static let header = Array("SQLite format 3\0".utf8)
+
+  /// Looks at the file at `path`, and copies it into a folder beside `target` if it has a write-ahead log or a journal.
+  ///
+  /// - Throws: ``ImportError`` for whatever is none that can be read.
+  init(_ path: String, besides target: String) throws(ImportError) {
+    self.path = try Self.checked(path)
+    before = Self.marks(self.path)
+    let hasMore = ["-wal", "-journal"].contains { (Self.byteCount(self.path + $0) ?? 0) > 0 }
+    isCopy = hasMore
+    guard hasMore else {
+      folder = nil
+      openPath = self.path
+      return
+    }
+    let folder = "\(target)-source-\(String(UInt64.random(in: .min ... .max), radix: 16))"
+    self.folder = folder
+    openPath = folder + "/copy"
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      for ending in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: self.path + ending) {
+        try FileManager.default.copyItem(atPath: self.path + ending, toPath: openPath + ending)
+      }
+    } catch {
+      try? FileManager.default.removeItem(atPath: folder)
+      throw ImportError(
+        "\(path) has a write-ahead log, and could not be copied with it into \(folder) to be read: \(error)")
+    }
+  }
+
+  deinit { if let folder { try? FileManager.default.removeItem(atPath: folder) } }
+
+  /// Throws if the files are other ones than at the beginning, by length and time.
+  func checkUnchanged() throws(ImportError) {
+    guard Self.marks(path) == before else {
+      throw ImportError("\(path) was written while it was read. Close the program that has it open, and begin again.")
+    }
+  }
+
+  private static func marks(_ path: String) -> [String: String] {
+    var marks: [String: String] = [:]
+    for ending in ["", "-wal", "-journal"] {
+      guard let found = try? FileManager.default.attributesOfItem(atPath: path + ending) else { continue }
+      let time = (found[.modificationDate] as? Date)?.timeIntervalSinceReferenceDate
+      marks[ending] = "\(found[.size] ?? 0) \(time ?? 0)"
+    }
+    return marks
+  }
+
+  private static func byteCount(_ path: String) -> Int? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+  }
+
+  /// The path without links, if there is a file of SQLite's that is all there.
+  private static func checked(_ given: String) throws(ImportError) -> String {
+    let path = URL(fileURLWithPath: given).resolvingSymlinksInPath().path
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+      throw ImportError("\(given): there is no such file.")
+    }
+    guard !isDirectory.boolValue else {
+      throw ImportError("\(given) is a folder. Name the file of the database in it.")
+    }
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw ImportError("\(given) cannot be opened: its owner must permit that it is read.")
+    }
+    defer { try? file.close() }
+    guard let data = try? file.read(upToCount: 100), let count = byteCount(path) else {
+      throw ImportError("\(given) cannot be read.")
+    }
+    try check([UInt8](data), count, given)
+    let hasIndex = FileManager.default.fileExists(atPath: path + "-shm")
+    guard !hasIndex || FileManager.default.fileExists(atPath: path + "-wal") else {
+      throw ImportError(
+        "\(given)-shm is there without \(given)-wal, which has the newest rows. Copy all files of the database.")
+    }
+    return path
+  }
+
+  private static func check(_ bytes: [UInt8], _ byteCount: Int, _ path: String) throws(ImportError) {
+    if bytes.isEmpty { throw ImportError("\(path) is empty.") }
+    guard bytes.starts(with: header) else {
+      if bytes.count >= 20, bytes[16..<20].elementsEqual("T-DB".utf8) {
+        throw ImportError("\(path) is a file of Realm's. Export it by its SDK as lines of JSON, for `quiredb import`.")
+      }
+      if bytes.prefix(16).allSatisfy({ (0x20..<0x7f).contains($0) || (0x09...0x0d).contains($0) }) {
+        throw ImportError("\(path) is a text, and no file of SQLite's.")
+      }
+      throw ImportError(
+        """
+        \(path) does not begin as a file of SQLite's: it is something else, or encrypted, as by SQLCipher. Decrypt it \
+        first: `sqlcipher_export` makes a plain copy.
+        """)
+    }
+    guard bytes.count == 100 else { throw ImportError("\(path) ends within its header, after \(byteCount) bytes.") }
+    guard bytes[18] <= 2, bytes[19] <= 2 else {
+      throw ImportError("\(path) is of a version of SQLite's form, \(bytes[19]), that is not known here.")
+    }
+    func number(_ offset: Int) -> Int { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    let pageByteCount = bytes[16] == 0 && bytes[17] == 1 ? 65536 : Int(bytes[16]) << 8 | Int(bytes[17])
+    guard pageByteCount >= 512, pageByteCount.nonzeroBitCount == 1 else {
+      throw ImportError("\(path) is damaged: its header says that pages have \(pageByteCount) bytes.")
+    }
+    // How many pages there are holds where the number of the last change stands beside it.
+    let expected = number(28) * pageByteCount
+    guard number(24) != number(92) || byteCount >= expected else {
+      throw ImportError(
+        "\(path) is cut off: it has \(byteCount) of \(expected) bytes. Copy it again, or save rows by `.recover`.")
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// What a source gives: rows, and rows that do not fit.
+
+package import QuireDatabase
+
+/// A row of a source, as it is to be stored.
+package struct SourceRow: Sendable {
+  /// The collection that it goes to.
+  package var collection: String
+  /// Its key.
+  package var key: String
+  /// What is stored.
+  package var content: Content
+  /// How many bytes the source had of it, about.
+  package var byteCount: Int
+
+  /// What is stored of a row.
+  package enum Content: Sendable {
+    /// A record in the binary form, by names of fields.
+    case record(RowValue)
+    /// The bytes of the app's own coders, as they are.
+    case custom(object: [UInt8], metadata: [UInt8]?)
+  }
+}
+
+/// A row that was not stored.
+package struct BadRow: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The table that has it.
+  package let table: String
+  /// Which row of it.
+  package let row: String
+  /// Why it does not fit.
+  package let reason: String
+
+  /// All three in a line.
+  package var description: String { "table “\(table)”, row \(row): \(reason)" }
+
+  /// All three as JSON.
+  package var json: String {
+    (["table": .text(table), "row": .text(row), "reason": .text(reason)] as RowValue).json
+  }
+}
+
+/// One step through a source.
+package enum SourceItem: Sendable {
+  /// A row, with the table and the place that it came from.
+  case row(SourceRow, table: String, place: String)
+  /// A row that cannot be stored.
+  case bad(BadRow)
+}
+
+/// Rows from somewhere else, for the thread that made it.
+package protocol RowSource: AnyObject {
+  /// The next row; nil behind the last one.
+  ///
+  /// - Throws: ``ImportError`` for what ends the import.
+  func next() throws -> SourceItem?
+  /// What is not carried over, each with the reason. Complete once all rows were read.
+  var leftOut: [LeftOut] { get }
+  /// How many values were made something else than their storage class says, by what was made of them.
+  var coercions: [String: Int] { get }
+  /// Looks whether the source is still as it was at the beginning.
+  ///
+  /// - Throws: ``ImportError`` if somebody has changed it.
+  func checkUnchanged() throws
+}
+
+/// Something of a source that is not carried over.
+package struct LeftOut: Hashable, Sendable {
+  /// What it is.
+  package let name: String
+  /// Why it stays behind.
+  package let reason: String
+}

@@ -1,0 +1,95 @@
+// The tool for those who come from elsewhere: makes a database of what another one has.
+
+internal import ArgumentParser
+internal import Foundation
+internal import QuireImporting
+
+/// `quire-import`: a new database of the rows of another store.
+@main
+struct QuireImport: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quire-import",
+    abstract: "Makes a new database of what another store has. The source is never written.",
+    discussion: """
+      What is at the new path is complete or not there. Exit codes: 0, done; 1, nothing was made, or a dry run has \
+      found rows that do not fit; 2, done, and rows were passed over; 64, the command line is none.
+      """,
+    version: "unreleased",
+    subcommands: [SQLite.self])
+}
+
+/// `quire-import sqlite`: the tables of SQLite and GRDB.
+struct SQLite: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Tables of SQLite, as GRDB has them, too: a collection each, of records by the names of columns.")
+
+  @Argument(help: "The file of SQLite's.", completion: .file()) var source: String
+  @Argument(help: "The new database.", completion: .file()) var file: String
+  @Option(help: "A table that is read, and no other; may be given several times.") var only: [String] = []
+  @Flag(help: "Makes nothing: counts rows, and lists every row that does not fit.") var dryRun = false
+  @Option(help: "A new file for rows that do not fit, which are passed over then.", completion: .file())
+  var skipBad: String?
+  @Flag(help: "The report as one JSON record.") var json = false
+  @Flag(help: "Tells on standard error how far the work has come.") var progress = false
+
+  func validate() throws {
+    if dryRun, skipBad != nil { throw ValidationError("--dry-run lists what does not fit: leave out --skip-bad.") }
+  }
+
+  func run() throws {
+    let report: ImportReport
+    do { report = try imported() } catch {
+      complain("\(error)")
+      throw ExitCode.failure
+    }
+    if let stopped = report.stopped {
+      complain("\(stopped)")
+      complain("\(file) was not made. --dry-run lists all such rows, and --skip-bad passes over them.")
+      throw ExitCode.failure
+    }
+    let lines = json ? [report.json(file: file, isDryRun: dryRun)] : report.lines(file: file, isDryRun: dryRun)
+    try FileHandle.standardOutput.write(contentsOf: Data((lines.map(visible).joined(separator: "\n") + "\n").utf8))
+    if report.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
+  }
+
+  private func imported() throws -> ImportReport {
+    let rows = try TableSource(source, besides: file, only: only)
+    let bad = try skipBad.map { try BadRowFile(at: $0) }
+    let skip: ((BadRow) throws -> Void)? =
+      dryRun ? { complain("\($0)") } : bad.map { file in { (row: BadRow) in try file.append(row) } }
+    let importer = Importer(into: file, isDryRun: dryRun, skip: skip) { report in
+      if progress { complain("\(report.rowCount) rows, \(report.byteCount >> 20) MiB") }
+    }
+    return try importer.run(rows)
+  }
+}
+
+/// A new file of rows that were passed over, a JSON record in each line.
+private final class BadRowFile {
+  private let handle: FileHandle
+
+  init(at path: String) throws {
+    // Nobody else may read it: it has rows.
+    let url = URL(fileURLWithPath: path)
+    try Data().write(to: url, options: .withoutOverwriting)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    handle = try FileHandle(forWritingTo: url)
+  }
+
+  func append(_ row: BadRow) throws { try handle.write(contentsOf: Data((row.json + "\n").utf8)) }
+}
+
+/// Writes a line to standard error.
+private func complain(_ text: String) {
+  try? FileHandle.standardError.write(contentsOf: Data("quire-import: \(visible(text))\n".utf8))
+}
+
+/// A text without what a terminal would act on: names in it come from files.
+private func visible(_ text: String) -> String {
+  String(
+    String.UnicodeScalarView(
+      text.unicodeScalars.map { scalar in
+        let turns = (0x202a...0x202e).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+        return turns || scalar.properties.generalCategory == .control ? "\u{fffd}" : scalar
+      }))
+}
