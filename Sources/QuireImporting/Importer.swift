@@ -1,6 +1,6 @@
 // Storing the rows of a source in a new database, some thousands in each transaction.
 
-package import QuireDatabase
+import QuireDatabase
 
 /// Makes a database of the rows of a source.
 ///

@@ -84,6 +84,6 @@ enum ColumnHint {
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     // The days from the first of March of the year -400 to the first of January 2001.
-    return era * 146_097 + dayOfEra - 877_003
+    return era * 146_097 + dayOfEra - 876_888
   }
 }

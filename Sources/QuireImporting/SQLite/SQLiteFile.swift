@@ -18,13 +18,14 @@ final class SQLiteFile {
   ///
   /// - Throws: ``ImportError`` for whatever is none that can be read.
   init(_ path: String, besides target: String) throws(ImportError) {
-    self.path = try Self.checked(path)
-    before = Self.marks(self.path)
-    let hasMore = ["-wal", "-journal"].contains { (Self.byteCount(self.path + $0) ?? 0) > 0 }
+    let found = try Self.checked(path)
+    self.path = found
+    before = Self.marks(found)
+    let hasMore = ["-wal", "-journal"].contains { (Self.byteCount(found + $0) ?? 0) > 0 }
     isCopy = hasMore
     guard hasMore else {
       folder = nil
-      openPath = self.path
+      openPath = found
       return
     }
     let folder = "\(target)-source-\(String(UInt64.random(in: .min ... .max), radix: 16))"
@@ -33,8 +34,8 @@ final class SQLiteFile {
     do {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-      for ending in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: self.path + ending) {
-        try FileManager.default.copyItem(atPath: self.path + ending, toPath: openPath + ending)
+      for ending in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: found + ending) {
+        try FileManager.default.copyItem(atPath: found + ending, toPath: openPath + ending)
       }
     } catch {
       try? FileManager.default.removeItem(atPath: folder)
@@ -80,10 +81,10 @@ final class SQLiteFile {
       throw ImportError("\(given) cannot be opened: its owner must permit that it is read.")
     }
     defer { try? file.close() }
-    guard let data = try? file.read(upToCount: 100), let count = byteCount(path) else {
-      throw ImportError("\(given) cannot be read.")
-    }
-    try check([UInt8](data), count, given)
+    var data: Data?
+    do { data = try file.read(upToCount: 100) } catch { throw ImportError("\(given) cannot be read: \(error)") }
+    // At the end of a file there is nothing, not even data without bytes.
+    try check([UInt8](data ?? Data()), byteCount(path) ?? 0, given)
     let hasIndex = FileManager.default.fileExists(atPath: path + "-shm")
     guard !hasIndex || FileManager.default.fileExists(atPath: path + "-wal") else {
       throw ImportError(
