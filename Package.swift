@@ -208,7 +208,7 @@ let package = Package(
       swiftSettings: settings
     ),
     .testTarget(
-      name: "QuireImportingTests", dependencies: ["CSQLite", "QuireDatabase", "QuireImporting", "QuireTesting"],
+      name: "QuireImportingTests", dependencies: ["CSQLite", "Quire", "QuireDatabase", "QuireImporting", "QuireTesting", "YapCompat"],
       swiftSettings: settings
     ),
     .testTarget(

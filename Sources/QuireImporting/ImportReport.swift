@@ -33,7 +33,7 @@ package struct ImportReport: Sendable {
     byteCount += row.byteCount
     switch row.content {
     case .record(let value): for field in value.record ?? [] { kinds[field.value.kind, default: 0] += 1 }
-    case .custom(let object, _): if object.isEmpty { emptyObjectCount += 1 }
+    case .bytes(let object, _): if object.isEmpty { emptyObjectCount += 1 }
     }
   }
 

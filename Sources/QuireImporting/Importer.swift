@@ -137,10 +137,7 @@ package struct Importer {
 private struct OpenCollections {
   private let tx: WriteTransaction
   private var records: [ByteString: WritableRows<RowValue, NoMetadata>] = [:]
-  private var customs: [ByteString: WritableRows<[UInt8], [UInt8]>] = [:]
-  /// The bytes of an app's own coders, which go through as they are.
-  private static let custom = RowCoder<[UInt8]>(
-    encode: { $0 }, decode: { bytes in bytes.withUnsafeBytes { Array($0) } })
+  private var bytes: [ByteString: WritableRows<[UInt8], [UInt8]>] = [:]
 
   init(_ tx: WriteTransaction) { self.tx = tx }
 
@@ -154,11 +151,11 @@ private struct OpenCollections {
       if try rows.contains(row.key) { return false }
       try rows.set(value, for: row.key)
       return true
-    case .custom(let object, let metadata):
+    case .bytes(let object, let metadata):
       let collection = RowCollection<[UInt8], [UInt8]>(
-        row.collection, coder: Self.custom, metadataCoder: Self.custom)
-      let rows = customs[name] ?? tx[collection]
-      customs[name] = rows
+        row.collection, coder: .bytes, metadataCoder: .bytes)
+      let rows = bytes[name] ?? tx[collection]
+      bytes[name] = rows
       if try rows.contains(row.key) { return false }
       try rows.set(object, metadata: metadata, for: row.key)
       return true

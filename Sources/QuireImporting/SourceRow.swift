@@ -17,8 +17,8 @@ package struct SourceRow: Sendable {
   package enum Content: Sendable {
     /// A record in the binary form, by names of fields.
     case record(RowValue)
-    /// The bytes of the app's own coders, as they are.
-    case custom(object: [UInt8], metadata: [UInt8]?)
+    /// Bytes that the app knows how to read, as they are.
+    case bytes(object: [UInt8], metadata: [UInt8]?)
   }
 }
 

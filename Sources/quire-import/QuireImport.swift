@@ -15,17 +15,38 @@ struct QuireImport: ParsableCommand {
       found rows that do not fit; 2, done, and rows were passed over; 64, the command line is none.
       """,
     version: "unreleased",
-    subcommands: [SQLite.self])
+    subcommands: [SQLite.self, YapDatabase.self])
 }
 
 /// `quire-import sqlite`: the tables of SQLite and GRDB.
 struct SQLite: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "sqlite",
     abstract: "Tables of SQLite, as GRDB has them, too: a collection each, of records by the names of columns.")
 
-  @Argument(help: "The file of SQLite's.", completion: .file()) var source: String
-  @Argument(help: "The new database.", completion: .file()) var file: String
+  @OptionGroup var arguments: ImportArguments
   @Option(help: "A table that is read, and no other; may be given several times.") var only: [String] = []
+
+  func run() throws {
+    try arguments.run { try TableSource(arguments.source, besides: arguments.file, only: only) }
+  }
+}
+
+/// `quire-import yapdatabase`: rows as YapDatabase's serializers have made them.
+struct YapDatabase: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "yapdatabase",
+    abstract: "Rows of YapDatabase with the bytes of their serializers, and edges that were added by hand.")
+
+  @OptionGroup var arguments: ImportArguments
+
+  func run() throws { try arguments.run { try YapDatabaseSource(arguments.source, besides: arguments.file) } }
+}
+
+/// What all sources have in common.
+struct ImportArguments: ParsableArguments {
+  @Argument(help: "The file of the other store.", completion: .file()) var source: String
+  @Argument(help: "The new database.", completion: .file()) var file: String
   @Flag(help: "Makes nothing: counts rows, and lists every row that does not fit.") var dryRun = false
   @Option(help: "A new file for rows that do not fit, which are passed over then.", completion: .file())
   var skipBad: String?
@@ -36,9 +57,10 @@ struct SQLite: ParsableCommand {
     if dryRun, skipBad != nil { throw ValidationError("--dry-run lists what does not fit: leave out --skip-bad.") }
   }
 
-  func run() throws {
+  /// Imports what `open` gives, and tells what that has come to.
+  func run(_ open: () throws -> any RowSource) throws {
     let report: ImportReport
-    do { report = try imported() } catch {
+    do { report = try imported(try open()) } catch {
       complain("\(error)")
       throw ExitCode.failure
     }
@@ -52,8 +74,7 @@ struct SQLite: ParsableCommand {
     if report.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
   }
 
-  private func imported() throws -> ImportReport {
-    let rows = try TableSource(source, besides: file, only: only)
+  private func imported(_ rows: any RowSource) throws -> ImportReport {
     let bad = try skipBad.map { try BadRowFile(at: $0) }
     let skip: ((BadRow) throws -> Void)? =
       dryRun ? { complain("\($0)") } : bad.map { file in { (row: BadRow) in try file.append(row) } }
