@@ -208,7 +208,8 @@ let package = Package(
       swiftSettings: settings
     ),
     .testTarget(
-      name: "QuireImportingTests", dependencies: ["CSQLite", "Quire", "QuireDatabase", "QuireImporting", "QuireTesting", "YapCompat"],
+      name: "QuireImportingTests",
+      dependencies: ["CSQLite", "Quire", "QuireDatabase", "QuireImporting", "QuireTesting", "YapCompat"],
       swiftSettings: settings
     ),
     .testTarget(
