@@ -8,8 +8,8 @@
 //     bytes 25 to 32  the commit
 //     bytes 33 to 36  the entry of the commit
 //     bytes 37 to 44  the chain
-//     version 2       how many changes of the entry behind are told (4), and the position whose values were told: commit
-//                     (8), entry (4) and chain (8), all 0 if none newer were
+//     version 2       how many changes of the entry behind are told (4), and the position whose values were told:
+//                     commit (8), entry (4) and chain (8), all 0 if none newer were
 //     4 bytes         the low half of XXH3-64 of the bytes before, seeded with 0
 //
 // Its text is these bytes in hexadecimal digits.

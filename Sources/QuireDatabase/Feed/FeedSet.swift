@@ -53,7 +53,7 @@ final class FeedSet: Sendable {
     return !unnamed.isEmpty
   }
 
-  /// Notes in the feeds that a transaction tells nothing that they have heard of it, if it changes anything at all: what
+  /// Notes in the feeds that a transaction tells nothing that they have heard of it, if it changes anything: what
   /// a feed has not heard of was committed by a program that does not know feeds. At the end of the transaction.
   func noteHeard(_ outcome: FeedOutcome, _ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) {
     guard engine.core.context.hasChanges else { return }

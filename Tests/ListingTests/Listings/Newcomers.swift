@@ -67,7 +67,23 @@ let stayOf = Relationship<Stay>("stay.trip", over: .stays) { stay in
   [Edge("trip", to: .trips, key: stay.tripID, rules: .deleteSourceIfDestinationDeleted)]
 }
 
+struct StoredTrip: Codable, Sendable {
+  var destination: String
+  var begins: Date
+
+  enum CodingKeys: String, CodingKey { case destination = "ZDESTINATION", begins = "ZBEGINS" }
+}
+
 enum GraphListings {
+  static func takeOver(_ db: Database) throws {
+    try db.write { tx in
+      for row in Array(tx[RowCollection<StoredTrip, NoMetadata>("ZTRIP")].rows) {
+        let trip = Trip(destination: row.object.destination, begins: row.object.begins, budget: nil)
+        try tx[.trips].set(trip, for: row.key)
+      }
+    }
+  }
+
   static func store(_ db: Database, _ begins: Date) throws {
     try db.register(stayOf)
     try db.write { tx in

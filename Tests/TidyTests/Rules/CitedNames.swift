@@ -8,10 +8,10 @@ struct CitedNames {
   static let foreignNames: Set<String> = [
     "MultiGet", "NaN", "QuireLog", "beginBackgroundTask", "memoryCommits", "nextCollectionID",
   ]
-  /// Guides in which names of the predecessor, or former names, stand beside those of today.
+  /// Guides in which names of other databases, or former names, stand beside those of today.
   static let translatingGuides: Set<String> = [
-    "Changelog.md", "ComingFromYapDatabase.md", "ComingFromYapDatabaseExtensions.md", "OriginalPages.md",
-    "PortingExtensions.md",
+    "Changelog.md", "ComingFromCoreData.md", "ComingFromGRDB.md", "ComingFromRealm.md", "ComingFromYapDatabase.md",
+    "ComingFromYapDatabaseExtensions.md", "OriginalPages.md", "PortingExtensions.md",
   ]
 
   /// What the paths of all files end with, without the extension of sources as well, and all parts of the paths of

@@ -19,13 +19,9 @@ enum ModuleImports {
     "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
-<<<<<<< HEAD
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
-=======
-    "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes"],
     "QuireImporting": ["CSQLite", "QuireStorage", "QuireDatabase"],
     "quire-import": ["QuireImporting"],
->>>>>>> 9cffad70 (Import tables of SQLite and GRDB by a tool of its own)
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
     ],
