@@ -43,12 +43,16 @@ struct Check: ParsableCommand {
       }
     }.map(\.description)
     // What lies in damaged pages is not looked at: it would be told as lost over and over.
-    if defects.isEmpty, !pagesOnly { defects = try objectDefects(reporter) }
+    var hasRows = !pagesOnly
+    if defects.isEmpty, !pagesOnly {
+      let found = try objectDefects(reporter)
+      (defects, hasRows) = (found ?? [], found != nil)
+    }
     reporter.end()
-    try show(defects, inspector.path)
+    try show(defects, inspector.path, hasRows: hasRows)
   }
 
-  private func show(_ defects: [String], _ path: String) throws {
+  private func show(_ defects: [String], _ path: String, hasRows: Bool) throws {
     if json {
       let record: RowValue = [
         "file": .text(path), "defects": .list(defects.map { .text($0) }),
@@ -63,11 +67,11 @@ struct Check: ParsableCommand {
       complain("\(defects.count) defects\(defects.count >= limit ? " or more" : "") in \(path)")
       throw ExitCode.failure
     }
-    print("\(path): no defects")
+    print("\(path): no defects\(hasRows || pagesOnly ? "" : ", and no rows: it is an engine's alone")")
   }
 
-  /// What is wrong with rows, and with what is made of them.
-  private func objectDefects(_ reporter: ProgressReporter) throws -> [String] {
+  /// What is wrong with rows, and with what is made of them; nil for the file of an engine that is used alone.
+  private func objectDefects(_ reporter: ProgressReporter) throws -> [String]? {
     do {
       let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
       let db = try Database(at: database.file, options: options)
@@ -77,6 +81,8 @@ struct Check: ParsableCommand {
       if found.isEmpty { found = try db.read { tx in try extensionDefects(tx, reporter) } }
       try db.close()
       return found.map(\.description)
+    } catch let error as DatabaseError where error.code == .notADatabase {
+      return nil
     } catch let error as DatabaseError {
       complain(error.description)
       throw ExitCode.failure

@@ -52,7 +52,7 @@ struct Feed: ParsableCommand {
     while true {
       do {
         try opened(waits: follow) { db in try tell(feed, of: db, &cursor, &left) }
-      } catch let error as DatabaseError where error.code == .inUse {}
+      } catch let error as DatabaseError where error.code == .alreadyOpen {}
       guard follow, left > 0 else { return }
       sleep(1)
     }
@@ -68,7 +68,7 @@ struct Feed: ParsableCommand {
       try body(db)
       try db.close()
     } catch let error as DatabaseError {
-      if waits, error.code == .inUse { throw error }
+      if waits, error.code == .alreadyOpen { throw error }
       complain(error.description)
       throw ExitCode.failure
     }

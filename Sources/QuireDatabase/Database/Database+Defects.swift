@@ -50,6 +50,7 @@ private final class DefectSearch {
   }
 
   private func report(_ error: DatabaseError) throws {
+    assert(found.count < max(limit, 1), "a search that has found enough goes on")
     found.append(error)
     if found.count >= limit { throw Enough() }
   }

@@ -59,6 +59,7 @@ struct FeedPartWriter {
     try tx.upsert(entry, for: FeedKeys.entry(csn.rawValue, part), in: tree)
     newest = unsafe entry.withUnsafeBytes { unsafe head.mark(csn.rawValue, part, $0) }
     part += 1
+    assert(newest.position.csn == csn.rawValue, "another commit than this one is the newest")
   }
 }
 

@@ -74,6 +74,7 @@ struct StateCollector: FeedCollector {
         renamings.append((old, new))
       }
     }
+    assert(share.stop.map { $0 >= toldCount } ?? true, "stops in front of what was told already")
     return share
   }
 

@@ -46,8 +46,8 @@ public struct StoredFeed: Sendable {
       }
     isOfThisDatabase = record.lineage == core.engine.core.databaseID
     let count = try state.wrapping { () throws(StorageError) in try state.count(of: stored) }
-    // Beside the entries there are the forms of values, and the record.
-    entryCount = max(0, count - forms.count - 1)
+    // Beside the entries there are the forms of values, the record, and what the feed has heard of.
+    entryCount = max(0, count - forms.count - (try tree.heard() == 0 ? 1 : 2))
     status = try FeedReader.status(record, at: record.base, &tree, now: core.options.wallClock())
     // Descriptions are for writers; who reads goes by name, tree and epoch.
     open = OpenFeed(

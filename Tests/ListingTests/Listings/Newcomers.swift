@@ -70,7 +70,6 @@ let stayOf = Relationship<Stay>("stay.trip", over: .stays) { stay in
 struct StoredTrip: Codable, Sendable {
   var destination: String
   var begins: Date
-
   enum CodingKeys: String, CodingKey { case destination = "ZDESTINATION", begins = "ZBEGINS" }
 }
 

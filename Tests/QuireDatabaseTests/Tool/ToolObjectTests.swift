@@ -120,7 +120,7 @@ import Testing
           let db = try library.open()
           try await db.write { tx throws in try tx[ToolLibrary.songs].remove("s3") }
           return try db.close()
-        } catch let error as DatabaseError where error.code == .inUse {
+        } catch let error as DatabaseError where error.code == .alreadyOpen {
           try await Task.sleep(for: .milliseconds(50))
         }
       }
