@@ -129,8 +129,8 @@ import Testing
     "A dead consumer leaves the file within the bound and a tenth, whatever is written",
     arguments: [ChangeFeed.Keeping.keys, .newValues, .bothValues], [false, true])
   func staysWithinBounds(keeping: ChangeFeed.Keeping, isLong: Bool) throws {
-    let size = environmentNumber("QUIRE_FEED_MEBIBYTES") ?? (TestSize.isFull ? 10 << 10 : 12)
-    let bound = size >= 1024 ? 64 << 20 : 1 << 20
+    let size = environmentNumber("QUIRE_FEED_MEBIBYTES") ?? (TestSize.isFull ? 10 << 10 : 6)
+    let bound = size >= 1024 ? 64 << 20 : 512 << 10
     // Small rows take a hundred times as many transactions.
     let written = isLong ? size << 20 : size << 17
     let feed = ChangeFeed("dead", keeping: keeping, retention: .init(bytes: bound))
@@ -151,14 +151,15 @@ import Testing
     let db = try folder.open(options)
     var random = SeededRandom(seed: 4)
     let text = (0..<4_000).map { _ in String(random.next(), radix: 36) }.joined()
+    let rowCount = 40
     // The same row over and over would be one change: many rows that are removed at the end.
     try db.write { tx throws in
-      for number in 0..<100 { try tx[.texts("a")].set(text + "\(number)", for: "\(number)") }
+      for number in 0..<rowCount { try tx[.texts("a")].set(text + "\(number)", for: "\(number)") }
     }
     #expect(try db.status(of: feed).kept.bytes <= bound + bound / 10)
     try db.checkpoint()
     let statistics = db.statistics
-    let rows = 100 * (text.utf8.count + 4096)
+    let rows = rowCount * (text.utf8.count + 4096)
     #expect((statistics.filePages - statistics.freePages) * 4096 <= rows + 2 * bound)
     #expect(statistics.filePages * 4096 <= rows * 3 / 2)
     try db.verify()
