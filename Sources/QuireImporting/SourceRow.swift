@@ -22,6 +22,14 @@ package struct SourceRow: Sendable {
   }
 }
 
+extension SourceRow {
+  /// The key of several parts: joined by `|`, with a backslash in front of a `|` or a backslash in them.
+  static func key(joining parts: [String]) -> String {
+    if parts.count == 1 { return parts[0] }
+    return parts.map { $0.replacing("\\", with: "\\\\").replacing("|", with: "\\|") }.joined(separator: "|")
+  }
+}
+
 /// A row that was not stored.
 package struct BadRow: Error, Hashable, Sendable, CustomStringConvertible {
   /// The table that has it.

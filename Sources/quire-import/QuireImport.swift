@@ -15,7 +15,7 @@ struct QuireImport: ParsableCommand {
       found rows that do not fit; 2, done, and rows were passed over; 64, the command line is none.
       """,
     version: "unreleased",
-    subcommands: [SQLite.self, YapDatabase.self])
+    subcommands: [SQLite.self, YapDatabase.self, CSV.self, MDB.self])
 }
 
 /// `quire-import sqlite`: the tables of SQLite and GRDB.
@@ -41,6 +41,62 @@ struct YapDatabase: ParsableCommand {
   @OptionGroup var arguments: ImportArguments
 
   func run() throws { try arguments.run { try YapDatabaseSource(arguments.source, besides: arguments.file) } }
+}
+
+/// `quire-import csv`: comma-separated values.
+struct CSV: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "csv",
+    abstract: "Comma-separated values: a collection of records by the names in the first line. - is standard input.")
+
+  @OptionGroup var arguments: ImportArguments
+  @Option(help: "The collection.") var collection: String
+  @Option(help: "A column of the key; may be given several times. Without one the key is the record's number.")
+  var key: [String] = []
+  @Option(
+    name: .customLong("type"),
+    help: "COLUMN:TYPE of a column of no texts: integer, double, bool, date, uuid, bytes. May be given several times.")
+  var types: [String] = []
+  @Option(help: "What stands between two fields: a character of ASCII's, or tab.") var separator = ","
+
+  func validate() throws { _ = try form() }
+
+  private func form() throws -> CSVSource.Form {
+    var form = CSVSource.Form()
+    form.key = key
+    for pair in types {
+      guard let colon = pair.lastIndex(of: ":"),
+        let type = FieldType(rawValue: String(pair[pair.index(after: colon)...]))
+      else { throw ValidationError("“\(visible(pair))” is no COLUMN:TYPE.") }
+      form.types[String(pair[..<colon])] = type
+    }
+    let bytes = Array((separator == "tab" ? "\t" : separator).utf8)
+    guard bytes.count == 1, bytes[0] < 0x80, !"\"\r\n".utf8.contains(bytes[0]) else {
+      throw ValidationError("--separator is one character of ASCII's, no quote and no end of a line.")
+    }
+    form.separator = bytes[0]
+    return form
+  }
+
+  func run() throws {
+    let form = try form()
+    try arguments.run { try CSVSource(arguments.source, collection: collection, form: form) }
+  }
+}
+
+/// `quire-import mdb`: dumps of LMDB's databases.
+struct MDB: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mdb",
+    abstract: "What mdb_dump writes of LMDB: a collection for each database, values as bytes. - is standard input.")
+
+  @OptionGroup var arguments: ImportArguments
+  @Option(help: "The collection of the database that has no name.") var collection = "main"
+  @Flag(help: "Makes hexadecimal digits of all keys.") var hexKeys = false
+
+  func run() throws {
+    try arguments.run { try DumpSource(arguments.source, nameless: collection, hexKeys: hexKeys) }
+  }
 }
 
 /// What all sources have in common.

@@ -128,13 +128,12 @@ private final class TableReader {
   }
 
   private func key() -> String? {
-    if keyColumns.count == 1 { return part(keyColumns[0]) }
     var parts: [String] = []
     for column in keyColumns {
       guard let part = part(column) else { return nil }
-      parts.append(part.replacing("\\", with: "\\\\").replacing("|", with: "\\|"))
+      parts.append(part)
     }
-    return parts.joined(separator: "|")
+    return SourceRow.key(joining: parts)
   }
 
   private func part(_ column: Int) -> String? {

@@ -1,0 +1,119 @@
+// Comma-separated values: a collection of records by the names in the first line.
+
+package import QuireDatabase
+
+/// The rows of a text of comma-separated values, as records.
+///
+/// The first line names the fields. The key is a column, or several, joined as those of a primary key are; without one
+/// it is the number of the record, in the form that `Int.rowKey` has. A field that is empty and stands in no quotes is
+/// none, as in what PostgreSQL's `COPY` writes.
+package final class CSVSource: RowSource {
+  /// How a text is read.
+  package struct Form: Sendable {
+    /// What stands between two fields.
+    package var separator = UInt8(ascii: ",")
+    /// The columns that the key is made of; the number of the record if there are none.
+    package var key: [String] = []
+    /// The types of columns that are no texts.
+    package var types: [String: FieldType] = [:]
+    /// The most bytes of a record.
+    package var longestRecord = 64 << 20
+
+    /// Commas, and texts alone.
+    package init() {}
+  }
+
+  /// None.
+  package let leftOut: [LeftOut] = []
+  /// How many texts became values of other types.
+  package private(set) var coercions: [String: Int] = [:]
+  private let collection: String
+  private let file: TextFile
+  private var reader: CSVReader
+  private let columns: [(name: String, type: FieldType)]
+  private let keyColumns: [Int]
+  private var count = 0
+
+  /// The text at `path`, or that of standard input where it is `-`, for rows of a collection.
+  ///
+  /// - Throws: ``ImportError`` for what cannot be read, and for a first line that names no fields, names one twice, or
+  ///   lacks one that the form names.
+  package init(_ path: String, collection: String, form: Form = Form()) throws {
+    self.collection = collection
+    let file = try TextFile(path)
+    self.file = file
+    reader = CSVReader(separator: form.separator, limit: form.longestRecord) { count in try file.read(count) }
+    let names = try Self.names(try reader.next(), file.name)
+    for name in form.key + form.types.keys.sorted() where !names.contains(name) {
+      throw ImportError("\(file.name) has no column “\(name)”: its first line names \(names.joined(separator: ", ")).")
+    }
+    columns = names.map { ($0, form.types[$0] ?? .text) }
+    keyColumns = form.key.compactMap { names.firstIndex(of: $0) }
+  }
+
+  private static func names(_ header: CSVReader.Record?, _ file: String) throws(ImportError) -> [String] {
+    switch header {
+    case nil: throw ImportError("\(file) is empty: its first line is to name the fields.")
+    case .bad(let reason): throw ImportError("The first line of \(file), which is to name the fields: \(reason)")
+    case .fields(let fields):
+      var names: [String] = []
+      for field in fields {
+        guard let name = String(validating: field.bytes, as: UTF8.self), !name.isEmpty else {
+          throw ImportError("In the first line of \(file) the name of field \(names.count + 1) is empty, or no UTF-8.")
+        }
+        guard !names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
+          throw ImportError("The first line of \(file) names “\(name)” twice.")
+        }
+        names.append(name)
+      }
+      return names
+    }
+  }
+
+  package func next() throws -> SourceItem? {
+    guard let record = try reader.next() else { return nil }
+    count += 1
+    switch record {
+    case .bad(let reason): return bad(reason)
+    case .fields(let fields):
+      do throws(BadField) { return try row(fields) } catch { return bad(error.reason) }
+    }
+  }
+
+  package func checkUnchanged() throws { try file.checkUnchanged() }
+
+  private struct BadField: Error {
+    let reason: String
+  }
+
+  private func bad(_ reason: String) -> SourceItem {
+    .bad(BadRow(table: collection, row: "on line \(reader.recordLine)", reason: reason))
+  }
+
+  private func row(_ fields: [CSVReader.Field]) throws(BadField) -> SourceItem {
+    guard fields.count == columns.count else {
+      throw BadField(reason: "It has \(fields.count) fields, and the first line names \(columns.count).")
+    }
+    var texts: [String] = []
+    var values: [RowValue.Field] = []
+    for (field, column) in zip(fields, columns) {
+      guard let text = String(validating: field.bytes, as: UTF8.self) else {
+        throw BadField(reason: "The text in “\(column.name)” is no UTF-8.")
+      }
+      texts.append(text)
+      if text.isEmpty, !field.isQuoted { continue }
+      guard let value = column.type.value(text) else {
+        throw BadField(reason: "“\(text.prefix(100))” in “\(column.name)” is no \(column.type.rawValue).")
+      }
+      if column.type != .text { coercions[column.type.rawValue, default: 0] += 1 }
+      values.append(RowValue.Field(column.name, value))
+    }
+    for column in keyColumns where texts[column].isEmpty {
+      throw BadField(reason: "“\(columns[column].name)”, of which its key is made, is empty.")
+    }
+    let key = keyColumns.isEmpty ? count.rowKey : SourceRow.key(joining: keyColumns.map { texts[$0] })
+    let byteCount = fields.reduce(0) { $0 + $1.bytes.count + 1 }
+    let row = SourceRow(collection: collection, key: key, content: .record(.record(values)), byteCount: byteCount)
+    return .row(row, table: collection, place: "on line \(reader.recordLine)")
+  }
+}
