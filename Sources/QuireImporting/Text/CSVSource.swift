@@ -1,6 +1,6 @@
 // Comma-separated values: a collection of records by the names in the first line.
 
-package import QuireDatabase
+import QuireDatabase
 
 /// The rows of a text of comma-separated values, as records.
 ///

@@ -1,6 +1,6 @@
 // What mdb_dump writes of LMDB's databases, and db_dump of Berkeley's: keys and values as lines.
 
-package import QuireDatabase
+import QuireDatabase
 
 /// The rows of a dump, with keys as texts and values as bytes.
 ///
@@ -157,7 +157,7 @@ package final class DumpSource: RowSource {
 
   private func line() throws -> [UInt8]? {
     switch try lines.next() {
-    case nil: nil
+    case nil: return nil
     case .whole(var line):
       if line.last == UInt8(ascii: "\r") { line.removeLast() }
       return line
