@@ -73,7 +73,11 @@ struct ScarceChild: ParsableCommand {
   private func limit() throws {
     if let user, setgid(user) != 0 || setuid(user) != 0 { throw ValidationError("The process cannot become \(user).") }
     #if os(Linux)
-      if let descriptors { try set(RLIMIT_NOFILE, to: descriptors) }
+      if let descriptors {
+        // What the parent had open for others at this moment would count.
+        for inherited in Int32(3)..<256 { _ = close(inherited) }
+        try set(RLIMIT_NOFILE, to: descriptors)
+      }
       if let threads { try set(__RLIMIT_NPROC, to: threads) }
     #endif
     if let reservations { EngineMemory.grant(reservations) }

@@ -15,8 +15,8 @@ package enum FieldType: String, CaseIterable, Sendable {
 
   /// What a text becomes; nil if it is none of the type.
   ///
-  /// Booleans are `true`, `t`, `1`, `false`, `f` or `0`; dates are in UTC, as in tables of SQLite; bytes are hexadecimal
-  /// digits, behind `\x` or not.
+  /// Booleans are `true`, `t`, `1`, `false`, `f` or `0`; dates are in UTC, as in tables of SQLite; bytes are
+  /// hexadecimal digits, behind `\x` or not.
   package func value(_ text: String) -> RowValue? {
     switch self {
     case .text: .text(text)
