@@ -59,7 +59,7 @@ let package = Package(
     .systemLibrary(name: "CQuirePlatform"),
     // For the importer alone: see `ModuleImports` among the rules of TidyTests.
     .systemLibrary(
-      name: "CSQLite",
+      name: "CSQLite3",
       pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]
     ),
@@ -135,7 +135,7 @@ let package = Package(
       swiftSettings: settings
     ),
     .target(
-      name: "QuireImporting", dependencies: ["CSQLite", "QuireDatabase", "QuireStorage"], swiftSettings: settings
+      name: "QuireImporting", dependencies: ["CSQLite3", "QuireDatabase", "QuireStorage"], swiftSettings: settings
     ),
     .executableTarget(
       name: "quire-import",
@@ -209,7 +209,7 @@ let package = Package(
     ),
     .testTarget(
       name: "QuireImportingTests",
-      dependencies: ["CSQLite", "Quire", "QuireDatabase", "QuireImporting", "QuireTesting", "YapCompat"],
+      dependencies: ["CSQLite3", "Quire", "QuireDatabase", "QuireImporting", "QuireTesting", "YapCompat"],
       swiftSettings: settings
     ),
     .testTarget(

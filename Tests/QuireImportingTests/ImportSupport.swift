@@ -1,6 +1,6 @@
 // Files of SQLite's, made for a test.
 
-import CSQLite
+import CSQLite3
 import Foundation
 import QuireTesting
 import Testing

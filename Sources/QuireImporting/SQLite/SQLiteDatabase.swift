@@ -1,6 +1,6 @@
 // A file of SQLite's, open for reading, and statements over it.
 
-import CSQLite
+import CSQLite3
 import QuireDatabase
 
 /// A file of SQLite's, open for reading. For one thread.

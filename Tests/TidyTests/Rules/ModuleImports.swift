@@ -8,7 +8,7 @@ enum ModuleImports {
     "CLZ4": [],
     "CQuirePlatform": [],
     // SQLite is linked by the importer and nowhere else.
-    "CSQLite": [],
+    "CSQLite3": [],
     "QuireStorage": ["CQuirePlatform"],
     "QuireDatabase": ["QuireStorage", "CLZ4", "CQuirePlatform"],
     // Extensions see what a third party sees: the public API of QuireDatabase and nothing else.
@@ -20,7 +20,7 @@ enum ModuleImports {
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
-    "QuireImporting": ["CSQLite", "QuireStorage", "QuireDatabase"],
+    "QuireImporting": ["CSQLite3", "QuireStorage", "QuireDatabase"],
     "quire-import": ["QuireImporting"],
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
@@ -83,9 +83,9 @@ struct ModuleImportsTests {
       ("QuireViews", "import struct QuireStorage.PageNumber"),
       ("QuireViews", "import QuireRelationships"),
       ("YapCompat", "import YapExtensions"),
-      ("QuireDatabase", "import CSQLite"),
-      ("quiredb", "internal import CSQLite"),
-      ("quire-import", "import CSQLite"),
+      ("QuireDatabase", "import CSQLite3"),
+      ("quiredb", "internal import CSQLite3"),
+      ("quire-import", "import CSQLite3"),
       ("quickstart", "import QuireDatabase"),
     ])
   func importUpwardsIsFound(module: String, line: String) {
