@@ -139,7 +139,9 @@ let package = Package(
     ),
     .executableTarget(
       name: "quire-import",
-      dependencies: ["QuireImporting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "QuireDatabase", "QuireImporting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       swiftSettings: settings
     ),
     .executableTarget(

@@ -1,6 +1,8 @@
 // Storing the rows of a source in a new database, some thousands in each transaction.
 
+import Foundation
 import QuireDatabase
+import QuireStorage
 
 /// Makes a database of the rows of a source.
 ///
@@ -33,16 +35,28 @@ package struct Importer {
   /// - Throws: ``ImportError`` for what is wrong with the source or the path, and what the disk throws; nothing is left
   ///   then.
   package func run(_ source: any RowSource) throws -> ImportReport {
-    let file = try NewDatabase(for: path)
+    let file = NewDatabaseFile(for: path)
+    if let taken = file.takenName {
+      throw ImportError("\(taken) is there already, and nothing is overwritten: choose another name.")
+    }
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard access(folder, W_OK | X_OK) == 0 else {
+      throw ImportError("In the folder of \(path) no file can be made: \(String(cString: strerror(errno))).")
+    }
     do {
       let report = try store(source, at: file.temporaryPath)
       try source.checkUnchanged()
-      if isDryRun || report.stopped != nil { file.remove() } else { try file.publish() }
+      if isDryRun || report.stopped != nil { file.remove() } else { try publish(file) }
       return report
     } catch {
       file.remove()
       throw error
     }
+  }
+
+  private func publish(_ file: NewDatabaseFile) throws(ImportError) {
+    if let taken = file.takenName { throw ImportError("\(taken) is there, and was not at the beginning.") }
+    do throws(SystemError) { try file.publish() } catch { throw ImportError(error, file.path) }
   }
 
   private func store(_ source: any RowSource, at path: String) throws -> ImportReport {
@@ -83,7 +97,7 @@ package struct Importer {
 
   /// Stores rows until a batch is full. Returns whether there may be more.
   private func storeBatch(
-    _ source: any RowSource, in tx: WriteTransaction, _ report: inout ImportReport
+    _ source: any RowSource, in tx: QuireDatabase.WriteTransaction, _ report: inout ImportReport
   ) throws -> Bool {
     var opened = OpenCollections(tx)
     var (rows, bytes) = (0, 0)
@@ -110,8 +124,8 @@ package struct Importer {
     case .bad(let bad): return bad
     case .row(let row, let table, let place):
       // A transaction that has failed to open a collection is over.
-      guard row.collection.utf8.count <= Limits.collectionNameByteCount else {
-        let reason = "The name of its collection has more than \(Limits.collectionNameByteCount) bytes."
+      guard row.collection.utf8.count <= QuireDatabase.Limits.collectionNameByteCount else {
+        let reason = "The name of its collection has more than \(QuireDatabase.Limits.collectionNameByteCount) bytes."
         return BadRow(table: table, row: place, reason: reason)
       }
       do {
@@ -135,11 +149,11 @@ package struct Importer {
 
 /// The collections that a transaction stores rows in.
 private struct OpenCollections {
-  private let tx: WriteTransaction
+  private let tx: QuireDatabase.WriteTransaction
   private var records: [ByteString: WritableRows<RowValue, NoMetadata>] = [:]
   private var bytes: [ByteString: WritableRows<[UInt8], [UInt8]>] = [:]
 
-  init(_ tx: WriteTransaction) { self.tx = tx }
+  init(_ tx: QuireDatabase.WriteTransaction) { self.tx = tx }
 
   /// Stores a row unless there is one under its key. Returns whether it was stored.
   mutating func insert(_ row: SourceRow) throws -> Bool {

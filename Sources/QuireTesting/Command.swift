@@ -33,6 +33,8 @@ package func runProgram(
 ) -> CommandResult? {
   var ends: [Int32] = [0, 0]
   guard pipe(&ends) == 0 else { return nil }
+  // Programs that are started at the same time must not inherit these: their reader would wait for them as well.
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   #if canImport(Darwin)
     var actions: posix_spawn_file_actions_t?
   #else

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import QuireDatabase
 internal import QuireImporting
 
 /// `quire-import`: a new database of the rows of another store.
@@ -137,36 +138,13 @@ struct ImportArguments: ParsableArguments {
     let importer = Importer(into: file, isDryRun: dryRun, skip: skip) { report in
       if progress { complain("\(report.rowCount) rows, \(report.byteCount >> 20) MiB") }
     }
-    return try importer.run(rows)
+    let report = try importer.run(rows)
+    try bad?.close()
+    return report
   }
-}
-
-/// A new file of rows that were passed over, a JSON record in each line.
-private final class BadRowFile {
-  private let handle: FileHandle
-
-  init(at path: String) throws {
-    // Nobody else may read it: it has rows.
-    let url = URL(fileURLWithPath: path)
-    try Data().write(to: url, options: .withoutOverwriting)
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    handle = try FileHandle(forWritingTo: url)
-  }
-
-  func append(_ row: BadRow) throws { try handle.write(contentsOf: Data((row.json + "\n").utf8)) }
 }
 
 /// Writes a line to standard error.
 private func complain(_ text: String) {
   try? FileHandle.standardError.write(contentsOf: Data("quire-import: \(visible(text))\n".utf8))
-}
-
-/// A text without what a terminal would act on: names in it come from files.
-private func visible(_ text: String) -> String {
-  String(
-    String.UnicodeScalarView(
-      text.unicodeScalars.map { scalar in
-        let turns = (0x202a...0x202e).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
-        return turns || scalar.properties.generalCategory == .control ? "\u{fffd}" : scalar
-      }))
 }

@@ -75,7 +75,7 @@ struct ScarceChild: ParsableCommand {
     #if os(Linux)
       if let descriptors {
         // What the parent had open for others at this moment would count.
-        for inherited in Int32(3)..<256 { _ = close(inherited) }
+        closefrom(3)
         try set(RLIMIT_NOFILE, to: descriptors)
       }
       if let threads { try set(__RLIMIT_NPROC, to: threads) }

@@ -1,4 +1,4 @@
-// Files of lines, and new files that get their name when they are complete.
+// Files of lines that are read, and errors of files.
 
 import ArgumentParser
 import QuireDatabase
@@ -18,6 +18,14 @@ struct FileError: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
+
+  /// What the system says, and of which file.
+  init(_ error: SystemError, _ path: String) { description = "\(path): \(String(cString: strerror(error.code)))" }
+}
+
+/// What the system says of a file, with the path.
+func naming<Result>(_ path: String, _ body: () throws(SystemError) -> Result) throws(FileError) -> Result {
+  do throws(SystemError) { return try body() } catch { throw FileError(error, path) }
 }
 
 /// A file, or standard input, that is read from its beginning.
@@ -58,86 +66,6 @@ final class InputFile: Sendable {
     #else
       Glibc.read(descriptor, bytes.baseAddress, bytes.count)
     #endif
-  }
-}
-
-/// A file that was not there before, and which nobody else may read: it can have rows of a database.
-final class NewFile: Sendable {
-  private let descriptor: Int32
-  private let path: String
-
-  init(at path: String) throws {
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    self.path = path
-    guard descriptor >= 0 else { throw systemError(path) }
-  }
-
-  /// Appends a line.
-  func append(_ line: String) throws {
-    var rest = Array(line.utf8)[...] + [UInt8(ascii: "\n")]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw systemError(path) }
-      rest = rest.dropFirst(count)
-    }
-  }
-
-  /// What was appended is in the file.
-  func close() throws {
-    #if canImport(Darwin)
-      let result = Darwin.close(descriptor)
-    #else
-      let result = Glibc.close(descriptor)
-    #endif
-    if result != 0 { throw systemError(path) }
-  }
-
-  // MARK: Databases
-
-  /// A name beside `path`, at which there must be nothing, for a database until it is complete.
-  static func temporaryName(for path: String) throws -> String {
-    if let taken = takenName(of: path) {
-      complain("\(taken) is there already, and nothing is overwritten: choose another name, or import with --into.")
-      throw ExitCode.failure
-    }
-    return "\(path)-new-\(hexadecimal(.random(in: .min ... .max)))"
-  }
-
-  /// The names of the files of a database.
-  private static func names(of path: String) -> [String] {
-    [path] + (0..<QuireStorage.Limits.segmentFileCount).map { "\(path)-log\($0)" }
-  }
-
-  /// The first of the names of a database at which there is something, if only a link to nothing. A data file beside
-  /// the log of another one cannot be opened.
-  private static func takenName(of path: String) -> String? {
-    names(of: path).first { name in
-      var status = stat()
-      return lstat(name, &status) == 0
-    }
-  }
-
-  /// Gives a database that was closed its name, durably, unless one of its names has been taken meanwhile.
-  static func publish(_ temporary: String, as path: String) throws {
-    if let taken = takenName(of: path) { throw FileError("\(taken) is there, and was not when the import began.") }
-    let system = RealFileSystem()
-    do throws(SystemError) {
-      let file = try system.open(temporary, .readWrite)
-      defer { file.close() }
-      try system.publish(file, temporary, as: path)
-    } catch {
-      throw FileError("\(path): \(String(cString: strerror(error.code)))")
-    }
-    removeDatabase(temporary)
-  }
-
-  /// Removes the files of a database, as far as they are there.
-  static func removeDatabase(_ path: String) {
-    let system = RealFileSystem()
-    for name in names(of: path) {
-      do throws(SystemError) { try system.unlink(name) } catch {}
-    }
   }
 }
 

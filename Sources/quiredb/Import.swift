@@ -34,21 +34,21 @@ struct Import: ParsableCommand {
 
   func run() throws {
     let input = try rows.map { try InputFile(at: $0) } ?? InputFile.standardInput
-    let target = into ? database.file : try NewFile.temporaryName(for: database.file)
+    let made = NewDatabaseFile(for: database.file)
+    if !into, let taken = made.takenName {
+      complain("\(taken) is there already, and nothing is overwritten: choose another name, or import with --into.")
+      throw ExitCode.failure
+    }
     var lines = LineImport(replaces: replace, longestLine: longestLine) { try input.read($0) }
     var committed: ImportFigures?
     let isStopped: Bool
     do {
-      isStopped = try store(&lines, at: target, &committed)
+      isStopped = try store(&lines, at: into ? database.file : made.temporaryPath, &committed)
       if !into {
-        if dryRun || isStopped {
-          NewFile.removeDatabase(target)
-        } else {
-          try NewFile.publish(target, as: database.file)
-        }
+        if dryRun || isStopped { made.remove() } else { try publish(made) }
       }
     } catch {
-      if !into { NewFile.removeDatabase(target) }
+      if !into { made.remove() }
       let end = told(error)
       // These stay, whatever has gone wrong behind them.
       if into, let committed { show(committed, " were stored before that") }
@@ -63,6 +63,11 @@ struct Import: ParsableCommand {
     if lines.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
   }
 
+  private func publish(_ made: NewDatabaseFile) throws(FileError) {
+    if let taken = made.takenName { throw FileError("\(taken) is there, and was not when the import began.") }
+    try naming(made.path) { () throws(SystemError) in try made.publish() }
+  }
+
   /// Stores all lines, and closes the database. Returns whether a line has ended that; `committed` is what is stored,
   /// also if something else ends it.
   private func store(
@@ -73,22 +78,24 @@ struct Import: ParsableCommand {
       durability: into ? .full : .relaxed, maintainsWhenIdle: false, createsIfMissing: !into)
     let db = try Database(at: path, options: options)
     // Where the database does not open, no file of lines is made.
-    let bad = try skipBad.map { try NewFile(at: $0) }
+    let bad = try skipBad.map { path in try naming(path) { () throws(SystemError) in try NewLineFile(at: path) } }
     let reporter = ProgressReporter(isShown: progress)
     let outcome = try dryRun ? tried(&lines, in: db, reporter) : stored(&lines, in: db, bad, reporter, &committed)
     reporter.end()
     try db.close()
-    try bad?.close()
+    if let bad, let skipBad { try naming(skipBad) { () throws(SystemError) in try bad.close() } }
     guard case .stopped(let line) = outcome else { return false }
     complain(line.description)
     return true
   }
 
   private func stored(
-    _ lines: inout LineImport, in db: Database, _ bad: NewFile?, _ reporter: ProgressReporter,
+    _ lines: inout LineImport, in db: Database, _ bad: NewLineFile?, _ reporter: ProgressReporter,
     _ committed: inout ImportFigures?
   ) throws -> LineImport.Outcome {
-    let skip = bad.map { file in { (line: BadLine) in try file.append(line.json) } }
+    let skip = bad.map { file in
+      { (line: BadLine) in try naming(skipBad ?? "") { () throws(SystemError) in try file.append(line.json) } }
+    }
     var outcome = LineImport.Outcome.goesOn
     committed = ImportFigures(lines)
     while outcome == .goesOn {

@@ -1,5 +1,7 @@
 // Lines to standard output.
 
+import QuireDatabase
+
 #if canImport(Darwin)
   import Darwin
 #else

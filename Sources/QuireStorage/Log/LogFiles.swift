@@ -20,7 +20,9 @@ package struct LogFiles: Sendable {
   }
 
   /// The path of a log file.
-  package func path(_ fileIndex: Int) -> String { "\(databasePath)-log\(fileIndex)" }
+  package func path(_ fileIndex: Int) -> String { Self.path(fileIndex, of: databasePath) }
+
+  static func path(_ fileIndex: Int, of databasePath: String) -> String { "\(databasePath)-log\(fileIndex)" }
 
   private static let zeroByteCount = 1 << 20
 

@@ -21,7 +21,7 @@ enum ModuleImports {
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
     "QuireImporting": ["CSQLite3", "QuireStorage", "QuireDatabase"],
-    "quire-import": ["QuireImporting"],
+    "quire-import": ["QuireDatabase", "QuireImporting"],
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
     ],

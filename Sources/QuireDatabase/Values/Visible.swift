@@ -1,7 +1,5 @@
 // Texts out of files for people: without what a terminal would act on.
 
-import QuireDatabase
-
 /// Whether a terminal acts on a character: those that control it, and those that turn the direction of a text.
 private func isActedOn(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
@@ -12,7 +10,7 @@ private func isActedOn(_ scalar: Unicode.Scalar) -> Bool {
 
 /// A text with `\u` and four digits in the place of each character that a terminal would act on. JSON in one line stays
 /// JSON of the same value.
-func visible(_ text: String) -> String {
+package func visible(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isActedOn) else { return text }
   let escaped = text.unicodeScalars.map { scalar in
     guard isActedOn(scalar) else { return String(scalar) }
@@ -24,7 +22,7 @@ func visible(_ text: String) -> String {
 
 /// A key or a name as people see it: as a JSON text if it has characters that a terminal would act on, or could be
 /// taken for one.
-func shown(_ text: String) -> String {
+package func shown(_ text: String) -> String {
   let isPlain = !text.hasPrefix("\"") && !text.unicodeScalars.contains(where: isActedOn)
   return isPlain ? text : visible(RowValue.text(text).json)
 }
