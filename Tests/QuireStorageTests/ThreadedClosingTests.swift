@@ -1,6 +1,6 @@
 // Closing while others close, write and read.
 
-import QuireStorage
+@testable import QuireStorage
 import QuireTesting
 import Synchronization
 import Testing
@@ -58,5 +58,22 @@ import Testing
     let complaints = threads.join()
     #expect(complaints == [])
     withExtendedLifetime(pin) {}
+  }
+
+  @Test("Attempts to close that follow one another are no decision for who waits for one") func attemptsAreNoDecision()
+  {
+    let (flag, threads, stop) = (OpenFlag(), ThreadGroup(), StopFlag())
+    threads.start {
+      for _ in 0..<200_000 {
+        flag.beginClosing()
+        flag.endClosing(isOpen: true)
+      }
+      stop.set()
+    }
+    threads.start {
+      while !stop.isSet { if !flag.awaitDecision() { throw StorageError(.closed, "It was open all the time.") } }
+    }
+    #expect(threads.join() == [])
+    flag.release()
   }
 }

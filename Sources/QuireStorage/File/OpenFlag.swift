@@ -112,8 +112,12 @@ struct OpenFlag: @unchecked Sendable {
 
   /// Whether this process has it open; waits while that is being decided.
   @inline(never) func awaitDecision() -> Bool {
-    while word.pointee.state.load(ordering: .acquiring) == Self.undecided { Pause.yield() }
-    return isOpen
+    while true {
+      // One look decides. Between two of them the next attempt to close may begin.
+      let state = word.pointee.state.load(ordering: .acquiring)
+      if state != Self.undecided { return state == Self.open }
+      Pause.yield()
+    }
   }
 
   /// Gives the word back, for the next one; nobody asks from now on.
