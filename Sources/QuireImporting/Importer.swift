@@ -143,7 +143,7 @@ package struct Importer {
 
   /// What a row can be to blame for.
   private static let ofOneRow: Set<DatabaseError.Code> = [
-    .keyTooLong, .nameTooLong, .valueTooLong, .encodingFailed, .collectionMismatch,
+    .keyTooLong, .nameTooLong, .valueTooLong, .encodingFailed,
   ]
 }
 

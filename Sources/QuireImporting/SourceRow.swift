@@ -26,7 +26,18 @@ extension SourceRow {
   /// The key of several parts: joined by `|`, with a backslash in front of a `|` or a backslash in them.
   static func key(joining parts: [String]) -> String {
     if parts.count == 1 { return parts[0] }
-    return parts.map { $0.replacing("\\", with: "\\\\").replacing("|", with: "\\|") }.joined(separator: "|")
+    return parts.map { inserting("\\", before: "\\|", in: $0) }.joined(separator: "|")
+  }
+
+  /// A text with a character of ASCII's in front of each of others. By bytes: what is combined with one of them does
+  /// not hide it.
+  static func inserting(_ character: Unicode.Scalar, before others: String, in text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      if others.utf8.contains(byte) { bytes.append(UInt8(ascii: character)) }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

@@ -69,7 +69,7 @@ struct CSV: ParsableCommand {
       guard let colon = pair.lastIndex(of: ":"),
         let type = FieldType(rawValue: String(pair[pair.index(after: colon)...]))
       else { throw ValidationError("“\(visible(pair))” is no COLUMN:TYPE.") }
-      form.types[String(pair[..<colon])] = type
+      form.types.append((String(pair[..<colon]), type))
     }
     let bytes = Array((separator == "tab" ? "\t" : separator).utf8)
     guard bytes.count == 1, bytes[0] < 0x80, !"\"\r\n".utf8.contains(bytes[0]) else {
@@ -112,10 +112,15 @@ struct ImportArguments: ParsableArguments {
 
   func validate() throws {
     if dryRun, skipBad != nil { throw ValidationError("--dry-run lists what does not fit: leave out --skip-bad.") }
+    if let skipBad, skipBad == file || skipBad.hasPrefix(file + "-log") {
+      throw ValidationError("--skip-bad needs a name that is none of the new database's.")
+    }
   }
 
   /// Imports what `open` gives, and tells what that has come to.
   func run(_ open: () throws -> any RowSource) throws {
+    // A reader that has gone is an error of writing, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
     let report: ImportReport
     do { report = try imported(try open()) } catch {
       complain("\(error)")
@@ -127,7 +132,12 @@ struct ImportArguments: ParsableArguments {
       throw ExitCode.failure
     }
     let lines = json ? [report.json(file: file, isDryRun: dryRun)] : report.lines(file: file, isDryRun: dryRun)
-    try FileHandle.standardOutput.write(contentsOf: Data((lines.map(visible).joined(separator: "\n") + "\n").utf8))
+    do {
+      try FileHandle.standardOutput.write(contentsOf: Data((lines.map(visible).joined(separator: "\n") + "\n").utf8))
+    } catch {
+      complain("the report could not be written\(dryRun ? "" : ", and \(file) was made"): \(error)")
+      throw ExitCode.failure
+    }
     if report.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
   }
 

@@ -34,7 +34,7 @@ import Testing
   @Test func rowsAreReadByTypes() throws {
     var form = CSVSource.Form()
     form.key = ["id"]
-    form.types = ["score": .double, "born": .date, "photo": .bytes]
+    form.types = [("score", .double), ("born", .date), ("photo", .bytes)]
     let text = """
       \u{feff}id,name,note,score,born,photo\r
       7,"Ana, ""the"" first","two\r
@@ -75,7 +75,7 @@ import Testing
   @Test func linesThatDoNotFitAreToldByTheirNumbers() throws {
     var form = CSVSource.Form()
     form.key = ["a"]
-    form.types = ["b": .integer]
+    form.types = [("b", .integer)]
     form.longestRecord = 20
     let text =
       "a,b\nx,1\ny,z\n\"q\"r,2\nw\"w,3\n,4\none,2,3\nx,5\n\(String(repeating: "l", count: 30)),6\nlast,7\n\"cut,8"
@@ -110,6 +110,60 @@ import Testing
       "no such file",
     ]
     for (message, words) in zip(messages, words) { #expect(message.contains(words)) }
+  }
+
+  /// The keys and fields of all rows that an import of a text stores, and the reasons of those that it passes over.
+  private func imported(_ text: String, _ form: CSVSource.Form = .init()) throws -> (rows: [String], bad: [String]) {
+    let path = folder.url.appendingPathComponent("\(UUID().uuidString).quire").path
+    var bad: [String] = []
+    _ = try Importer(into: path, skip: { bad.append("\($0.row): \($0.reason)") }).run(try source(text, form))
+    let db = try Database(at: path)
+    defer { try? db.close() }
+    let rows = try db.read { tx throws in
+      tx[RowCollection<RowValue, NoMetadata>("players")].rows.map { "\($0.key) \($0.object.json)" }
+    }
+    return (rows, bad)
+  }
+
+  @Test func whatIsBadEndsWithItsRecord() throws {
+    var form = CSVSource.Form()
+    form.key = ["a"]
+    // Lone carriage returns end lines, those of bad records, too.
+    let old = try imported("a,b\r1,2\r3,\"4\"x\r5,6\r", form)
+    #expect(old.rows == [#"1 {"a":"1","b":"2"}"#, #"5 {"a":"5","b":"6"}"#])
+    #expect(old.bad.count == 1 && old.bad[0].hasPrefix("on line 3: Behind"))
+    // The text of a field that is too long is no record.
+    form.longestRecord = 30
+    let long = try imported("a,b\n1,\"\(String(repeating: "x", count: 40))\n2,injected\n\"\n4,ok\n", form)
+    #expect(long.rows == [#"4 {"a":"4","b":"ok"}"#] && long.bad == ["on line 2: It has more than 30 bytes."])
+    // A header without an end is told as soon as it is too long.
+    var count = 0
+    var reader = CSVReader(separator: UInt8(ascii: ","), limit: 30) { _ in
+      count += 1
+      return [0, 0, 0, 0]
+    }
+    #expect(try reader.next(endsAtLimit: true) == .bad("It has more than 30 bytes.") && count < 10)
+  }
+
+  @Test func namesAreToldApartByTheirBytes() throws {
+    var form = CSVSource.Form()
+    form.key = ["\u{e9}"]
+    form.types = [("\u{e9}", .integer)]
+    let read = try imported("e\u{301},\u{e9}\n1,2\n", form)
+    #expect(read.rows.map { Array($0.utf8) } == [Array("2 {\"e\u{301}\":\"1\",\"\u{e9}\":2}".utf8)])
+    form = CSVSource.Form()
+    form.key = ["a", "b"]
+    let joined = try imported("a,b\nx,\u{301}y|\u{301}z\n", form)
+    #expect(joined.rows[0].utf8.starts(with: "x|\u{301}y\\|\u{301}z ".utf8))
+  }
+
+  @Test func valuesThatAreNoneDoNotFit() throws {
+    var form = CSVSource.Form()
+    form.types = [("a", .double), ("b", .date)]
+    let read = try imported("a,b\n1e400,\n,2021-02-31\ninf,2024-02-29\n", form)
+    #expect(read.rows.count == 1 && read.bad.map { $0.prefix(9) } == ["on line 2", "on line 3"])
+    let one = try imported("a\n1\n\n3\n")
+    #expect(one.rows == [1.rowKey + #" {"a":"1"}"#, 2.rowKey + " {}", 3.rowKey + #" {"a":"3"}"#])
   }
 
   /// What is written by the rules is read back, whatever the sizes in which it comes.

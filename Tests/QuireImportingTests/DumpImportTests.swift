@@ -64,7 +64,8 @@ import Testing
       return error.description
     }
     let faults = [
-      ("", "is empty"), ("hello\n", "does not begin as a dump"), ("VERSION=9\n", "version 9"),
+      ("", "is empty"), ("\n\n\n\n\n", "or is empty"), ("hello\n", "does not begin as a dump"),
+      ("VERSION=9\n", "version 9"),
       ("VERSION=3\nformat=xml\n", "“xml” is no format"), ("VERSION=3\nformat=print\n", "ends within a head"),
       ("VERSION=3\nnonsense\n", "has no “=”"), (Self.head("database=d\nduplicates=1\n"), "several values under a key"),
       (Self.head(), "a key is to come"), (Self.head() + " 61\n", "the value of the key on line 8"),

@@ -5,6 +5,13 @@ import Foundation
 import QuireTesting
 import Testing
 
+enum SQLiteName {
+  /// A name as a statement has it, by bytes.
+  static func quoted(_ name: String) -> String {
+    String(decoding: [0x22] + name.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] } + [0x22], as: UTF8.self)
+  }
+}
+
 /// A file of SQLite's that statements have made, in a folder of its own.
 struct SampleFile {
   let folder: TestFolder

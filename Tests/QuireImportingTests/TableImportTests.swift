@@ -92,6 +92,59 @@ import Testing
     #expect(one.rowCounts.map(\.collection) == ["pair"] && one.leftOut.isEmpty)
   }
 
+  @Test func namesOfTablesAndColumnsAreBytes() throws {
+    let column = "a\"\u{301},\"\u{301}b"
+    let sample = try SampleFile(
+      folder,
+      [
+        "CREATE TABLE pragma_table_list (schema, name, type, wr)",
+        "INSERT INTO pragma_table_list VALUES ('main', 'u', 'table', 0)",
+        "CREATE TABLE u (id INTEGER PRIMARY KEY, \(SQLiteName.quoted(column)))", "INSERT INTO u VALUES (9, 2)",
+        "CREATE TABLE pair (a, b, PRIMARY KEY (a, b))",
+        "INSERT INTO pair VALUES ('a', '\u{301}X|\u{301}b'), ('a|\u{301}X', '\u{301}b')",
+      ])
+    let report = try Importer(into: target).run(try TableSource(sample.path, besides: target))
+    #expect(report.rowCount == 4 && report.stopped == nil)
+    let db = try Database(at: target)
+    try db.read { tx throws in
+      #expect(try tx.values(in: "u").row("9")?.object.value == .record([.init("id", 9), .init(column, 2)]))
+      #expect(try tx.values(in: "pair").count() == 2)
+    }
+    try db.close()
+  }
+
+  @Test func theEndOfALogThatCannotBeReadIsTold() throws {
+    let sample = try SampleFile(folder, Self.players, copiesOpen: true)
+    let log = URL(fileURLWithPath: sample.path + "-wal")
+    let whole = try Data(contentsOf: log)
+    #expect(try TableSource(sample.path, besides: target).leftOut == [])
+    // Cut within the last frame.
+    try whole.dropLast(100).write(to: log)
+    let cut = try Importer(into: target).run(try TableSource(sample.path, besides: target))
+    #expect(cut.rowCount == 1 && cut.leftOut.first?.name.hasPrefix("the end of ") == true)
+    // A flipped bit in the first frame.
+    var flipped = whole
+    flipped[32 + 24 + 100] ^= 1
+    try flipped.write(to: log)
+    #expect(try TableSource(sample.path, besides: target + "2").leftOut.first?.reason.contains("newest rows") == true)
+    // A header that is none.
+    try (Data(count: 32) + whole.dropFirst(32)).write(to: log)
+    let error = try #require(throws: ImportError.self) { _ = try TableSource(sample.path, besides: target + "3") }
+    #expect(error.description.contains("-wal, which has the newest rows, is damaged"))
+  }
+
+  @Test func aRuleThatOnlyTheAppHasIsNoDamage() throws {
+    let sample = try SampleFile(
+      folder,
+      [
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b NOT NULL)", "INSERT INTO t VALUES (1, 2)",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a INTEGER PRIMARY KEY, b CHECK (known_to_the_app(b)))'",
+      ])
+    let report = try Importer(into: target).run(try TableSource(sample.path, besides: target))
+    #expect(report.rowCount == 1)
+  }
+
   @Test func aBadRowStopsUnlessItIsPassedOver() throws {
     let sample = try SampleFile(
       folder,

@@ -55,7 +55,7 @@ enum ColumnHint {
       return true
     }
     guard let year = number(4, 0...9999), take("-"), let month = number(2, 1...12), take("-"),
-      let day = number(2, 1...31)
+      let day = number(2, 1...31), month == 12 || days(year, month, day) < days(year, month + 1, 1)
     else { return nil }
     var seconds = Double(days(year, month, day) * 86_400)
     if rest.isEmpty { return seconds }

@@ -6,6 +6,8 @@ import QuireDatabase
 /// A file of SQLite's, open for reading. For one thread.
 final class SQLiteDatabase {
   let file: SQLiteFile
+  /// What cannot be read of the log, and what was not checked.
+  private(set) var notes: [LeftOut] = []
   private let path: String
   private let handle: OpaquePointer
 
@@ -33,7 +35,33 @@ final class SQLiteDatabase {
     for pragma in ["trusted_schema = OFF", "cell_size_check = ON"] {
       sqlite3_exec(handle, "PRAGMA \(pragma)", nil, nil, nil)
     }
+    notes = file.lost.map { [$0] } ?? []
+    try check()
   }
+
+  /// Has SQLite look at all pages: reading alone passes over cells that a damaged page does not count.
+  private func check() throws(ImportError) {
+    var statement: OpaquePointer?
+    var status = sqlite3_prepare_v2(handle, "PRAGMA quick_check", -1, &statement, nil)
+    defer { sqlite3_finalize(statement) }
+    if status == SQLITE_OK { status = sqlite3_step(statement) }
+    while status == SQLITE_ROW {
+      let text =
+        sqlite3_column_text(statement, 0).map { String(cString: $0).split(separator: "\n").joined(separator: " ") }
+        ?? ""
+      // Rows that break a rule of the table can be read like others.
+      let isRule = text == "ok" || text.contains(" value in ") || text.hasPrefix("CHECK constraint failed in ")
+      if !isRule { throw ImportError("\(path) is damaged: \(text). \(Self.remedy)") }
+      status = sqlite3_step(statement)
+    }
+    if status == SQLITE_DONE { return }
+    // Functions and orders of texts that only the app has.
+    guard status == SQLITE_ERROR else { throw failure("quick_check") }
+    let reason = "SQLite cannot look at all pages: \(String(cString: sqlite3_errmsg(handle)))"
+    notes.append(LeftOut(name: "the check for damage", reason: reason))
+  }
+
+  private static let remedy = "Save what can be read by the command `.recover` of `sqlite3`, and import that."
 
   deinit { sqlite3_close_v2(handle) }
 
@@ -46,13 +74,12 @@ final class SQLiteDatabase {
   /// What the last call has met with.
   func failure(_ place: String) -> ImportError {
     let message = String(cString: sqlite3_errmsg(handle))
-    let remedy = "Save what can be read by the command `.recover` of `sqlite3`, and import that."
-    return ImportError("\(path) cannot be read at “\(place)”: \(message). \(remedy)")
+    return ImportError("\(path) cannot be read at “\(place)”: \(message). \(Self.remedy)")
   }
 
   /// A name as a statement has it.
   static func quoted(_ name: String) -> String {
-    "\"" + name.replacing("\"", with: "\"\"") + "\""
+    "\"" + SourceRow.inserting("\"", before: "\"", in: name) + "\""
   }
 }
 

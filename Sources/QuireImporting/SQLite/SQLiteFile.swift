@@ -8,6 +8,8 @@ final class SQLiteFile {
   let openPath: String
   /// Whether that is a copy, which SQLite may bring in order.
   let isCopy: Bool
+  /// What of the write-ahead log cannot be read, if there is such.
+  let lost: LeftOut?
   private let path: String
   private let folder: String?
   private let before: [String: String]
@@ -21,6 +23,8 @@ final class SQLiteFile {
     let found = try Self.checked(path)
     self.path = found
     before = Self.marks(found)
+    try Self.checkTarget(target, found)
+    lost = try Self.lostPart(found)
     let hasMore = ["-wal", "-journal"].contains { (Self.byteCount(found + $0) ?? 0) > 0 }
     isCopy = hasMore
     guard hasMore else {
@@ -45,6 +49,39 @@ final class SQLiteFile {
   }
 
   deinit { if let folder { try? FileManager.default.removeItem(atPath: folder) } }
+
+  /// Refuses the names of what SQLite keeps beside the source: it would take the new database for that, and remove it.
+  private static func checkTarget(_ target: String, _ source: String) throws(ImportError) {
+    let url = URL(fileURLWithPath: target)
+    let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
+    let path = folder.appendingPathComponent(url.lastPathComponent).path
+    for ending in ["-wal", "-journal", "-shm"] where path.utf8.elementsEqual((source + ending).utf8) {
+      throw ImportError("\(target) is a name that SQLite uses beside the source: choose another name.")
+    }
+  }
+
+  /// Looks through the write-ahead log.
+  ///
+  /// - Throws: ``ImportError`` for one of which nothing can be read.
+  private static func lostPart(_ path: String) throws(ImportError) -> LeftOut? {
+    let name = path + "-wal"
+    guard (byteCount(name) ?? 0) > 0 else { return nil }
+    let log: WriteAheadLog
+    do { log = try WriteAheadLog(name) } catch {
+      throw error as? ImportError ?? ImportError("\(name) cannot be read: \(error)")
+    }
+    guard log.isReadable else {
+      throw ImportError(
+        "\(name), which has the newest rows, is damaged or of another database. Copy all files of the database again.")
+    }
+    if log.lostFrameCount == 0 { return nil }
+    return LeftOut(
+      name: "the end of \(name)",
+      reason: """
+        \(log.lostFrameCount) pages behind its last whole commit: a commit that the app never ended, or the log is \
+        damaged or cut off, and the newest rows are missing
+        """)
+  }
 
   /// Throws if the files are other ones than at the beginning, by length and time.
   func checkUnchanged() throws(ImportError) {

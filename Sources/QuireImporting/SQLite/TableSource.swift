@@ -22,22 +22,25 @@ package final class TableSource: RowSource {
   ///   - only: the names of the tables that are read; all if there are none.
   package init(_ path: String, besides target: String, only: [String] = []) throws {
     database = try SQLiteDatabase(path, besides: target)
-    let list = try database.statement(
-      "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' ORDER BY name")
-    var missing = only
+    leftOut = database.notes
+    // The statement: a table of the file may be called as the function is.
+    let list = try database.statement("PRAGMA main.table_list")
+    let wanted = Set(only.map { ByteString($0) })
+    var missing = wanted
     while try list.step("table list") {
-      guard let name = list.text(0), let type = list.text(1) else {
+      guard let name = list.text(1), let type = list.text(2) else {
         throw ImportError("\(path) has a table whose name is no UTF-8.")
       }
-      if name.hasPrefix("sqlite_") || !(only.isEmpty || only.contains(name)) { continue }
-      missing.removeAll { $0 == name }
+      if name.hasPrefix("sqlite_") || !(only.isEmpty || wanted.contains(ByteString(name))) { continue }
+      missing.remove(ByteString(name))
       if type == "table" {
-        tables.append(try TableReader(name, hasRowID: list.integer(2) == 0, in: database))
+        tables.append(try TableReader(name, hasRowID: list.integer(4) == 0, in: database))
       } else {
         leftOut.append(LeftOut(name: name, reason: "it is a \(type == "shadow" ? "part of a virtual table" : type)"))
       }
     }
-    if let name = missing.first { throw ImportError("\(path) has no table “\(name)”.") }
+    if let name = missing.first { throw ImportError("\(path) has no table “\(name.string)”.") }
+    tables.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     for table in tables {
       leftOut += table.computed.map {
         LeftOut(name: "\(table.name).\($0)", reason: "it is computed from other columns")
@@ -68,6 +71,9 @@ private final class TableReader {
   private var keyColumns: [Int] = []
   private var count = 0
 
+  /// What a statement of SQLite's has room for.
+  private static let mostColumns = 2000
+
   init(_ name: String, hasRowID: Bool, in database: SQLiteDatabase) throws(ImportError) {
     self.name = name
     let list = try database.statement("PRAGMA main.table_xinfo(\(SQLiteDatabase.quoted(name)))")
@@ -89,6 +95,13 @@ private final class TableReader {
       let taken = columns.map { $0.name.lowercased() }
       guard hasRowID, let rowID = ["rowid", "_rowid_", "oid"].first(where: { !taken.contains($0) }) else {
         throw ImportError("The table “\(name)” has no primary key, and its columns hide the rowid. Leave it out.")
+      }
+      guard columns.count < Self.mostColumns else {
+        throw ImportError(
+          """
+          The table “\(name)” has \(columns.count) columns and no primary key, and a statement has room for one less \
+          with the rowid. Name the other tables by --only.
+          """)
       }
       keyColumns = [columns.count]
       selected.append(rowID)

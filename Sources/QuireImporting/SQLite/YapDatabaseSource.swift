@@ -23,6 +23,7 @@ package final class YapDatabaseSource: RowSource {
   ///   log.
   package init(_ path: String, besides target: String) throws {
     database = try SQLiteDatabase(path, besides: target)
+    leftOut = database.notes
     let list = try database.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name DESC")
     var isThere = false
     while try list.step("table list") {

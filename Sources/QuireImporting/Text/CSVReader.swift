@@ -3,7 +3,7 @@
 /// Takes a stream of bytes apart into records of fields.
 ///
 /// Fields in quotes may have commas, line ends and doubled quotes. Lines end with LF, CRLF or the end of the text, and
-/// one that is empty is no record. What breaks these rules ends with its line, so that the next record is found.
+/// one that is empty is no record. What breaks these rules ends where its record does, so that the next one is found.
 struct CSVReader {
   /// A field: its bytes, and whether it stood in quotes.
   struct Field: Hashable {
@@ -19,8 +19,6 @@ struct CSVReader {
 
   private enum Place {
     case fieldStart, plain, quoted, behindQuote
-    /// In a record that is told as bad.
-    case passedOver
   }
 
   private let separator: UInt8
@@ -34,6 +32,8 @@ struct CSVReader {
   private var line = 1
   /// The line on which the last record begins.
   private(set) var recordLine = 1
+  /// Whether a line without anything on it is no record.
+  var passesOverEmptyLines = true
 
   private static let chunkByteCount = 1 << 18
   private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
@@ -45,60 +45,67 @@ struct CSVReader {
 
   /// The next record; nil behind the last one.
   ///
+  /// - Parameter endsAtLimit: whether a record that is too long is told at once, and what follows cannot be read.
   /// - Throws: what `read` throws.
-  mutating func next() throws -> Record? {
+  mutating func next(endsAtLimit: Bool = false) throws -> Record? {
     while true {
-      guard let record = try record() else { return nil }
-      // A line without anything on it.
-      if record == .fields([Field()]) { continue }
+      guard let record = try record(endsAtLimit) else { return nil }
+      if passesOverEmptyLines, record == .fields([Field()]) { continue }
       return record
     }
   }
 
-  private mutating func record() throws -> Record? {
+  private mutating func record(_ endsAtLimit: Bool) throws -> Record? {
     var fields: [Field] = []
     var field = Field()
     var place = Place.fieldStart
-    var reason = ""
+    // What is wrong first. The rest is read all the same, to where the record ends, and not kept.
+    var reason: String?
     var byteCount = 0
     recordLine = line
-    func fail(_ text: String) { (place, reason) = (.passedOver, text) }
+    func told() -> Record { reason.map { .bad($0) } ?? .fields(fields + [field]) }
+    func keep(_ byte: UInt8) { if reason == nil { field.bytes.append(byte) } }
     while let byte = try nextByte() {
       byteCount += 1
-      if byte == UInt8(ascii: "\n") { line += 1 }
-      if byteCount > limit, place != .passedOver {
+      if byteCount > limit, reason == nil {
+        reason = "It has more than \(limit) bytes."
         (fields, field) = ([], Field())
-        fail("It has more than \(limit) bytes.")
+        if endsAtLimit { return told() }
       }
       switch (place, byte) {
       case (.quoted, UInt8(ascii: "\"")): place = .behindQuote
-      case (.quoted, _): field.bytes.append(byte)
-      case (.passedOver, UInt8(ascii: "\n")): return .bad(reason)
-      case (.passedOver, _): break
+      case (.quoted, _):
+        if byte == UInt8(ascii: "\n") { line += 1 }
+        keep(byte)
       case (.behindQuote, UInt8(ascii: "\"")):
-        field.bytes.append(byte)
+        keep(byte)
         place = .quoted
       case (_, separator):
-        fields.append(field)
+        if reason == nil { fields.append(field) }
         (field, place) = (Field(), .fieldStart)
-      case (_, UInt8(ascii: "\n")): return .fields(fields + [field])
+      case (_, UInt8(ascii: "\n")):
+        line += 1
+        return told()
       case (_, UInt8(ascii: "\r")):
         // The first half of the line's end; alone it ends a line, too, as it did on old Macs.
         if try peek() == UInt8(ascii: "\n") { continue }
-        return .fields(fields + [field])
+        line += 1
+        return told()
       case (.fieldStart, UInt8(ascii: "\"")): (field.isQuoted, place) = (true, .quoted)
-      case (.behindQuote, _): fail("Behind the closing quote of a field stands something else than a separator.")
-      case (_, UInt8(ascii: "\"")): fail("There is a quote within a field that does not begin with one.")
+      case (.behindQuote, _):
+        reason = reason ?? "Behind the closing quote of a field stands something else than a separator."
+        place = .plain
+      case (_, UInt8(ascii: "\"")):
+        reason = reason ?? "There is a quote within a field that does not begin with one."
       default:
-        field.bytes.append(byte)
+        keep(byte)
         place = .plain
       }
     }
-    switch place {
-    case .passedOver: return .bad(reason)
-    case .quoted: return .bad("Its last quote is not closed: the text is cut off, or a quote is missing.")
-    default: return byteCount == 0 ? nil : .fields(fields + [field])
+    if place == .quoted {
+      reason = reason ?? "Its last quote is not closed: the text is cut off, or a quote is missing."
     }
+    return byteCount == 0 ? nil : told()
   }
 
   private mutating func nextByte() throws -> UInt8? {

@@ -14,8 +14,8 @@ package final class CSVSource: RowSource {
     package var separator = UInt8(ascii: ",")
     /// The columns that the key is made of; the number of the record if there are none.
     package var key: [String] = []
-    /// The types of columns that are no texts.
-    package var types: [String: FieldType] = [:]
+    /// The columns that are no texts, and their types.
+    package var types: [(column: String, type: FieldType)] = []
     /// The most bytes of a record.
     package var longestRecord = 64 << 20
 
@@ -43,13 +43,24 @@ package final class CSVSource: RowSource {
     let file = try TextFile(path)
     self.file = file
     reader = CSVReader(separator: form.separator, limit: form.longestRecord) { count in try file.read(count) }
-    let names = try Self.names(try reader.next(), file.name)
-    for name in form.key + form.types.keys.sorted() where !names.contains(name) {
-      throw ImportError("\(file.name) has no column “\(name)”: its first line names \(names.joined(separator: ", ")).")
+    let names = try Self.names(try reader.next(endsAtLimit: true), file.name)
+    // Of one column a line without anything on it is a row whose field is none.
+    reader.passesOverEmptyLines = names.count > 1
+    var places: [ByteString: Int] = [:]
+    for (index, name) in names.enumerated() { places[ByteString(name)] = index }
+    func place(_ name: String) throws(ImportError) -> Int {
+      if let place = places[ByteString(name)] { return place }
+      let some = names.prefix(Self.shownNameCount).joined(separator: ", ")
+      throw ImportError("\(file.name) has no column “\(name)”: its first line names \(some).")
     }
-    columns = names.map { ($0, form.types[$0] ?? .text) }
-    keyColumns = form.key.compactMap { names.firstIndex(of: $0) }
+    keyColumns = try form.key.map { name throws(ImportError) in try place(name) }
+    var columns = names.map { (name: $0, type: FieldType.text) }
+    for (name, type) in form.types { columns[try place(name)].type = type }
+    self.columns = columns
   }
+
+  /// How many names of columns a message shows.
+  private static let shownNameCount = 50
 
   private static func names(_ header: CSVReader.Record?, _ file: String) throws(ImportError) -> [String] {
     switch header {
@@ -57,11 +68,12 @@ package final class CSVSource: RowSource {
     case .bad(let reason): throw ImportError("The first line of \(file), which is to name the fields: \(reason)")
     case .fields(let fields):
       var names: [String] = []
+      var taken: Set<ByteString> = []
       for field in fields {
         guard let name = String(validating: field.bytes, as: UTF8.self), !name.isEmpty else {
           throw ImportError("In the first line of \(file) the name of field \(names.count + 1) is empty, or no UTF-8.")
         }
-        guard !names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
+        guard taken.insert(ByteString(name)).inserted else {
           throw ImportError("The first line of \(file) names “\(name)” twice.")
         }
         names.append(name)

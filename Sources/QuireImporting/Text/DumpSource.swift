@@ -18,6 +18,7 @@ package final class DumpSource: RowSource {
   private let hexKeys: Bool
   private var head: Head?
   private var numberCount = 0
+  private var hasHead = false
 
   private struct Head {
     var collection: String
@@ -67,7 +68,10 @@ package final class DumpSource: RowSource {
     while let line = try line() {
       if isFirst, line.isEmpty { continue }
       guard let text = String(validating: line, as: UTF8.self) else { throw damaged("a line of a head is no UTF-8") }
-      if text == "HEADER=END" { return head }
+      if text == "HEADER=END" {
+        hasHead = true
+        return head
+      }
       guard let equals = text.firstIndex(of: "=") else {
         throw damaged(
           isFirst && lines.count == 1 ? "it does not begin as a dump of mdb_dump's" : "a line of a head has no “=”")
@@ -75,7 +79,7 @@ package final class DumpSource: RowSource {
       isFirst = false
       try take(String(text[..<equals]), String(text[text.index(after: equals)...]), &head)
     }
-    if isFirst, lines.count > 0 { return nil }
+    if isFirst, hasHead { return nil }
     throw damaged("it ends within a head, or is empty")
   }
 

@@ -21,12 +21,18 @@ package enum FieldType: String, CaseIterable, Sendable {
     switch self {
     case .text: .text(text)
     case .integer: Int128(text).map { .integer($0) }
-    case .double: Double(text).map { .double($0) }
+    case .double: Self.double(text).map { .double($0) }
     case .bool: Self.bool(text).map { .bool($0) }
     case .date: ColumnHint.seconds(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
     case .uuid: UUID(uuidString: text).map { .uuid($0) }
     case .bytes: Self.bytes(text.utf8).map { .bytes($0) }
     }
+  }
+
+  /// A number that is too large for a double is none.
+  private static func double(_ text: String) -> Double? {
+    guard let value = Double(text) else { return nil }
+    return value.isInfinite && text.contains(where: \.isNumber) ? nil : value
   }
 
   private static func bool(_ text: String) -> Bool? {

@@ -44,7 +44,10 @@ final class TextFile {
   }
 
   private static func mark(_ path: String) -> String? {
-    guard let found = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+    // What is no file, such as a pipe, has no length and no time that would tell.
+    guard let found = try? FileManager.default.attributesOfItem(atPath: path),
+      found[.type] as? FileAttributeType == .typeRegular
+    else { return nil }
     return "\(found[.size] ?? 0) \((found[.modificationDate] as? Date)?.timeIntervalSinceReferenceDate ?? 0)"
   }
 }
