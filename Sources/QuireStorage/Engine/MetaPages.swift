@@ -46,6 +46,11 @@ package final class MetaPages: @unchecked Sendable {
     nextSlot = 1 - slot
   }
 
+  /// The meta page of a checkpoint that another engine holds, wherever it stands by now. Nothing is ever written.
+  package convenience init(held page: MetaPage, of file: any File) {
+    self.init(file: file, current: page, slot: 0, predecessor: nil)
+  }
+
   /// A new database's.
   package static func create(in file: any File, _ meta: MetaPage) throws(StorageError) -> MetaPages {
     let pages = MetaPages(file: file, current: meta, slot: 1, predecessor: nil)

@@ -237,8 +237,10 @@ package struct Opener {
   }
 
   /// Puts an engine together over a file whose meta pages have been read; nothing is replayed.
+  ///
+  /// - Parameter told: the trees, where the catalog is not to be read.
   func assemble(
-    _ file: any File, _ meta: MetaPages, _ logFiles: LogFiles
+    _ file: any File, _ meta: MetaPages, _ logFiles: LogFiles, trees told: (trees: [TreeRoot], names: TreeNames)? = nil
   ) throws(StorageError) -> EngineCore {
     let page = meta.current
     let file: any File =
@@ -260,7 +262,9 @@ package struct Opener {
     let slots = ReaderSlots(empty, path: path, blockCount: environment.readerBlockCount)
     let reclaimer = Reclaimer(store: store, allocator: allocator, slots: slots, pool: pool)
     let catalog = Catalog(page, store: store, allocator: allocator, reclaimer: reclaimer)
-    let (trees, names) = try catalog.load()
+    let trees: [TreeRoot]
+    let names: TreeNames
+    if let told { (trees, names) = told } else { (trees, names) = try catalog.load() }
     let snapshot = pool.make(csn: page.csn, trees: trees, names: names)
     snapshot.nextTreeID = max(page.nextTreeID, (trees.last?.id.rawValue ?? 0) + 1)
     snapshot.nextRowID = page.nextRowID

@@ -76,6 +76,9 @@ public final class StorageEngine: Sendable {
     return try StorageEngine(at: "memory", options: options, environment: environment)
   }
 
+  /// An engine over what an opener has put together.
+  init(core: EngineCore) { self.core = core }
+
   deinit { core.threads.stop() }
 
   // MARK: Transactions

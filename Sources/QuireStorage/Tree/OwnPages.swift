@@ -218,11 +218,5 @@ package struct OwnPages: ~Copyable {
   }
 
   /// Replaces a root that a checkpoint has written by the page number it got.
-  package func translate(_ root: inout TreeRoot) {
-    guard root.reference.isDirty else { return }
-    let location = store.frames.location(root.reference.frame)
-    guard location.isPageNumber else { return }
-    root.checksum = store.frames.checksum(root.reference.frame)
-    root.reference = PageReference(location.pageNumber)
-  }
+  package func translate(_ root: inout TreeRoot) { root.translate(store.frames) }
 }

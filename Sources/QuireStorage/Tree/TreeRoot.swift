@@ -28,4 +28,13 @@ package struct TreeRoot {
     self.count = count
     self.mayHaveExtents = mayHaveExtents
   }
+
+  /// Replaces a root that has been written home by the page number that it got. The caller protects the entry.
+  package mutating func translate(_ frames: FrameTable) {
+    guard reference.isDirty else { return }
+    let location = frames.location(reference.frame)
+    guard location.isPageNumber else { return }
+    checksum = frames.checksum(reference.frame)
+    reference = PageReference(location.pageNumber)
+  }
 }
