@@ -6,6 +6,8 @@ import Testing
 
 @Suite struct ThreadedHeldCheckpointTests {
   private static let keyCount: Int64 = 300
+  /// Where the newest commit tells its number.
+  private static let numberKey: Int64 = -1
 
   /// What commit `number` puts under its key; nil where it removes what is there. Long values take pages of their own.
   private static func value(_ number: Int64) -> [UInt8]? {
@@ -14,7 +16,7 @@ import Testing
     return [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: count)
   }
 
-  /// Commits one number after another; each tells in the row −1 how far it is.
+  /// Commits one number after another; each tells its number in a row of its own.
   private static func commit(_ number: Int64, _ engine: StorageEngine) throws {
     try engine.write { tx in
       let tree = try tx.tree(named: "t") ?? tx.createTree("t", keys: .int64)
@@ -23,15 +25,17 @@ import Testing
       } else {
         _ = try tx.delete(number % keyCount, in: tree)
       }
-      try tx.put(withUnsafeBytes(of: number.littleEndian) { Array($0) }, for: -1, in: tree)
+      try tx.put(withUnsafeBytes(of: number.littleEndian) { Array($0) }, for: numberKey, in: tree)
     }
   }
 
   /// Whether an engine shows exactly what the commits up to the one it names have left.
   private static func isWhole(_ engine: StorageEngine) throws -> Bool {
     try engine.read { tx in
-      let tree = try #require(tx.tree(named: "t"))
-      let last = try #require(try tx.value(for: -1, in: tree))
+      let found = tx.tree(named: "t")
+      let tree = try #require(found)
+      let bytes = try tx.value(for: numberKey, in: tree)
+      let last = try #require(bytes)
       let number = last.enumerated().reduce(Int64(0)) { $0 | Int64($1.element) << Int64(8 * $1.offset) }
       for key in 0..<keyCount {
         let newest = number - ((number - key) % keyCount + keyCount) % keyCount
