@@ -7,7 +7,8 @@ internal import Synchronization
 /// The engine never writes over a page that an announced snapshot sees, whether the page is in memory or in the file.
 /// Once a checkpoint is durable, everything that its snapshot sees is in the file; so an announcement of exactly that
 /// snapshot, made before any later commit, keeps in the file what the meta page's trees reach: no place of it is given
-/// out, and the file is not cut in front of it. The catalog and the free map are not kept; see `CheckpointImage`.
+/// out, and the file is not cut in front of it. The catalog and the free map are not kept; see `CheckpointImage`
+/// (hazard D14).
 package final class HeldCheckpoint: Sendable {
   private let core: EngineCore
   private let slot: ReaderSlot
