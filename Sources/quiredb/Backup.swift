@@ -1,6 +1,7 @@
-// quiredb backup: a compact copy of a database that is not open.
+// quiredb backup: a compact copy of a database.
 
 import ArgumentParser
+import QuireDatabase
 import QuireStorage
 
 /// Copies a database to a new file.
@@ -8,19 +9,26 @@ struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copies a database, compactly, to a new file, and verifies the copy.",
     discussion: """
-      Nothing that exists is overwritten, and what is at the new path is always complete. To copy a database that a \
-      program has open, call backup(to:) there.
+      Nothing that exists is overwritten, and what is at the new path is always complete. A database that an app has \
+      open is copied as of a checkpoint, which the app holds if it has a control socket; without one, call \
+      backup(to:) there.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The new file.", completion: .file()) var copy: String
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
   func run() throws {
     let reporter = ProgressReporter(isShown: progress)
     try describing {
-      let engine = try database.open()
-      let backup = try engine.backup(to: copy) { reporter.show($0) }
+      let (engine, app) = try database.openEngine()
+      let backup: StorageBackup
+      do { backup = try engine.backup(to: copy, progress: { reporter.show($0) }) } catch { throw reason(error, app) }
+      do { try app?.confirm() } catch {
+        // Verified, but nobody held what it was made of to the end.
+        NewFile.removeDatabase(copy)
+        throw error
+      }
       reporter.end()
       print("\(copy): \(backup.csn), \(backup.entries) entries, \(backup.byteCount) bytes, id \(backup.databaseID)")
       try engine.close()

@@ -16,10 +16,11 @@ struct Check: ParsableCommand {
       what the file says that it is, key index and rows are held against each other, and so is what is stored of \
       views, relationships, indexes and feeds. What is encrypted is checked as far as that takes no key; whether views \
       and indexes are what the app's closures make of the rows, only the app can tell. What is out of date is left \
-      out, as it is built anew.
+      out, as it is built anew. Of a database that an app has open, and a control socket, the app checks the pages, \
+      and the rest is read at a checkpoint that it holds.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Option(help: "The number of defects to stop at.") var limit = 100
   @Flag(help: "Looks at pages and log alone, which is faster.") var pagesOnly = false
   @Flag(help: "The result as one JSON record.") var json = false
@@ -30,18 +31,12 @@ struct Check: ParsableCommand {
   }
 
   func run() throws {
-    let inspector = try database.inspect()
-    // A checkpoint could replace pages under the check, and that would look like damage.
-    if inspector.isInUse {
-      complain("close the database first, or call verify() in the program that has it open.")
-      throw ExitCode.failure
-    }
     let reporter = ProgressReporter(isShown: progress)
+    let inspector = try database.files.inspect(warns: false)
     var defects = try describing {
-      try inspector.check(defectLimit: limit) { pages in
-        if pages % 4096 == 0 { reporter.show("\(pages) pages") }
-      }
-    }.map(\.description)
+      database.control != nil || inspector.isInUse
+        ? try liveDefects(reporter) : try fileDefects(inspector, reporter)
+    }
     // What lies in damaged pages is not looked at: it would be told as lost over and over.
     var hasRows = !pagesOnly
     if defects.isEmpty, !pagesOnly {
@@ -70,23 +65,32 @@ struct Check: ParsableCommand {
     print("\(path): no defects\(hasRows || pagesOnly ? "" : ", and no rows: it is an engine's alone")")
   }
 
+  private func fileDefects(_ inspector: Inspector, _ reporter: ProgressReporter) throws -> [String] {
+    try inspector.check(defectLimit: limit) { pages in
+      if pages % 4096 == 0 { reporter.show("\(pages) pages") }
+    }.map(\.description)
+  }
+
+  /// What the app that has the database open finds in its pages: a checkpoint would replace them under anybody else,
+  /// and that would look like damage.
+  private func liveDefects(_ reporter: ProgressReporter) throws -> [String] {
+    try database.app().check(limit: limit, ofPagesAlone: true) { reporter.show($0, $1, $2) }
+  }
+
   /// What is wrong with rows, and with what is made of them; nil for the file of an engine that is used alone.
   private func objectDefects(_ reporter: ProgressReporter) throws -> [String]? {
+    var found: [DatabaseError] = []
     do {
-      let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-      let db = try Database(at: database.file, options: options)
-      reporter.show("rows")
-      var found = try db.defects(limit: limit)
-      // Who looks for what is made of rows needs these.
-      if found.isEmpty { found = try db.read { tx in try extensionDefects(tx, reporter) } }
-      try db.close()
-      return found.map(\.description)
+      try opening(database, throwing: [.notADatabase]) { db, _ in
+        reporter.show("rows")
+        found = try db.defects(limit: limit)
+        // Who looks for what is made of rows needs these.
+        if found.isEmpty { found = try db.read { tx in try extensionDefects(tx, reporter) } }
+      }
     } catch let error as DatabaseError where error.code == .notADatabase {
       return nil
-    } catch let error as DatabaseError {
-      complain(error.description)
-      throw ExitCode.failure
     }
+    return found.map(\.description)
   }
 
   private func extensionDefects(

@@ -14,7 +14,7 @@ struct Edges: ParsableCommand {
       numbers.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The relationship; all if left out, with the names of their edges.") var relationship: String?
   @Option(help: "Only edges of this name.") var edge: String?
   @Option(parsing: .upToNextOption, help: "Only edges that begin at the row of a collection and a key.")

@@ -12,7 +12,7 @@ struct Extensions: ParsableCommand {
       missed changes, as it was not registered, and is built anew when the app registers it.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Option(help: "Only those of this kind.") var kind: String?
   @Flag(help: "One JSON record per line.") var json = false
 

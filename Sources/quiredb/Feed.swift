@@ -18,12 +18,13 @@ struct Feed: ParsableCommand {
       values, and "old object" where it keeps those as well that were there before. The last line is {"cursor": "…"}: \
       --from that cursor goes on behind it. With --limit whole entries are shown, so that it may be more.
 
-      --follow waits for more, and writes a line with a cursor behind each part that has come. As an app that has the \
-      database open keeps others out, the file is opened once a second, read and closed again, and while an app has \
-      it nothing comes. An app that opens it in the very moment in which it is read is kept out, and has to try again.
+      --follow waits for more, and writes a line with a cursor behind each part that has come. The file is opened once \
+      a second, read and closed again. If an app has it open, it is read at a checkpoint that the app makes and holds; \
+      while an app has it that has no control socket nothing comes. An app that opens it in the very moment in which \
+      it is read is kept out, and has to try again.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The feed; all if left out.") var feed: String?
   @Option(help: "Only changes behind this cursor.") var from: String?
   @Option(help: "No more changes when there are so many.") var limit: Int?
@@ -46,38 +47,24 @@ struct Feed: ParsableCommand {
   }
 
   func run() throws {
-    guard let feed else { return try opened { db in try list(db) } }
+    guard let feed else { return try opening(database) { db, _ in try list(db) } }
     var cursor = from.flatMap { FeedCursor(Self.digits($0)) }
     var left = limit ?? .max
     while true {
       do {
-        try opened(waits: follow) { db in try tell(feed, of: db, &cursor, &left) }
+        try opening(database, waits: follow) { db, confirm in try tell(feed, of: db, confirm, &cursor, &left) }
       } catch let error as DatabaseError where error.code == .alreadyOpen {}
       guard follow, left > 0 else { return }
       sleep(1)
     }
   }
 
-  /// Opens the database for reading; what goes wrong becomes one line and exit code 1.
-  ///
-  /// - Parameter waits: whether a database that somebody has open is thrown as such.
-  private func opened(waits: Bool = false, _ body: (Database) throws -> Void) throws {
-    do throws(any Error) {
-      let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-      let db = try Database(at: database.file, options: options)
-      try body(db)
-      try db.close()
-    } catch let error as DatabaseError {
-      if waits, error.code == .alreadyOpen { throw error }
-      complain(error.description)
-      throw ExitCode.failure
-    }
-  }
-
   // MARK: Changes
 
   /// Shows the changes behind a cursor.
-  private func tell(_ name: String, of db: Database, _ cursor: inout FeedCursor?, _ left: inout Int) throws {
+  private func tell(
+    _ name: String, of db: Database, _ confirm: () throws -> Void, _ cursor: inout FeedCursor?, _ left: inout Int
+  ) throws {
     let feeds = try chosen(try db.read { tx in try tx.storedFeeds() }, name, "feed", database.file) { $0.name }
     guard let feed = feeds.first else { return }
     var output = StandardOutput()
@@ -89,6 +76,7 @@ struct Feed: ParsableCommand {
       cursor = batch.cursor
     }
     if count > 0 || !follow {
+      try confirm()
       output.append(FeedLine.cursor(cursor ?? feed.status.oldest).json)
     }
     output.flush()

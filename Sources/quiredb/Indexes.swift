@@ -11,7 +11,7 @@ struct ListIndexes: ParsableCommand {
     commandName: "indexes",
     abstract: "Lists the indexes of a database, and how far each is built. Changes nothing.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Flag(help: "Counts the pages of each index as well, which reads every page of the database.") var pages = false
 
   func run() throws {
@@ -30,9 +30,9 @@ struct ListIndexes: ParsableCommand {
 
   /// The pages of each tree, by its name.
   private func countPages() throws -> [String: Int] {
-    let options = StorageOptions(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-    let engine = try StorageEngine(at: database.file, options: options)
+    let (engine, app) = try database.openEngine(isReadOnly: true)
     let figures = try engine.treeStatistics()
+    try app?.confirm()
     try engine.close()
     return Dictionary(figures.trees.map { ($0.name, $0.leafPages + $0.branchPages + $0.extentPages) }) { $1 }
   }

@@ -15,18 +15,13 @@ struct DatabaseArgument: ParsableArguments {
   @Argument(help: "The data file of the database.", completion: .file()) var file: String
 
   /// Opens the files for a look; says so if an engine has them.
-  func inspect() throws -> Inspector {
+  func inspect(warns: Bool = true) throws -> Inspector {
     let inspector = try describing { try Inspector(at: file) }
-    if inspector.isInUse {
+    if warns, inspector.isInUse {
       let who = inspector.holder.map { "process \($0)" } ?? "another process"
       complain("\(file) is open in \(who): what follows may be changing.")
     }
     return inspector
-  }
-
-  /// Opens the database for work; recovers it first if it needs that.
-  func open() throws -> StorageEngine {
-    try StorageEngine(at: file, options: StorageOptions(maintainsWhenIdle: false, createsIfMissing: false))
   }
 }
 
@@ -39,6 +34,11 @@ final class ProgressReporter {
   init(isShown: Bool) { self.isShown = isShown }
 
   deinit { end() }
+
+  /// One line for each percent of what an app tells.
+  func show(_ phase: String, _ done: Int, _ total: Int) {
+    show("\(phase), \(total == 0 ? 100 : Int(Double(done) / Double(max(done, total)) * 100)) %")
+  }
 
   /// One line for each percent.
   func show(_ progress: StorageProgress) { show("\(progress.phase), \(Int(progress.fraction * 100)) %") }
@@ -78,10 +78,10 @@ func complain(_ text: String) {
   ErrorOutput.write("\(ErrorOutput.isTerminal ? ErrorOutput.clearing : "")quiredb: \(visible(text))\n")
 }
 
-/// Runs `body`; an error of the engine becomes one line and exit code 1.
+/// Runs `body`; an error of the database's becomes one line and exit code 1.
 func describing<Result>(_ body: () throws -> Result) throws -> Result {
-  do { return try body() } catch let error as StorageError {
-    complain(error.description)
+  do { return try body() } catch where error is StorageError || error is DatabaseError {
+    complain("\(error)")
     throw ExitCode.failure
   }
 }

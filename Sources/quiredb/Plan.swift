@@ -21,7 +21,7 @@ struct Plan: ParsableCommand {
       and UUIDs stand in single quotes.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The name of the collection.") var collection: String
   @Argument(help: "The query.") var query: String
 

@@ -3,14 +3,41 @@
 import ArgumentParser
 import QuireDatabase
 
-/// Opens the database for reading; what goes wrong becomes one line and exit code 1.
-func reading(_ database: DatabaseArgument, _ body: (ReadTransaction) throws -> Void) throws {
+/// Opens the database for reading, also while an app has it open; what goes wrong becomes one line and exit code 1.
+func reading(_ database: LiveArgument, _ body: (ReadTransaction) throws -> Void) throws {
+  try reading(database) { tx, _ in try body(tx) }
+}
+
+/// The same for what writes a last line that says that all is there: `body` gets what to call ahead of it, which throws
+/// if what was read does not count.
+func reading(
+  _ database: LiveArgument, _ body: (ReadTransaction, _ confirm: () throws -> Void) throws -> Void
+) throws {
+  try opening(database) { db, confirm in try db.read { tx in try body(tx, confirm) } }
+}
+
+/// Opens the database for reading, as `reading` does.
+///
+/// - Parameter waits: whether a database that somebody has open, and cannot be looked at, is thrown as such.
+func opening(
+  _ database: LiveArgument, waits: Bool = false, _ body: (Database, _ confirm: () throws -> Void) throws -> Void
+) throws {
   do {
     let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-    let db = try Database(at: database.file, options: options)
-    try db.read(body)
+    let (db, app) = try database.open {
+      try Database(at: database.file, options: options)
+    } held: { image in
+      try Database(at: database.file, options: options, held: image)
+    }
+    do {
+      try body(db) { try app?.confirm() }
+      try app?.confirm()
+    } catch {
+      throw reason(error, app)
+    }
     try db.close()
   } catch let error as DatabaseError {
+    if waits, error.code == .alreadyOpen { throw error }
     complain(error.description)
     throw ExitCode.failure
   }

@@ -37,7 +37,7 @@ struct Collections: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Lists the collections of a database with the numbers of their rows. Changes nothing.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Flag(help: "One JSON record per line.") var json = false
 
   func run() throws {
@@ -65,7 +65,7 @@ struct Count: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Counts the rows of a collection, or of a range of its keys, without reading them. Changes nothing.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The collection.") var collection: String
   @OptionGroup var range: RowRange
   @Flag(help: "One JSON record.") var json = false
@@ -84,7 +84,7 @@ struct Get: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Shows the row under a key. Exits with 1 if there is none. Changes nothing.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The collection.") var collection: String
   @Argument(help: "The key.") var key: String
   @Flag(help: "One JSON record, as `export` writes it.") var json = false
@@ -117,7 +117,7 @@ struct Scan: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Shows the rows of a collection in the order of their keys. Changes nothing.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The collection.") var collection: String
   @OptionGroup var range: RowRange
   @Flag(help: "From the last key to the first.") var reverse = false
@@ -162,13 +162,13 @@ struct Export: ParsableCommand {
       would make others, "encrypted with key" what nobody without the key can read.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The collections; all if left out.") var collections: [String] = []
   @Flag(help: "No lines but those of rows: an import gives fields numbers of its own then.") var rowsOnly = false
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
   func run() throws {
-    try reading(database) { tx in
+    try reading(database) { tx, confirm in
       // All are there before the first line is written.
       let all = try (collections.isEmpty ? tx.collections : collections).map { ($0, try values(in: $0, tx)) }
       let reporter = ProgressReporter(isShown: progress)
@@ -185,6 +185,7 @@ struct Export: ParsableCommand {
         // A loop cannot throw: an error in it is thrown by the next call.
         _ = try rows.count()
       }
+      try confirm()
       if !rowsOnly { output.append(RowLine.end(rows: count).json) }
     }
   }

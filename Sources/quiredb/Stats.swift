@@ -9,15 +9,21 @@ struct Stats: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Counts the pages of a database by kind and tree, and how full they are. Reads every page.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Flag(help: "The figures as one JSON record.") var json = false
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
   func run() throws {
     let reporter = ProgressReporter(isShown: progress)
     try describing {
-      let engine = try database.open()
-      let figures = try engine.treeStatistics { reporter.show($0) }
+      let (engine, app) = try database.openEngine()
+      let figures: StorageTreeStatistics
+      do {
+        figures = try engine.treeStatistics { reporter.show($0) }
+        try app?.confirm()
+      } catch {
+        throw reason(error, app)
+      }
       try engine.close()
       reporter.end()
       if json { print(record(figures).json) } else { show(figures) }

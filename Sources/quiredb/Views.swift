@@ -13,7 +13,7 @@ struct Views: ParsableCommand {
       was when the app registered it last; rows that have gone since are shown by their numbers.
       """)
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Argument(help: "The view; all if left out.") var view: String?
   @Option(help: "The rows of this group, in their order.") var group: String?
   @Option(help: "At most so many rows.") var limit = 100

@@ -24,6 +24,7 @@ final class DatabaseCore: Sendable {
   let observers = ObservationHub()
   let actions = CommitActions()
   let holders = SnapshotHolders()
+  let closing = ClosingActions()
   let diagnostics: Diagnostics
   /// Decoded objects, if they are to be kept.
   let objectCache: ObjectCache?

@@ -1,6 +1,5 @@
 // Opening a database, and what apps do with it.
 
-internal import Logging
 public import QuireStorage
 
 extension Database {
@@ -20,33 +19,10 @@ extension Database {
   package convenience init(
     at path: String, options: Options, environment: StorageEnvironment
   ) throws(DatabaseError) {
-    var environment = environment
-    if let logger = options.logger {
-      environment.checkpointDidFail = { error in
-        logger.error("A checkpoint failed. The log keeps what it did not write.", metadata: ["error": "\(error)"])
-      }
-    }
-    let began = MonotonicClock.now
-    let diagnostics = Diagnostics(options, path: path)
-    let span = TransactionSpan(named: "quire.open", diagnostics.label, CallSite())
-    let core: DatabaseCore
-    do throws(DatabaseError) {
-      let engine: StorageEngine
-      do throws(StorageError) {
-        engine = try StorageEngine(at: path, options: options.storage, environment: environment)
-      } catch {
-        throw DatabaseError(error)
-      }
-      core = try DatabaseCore(engine, path: path, options: options, diagnostics)
-    } catch {
-      span.end(error)
-      throw error
-    }
-    let records = core.engine.statistics.recoveredRecords
-    span.end(nil) { $0.set("quire.recovered.records", records) }
-    diagnostics.metrics.noteOpening(MonotonicClock.now - began, records: records)
-    core.logOpening()
-    self.init(core)
+    self.init(
+      try DatabaseCore.open(path, options, environment) { environment throws(StorageError) in
+        try StorageEngine(at: path, options: options.storage, environment: environment)
+      })
   }
 
   /// The engine below, for tests that take it through its background work.
@@ -171,7 +147,8 @@ extension Database {
 
   /// Writes everything home, leaves a file that needs no log, and gives the database up: when it returns, on whatever
   /// thread, the file can be opened again. A call while another one closes waits for that, and has the same outcome; a
-  /// call after it does nothing. Waits for `onCommit` actions that have not ended.
+  /// call after it does nothing. Waits for `onCommit` actions that have not ended. Closes control sockets first, also
+  /// where it then throws.
   ///
   /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the database stays open; `inUse`,
   ///   too, on a thread of the database's, as in an `onCommit` action, while another one closes; `failStop`,
@@ -179,6 +156,7 @@ extension Database {
   ///   what the checkpoint did not write.
   public func close() throws(DatabaseError) {
     core.reportLastMetrics()
+    core.closing.run()
     do throws(StorageError) { try core.engine.close() } catch {
       if error.code != .inUse { endFollowing() }
       throw DatabaseError(error)

@@ -84,6 +84,13 @@ extension StorageEngine {
     return result
   }
 
+  /// The same, with all that is wrong, up to a limit.
+  package func defects(
+    limit: Int, progress: (StorageProgress) throws -> Void
+  ) throws -> [StorageError] {
+    try OnlineVerifier(core: core).verify(defectLimit: limit, progress: progress).defects
+  }
+
   /// The same on a thread of the engine's; `progress` is called there.
   @concurrent @discardableResult
   public func verify(

@@ -1,0 +1,34 @@
+// What has to end before a database can be closed.
+
+internal import QuireStorage
+
+/// Actions that end what belongs to an open database and holds snapshots of it.
+final class ClosingActions: Sendable {
+  private struct State {
+    var next = 0
+    var actions: [Int: @Sendable () -> Void] = [:]
+  }
+
+  private let state = Latch(State())
+
+  /// Has `action` run when the database is about to be closed; returns a number to take it back by.
+  func add(_ action: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.actions[state.next] = action
+      return state.next
+    }
+  }
+
+  /// Takes an action back.
+  func remove(_ number: Int) { state.withLock { _ = $0.actions.removeValue(forKey: number) } }
+
+  /// Runs each action once.
+  func run() {
+    let actions = state.withLock { state in
+      defer { state.actions = [:] }
+      return Array(state.actions.values)
+    }
+    for action in actions { action() }
+  }
+}
