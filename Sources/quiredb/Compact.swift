@@ -33,7 +33,7 @@ struct Compact: ParsableCommand {
         let after = engine.statistics.filePages
         try engine.close()
         return (before, after)
-      } catch where isOpenElsewhere(error) {}
+      } catch let error where isOpenElsewhere(error) {}
     }
     let result = try database.app().run("compact") { reporter.show($0, $1, $2) }
     func count(_ name: String) -> Int { result[name]?.integer.flatMap { Int(exactly: $0) } ?? 0 }

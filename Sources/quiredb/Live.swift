@@ -20,7 +20,7 @@ struct LiveArgument: ParsableArguments {
     _ direct: () throws -> Opened, held: (CheckpointImage) throws -> Opened
   ) throws -> (Opened, ControlClient?) {
     if control == nil {
-      do { return (try direct(), nil) } catch where isOpenElsewhere(error) {}
+      do { return (try direct(), nil) } catch let error where isOpenElsewhere(error) {}
     }
     let app = try self.app()
     let image = try app.hold()

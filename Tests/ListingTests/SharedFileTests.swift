@@ -58,6 +58,13 @@ import Testing
     #expect(try takeOver(Self.messages, from: inbox, into: db) == 0)
   }
 
+  @Test("A socket is open as long as the database") func openingForOperators() throws {
+    let (db, control) = try openForOperators(path)
+    #expect(control.path == "\(path)-control" && FileManager.default.fileExists(atPath: control.path))
+    try db.close()
+    #expect(!FileManager.default.fileExists(atPath: control.path))
+  }
+
   @Test("A database is handed over by closing it") func handingOver() throws {
     for round in 0..<6 {
       let db = try Database(at: path)

@@ -85,7 +85,7 @@ package final class ControlClient {
   /// Asks whether the app still holds the checkpoint: what has been read until now counts if this returns.
   ///
   /// The app has to answer: a connection may stand because somebody else has a copy of its end, as a child of the
-  /// app's that was forked.
+  /// app's that was forked (hazard D15).
   ///
   /// - Throws: `closed`, with what to do.
   package func confirm() throws(DatabaseError) {

@@ -161,7 +161,9 @@ final class ControlConnection {
     defer { work.end(nil) }
     var defects = try core.engine.defects(limit: limit) { progress in try report(progress) }.map(\.description)
     // What lies in damaged pages is not looked at: it would be told as lost over and over.
-    if defects.isEmpty, request["pages"]?.bool != true { defects = try Database(core).defects(limit: limit).map(\.description) }
+    if defects.isEmpty, request["pages"]?.bool != true {
+      defects = try Database(core).defects(limit: limit).map(\.description)
+    }
     for defect in defects { try say(ControlAnswer.defect(defect)) }
     return ["defects": .integer(Int128(defects.count))]
   }

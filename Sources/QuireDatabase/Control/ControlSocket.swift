@@ -6,7 +6,7 @@ internal import QuireStorage
 /// the app goes on.
 ///
 /// ```swift
-/// let control = try ControlSocket(for: db)
+/// let control = try db.openControl()
 /// ```
 ///
 /// The socket is a file, `FILE-control` if nothing else is said. Only processes of the same user are heard. A tool that

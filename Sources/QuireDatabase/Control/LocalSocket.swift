@@ -28,7 +28,7 @@ final class LocalSocket: Sendable {
   }
 
   /// The longest path of a socket, in bytes: the system has an array of this length, a zero at its end included.
-  static let pathByteCount = unsafe MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+  static let pathByteCount = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
   private let descriptor: Int32
 
@@ -46,7 +46,7 @@ final class LocalSocket: Sendable {
     private static let kind = Int32(SOCK_STREAM.rawValue)
     /// Programs that this one starts get no copy, from the first moment on.
     private static let flags = Int32(SOCK_CLOEXEC.rawValue)
-    private static let sendFlags = Int32(MSG_DONTWAIT.rawValue) | Int32(MSG_NOSIGNAL.rawValue)
+    private static let sendFlags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
   #endif
 
   /// A socket without a name.
@@ -82,7 +82,7 @@ final class LocalSocket: Sendable {
     let made = try make()
     // Where the system has it so, the name is made with this mode at once.
     _ = fchmod(made.descriptor, 0o600)
-    guard made.withAddress(path, { unsafe bind(made.descriptor, $0, $1) }) == 0 else {
+    guard unsafe made.withAddress(path, { unsafe bind(made.descriptor, $0, $1) }) == 0 else {
       throw SystemError(code: errno, call: "bind")
     }
     guard unsafe chmod(path, 0o600) == 0 else {
@@ -108,7 +108,7 @@ final class LocalSocket: Sendable {
   /// - Throws: `ECONNREFUSED` if nobody listens; `EAGAIN` if too many wait to be heard.
   static func connected(to path: String) throws(SystemError) -> LocalSocket {
     let made = try make()
-    guard made.withAddress(path, { unsafe connect(made.descriptor, $0, $1) }) == 0 else {
+    guard unsafe made.withAddress(path, { unsafe connect(made.descriptor, $0, $1) }) == 0 else {
       throw SystemError(code: errno, call: "connect")
     }
     return made
@@ -135,9 +135,9 @@ final class LocalSocket: Sendable {
   /// The next connection; nil if there is none now, or the system has no descriptor for it.
   func accept() -> LocalSocket? {
     #if canImport(Darwin)
-      let next = unsafe Darwin.accept(descriptor, nil, nil)
+      let next = Darwin.accept(descriptor, nil, nil)
     #else
-      let next = unsafe Glibc.accept(descriptor, nil, nil)
+      let next = Glibc.accept(descriptor, nil, nil)
     #endif
     return next >= 0 ? Self.adopt(next) : nil
   }

@@ -8,7 +8,7 @@ internal import QuireStorage
   internal import Glibc
 #endif
 
-/// The name of a socket that this process listens to.
+/// The name of a socket that this process listens to (hazard D16).
 struct SocketName: Sendable {
   let path: String
   /// Which file it is: a socket that another process has put in its place is that one's.

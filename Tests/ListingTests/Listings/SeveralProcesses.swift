@@ -17,6 +17,12 @@ func openCopy(_ copy: String) throws -> Database {
   try Database(at: copy, options: Database.Options(createsIfMissing: false, isReadOnly: true))
 }
 
+func openForOperators(_ path: String) throws -> (Database, ControlSocket) {
+  let db = try Database(at: path)
+  let control = try db.openControl()
+  return (db, control)
+}
+
 func takeOver<Object, Metadata>(
   _ collection: RowCollection<Object, Metadata>, from inbox: String, into db: Database
 ) throws -> Int {
