@@ -50,9 +50,13 @@ struct Feed: ParsableCommand {
     guard let feed else { return try opening(database) { db, _ in try list(db) } }
     var cursor = from.flatMap { FeedCursor(Self.digits($0)) }
     var left = limit ?? .max
+    var isFirst = true
     while true {
       do {
-        try opening(database, waits: follow) { db, confirm in try tell(feed, of: db, confirm, &cursor, &left) }
+        try opening(database, waits: follow, isTold: isFirst) { db, confirm in
+          isFirst = false
+          try tell(feed, of: db, confirm, &cursor, &left)
+        }
       } catch let error as DatabaseError where error.code == .alreadyOpen {}
       guard follow, left > 0 else { return }
       sleep(1)

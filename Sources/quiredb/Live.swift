@@ -15,9 +15,10 @@ struct LiveArgument: ParsableArguments {
 
   /// Opens the database by `direct`, or, if an app has it open, by `held` at a checkpoint that the app holds.
   ///
+  /// - Parameter isTold: whether a line says so.
   /// - Returns: what was opened, and the app, which has to confirm in the end that it still holds the checkpoint.
   func open<Opened>(
-    _ direct: () throws -> Opened, held: (CheckpointImage) throws -> Opened
+    isTold: Bool = true, _ direct: () throws -> Opened, held: (CheckpointImage) throws -> Opened
   ) throws -> (Opened, ControlClient?) {
     if control == nil {
       do { return (try direct(), nil) } catch let error where isOpenElsewhere(error) {}
@@ -25,8 +26,8 @@ struct LiveArgument: ParsableArguments {
     let app = try self.app()
     let image = try app.hold()
     let opened = try held(image)
-    let commit = image.metaPage.map { "\($0.csn)" } ?? "?"
-    complain("\(file) is open in \(Self.name(app.process)): looking at its \(commit)")
+    let commit = image.metaPage.map { "\($0.csn.rawValue)" } ?? "?"
+    if isTold { complain("\(file) is open in \(Self.name(app.process)): looking at its commit \(commit)") }
     return (opened, app)
   }
 

@@ -18,13 +18,16 @@ func reading(
 
 /// Opens the database for reading, as `reading` does.
 ///
-/// - Parameter waits: whether a database that somebody has open, and cannot be looked at, is thrown as such.
+/// - Parameters:
+///   - waits: whether a database that somebody has open, and cannot be looked at, is thrown as such.
+///   - isTold: whether a line says that an app has it open.
 func opening(
-  _ database: LiveArgument, waits: Bool = false, _ body: (Database, _ confirm: () throws -> Void) throws -> Void
+  _ database: LiveArgument, waits: Bool = false, isTold: Bool = true,
+  _ body: (Database, _ confirm: () throws -> Void) throws -> Void
 ) throws {
   do {
     let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
-    let (db, app) = try database.open {
+    let (db, app) = try database.open(isTold: isTold) {
       try Database(at: database.file, options: options)
     } held: { image in
       try Database(at: database.file, options: options, held: image)

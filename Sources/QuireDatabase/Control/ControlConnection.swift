@@ -164,7 +164,7 @@ final class ControlConnection {
     if defects.isEmpty, request["pages"]?.bool != true {
       defects = try Database(core).defects(limit: limit).map(\.description)
     }
-    for defect in defects { try say(ControlAnswer.defect(defect)) }
-    return ["defects": .integer(Int128(defects.count))]
+    for defect in defects.prefix(limit) { try say(ControlAnswer.defect(defect)) }
+    return ["defects": .integer(Int128(min(limit, defects.count)))]
   }
 }

@@ -30,6 +30,7 @@ final class ControlServer: Sendable {
   private let bell: (ringing: LocalSocket, heard: LocalSocket)
   private let state = Latch(State())
   private let ended = DispatchSemaphore(value: 0)
+  /// What the database closes this by.
   private let closing = Latch<Int?>(nil)
 
   init(_ core: DatabaseCore, _ path: String, _ options: ControlSocket.Options) throws(DatabaseError) {
@@ -64,7 +65,6 @@ final class ControlServer: Sendable {
   /// leaves to the parent what is the parent's.
   func close() {
     guard name.isOurs else { return }
-    if let number = closing.withLock({ $0.take() }) { core.closing.remove(number) }
     let (connections, mustWait) = state.withLock { state in
       state.isClosing = true
       return (Array(state.connections.values), state.threadCount > 0)
@@ -73,10 +73,12 @@ final class ControlServer: Sendable {
     name.remove()
     bell.ringing.stop()
     for connection in connections { connection.stop() }
-    guard mustWait else { return }
-    ended.wait()
-    // For those who close at the same time.
-    ended.signal()
+    if mustWait {
+      ended.wait()
+      // For those who close at the same time.
+      ended.signal()
+    }
+    if let number = closing.withLock({ $0.take() }) { core.closing.remove(number) }
   }
 
   // MARK: Threads

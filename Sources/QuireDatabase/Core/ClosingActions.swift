@@ -23,12 +23,9 @@ final class ClosingActions: Sendable {
   /// Takes an action back.
   func remove(_ number: Int) { state.withLock { _ = $0.actions.removeValue(forKey: number) } }
 
-  /// Runs each action once.
+  /// Runs each action. Those that run already on another thread are run here, too, so that none has to be waited for
+  /// afterwards: an action waits for what it has begun elsewhere, and takes itself back at its end.
   func run() {
-    let actions = state.withLock { state in
-      defer { state.actions = [:] }
-      return Array(state.actions.values)
-    }
-    for action in actions { action() }
+    for action in state.withLock({ Array($0.actions.values) }) { action() }
   }
 }
