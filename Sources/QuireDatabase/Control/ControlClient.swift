@@ -139,7 +139,7 @@ package final class ControlClient {
   ) throws(DatabaseError) -> RowValue {
     do throws(ControlFailure) {
       let line = RowValue.record([RowValue.Field("request", .text(request))] + arguments)
-      try stream.say(line, until: MonotonicClock.now + Self.answerTime)
+      try stream.say(line, until: ControlStream.deadline(in: Self.answerTime))
     } catch {
       throw broken(error)
     }
@@ -153,8 +153,7 @@ package final class ControlClient {
 
   private func line(within time: UInt64) throws(DatabaseError) -> RowValue {
     do throws(ControlFailure) {
-      let deadline = MonotonicClock.now.addingReportingOverflow(time)
-      if let line = try stream.next(until: deadline.overflow ? .max : deadline.partialValue) { return line }
+      if let line = try stream.next(until: ControlStream.deadline(in: time)) { return line }
     } catch {
       throw broken(error)
     }

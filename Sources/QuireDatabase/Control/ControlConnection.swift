@@ -15,6 +15,8 @@ internal import QuireStorage
 final class ControlConnection {
   /// For how long a tool may not take a line that is said.
   private static let writeTime: UInt64 = 10_000_000_000
+  /// For how long a tool that holds nothing may ask for nothing.
+  private static let idleTime: UInt64 = 600_000_000_000
 
   private let server: ControlServer
   private let stream: ControlStream
@@ -28,11 +30,7 @@ final class ControlConnection {
     self.server = server
     self.peer = peer
     stream = ControlStream(socket)
-    end = Self.end(server)
-  }
-
-  private static func end(_ server: ControlServer) -> UInt64 {
-    MonotonicClock.now.addingReportingOverflow(server.options.holdLimit.nanoseconds).partialValue
+    end = ControlStream.deadline(in: Self.idleTime)
   }
 
   /// Answers until the tool goes, the time is over, or the socket is closed. What went wrong in a conversation is told
@@ -41,7 +39,7 @@ final class ControlConnection {
     defer { release() }
     do throws(ControlFailure) {
       try say(ControlAnswer.greeting(core.path))
-      while !server.isClosing {
+      while !server.isClosing, MonotonicClock.now < end {
         do throws(ControlFailure) {
           guard let request = try stream.next(until: end) else { return }
           try answer(request)
@@ -50,13 +48,13 @@ final class ControlConnection {
         } catch .tooLong {
           return try refuse("A line has more than \(ControlStream.lineByteCount) bytes.")
         }
-        if held == nil { end = Self.end(server) }
+        if held == nil { end = ControlStream.deadline(in: Self.idleTime) }
       }
     } catch {}
   }
 
   private func say(_ line: RowValue) throws(ControlFailure) {
-    try stream.say(line, until: MonotonicClock.now + Self.writeTime)
+    try stream.say(line, until: ControlStream.deadline(in: Self.writeTime))
   }
 
   private func refuse(_ why: String) throws(ControlFailure) {
@@ -111,7 +109,7 @@ final class ControlConnection {
     holder.hold(
       checkpoint.csn, .work, CallSite(fileID: "quire.control", line: 0), core.holders.names.number(of: name))
     held = (checkpoint, holder)
-    end = Self.end(server)
+    end = ControlStream.deadline(in: server.options.holdLimit.nanoseconds)
     let image = checkpoint.image
     for entry in image.entries { try say(ControlAnswer.entry(entry)) }
     return [

@@ -33,6 +33,12 @@ final class ControlStream {
 
   init(_ socket: LocalSocket) { self.socket = socket }
 
+  /// The time on the monotonic clock in so many nanoseconds, which may be as many as there are.
+  static func deadline(in nanoseconds: UInt64) -> UInt64 {
+    let (time, isLate) = MonotonicClock.now.addingReportingOverflow(nanoseconds)
+    return isLate ? .max : time
+  }
+
   /// The next line; nil if the other side is done. `malformed` ends nothing: the next call has the next line.
   ///
   /// - Parameter deadline: when it is `late`, on the monotonic clock.
@@ -48,6 +54,8 @@ final class ControlStream {
       }
       searched = pending.count
       guard pending.count <= Self.lineByteCount else { throw .tooLong }
+      // Also of somebody who says a byte now and then.
+      guard MonotonicClock.now < deadline else { throw .late }
       switch socket.receive(into: &pending, limit: Self.chunkByteCount, until: deadline) {
       case .ended: return nil
       case .moved(0): throw .late

@@ -101,6 +101,16 @@ import Testing
     try db.close()
   }
 
+  @Test func whoAsksAllTheTimeHoldsNoLonger() throws {
+    let control = try db.openControl(options: .init(holdLimit: .milliseconds(50)))
+    let app = try client()
+    _ = try app.hold()
+    #expect(comesTrue { code { _ = try app.run("info") } == .closed })
+    #expect(comesTrue { db.heldSnapshots.isEmpty })
+    control.close()
+    try db.close()
+  }
+
   // MARK: Requests
 
   @Test func whatTheAppDoesForATool() throws {

@@ -82,6 +82,20 @@ import Testing
       try db.close()
     }
 
+    /// The app lets go before the tool is done: what it has read does not count, and it says so.
+    @Test func whatIsNotHeldToTheEndDoesNotCount() throws {
+      let control = try db.openControl(options: .init(holdLimit: .microseconds(1)))
+      let export = try run(["export", library.path], status: 1)
+      #expect(!export.output.contains("{\"rows\""), "\(export.output)")
+      #expect(export.errors.contains("does not count"), "\(export.errors)")
+      let copy = library.folder.url.appendingPathComponent("copy").path
+      #expect(try run(["backup", library.path, copy], status: 1).errors.contains("does not count"))
+      #expect(!library.folder.hasFile("copy"))
+      #expect(try run(["count", library.path, "songs"], status: 1).errors.contains("does not count"))
+      control.close()
+      try db.close()
+    }
+
     @Test func withoutASocketTheToolSaysWhatHelps() throws {
       let result = try run(["count", library.path, "songs"], status: 1)
       #expect(result.errors.contains("openControl()") && result.errors.contains("process \(getpid())"))
