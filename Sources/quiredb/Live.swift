@@ -52,7 +52,7 @@ struct LiveArgument: ParsableArguments {
     if control != nil {
       throw DatabaseError(.notFound, "No app listens at this control socket. Check the path.", path: path)
     }
-    let holder = Self.name(try Inspector(at: file).holder)
+    let holder = Self.name((try? Inspector(at: file))?.holder)
     throw DatabaseError(
       .alreadyOpen,
       """

@@ -16,7 +16,7 @@ enum ControlAnswer {
   /// The work has come so far.
   static func progress(_ progress: StorageProgress) -> RowValue {
     [
-      "progress": .text(progress.phase.description), "done": .integer(Int128(progress.done)),
+      "progress": .text(progress.phase.description), "units": .integer(Int128(progress.done)),
       "total": .integer(Int128(progress.total)),
     ]
   }

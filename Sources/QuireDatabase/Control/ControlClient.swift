@@ -124,7 +124,7 @@ package final class ControlClient {
   }
 
   private func tell(_ line: RowValue, _ progress: (String, Int, Int) -> Void) throws(DatabaseError) {
-    guard let phase = line["progress"]?.text, let done = line["done"]?.integer.flatMap({ Int(exactly: $0) }),
+    guard let phase = line["progress"]?.text, let done = line["units"]?.integer.flatMap({ Int(exactly: $0) }),
       let total = line["total"]?.integer.flatMap({ Int(exactly: $0) })
     else { throw strange() }
     progress(phase, max(0, done), max(0, total))

@@ -131,6 +131,19 @@ import Testing
     try db.close()
   }
 
+  /// Only the last line of an answer ends it.
+  @Test func linesAreToldApart() {
+    let entry = ControlAnswer.entry(CheckpointImage.Entry(id: 1, bytes: [1]))
+    let progress = ControlAnswer.progress(StorageProgress(phase: .moving, done: 1, total: 2))
+    for line in [entry, progress, ControlAnswer.defect("d"), ControlAnswer.greeting("/p")] {
+      #expect(line["done"] == nil && line["error"] == nil)
+    }
+    let long = DatabaseError(.damagedRow, String(repeating: "\u{1}", count: 100_000), path: "/p")
+    let told = ControlAnswer.failed(long)
+    #expect(told.json.utf8.count < ControlStream.lineByteCount)
+    #expect(ControlAnswer.error(told)?.code == .damagedRow && ControlAnswer.error(told)?.path == "/p")
+  }
+
   @Test func defectsComeBack() throws {
     let bad = RowCollection<[String: Int], NoMetadata>("bad", coder: .json)
     try db.write { tx throws in
