@@ -5,8 +5,8 @@ internal import QuireStorage
 /// What the app says to a tool. To each request there are any number of lines of progress, entries and defects, and one
 /// that ends them, which says that it is done, or what went wrong.
 enum ControlAnswer {
-  /// How long a text may be, in bytes: with what JSON adds, a line has room for it.
-  private static let textByteCount = 8_000
+  /// How long a text may be, in bytes: with what JSON adds, six bytes for one at the most, a line has room for two.
+  static let textByteCount = 4_000
 
   /// The first line of a conversation.
   static func greeting(_ path: String) -> RowValue {
@@ -40,9 +40,10 @@ enum ControlAnswer {
     ]
   }
 
-  private static func text(_ text: String) -> RowValue {
-    guard text.utf8.count > textByteCount else { return .text(text) }
-    return .text(String(decoding: text.utf8.prefix(textByteCount), as: UTF8.self) + "…")
+  /// A text, or the beginning of a long one.
+  static func text(_ text: String, byteCount: Int = textByteCount) -> RowValue {
+    guard text.utf8.count > byteCount else { return .text(text) }
+    return .text(String(decoding: text.utf8.prefix(byteCount), as: UTF8.self) + "…")
   }
 
   /// The error that a line tells; nil if it tells none.

@@ -136,8 +136,9 @@ final class ControlConnection {
       "readers": number(figures.readers), "oldest commit": number(figures.oldestCSN.rawValue),
       "commits": number(figures.commits), "checkpoints": number(figures.checkpoints),
       "log bytes": number(figures.logBytes), "flushes": number(figures.flushes),
-      // The oldest are those that cost something.
-      "snapshots": .list(core.holders.held().prefix(20).map { .text($0.snapshot.description) }),
+      // The oldest are those that cost something. Connections have names that apps choose.
+      "snapshots": .list(
+        core.holders.held().prefix(10).map { ControlAnswer.text($0.snapshot.description, byteCount: 500) }),
     ]
   }
 

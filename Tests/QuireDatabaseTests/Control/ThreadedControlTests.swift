@@ -138,10 +138,11 @@ import Testing
     for line in [entry, progress, ControlAnswer.defect("d"), ControlAnswer.greeting("/p")] {
       #expect(line["done"] == nil && line["error"] == nil)
     }
-    let long = DatabaseError(.damagedRow, String(repeating: "\u{1}", count: 100_000), path: "/p")
+    let path = String(repeating: "\u{2}", count: 4000)
+    let long = DatabaseError(.damagedRow, String(repeating: "\u{1}", count: 100_000), path: path)
     let told = ControlAnswer.failed(long)
     #expect(told.json.utf8.count < ControlStream.lineByteCount)
-    #expect(ControlAnswer.error(told)?.code == .damagedRow && ControlAnswer.error(told)?.path == "/p")
+    #expect(ControlAnswer.error(told)?.code == .damagedRow && ControlAnswer.error(told)?.path == path)
   }
 
   @Test func defectsComeBack() throws {
