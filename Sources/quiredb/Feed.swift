@@ -53,7 +53,7 @@ struct Feed: ParsableCommand {
     var isFirst = true
     while true {
       do {
-        try opening(database, waits: follow, isTold: isFirst) { db, confirm in
+        try opening(database, throwing: follow ? [.alreadyOpen] : [], isTold: isFirst) { db, confirm in
           isFirst = false
           try tell(feed, of: db, confirm, &cursor, &left)
         }

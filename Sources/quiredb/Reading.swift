@@ -19,10 +19,10 @@ func reading(
 /// Opens the database for reading, as `reading` does.
 ///
 /// - Parameters:
-///   - waits: whether a database that somebody has open, and cannot be looked at, is thrown as such.
+///   - throwing: the errors that are the caller's affair, and are thrown as such.
 ///   - isTold: whether a line says that an app has it open.
 func opening(
-  _ database: LiveArgument, waits: Bool = false, isTold: Bool = true,
+  _ database: LiveArgument, throwing: Set<DatabaseError.Code> = [], isTold: Bool = true,
   _ body: (Database, _ confirm: () throws -> Void) throws -> Void
 ) throws {
   do {
@@ -40,7 +40,7 @@ func opening(
     }
     try db.close()
   } catch let error as DatabaseError {
-    if waits, error.code == .alreadyOpen { throw error }
+    if throwing.contains(error.code) { throw error }
     complain(error.description)
     throw ExitCode.failure
   }
