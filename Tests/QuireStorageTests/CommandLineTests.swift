@@ -134,7 +134,7 @@ import Testing
       let info = run("info", path)
       #expect(info.contains("is open in"))
       let check = run("check", path, status: 1)
-      #expect(check.contains("close the database first"))
+      #expect(check.contains("database.openControl()"))
       try engine.close()
     }
   }
