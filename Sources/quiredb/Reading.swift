@@ -23,7 +23,7 @@ func reading(
 ///   - isTold: whether a line says that an app has it open.
 func opening(
   _ database: LiveArgument, throwing: Set<DatabaseError.Code> = [], isTold: Bool = true,
-  _ body: (Database, _ confirm: () throws -> Void) throws -> Void
+  _ body: (Database, _ confirm: @escaping () throws -> Void) throws -> Void
 ) throws {
   do {
     let options = Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
