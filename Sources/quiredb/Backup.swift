@@ -23,15 +23,32 @@ struct Backup: ParsableCommand {
     try describing {
       let (engine, app) = try database.openEngine()
       let backup: StorageBackup
-      do { backup = try engine.backup(to: copy, progress: { reporter.show($0) }) } catch { throw reason(error, app) }
-      do { try app?.confirm() } catch {
-        // Verified, but nobody held what it was made of to the end.
-        NewFile.removeDatabase(copy)
-        throw error
+      if let app {
+        backup = try copied(engine, heldBy: app, reporter)
+      } else {
+        backup = try engine.backup(to: copy) { reporter.show($0) }
       }
       reporter.end()
       print("\(copy): \(backup.csn), \(backup.entries) entries, \(backup.byteCount) bytes, id \(backup.databaseID)")
       try engine.close()
+    }
+  }
+  /// Copies what an app holds to a name of its own, which becomes `copy` when the app says that it held it to the end.
+  private func copied(
+    _ engine: StorageEngine, heldBy app: ControlClient, _ reporter: ProgressReporter
+  ) throws -> StorageBackup {
+    let made = NewDatabaseFile(for: copy)
+    do {
+      if let taken = made.takenName { throw FileError("\(taken) is there already, and nothing is overwritten.") }
+      let backup: StorageBackup
+      do { backup = try engine.backup(to: made.temporaryPath) { reporter.show($0) } } catch { throw reason(error, app) }
+      try app.confirm()
+      if let taken = made.takenName { throw FileError("\(taken) is there, and was not when the copy began.") }
+      try naming(made.path) { () throws(SystemError) in try made.publish() }
+      return backup
+    } catch {
+      made.remove()
+      throw error
     }
   }
 }

@@ -80,7 +80,7 @@ func complain(_ text: String) {
 
 /// Runs `body`; an error of the database's becomes one line and exit code 1.
 func describing<Result>(_ body: () throws -> Result) throws -> Result {
-  do { return try body() } catch let error where error is StorageError || error is DatabaseError {
+  do { return try body() } catch let error where error is StorageError || error is DatabaseError || error is FileError {
     complain("\(error)")
     throw ExitCode.failure
   }
