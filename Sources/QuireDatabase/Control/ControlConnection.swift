@@ -64,6 +64,7 @@ final class ControlConnection {
   private func release() {
     guard let (checkpoint, holder) = held else { return }
     held = nil
+    assert(checkpoint.csn <= core.publishedCSN, "a checkpoint was held that nobody made")
     checkpoint.end()
     core.holders.remove(holder)
   }

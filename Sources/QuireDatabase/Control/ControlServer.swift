@@ -46,7 +46,10 @@ final class ControlServer: Sendable {
   func start() throws(DatabaseError) {
     do throws(SystemError) {
       try listener.listen(16)
-      state.withLock { $0.threadCount = 1 }
+      state.withLock { state in
+        assert(state.threadCount == 0, "a socket is opened twice")
+        state.threadCount = 1
+      }
       try ThreadStarter.system.start { [self] in letIn() }
     } catch {
       state.withLock { $0.threadCount = 0 }
@@ -103,6 +106,7 @@ final class ControlServer: Sendable {
       guard !state.isClosing, state.connections.count < options.connectionLimit else { return false }
       state.connections[id] = socket
       state.threadCount += 1
+      assert(state.connections.count < state.threadCount, "a connection has no thread, or nobody lets tools in")
       return true
     }
     guard isAdmitted else {

@@ -10,9 +10,9 @@ internal import QuireStorage
 /// ```
 ///
 /// The socket is a file, `FILE-control` if nothing else is said. Only processes of the same user are heard. A tool that
-/// reads does so in the data file, at a checkpoint that the app holds for it: that costs a checkpoint, and after it what
-/// any snapshot costs that is held, which `heldSnapshots` shows as `control: pid N`. Checking and compacting run in the
-/// app, on a thread of the connection's.
+/// reads does so in the data file, at a checkpoint that the app holds for it: that costs a checkpoint, and after it
+/// what any snapshot costs that is held, which `heldSnapshots` shows as `control: pid N`. Checking and compacting run
+/// in the app, on a thread of the connection's.
 ///
 /// Lives as long as the object, until `close`, or until `Database.close` is called. May be used from any thread.
 public final class ControlSocket: Sendable {

@@ -3,6 +3,8 @@
 internal import QuireStorage
 
 /// Actions that end what belongs to an open database and holds snapshots of it.
+///
+/// Invariant: each number is given out once, and its action taken back once at most.
 final class ClosingActions: Sendable {
   private struct State {
     var next = 0
@@ -21,7 +23,12 @@ final class ClosingActions: Sendable {
   }
 
   /// Takes an action back.
-  func remove(_ number: Int) { state.withLock { _ = $0.actions.removeValue(forKey: number) } }
+  func remove(_ number: Int) {
+    state.withLock { state in
+      let action = state.actions.removeValue(forKey: number)
+      assert(action != nil, "an action was taken back twice")
+    }
+  }
 
   /// Runs each action. Those that run already on another thread are run here, too, so that none has to be waited for
   /// afterwards: an action waits for what it has begun elsewhere, and takes itself back at its end.

@@ -16,11 +16,9 @@ extension Database {
   }
 
   /// Opens a database in surroundings of the caller's making.
-  package convenience init(
-    at path: String, options: Options, environment: StorageEnvironment
-  ) throws(DatabaseError) {
+  package convenience init(at path: String, options: Options, environment: StorageEnvironment) throws(DatabaseError) {
     self.init(
-      try DatabaseCore.open(path, options, environment) { environment throws(StorageError) in
+      try DatabaseOpening.open(path, options, environment) { environment throws(StorageError) in
         try StorageEngine(at: path, options: options.storage, environment: environment)
       })
   }

@@ -3,7 +3,8 @@
 internal import Logging
 package import QuireStorage
 
-extension DatabaseCore {
+/// The way from an engine to an open database.
+enum DatabaseOpening {
   /// Opens a database over the engine that `engine` makes; tells the logger, metrics and traces about it.
   static func open(
     _ path: String, _ options: Database.Options, _ environment: StorageEnvironment,
@@ -42,7 +43,7 @@ extension Database {
   /// - Throws: what `Opener.open(held:)` throws, and `invalidOption` if the options are not those of a reader.
   package convenience init(at path: String, options: Options, held image: CheckpointImage) throws(DatabaseError) {
     self.init(
-      try DatabaseCore.open(path, options, StorageEnvironment()) { environment throws(StorageError) in
+      try DatabaseOpening.open(path, options, StorageEnvironment()) { environment throws(StorageError) in
         try StorageEngine(at: path, options: options.storage, held: image, environment: environment)
       })
   }
