@@ -34,11 +34,18 @@ package final class ControlClient {
 
   /// Connects to the socket at `path`; nil if there is none that somebody listens to.
   ///
-  /// - Throws: `limitReached` if the app serves as many as it does, `newerFormat` if it speaks another version,
-  ///   `inputOutput`.
+  /// - Throws: `limitReached` if the app serves as many as it does, or lets none in; `newerFormat` if it speaks another
+  ///   version; `inputOutput`.
   package static func connect(to path: String) throws(DatabaseError) -> ControlClient? {
     let socket: LocalSocket
-    do throws(SystemError) { socket = try LocalSocket.connected(to: path) } catch {
+    do throws(SystemError) {
+      socket = try LocalSocket.connected(to: path, until: ControlStream.deadline(in: answerTime))
+    } catch {
+      if error.code == EAGAIN {
+        throw DatabaseError(
+          .limitReached, "Many tools wait for the app already, and it hears none of them. Try again later.", path: path,
+          cause: error)
+      }
       if [ENOENT, ECONNREFUSED, ENOTSOCK, ENAMETOOLONG, ENOTDIR].contains(error.code) { return nil }
       throw DatabaseError(
         .inputOutput, "The control socket does not let this process in. Run the tool as the user that runs the app.",

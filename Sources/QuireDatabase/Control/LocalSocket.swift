@@ -103,13 +103,16 @@ final class LocalSocket: Sendable {
     guard result == 0 else { throw SystemError(code: errno, call: "listen") }
   }
 
-  /// A connection to the socket of this name.
+  /// A connection to the socket of this name; where many wait to be heard, waits until `deadline` for a place.
   ///
   /// - Throws: `ECONNREFUSED` if nobody listens; `EAGAIN` if too many wait to be heard.
-  static func connected(to path: String) throws(SystemError) -> LocalSocket {
+  static func connected(to path: String, until deadline: UInt64 = 0) throws(SystemError) -> LocalSocket {
     let made = try make()
-    guard unsafe made.withAddress(path, { unsafe connect(made.descriptor, $0, $1) }) == 0 else {
-      throw SystemError(code: errno, call: "connect")
+    while unsafe made.withAddress(path, { unsafe connect(made.descriptor, $0, $1) }) != 0 {
+      let code = errno
+      // Nothing tells when there is a place.
+      guard code == EAGAIN, MonotonicClock.now < deadline else { throw SystemError(code: code, call: "connect") }
+      usleep(5000)
     }
     return made
   }

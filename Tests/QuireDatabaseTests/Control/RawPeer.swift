@@ -12,7 +12,7 @@ final class RawPeer {
   let socket: LocalSocket
   private var heard: [UInt8] = []
 
-  init(_ path: String) throws { socket = try LocalSocket.connected(to: path) }
+  init(_ path: String) throws { socket = try LocalSocket.connected(to: path, until: Self.deadline()) }
 
   private static func deadline(_ seconds: UInt64 = 10) -> UInt64 { MonotonicClock.now + seconds * 1_000_000_000 }
 

@@ -224,6 +224,21 @@ import Testing
     try db.close()
   }
 
+  #if os(Linux)
+    @Test func aPlaceAmongThoseWhoWaitIsWaitedFor() throws {
+      let listener = try LocalSocket.bound(to: path)
+      try listener.listen(0)
+      var waiting: [LocalSocket] = []
+      let error = #expect(throws: SystemError.self) {
+        while true { waiting.append(try LocalSocket.connected(to: self.path)) }
+      }
+      #expect(error?.code == EAGAIN && !waiting.isEmpty)
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.02) { _ = listener.accept() }
+      _ = try LocalSocket.connected(to: path, until: MonotonicClock.now + 10_000_000_000)
+      try db.close()
+    }
+  #endif
+
   // MARK: Closing
 
   @Test func closingWhileToolsAreThere() throws {
