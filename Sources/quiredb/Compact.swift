@@ -16,27 +16,16 @@ struct Compact: ParsableCommand {
   func run() throws {
     let reporter = ProgressReporter(isShown: progress)
     try describing {
-      let pages = try compact(reporter)
+      let pages: (before: Int, after: Int) = try database.work { engine in
+        let before = engine.statistics.filePages
+        try engine.compact { reporter.show($0) }
+        return (before, engine.statistics.filePages)
+      } inApp: { app in
+        let result = try app.run("compact") { reporter.show($0, $1, $2) }
+        return (LiveArgument.number(result["pages before"]), LiveArgument.number(result["pages"]))
+      }
       reporter.end()
       print("\(database.file): \(pages.before) pages before, \(pages.after) now")
     }
-  }
-
-  /// Compacts the files, or has the app do so that has them open.
-  private func compact(_ reporter: ProgressReporter) throws -> (before: Int, after: Int) {
-    if database.control == nil {
-      do {
-        let options = StorageOptions(maintainsWhenIdle: false, createsIfMissing: false)
-        let engine = try StorageEngine(at: database.file, options: options)
-        let before = engine.statistics.filePages
-        try engine.compact { reporter.show($0) }
-        let after = engine.statistics.filePages
-        try engine.close()
-        return (before, after)
-      } catch let error where isOpenElsewhere(error) {}
-    }
-    let result = try database.app().run("compact") { reporter.show($0, $1, $2) }
-    func count(_ name: String) -> Int { result[name]?.integer.flatMap { Int(exactly: $0) } ?? 0 }
-    return (count("pages before"), count("pages"))
   }
 }

@@ -1,20 +1,24 @@
 // quiredb info: what a database is and how it is doing.
 
 import ArgumentParser
+import QuireDatabase
 import QuireStorage
 
 /// Prints the meta pages, the trees and the state of the files.
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Shows the meta pages, the trees and the log segments of a database.")
+    abstract: "Shows the meta pages, the trees and the log segments of a database.",
+    discussion: "If an app has it open, and a control socket, the app's figures come first.")
 
-  @OptionGroup var database: DatabaseArgument
+  @OptionGroup var database: LiveArgument
   @Flag(help: "One JSON record.") var json = false
 
   func run() throws {
-    let inspector = try database.inspect()
-    if json { return try InfoRecord(inspector).write() }
+    let inspector = try database.files.inspect()
+    let figures = try describing { try appFigures(inspector) }
+    if json { return try InfoRecord(inspector, figures).write() }
     print("file          \(inspector.path), \(inspector.fileByteCount) bytes")
+    if let figures { printFigures(figures) }
     for (slot, decoded) in inspector.metaPages.enumerated() {
       printMeta(decoded, slot: slot, isNewest: inspector.newest?.slot == slot)
     }
@@ -27,6 +31,25 @@ struct Info: ParsableCommand {
       printTrees(survey.trees)
       for defect in survey.defects { complain(defect.description) }
       if !survey.defects.isEmpty { throw ExitCode.failure }
+    }
+  }
+
+  /// What the app tells that has the database open; nil if none has, or it has no control socket.
+  private func appFigures(_ inspector: Inspector) throws -> RowValue? {
+    guard inspector.isInUse || database.control != nil else { return nil }
+    do { return try database.app().run("info") } catch let error as DatabaseError where error.code == .alreadyOpen {
+      return nil
+    }
+  }
+
+  private func printFigures(_ figures: RowValue) {
+    print("in the app")
+    for field in figures.record ?? [] {
+      if let list = field.value.list {
+        for text in list.compactMap(\.text) { print("  \(padded(field.name, 13)) \(visible(text))") }
+      } else {
+        print("  \(padded(field.name, 13)) \(field.value.json)")
+      }
     }
   }
 

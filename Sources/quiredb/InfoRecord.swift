@@ -7,8 +7,13 @@ import QuireStorage
 /// The meta pages, the trees and the state of the files as one JSON record.
 struct InfoRecord {
   private let inspector: Inspector
+  private let figures: RowValue?
 
-  init(_ inspector: Inspector) { self.inspector = inspector }
+  /// - Parameter figures: what the app tells that has the database open.
+  init(_ inspector: Inspector, _ figures: RowValue?) {
+    self.inspector = inspector
+    self.figures = figures
+  }
 
   /// Writes the record; exit code 1 if there are defects, which it lists.
   func write() throws {
@@ -19,6 +24,7 @@ struct InfoRecord {
     let extents = survey.pages[.extent] ?? Inspector.PageUse()
     let record: RowValue = [
       "file": .text(inspector.path), "bytes": count(inspector.fileByteCount), "in use": .bool(inspector.isInUse),
+      "app": figures ?? .null,
       "meta pages": .list(metaPages), "pages": count(survey.meta.pageCount), "free pages": count(survey.freeCount),
       "commits to recover": count(try recoverableCount(survey.meta)),
       "long values": count(extents.entryCount), "trees": .list(survey.trees.map(Self.record)),

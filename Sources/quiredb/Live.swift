@@ -43,6 +43,25 @@ struct LiveArgument: ParsableArguments {
     }
   }
 
+  /// Works on the files, or has the app do so that has them open.
+  func work<Result>(
+    _ direct: (StorageEngine) throws -> Result, inApp: (ControlClient) throws -> Result
+  ) throws -> Result {
+    if control == nil {
+      do {
+        let options = StorageOptions(maintainsWhenIdle: false, createsIfMissing: false)
+        let engine = try StorageEngine(at: file, options: options)
+        let result = try direct(engine)
+        try engine.close()
+        return result
+      } catch let error where isOpenElsewhere(error) {}
+    }
+    return try inApp(app())
+  }
+
+  /// A number that an app tells; 0 if it is none.
+  static func number(_ value: RowValue?) -> Int { value?.integer.flatMap { Int(exactly: $0) } ?? 0 }
+
   /// The app that has the database open.
   ///
   /// - Throws: `alreadyOpen`, with what to do, if it has no control socket.

@@ -17,8 +17,8 @@ struct QuireDB: ParsableCommand {
     version: "unreleased, file format \(MetaPage.formatVersion)",
     subcommands: [
       Info.self, Check.self, Stats.self, Collections.self, Count.self, Get.self, Scan.self, Export.self, Import.self,
-      Extensions.self, Views.self, Edges.self, Feed.self, ListIndexes.self, Plan.self, Backup.self, Compact.self,
-      Pages.self, Page.self, Log.self,
+      Extensions.self, Views.self, Edges.self, Feed.self, ListIndexes.self, Plan.self, Backup.self, Checkpoint.self,
+      Compact.self, Pages.self, Page.self, Log.self,
     ])
   /// Runs the subcommand that the command line names.
   static func main() {

@@ -145,7 +145,7 @@ final class ControlConnection {
 
   private func checkpoint() throws -> RowValue {
     try core.engine.checkpoint()
-    return .record([])
+    return ["commit": .integer(Int128(core.publishedCSN.rawValue))]
   }
 
   private func compact() throws -> RowValue {

@@ -51,6 +51,14 @@ import Testing
         #expect(result.errors.contains("is open in process \(getpid())"), "\(words): \(result.errors)")
       }
       #expect(try run(["count", path, "songs", "--control", control.path]).output == "29\n")
+      try Self.fill(db, 1)
+      let commit = db.statistics.publishedCSN.rawValue
+      let before = db.statistics.checkpoints
+      #expect(try run(["checkpoint", path]).output.contains("commit \(commit) is in the data file"))
+      #expect(db.statistics.checkpoints == before + 1)
+      #expect(try run(["info", path]).output.contains("  commit        \(commit)\n"))
+      let record = try #require(try run(["info", path, "--json"]).records.first)
+      #expect(record["app"]?["commit"]?.integer == Int128(commit))
       _ = try run(["compact", path])
       control.close()
       try db.close()

@@ -44,6 +44,7 @@ import Testing
       Command(name: "indexes"),
       Command(name: "plan", arguments: ["songs", "year = 1950"]),
       Command(name: "backup", arguments: ["COPY"]),
+      Command(name: "checkpoint", writes: true),
       Command(name: "compact", writes: true),
       Command(name: "pages", showsAll: true, looksAtOpen: true),
       Command(name: "page", arguments: ["3"], showsAll: true, looksAtOpen: true, damaged: 0),
