@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import QuireStorage
+internal import Synchronization
 
 #if canImport(Darwin)
   internal import Darwin

@@ -1,6 +1,7 @@
 // What has to end before a database can be closed.
 
 internal import QuireStorage
+internal import Synchronization
 
 /// Actions that end what belongs to an open database and holds snapshots of it.
 ///
