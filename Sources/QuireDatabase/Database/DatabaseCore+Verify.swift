@@ -50,73 +50,12 @@ extension DatabaseCore {
   ) throws {
     let collections = try verifiedCollections(tx)
     let names = collections.mapValues(\.name)
-    let dictionaries = try readDictionaries(tx, of: names)
-    var unused = Set(names.keys)
-    var cursor = try tx.cursor(trees.keys)
-    while try cursor.next() {
-      guard let key = try cursor.readKey(), let value = try cursor.value else { throw wrong(2, "an entry has gone") }
-      do {
-        guard let number = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
-          let rowID = Int64(littleEndianBytes: value)
-        else { throw wrong(2, "an entry is too short") }
-        guard RowID(stored: rowID) != nil else { throw wrong(2, "an entry says \(rowID), which is no row's number") }
-        let id = CollectionID(number)
-        guard let collection = collections[id] else { throw wrong(2, "\(id) has entries and no name") }
-        unused.remove(id)
-        let rowKey = key.dropFirst(CollectionID.byteCount)
-        let found: Void? = try tx.withValue(for: rowID, in: trees.rows) { bytes in
-          try unsafe bytes.withUnsafeBytes { bytes in
-            try verify(
-              unsafe RowView(bytes), id, rowKey, collection, dictionaries[id] ?? [:], decodesValues: decodesValues)
-          }
-        }
-        if found == nil { throw wrong(2, "row \(rowID) is missing", collection.name, rowKey) }
-      } catch let error as DatabaseError {
-        try report(error)
-      }
-    }
-    for id in unused.sorted() { try report(wrong(1, "\(id) has no row", names[id])) }
-    let (rows, keys) = (try tx.count(of: trees.rows), try tx.count(of: trees.keys))
-    if rows != keys { try report(wrong(3, "\(rows) rows, but \(keys) keys")) }
-  }
-
-  private func verify(
-    _ row: RowView, _ id: CollectionID, _ key: ArraySlice<UInt8>, _ collection: VerifiedCollection,
-    _ dictionaries: [UInt32: CompressionDictionary], decodesValues: Bool
-  ) throws {
-    let name = collection.name
-    guard row.collection == id, unsafe row.key.elementsEqual(key) else {
-      throw wrong(2, "the entry leads to a row of \(row.collection) and another key", name, key)
-    }
-    func verify(_ half: UnsafeRawBufferPointer, _ coder: StoredCoder, _ context: RowCodingContext) throws {
-      let bytes: [UInt8]
-      do {
-        // Whether it decrypts is for who has the key to see.
-        if unsafe SealedHeader.isSealed(half) {
-          _ = try unsafe SealedHeader(half)
-          return
-        }
-        bytes = try unsafe ValueCompression.decode(half.bytes) { number in
-          guard let dictionary = dictionaries[number] else { throw CompressionError.missingDictionary(number) }
-          return dictionary
-        }
-      } catch {
-        throw wrong(4, "\(error)", name, key)
-      }
-      guard decodesValues else { return }
-      do { _ = try StoredHalf(bytes, coder, context) } catch {
-        throw DatabaseError(
-          .damagedRow,
-          """
-          A row does not decode as \(coder.description), which the file notes of its collection. Store it again, or \
-          restore the database from a backup.
-          """, path: path, collection: name, key: String(decoding: key, as: UTF8.self), cause: error)
-      }
-    }
-    try unsafe verify(row.object, collection.coders.object, collection.object)
-    if let metadata = unsafe row.metadata {
-      try unsafe verify(metadata, collection.coders.metadata, collection.metadata)
-    }
+    let rows = RowVerification(
+      tree: trees.rows, path: path, collections, try readDictionaries(tx, of: names), decodesValues: decodesValues)
+    try rows.run(tx, keys: trees.keys, report)
+    for id in rows.unseen.sorted() { try report(wrong(1, "\(id) has no row", names[id])) }
+    let (rowCount, keyCount) = (try tx.count(of: trees.rows), try tx.count(of: trees.keys))
+    if rowCount != keyCount { try report(wrong(3, "\(rowCount) rows, but \(keyCount) keys")) }
   }
 
   /// The dictionaries of these collections. What is stored for others is passed over: it means nothing.
@@ -184,26 +123,7 @@ extension DatabaseCore {
     return found
   }
 
-  private func wrong(
-    _ number: Int, _ what: String, _ collection: String? = nil, _ key: ArraySlice<UInt8>? = nil
-  ) -> DatabaseError {
-    DatabaseError(
-      .damagedRow, "Rule \(number) of the rows is broken: \(what). Restore the database from a backup.", path: path,
-      collection: collection, key: key.map { String(decoding: $0, as: UTF8.self) })
-  }
-}
-
-/// A collection whose rows are verified: what has written them, and what it takes to read them.
-private struct VerifiedCollection {
-  let name: String
-  let coders: StoredCoders
-  let object: RowCodingContext
-  let metadata: RowCodingContext
-
-  init(_ name: String, _ format: CollectionFormat) {
-    self.name = name
-    coders = format.coders
-    object = RowCodingContext(schema: format.objectSchema, of: name)
-    metadata = RowCodingContext(schema: format.metadataSchema, of: name)
+  private func wrong(_ number: Int, _ what: String, _ collection: String? = nil) -> DatabaseError {
+    .brokenRowRule(number, what, path: path, collection)
   }
 }

@@ -133,6 +133,16 @@ extension StoredHalf {
     self.init(content, version: version, coder: CoderKind(kind), encoded: bytes)
   }
 
+  /// Throws if `init` does for these bytes. Rows of the binary form are looked at where they stand.
+  static func check(_ bytes: UnsafeRawBufferPointer, _ coder: StoredCoder, _ context: RowCodingContext) throws {
+    if coder.kind == .binary {
+      let (_, start) = try unsafe readVersion(of: bytes, .binary, hasVersions: coder.hasVersions)
+      let row = unsafe ValueReader(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+      if row.isPlainRow(nameCount: context.fieldNameCount) { return }
+    }
+    _ = try unsafe StoredHalf([UInt8](bytes), coder, context)
+  }
+
   private static func content(
     of bytes: UnsafeRawBufferPointer, _ kind: CoderIdentity.Kind, _ context: RowCodingContext
   ) throws -> Content {
