@@ -26,7 +26,7 @@ import Testing
 
   @Test func whatIsWrittenIsSeenToBeRight() throws {
     var random = SeededRandom(seed: 31)
-    for _ in 0..<TestSize.trials(4000) {
+    for _ in 0..<TestSize.trials(20_000) {
       let value = RowValue.random(&random)
       #expect(isPlain(try encoded(value)), "\(value)")
     }
@@ -41,7 +41,7 @@ import Testing
   @Test func whatIsSeenToBeRightDecodes() throws {
     var random = SeededRandom(seed: 32)
     var (plain, damaged) = (0, 0)
-    for _ in 0..<TestSize.trials(12_000) {
+    for _ in 0..<TestSize.trials(80_000) {
       var bytes = try encoded(.random(&random))
       for _ in 0...random.below(2) where !bytes.isEmpty {
         switch random.below(4) {
