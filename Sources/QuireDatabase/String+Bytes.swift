@@ -96,6 +96,19 @@ enum ShortText {
 }
 
 extension UnsafeRawBufferPointer {
+  /// Whether the bytes are the same.
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard count == other.count else { return false }
+    guard let left = baseAddress, let right = other.baseAddress else { return true }
+    return unsafe memcmp(left, right, count) == 0
+  }
+
+  /// Whether the bytes are those of a text.
+  func hasSameBytes(as text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { unsafe hasSameBytes(as: UnsafeRawBufferPointer($0)) }
+  }
+
   /// Whether the bytes are UTF-8.
   var isUTF8: Bool { unsafe isASCII || String(validating: self, as: UTF8.self) != nil }
 

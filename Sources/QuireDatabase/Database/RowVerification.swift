@@ -65,7 +65,7 @@ final class RowVerification {
   }
 
   private func look(_ row: RowView, _ key: UnsafeRawBufferPointer, _ collection: VerifiedCollection) throws {
-    guard row.collection == collection.id, unsafe row.key.elementsEqual(key) else {
+    guard row.collection == collection.id, unsafe row.key.hasSameBytes(as: key) else {
       throw unsafe wrong(2, "the entry leads to a row of \(row.collection) and another key", collection.name, key)
     }
     try unsafe look(row.object, collection.coders.object, collection.object, key, collection.name)

@@ -97,7 +97,7 @@ struct StateCollector: FeedCollector {
       if case .changed(let halves) = kind { rows[index]?.halves.formUnion(halves) }
       return 0
     }
-    let found = try rowReader.row(collection, key, names[collection] ?? "")
+    let found = try rowReader.row(collection, key, at: rowID, names[collection] ?? "")
     var halves = RowHalves.any
     if case .changed(let changed) = kind { halves = changed }
     places[place] = rows.count
@@ -131,39 +131,73 @@ struct StateCollector: FeedCollector {
 struct FeedRowReader {
   private let state: TransactionState
   private var records: [CollectionID: CollectionRecord] = [:]
+  /// What the last row was of.
+  private var last: (collection: CollectionState, record: CollectionRecord)?
 
   init(_ state: TransactionState) { self.state = state }
 
-  /// The row under a key; nil if there is none. `name` is what errors call the collection.
+  /// The row under a key; nil if there is none.
+  ///
+  /// - Parameters:
+  ///   - rowID: its number, if it was not stored anew since: then nothing else is looked at.
+  ///   - name: what errors call the collection.
   mutating func row(
-    _ id: CollectionID, _ key: String, _ name: String
+    _ id: CollectionID, _ key: String, at rowID: RowID, _ name: String
   ) throws -> (rowID: RowID, value: FeedValue)? {
+    let known = try read(id, rowID) { row in unsafe row.collection == id && row.key.hasSameBytes(as: key) }
+    if let known { return (rowID, known) }
     guard let rowID = try state.rowID(id, key) else { return nil }
     return (rowID, try value(id, rowID, key, name))
   }
 
   /// The value of a row that the key index leads to.
   mutating func value(_ id: CollectionID, _ rowID: RowID, _ key: String, _ name: String) throws -> FeedValue {
-    let collection = state.open(try state.name(of: id))
-    let record = try record(id, collection.name)
-    let value = try state.withValue(rowID.rawValue, in: state.trees.rows) { row in
-      try unsafe row.withUnsafeBytes { row -> FeedValue in
-        let row = try unsafe RowView(row)
-        guard row.collection == id else { throw RowView.damaged() }
-        var bytes = try unsafe row.metadata.map {
-          try unsafe state.withoutDictionary($0, collection) ?? Array($0)
-        }
-        let metadata = bytes.map { 0..<$0.count }
-        let object = try unsafe state.withoutDictionary(row.object, collection) ?? Array(row.object)
-        let start = bytes?.count ?? 0
-        bytes = (bytes ?? []) + object
-        return FeedValue(
-          bytes: bytes ?? [], halves: FeedHalves(metadata: metadata, object: start..<start + object.count),
-          record: record)
-      }
+    let value = try read(id, rowID) { row in
+      guard row.collection == id else { throw RowView.damaged() }
+      return true
     }
     guard let value else { throw RowView.damaged().at(name, key) }
     return value
+  }
+
+  /// The value of a row; nil if there is none of this number, or `isMeant` says that it is another one.
+  private mutating func read(
+    _ id: CollectionID, _ rowID: RowID, _ isMeant: (RowView) throws -> Bool
+  ) throws -> FeedValue? {
+    try state.withValue(rowID.rawValue, in: state.trees.rows) { row in
+      try unsafe row.withUnsafeBytes { bytes -> FeedValue? in
+        let row = try unsafe RowView(bytes)
+        guard try isMeant(row) else { return nil }
+        let (collection, record) = try open(id)
+        var halves: [UInt8] = []
+        halves.reserveCapacity(bytes.count)
+        if let metadata = unsafe row.metadata { try unsafe append(metadata, collection, to: &halves) }
+        let start = halves.count
+        try unsafe append(row.object, collection, to: &halves)
+        return FeedValue(
+          bytes: halves,
+          halves: FeedHalves(metadata: row.hasMetadata ? 0..<start : nil, object: start..<halves.count),
+          record: record)
+      }
+    } ?? nil
+  }
+
+  private func append(
+    _ half: UnsafeRawBufferPointer, _ collection: CollectionState, to halves: inout [UInt8]
+  ) throws {
+    if let plain = try unsafe state.withoutDictionary(half, collection) {
+      halves += plain
+    } else {
+      unsafe halves.append(contentsOf: half)
+    }
+  }
+
+  private mutating func open(_ id: CollectionID) throws -> (CollectionState, CollectionRecord) {
+    if let last, last.record.id == id { return last }
+    let collection = state.open(try state.name(of: id))
+    let opened = (collection: collection, record: try record(id, collection.name))
+    last = opened
+    return opened
   }
 
   private mutating func record(_ id: CollectionID, _ name: String) throws -> CollectionRecord {
