@@ -62,7 +62,7 @@ import Testing
 
   @Test func exportAndImportAreTheIdentity() throws {
     var random = SeededRandom(seed: 30_000_001)
-    for number in 0..<TestSize.trials(400, divisor: 40) {
+    for number in 0..<(environmentNumber("QUIRE_EXPORTS") ?? TestSize.trials(400, divisor: 40)) {
       let source = try Database.inMemory()
       try RandomDatabase.fill(source, &random)
       let lines = try export(source)
