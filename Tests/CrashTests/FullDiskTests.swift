@@ -4,6 +4,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 /// An engine on a disk that gets full, and what it must hold.

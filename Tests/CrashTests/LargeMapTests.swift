@@ -2,6 +2,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite("Maps of several pages") struct LargeMapTests {

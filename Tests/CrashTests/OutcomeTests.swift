@@ -4,6 +4,7 @@
 @testable import QuireDatabase
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 /// What a transaction does, and where the database stands when it begins.

@@ -2,6 +2,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 #if DEBUG

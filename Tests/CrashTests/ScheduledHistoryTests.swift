@@ -8,6 +8,7 @@
 import Foundation
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 #if DEBUG

@@ -6,6 +6,7 @@
 import Dispatch
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 #if canImport(Darwin)

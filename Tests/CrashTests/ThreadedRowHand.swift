@@ -3,6 +3,7 @@
 import QuireDatabase
 import QuireStorage
 import QuireTesting
+import Synchronization
 
 /// Draws transactions and makes them, one after the other; used by its thread alone.
 final class ThreadedRowHand {

@@ -5,6 +5,7 @@ import Foundation
 import QuireDatabase
 import QuireStorage
 import QuireTesting
+import Synchronization
 
 /// Runs tasks on a thread of their own: a history does not wait for the tests beside it.
 private final class RowTaskExecutor: TaskExecutor {

@@ -4,6 +4,7 @@ import Foundation
 import QuireDatabase
 import QuireStorage
 import QuireTesting
+import Synchronization
 
 extension ThreadedRowHistory {
   /// A disk as it was at some moment.

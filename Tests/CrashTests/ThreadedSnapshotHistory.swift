@@ -3,6 +3,7 @@
 import Dispatch
 import QuireStorage
 import QuireTesting
+import Synchronization
 
 /// How such a history goes, drawn from its seed. Which thread meets what is up to the threads.
 struct SnapshotPlan: Sendable, CustomStringConvertible {

@@ -4,6 +4,7 @@
 import Foundation
 import Quire
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireDatabase

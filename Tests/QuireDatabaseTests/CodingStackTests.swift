@@ -3,6 +3,7 @@
 import Foundation
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 /// Runs `body` on a thread whose stack has `byteCount` bytes: the threads of Apple's systems have 512 KiB.

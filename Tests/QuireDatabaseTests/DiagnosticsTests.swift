@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite struct DiagnosticsTests {

@@ -2,6 +2,7 @@
 
 import Foundation
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireDatabase

@@ -1,6 +1,7 @@
 // Loading many rows leaves what storing them one by one leaves.
 
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireDatabase

@@ -3,6 +3,7 @@
 
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 /// What of the values of a test is alive.

@@ -4,6 +4,7 @@ import Quire
 import QuireDatabase
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 /// What one call into the app's code throws.

@@ -5,6 +5,7 @@ import Quire
 @testable import QuireRelationships
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite("Files at the ends of edges") struct FileTests {

@@ -1,6 +1,7 @@
 // Holding commits back beside a checkpoint: simulated, on a clock of its own.
 
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireStorage

@@ -2,6 +2,7 @@
 // the other one must lead to all that was acknowledged.
 
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireStorage

@@ -2,6 +2,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 /// A latch that a copyable bench can have.

@@ -3,6 +3,7 @@
 import Dispatch
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite struct ThreadedOutcomeTests {

@@ -5,6 +5,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 #if canImport(Darwin)

@@ -4,6 +4,7 @@ import Foundation
 import QuireDatabase
 import QuireTesting
 import QuireViews
+import Synchronization
 import Testing
 
 @Suite struct ViewObservationTests {

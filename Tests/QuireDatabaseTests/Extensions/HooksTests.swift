@@ -2,6 +2,7 @@
 
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite struct HooksTests {

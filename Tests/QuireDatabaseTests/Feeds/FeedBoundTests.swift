@@ -5,6 +5,7 @@
 import Foundation
 import Logging
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireDatabase

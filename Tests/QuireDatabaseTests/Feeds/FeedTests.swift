@@ -3,6 +3,7 @@
 import Foundation
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite("Change feeds") struct FeedTests {

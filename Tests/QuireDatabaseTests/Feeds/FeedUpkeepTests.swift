@@ -1,6 +1,7 @@
 // What feeds do where nobody looks: waiting for the disk, expiring, and being opened and closed.
 
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireDatabase

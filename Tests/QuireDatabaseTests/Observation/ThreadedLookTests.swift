@@ -3,6 +3,7 @@
 import Logging
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 /// Holds up the thread that looks at commits while it says that an observer has missed some.

@@ -8,6 +8,7 @@
 import Foundation
 import QuireDatabase
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite struct ThreadedObservationTests {

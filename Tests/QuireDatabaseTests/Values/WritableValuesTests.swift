@@ -4,6 +4,7 @@ import Foundation
 import QuireDatabase
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite struct WritableValuesTests {

@@ -5,6 +5,7 @@ import QuireDatabase
 @testable import QuireRelationships
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 /// Something that the relationships did and the model did not.

@@ -2,6 +2,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin

@@ -2,6 +2,7 @@
 
 import QuireStorage
 import QuireTesting
+import Synchronization
 
 /// What a test found that should not be; the text says where and with which seed.
 struct Mismatch: Error, CustomStringConvertible {
