@@ -59,6 +59,11 @@ package struct BadRow: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
+/// A field that does not fit, and with it the row that has it.
+struct BadField: Error {
+  let reason: String
+}
+
 /// One step through a source.
 package enum SourceItem: Sendable {
   /// A row, with the table and the place that it came from.

@@ -16,7 +16,7 @@ struct QuireImport: ParsableCommand {
       found rows that do not fit; 2, done, and rows were passed over; 64, the command line is none.
       """,
     version: "unreleased",
-    subcommands: [SQLite.self, YapDatabase.self, CSV.self, MDB.self])
+    subcommands: [SQLite.self, CoreData.self, YapDatabase.self, CSV.self, MDB.self])
 }
 
 /// `quire-import sqlite`: the tables of SQLite and GRDB.
@@ -31,6 +31,17 @@ struct SQLite: ParsableCommand {
   func run() throws {
     try arguments.run { try TableSource(arguments.source, besides: arguments.file, only: only) }
   }
+}
+
+/// `quire-import coredata`: the stores of Core Data and SwiftData.
+struct CoreData: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "coredata",
+    abstract: "A store of Core Data's or SwiftData's: a collection for each entity, of records by its attributes.")
+
+  @OptionGroup var arguments: ImportArguments
+
+  func run() throws { try arguments.run { try CoreDataSource(arguments.source, besides: arguments.file) } }
 }
 
 /// `quire-import yapdatabase`: rows as YapDatabase's serializers have made them.

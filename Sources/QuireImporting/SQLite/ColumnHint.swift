@@ -5,37 +5,72 @@ import QuireDatabase
 
 /// What a declared type says of values beyond their storage class.
 enum ColumnHint {
-  case none
   case bool
   case date
   case uuid
+  /// Core Data's dates: seconds since 2001.
+  case secondsSince2001
+  /// Core Data's decimals, in the form that `Decimal` has in a row.
+  case decimal
+  /// The number of a row, which is its key as text.
+  case key
 
-  init(declared: String) {
+  /// The hint of a type as people declare it; nil if it says nothing.
+  init?(declared: String) {
     let name = declared.uppercased()
-    self =
-      if name.contains("BOOL") {
-        .bool
-      } else if name.contains("DATE") || name.contains("TIMESTAMP") {
-        .date
-      } else if name.contains("UUID") || name.contains("GUID") {
-        .uuid
-      } else {
-        .none
-      }
+    if name.contains("BOOL") {
+      self = .bool
+    } else if name.contains("DATE") || name.contains("TIMESTAMP") {
+      self = .date
+    } else if name.contains("UUID") || name.contains("GUID") {
+      self = .uuid
+    } else {
+      return nil
+    }
   }
 
-  /// What a value becomes, and the name of that; nil if it stays as it is.
-  func coerced(_ value: RowValue) -> (value: RowValue, what: String)? {
-    switch (self, value) {
-    case (.bool, .integer(0)), (.bool, .integer(1)): return (.bool(value == .integer(1)), "Booleans")
-    case (.uuid, .bytes(let bytes)) where bytes.count == 16:
-      let uuid = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
-      return (.uuid(uuid), "UUIDs")
-    case (.uuid, .text(let text)): return UUID(uuidString: text).map { (.uuid($0), "UUIDs") }
-    case (.date, .text(let text)):
-      return Self.seconds(text).map { (.date(Date(timeIntervalSinceReferenceDate: $0)), "dates") }
-    default: return nil
+  /// What the report calls values that are made by it.
+  var what: String {
+    switch self {
+    case .bool: "Booleans"
+    case .date, .secondsSince2001: "dates"
+    case .uuid: "UUIDs"
+    case .decimal: "decimals"
+    case .key: "keys of other rows"
     }
+  }
+
+  /// What a value becomes; nil if it stays as it is.
+  func coerced(_ value: RowValue) -> RowValue? {
+    switch (self, value) {
+    case (.bool, .integer(0)), (.bool, .integer(1)): .bool(value == .integer(1))
+    case (.uuid, .bytes(let bytes)) where bytes.count == 16:
+      .uuid(bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
+    case (.uuid, .text(let text)): UUID(uuidString: text).map { .uuid($0) }
+    case (.date, .text(let text)): Self.seconds(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+    case (.secondsSince2001, .integer(let number)): .date(Date(timeIntervalSinceReferenceDate: Double(number)))
+    case (.secondsSince2001, .double(let number)): .date(Date(timeIntervalSinceReferenceDate: number))
+    case (.decimal, .integer(let number)): Self.decimal(String(number))
+    case (.decimal, .double(let number)): Self.decimal("\(number)")
+    case (.decimal, .text(let text)): Self.decimal(text)
+    case (.key, .integer(let number)): .text(String(number))
+    default: nil
+    }
+  }
+
+  /// The record that `Decimal` makes of itself; nil if the text is no decimal.
+  static func decimal(_ text: String) -> RowValue? {
+    // `Decimal(string:)` takes what a text begins with.
+    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
+    guard isPlain, text.utf8.count <= 200, let value = Decimal(string: text), !value.isNaN else { return nil }
+    guard let mantissa = UInt128("\(value.significand)") else { return nil }
+    let words = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> UInt128(16 * $0)) }
+    let length = (words.lastIndex { $0 != 0 } ?? -1) + 1
+    return [
+      "exponent": .integer(Int128(value.exponent)), "length": .integer(Int128(length)),
+      "isNegative": .bool(value.isSignMinus && length > 0), "isCompact": false,
+      "mantissa": .list(words.map { .integer(Int128($0)) }),
+    ]
   }
 
   /// The seconds from 2001 to a date such as `2026-11-28 02:55:00.125`, in UTC, as SQLite's functions and GRDB write

@@ -8,7 +8,8 @@ final class SQLiteDatabase {
   let file: SQLiteFile
   /// What cannot be read of the log, and what was not checked.
   private(set) var notes: [LeftOut] = []
-  private let path: String
+  /// What messages call it.
+  let path: String
   private let handle: OpaquePointer
 
   /// - Throws: ``ImportError`` if it is none, or damaged.

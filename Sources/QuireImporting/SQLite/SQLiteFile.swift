@@ -10,7 +10,8 @@ final class SQLiteFile {
   let isCopy: Bool
   /// What of the write-ahead log cannot be read, if there is such.
   let lost: LeftOut?
-  private let path: String
+  /// The source, without links.
+  let path: String
   private let folder: String?
   private let before: [String: String]
 

@@ -94,10 +94,6 @@ package final class CSVSource: RowSource {
 
   package func checkUnchanged() throws { try file.checkUnchanged() }
 
-  private struct BadField: Error {
-    let reason: String
-  }
-
   private func bad(_ reason: String) -> SourceItem {
     .bad(BadRow(table: collection, row: "on line \(reader.recordLine)", reason: reason))
   }

@@ -29,6 +29,21 @@ package enum FieldType: String, CaseIterable, Sendable {
     }
   }
 
+  /// What a value of SQLite's becomes; nil if it is none of the type. Texts are taken as in a text.
+  func value(of stored: RowValue) -> RowValue? {
+    switch (self, stored) {
+    case (_, .text(let text)): value(text)
+    case (.text, .integer(let number)): .text(String(number))
+    case (.text, .double(let number)): .text("\(number)")
+    case (.integer, .integer), (.double, .double), (.bytes, .bytes): stored
+    case (.integer, .double(let number)): Int128(exactly: number).map { .integer($0) }
+    case (.double, .integer(let number)): .double(Double(number))
+    case (.bool, _): ColumnHint.bool.coerced(stored)
+    case (.uuid, _): ColumnHint.uuid.coerced(stored)
+    default: nil
+    }
+  }
+
   /// A number that is too large for a double is none.
   private static func double(_ text: String) -> Double? {
     guard let value = Double(text) else { return nil }

@@ -70,14 +70,16 @@ let stayOf = Relationship<Stay>("stay.trip", over: .stays) { stay in
 struct StoredTrip: Codable, Sendable {
   var destination: String
   var begins: Date
-  enum CodingKeys: String, CodingKey { case destination = "ZDESTINATION", begins = "ZBEGINS" }
+  var budget: Decimal?
+  enum CodingKeys: String, CodingKey { case destination = "DESTINATION", begins = "BEGINS", budget = "BUDGET" }
 }
 
 enum GraphListings {
   static func takeOver(_ db: Database) throws {
     try db.write { tx in
-      for row in Array(tx[RowCollection<StoredTrip, NoMetadata>("ZTRIP")].rows) {
-        let trip = Trip(destination: row.object.destination, begins: row.object.begins, budget: nil)
+      for row in Array(tx[RowCollection<StoredTrip, NoMetadata>("Trip")].rows) {
+        let old = row.object
+        let trip = Trip(destination: old.destination, begins: old.begins, budget: old.budget)
         try tx[.trips].set(trip, for: row.key)
       }
     }

@@ -1,0 +1,133 @@
+// The rows of a store of Core Data's or SwiftData's: a collection for each entity, by its name.
+
+import QuireDatabase
+
+/// The rows of a store of Core Data's, as records.
+///
+/// The key of a row is its number, `Z_PK`, as text. A relationship to one is the key of the other row. A table that joins
+/// two entities is a collection of pairs.
+package final class CoreDataSource: RowSource {
+  private let database: SQLiteDatabase
+  private var queue: TableQueue
+  /// What is not carried over: what Core Data keeps for itself.
+  package private(set) var leftOut: [LeftOut]
+  /// How many values were made something else by what their columns are.
+  package var coercions: [String: Int] { queue.coercions }
+
+  /// The store at `path`.
+  ///
+  /// - Parameter target: where the new database is going to be: the source is copied beside it if it has a write-ahead
+  ///   log.
+  package init(_ path: String, besides target: String) throws {
+    let database = try SQLiteDatabase(path, besides: target)
+    self.database = database
+    let tables = try database.tables()
+    guard tables.contains(where: { $0.name == "Z_PRIMARYKEY" }) else {
+      throw ImportError(
+        """
+        \(path) has no table “Z_PRIMARYKEY”, as Core Data's stores have. `quire-import sqlite` reads tables of any kind.
+        """)
+    }
+    let entities = try CoreDataEntities(database)
+    let columns = CoreDataColumns(
+      database: database, entities: entities, indexes: try database.indexNames(),
+      files: ExternalFiles(ofStoreAt: database.file.path))
+    var layout = CoreDataLayout(tables, columns)
+    queue = TableQueue(try layout.readers())
+    leftOut = database.notes + layout.leftOut
+  }
+
+  package func next() throws -> SourceItem? { try queue.next() }
+
+  package func checkUnchanged() throws { try database.file.checkUnchanged() }
+}
+
+/// Which tables of a store are read, and how.
+private struct CoreDataLayout {
+  private let columns: CoreDataColumns
+  private var tables: [ByteString: SQLiteDatabase.Table] = [:]
+  /// The tables that are read, and those that were told of.
+  private var known: Set<ByteString> = []
+  private(set) var leftOut: [LeftOut] = []
+
+  init(_ tables: [SQLiteDatabase.Table], _ columns: CoreDataColumns) {
+    self.columns = columns
+    for table in tables { self.tables[ByteString(table.name.uppercased())] = table }
+  }
+
+  private var entities: CoreDataEntities { columns.entities }
+
+  mutating func readers() throws(ImportError) -> [TableReader] {
+    var readers: [TableReader] = []
+    for (root, members) in entities.families {
+      guard let name = entities.names[root] else { continue }
+      if let reader = try family(name, members) { readers.append(reader) }
+    }
+    for table in tables.values.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+    where !known.contains(ByteString(table.name)) {
+      if let reader = try pairs(table) {
+        readers.append(reader)
+      } else {
+        leftOut.append(LeftOut(name: table.name, reason: reason(table)))
+      }
+    }
+    return readers
+  }
+
+  private func reason(_ table: SQLiteDatabase.Table) -> String {
+    switch table.name.uppercased() {
+    case "Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY": "Core Data keeps its model there"
+    case "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING": "Core Data keeps its history there"
+    case let name where name.hasPrefix("A"): "Core Data keeps it for itself"
+    default: "it is no entity's"
+    }
+  }
+
+  /// The rows of an entity and of those under it; nil if they stay behind.
+  private mutating func family(_ name: String, _ members: Set<Int64>) throws(ImportError) -> TableReader? {
+    guard let table = tables[ByteString("Z\(name.uppercased())")], table.type == "table" else {
+      // What Core Data has for itself is called otherwise, and told of with the tables.
+      if tables[ByteString("A\(name.uppercased())")] == nil {
+        leftOut.append(LeftOut(name: "entity “\(name)”", reason: "there is no table “Z\(name.uppercased())”"))
+      }
+      return nil
+    }
+    known.insert(ByteString(table.name))
+    let all = try columns.database.columns(of: table.name).filter { !$0.isComputed }
+    func place(_ name: String) throws(ImportError) -> Int {
+      if let place = all.firstIndex(where: { $0.name == name }) { return place }
+      throw ImportError("The table “\(table.name)” has no column “\(name)”, as Core Data's have: it is another's.")
+    }
+    let (key, entity) = (try place("Z_PK"), try place("Z_ENT"))
+    let made = try columns.entity(table.name, all)
+    let names = entities.names
+    return try reader(
+      table, all,
+      .byNumber(column: entity) { number in
+        guard members.contains(number), let name = names[number] else { return nil }
+        return TablePlan(name: name, collection: name, columns: made, keyColumns: [key])
+      })
+  }
+
+  /// The pairs of a table such as `Z_2TAGS`; nil for other tables.
+  private mutating func pairs(_ table: SQLiteDatabase.Table) throws(ImportError) -> TableReader? {
+    let rest = table.name.dropFirst(2)
+    guard table.type == "table", table.name.hasPrefix("Z_"), rest.first?.isASCIIDigit == true else { return nil }
+    let all = try columns.database.columns(of: table.name).filter { !$0.isComputed }
+    let keys = all.indices.filter { CoreDataColumns.order(all[$0].name) == nil }
+    guard keys.count == 2 else { return nil }
+    let relationship = String(rest).withoutNumber
+    let owner = Int64(rest.prefix { $0.isASCIIDigit }).flatMap { entities.names[$0] }
+    let name = owner.map { "\($0).\(relationship)" } ?? table.name
+    let plan = TablePlan(name: name, collection: name, columns: columns.pairs(all), keyColumns: keys)
+    return try reader(table, all, .always(plan))
+  }
+
+  private func reader(
+    _ table: SQLiteDatabase.Table, _ all: [SQLiteDatabase.Column], _ choice: TableReader.Choice
+  ) throws(ImportError) -> TableReader {
+    let selected = all.map { SQLiteDatabase.quoted($0.name) }.joined(separator: ", ")
+    let statement = try columns.database.statement("SELECT \(selected) FROM main.\(SQLiteDatabase.quoted(table.name))")
+    return TableReader(table.name, statement, columnCount: all.count, choice)
+  }
+}
